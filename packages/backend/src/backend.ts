@@ -1,0 +1,38 @@
+import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type { BackendTensor } from './backend_tensor.js'
+import type { DenseOps } from './dense_ops.js'
+import type { FloatDType } from './dtype.js'
+import type { Rnn } from './rnn.js'
+
+/** What is alive in an executor; all zero after everything it made was disposed. */
+export interface BackendStats {
+  readonly tensors: number
+  /** Bytes held by live tensors and tapes. */
+  readonly bytes: number
+  readonly tapes: number
+  readonly rnns: number
+  readonly steppers: number
+}
+
+/**
+ * An executor: memory, recurrent networks and dense operations. It is a value that is passed in; there is no default one.
+ */
+export interface Backend {
+  /** "cudnn" | "cpu" | "reference" | … */
+  readonly name: string
+  /** Why this executor was chosen, for people. */
+  readonly reason: string
+  /** The floating type of everything it computes. */
+  readonly dtype: FloatDType
+  readonly ops: DenseOps
+  /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
+  tensor(host: Tensor): BackendTensor
+  /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */
+  zeros(shape: readonly number[], options?: { readonly layout?: string | undefined }): BackendTensor
+  /** Prepares a network. Throws `ERR_PARAMS_TOO_LARGE`. */
+  rnn(descriptor: RnnDescriptor): Rnn
+  stats(): BackendStats
+  /** Releases everything; further uses are refused with `ERR_BACKEND_DISPOSED`. Idempotent. */
+  dispose(): void
+  [Symbol.dispose](): void
+}

@@ -1,0 +1,36 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+import type { DType } from './dtype.js'
+
+/**
+ * A tensor that lives where its executor computes. It belongs to the executor that made it and to nobody else's calls.
+ *
+ * The memory is released by `dispose()` (or `using`); a finalizer is only a net.
+ */
+export interface BackendTensor {
+  readonly shape: readonly number[]
+  readonly dtype: DType
+  /**
+   * The {@link layoutKey} of the network whose opaque parameters (or their gradient, or an optimizer's slot) this is;
+   * undefined for any other tensor.
+   */
+  readonly layout: string | undefined
+  readonly disposed: boolean
+  /**
+   * The values on the host, once everything queued before this call is done. CPU executors return a view of the live
+   * memory and copy nothing; take a `slice()` of what must outlive the next update.
+   *
+   * Rejects with `ERR_TENSOR_DISPOSED`, or with the error of the queued work that should have filled the tensor.
+   */
+  read(): Promise<Tensor>
+  /** Releases the memory; further uses are refused with `ERR_TENSOR_DISPOSED`. Idempotent. */
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/** Every call that takes tensors takes host tensors and the executor's own backend tensors alike. */
+export type TensorLike = Tensor | BackendTensor
+
+/** True for a backend tensor (of any executor), false for a host tensor. */
+export function isBackendTensor(value: unknown): value is BackendTensor {
+  return typeof value === 'object' && value !== null && 'read' in value && typeof value.read === 'function'
+}

@@ -1,0 +1,84 @@
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import type { TensorLike } from './backend_tensor.js'
+import type { FloatDType } from './dtype.js'
+import { checkIsTensor, checkShape, checkTensor } from './tensor_arguments.js'
+
+/** Sizes of a linear layer's operands: N rows, I inputs, O outputs. */
+export interface LinearSizes {
+  readonly rows: number
+  readonly inputs: number
+  readonly outputs: number
+}
+
+/** Checks input [...,I], kernel [I,O] and bias [O]; throws as `checkTensor`. */
+export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: TensorLike, bias?: TensorLike): LinearSizes {
+  const action = 'apply linear'
+  checkTensor(action, 'kernel', kernel, {
+    dtype,
+    shape: [undefined, undefined],
+  })
+  const [inputs, outputs] = kernel.shape as [number, number]
+  checkTensor(action, 'input', input, { dtype })
+  checkShape(action, 'input', input.shape.slice(-1), [inputs])
+  if (bias !== undefined) checkTensor(action, 'bias', bias, { dtype, shape: [outputs] })
+  return { rows: elementCount(input.shape.slice(0, -1)), inputs, outputs }
+}
+
+/** Checks ids [...] (int32); throws as `checkTensor`. Their values are checked where they can be read. */
+export function checkIds(action: string, name: string, ids: TensorLike): void {
+  checkTensor(action, name, ids, { dtype: 'int32' })
+}
+
+/** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
+export function checkIdValues(action: string, name: string, ids: Int32Array, count: number): void {
+  for (let index = 0; index < ids.length; index++) {
+    const id = ids[index]!
+    if (id >= 0 && id < count) continue
+    throw codedRangeError(
+      'ERR_ID_OUT_OF_RANGE',
+      `Cannot ${action} as ${name}[${index}] must be in 0..${count - 1}: current value is ${id}`,
+      { argument: name, index, value: id, maximum: count - 1 },
+    )
+  }
+}
+
+/** Checks logits [...,V], labels [...] and weights [...]; returns N and V. Throws as `checkTensor`. */
+export function checkSoftmaxCrossEntropy(
+  dtype: FloatDType,
+  logits: TensorLike,
+  labels: TensorLike,
+  weights?: TensorLike,
+): { readonly rows: number; readonly classes: number } {
+  const action = 'compute softmax cross-entropy'
+  checkTensor(action, 'logits', logits, { dtype })
+  if (logits.shape.length === 0) checkShape(action, 'logits', logits.shape, [undefined])
+  const rowShape = logits.shape.slice(0, -1)
+  checkTensor(action, 'labels', labels, { dtype: 'int32', shape: rowShape })
+  if (weights !== undefined) checkTensor(action, 'weights', weights, { dtype, shape: rowShape })
+  return { rows: elementCount(rowShape), classes: logits.shape.at(-1)! }
+}
+
+/** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
+export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
+  const entries = Object.entries(operands)
+  const [first] = entries
+  if (first === undefined) return
+  checkIsTensor(action, ...first)
+  const layout = 'layout' in first[1] ? first[1].layout : undefined
+  for (const [name, tensor] of entries) checkTensor(action, name, tensor, { dtype, shape: first[1].shape, layout })
+}
+
+/** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */
+export function checkHyperparameter(
+  action: string,
+  name: string,
+  value: number,
+  { minimum = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = {},
+): void {
+  if (Number.isFinite(value) && value >= minimum && value < below) return
+  throw codedRangeError(
+    'ERR_HYPERPARAMETER',
+    `Cannot ${action} as ${name} must be a finite number >= ${minimum} and < ${below}: current value is ${value}`,
+    { option: name, value },
+  )
+}

@@ -1,0 +1,74 @@
+import type { BackendTensor, TensorLike } from './backend_tensor.js'
+
+export interface LinearGradients {
+  readonly input: BackendTensor
+  readonly kernel: BackendTensor
+  readonly bias: BackendTensor
+}
+
+export interface SoftmaxCrossEntropyResult {
+  /** Scalar: mean over the rows that count, natural logarithm. */
+  readonly loss: BackendTensor
+  /** [N,V], gradient of `loss` by the logits. */
+  readonly logitsGradient: BackendTensor
+}
+
+export interface AdamOptions {
+  readonly learningRate: number
+  /** Default 0.9 */
+  readonly beta1?: number | undefined
+  /** Default 0.999 */
+  readonly beta2?: number | undefined
+  /** Default 1e-8, added to the root of the bias-corrected second moment (Kingma & Ba's algorithm 1, PyTorch's). */
+  readonly epsilon?: number | undefined
+  /** 1 for the first update. */
+  readonly step: number
+}
+
+export interface MomentumOptions {
+  readonly learningRate: number
+  readonly momentum: number
+  /** Default false. */
+  readonly nesterov?: boolean | undefined
+}
+
+/**
+ * The dense operations that training needs, on the executor's memory. Calls queue work and return; what goes wrong later
+ * rejects the `read()` of a result. Integer arguments are int32 tensors; everything else has the executor's dtype.
+ *
+ * Leading dimensions are free: an input [T,B,I] is N = T·B rows.
+ */
+export interface DenseOps {
+  /** y [...,O] = x [...,I] · kernel [I,O] + bias [O]. */
+  linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): BackendTensor
+  linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients
+  /** Rows of table [V,E] by ids [...]: [...,E]. Throws `ERR_ID_OUT_OF_RANGE` on host executors. */
+  embedding(table: TensorLike, ids: TensorLike): BackendTensor
+  /** Scatter-add of outputGradient [...,E] by ids [...] into zeros [V,E]. */
+  embeddingGradient(vocabulary: number, ids: TensorLike, outputGradient: TensorLike): BackendTensor
+  /**
+   * Stable softmax cross-entropy of logits [...,V] against labels [...] (int32 class ids), with its gradient.
+   * `weights` [...] scales rows (0 masks a padded step); the mean divides by their sum, or by N without them.
+   */
+  softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
+  /** √(Σ‖t‖²) over all tensors, as a scalar. */
+  globalNorm(tensors: readonly BackendTensor[]): BackendTensor
+  /** Scales all tensors in place by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */
+  clipByGlobalNorm(tensors: readonly BackendTensor[], maxNorm: number): BackendTensor
+  /** variable ← source */
+  assign(variable: BackendTensor, source: TensorLike): void
+  /** variable ← variable + scale · source (scale 1 by default). */
+  accumulate(variable: BackendTensor, source: TensorLike, scale?: number): void
+  /** variable ← variable − learningRate · gradient */
+  applySgd(variable: BackendTensor, gradient: TensorLike, options: { readonly learningRate: number }): void
+  /** v ← momentum·v + g;  variable ← variable − learningRate·v  (nesterov: − learningRate·(g + momentum·v)) */
+  applyMomentum(variable: BackendTensor, velocity: BackendTensor, gradient: TensorLike, options: MomentumOptions): void
+  /** m ← β₁m+(1−β₁)g;  v ← β₂v+(1−β₂)g²;  variable ← variable − lr·(m/(1−β₁ᵗ)) / (√(v/(1−β₂ᵗ)) + ε) */
+  applyAdam(
+    variable: BackendTensor,
+    firstMoment: BackendTensor,
+    secondMoment: BackendTensor,
+    gradient: TensorLike,
+    options: AdamOptions,
+  ): void
+}

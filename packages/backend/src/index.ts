@@ -1,0 +1,78 @@
+/**
+ * The contract between recurrent models and the executors that compute them: memory, recurrent forward and backward, and
+ * the dense operations of training. Types, error classes and argument checks only.
+ *
+ * @example
+ * ```ts no-run
+ * import type { Backend } from '@cudnn-rnn/backend'
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ *
+ * export async function lastState(backend: Backend, params: Float32Array, x: Float32Array) {
+ *   using rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 8, inputSize: 4 }))
+ *   const { outputH } = await rnn.forward({
+ *     input: { data: x, shape: [x.length / 4, 1, 4] },
+ *     inputH: null,
+ *     inputC: null,
+ *     params: { data: params, shape: [rnn.paramsSize] },
+ *     sequenceLengths: null,
+ *     training: false,
+ *   })
+ *   return outputH.read()
+ * }
+ * ```
+ * @packageDocumentation
+ */
+export type { Backend, BackendStats } from './backend.js'
+export {
+  type BackendTensor,
+  isBackendTensor,
+  type TensorLike,
+} from './backend_tensor.js'
+export {
+  type BackendAttempt,
+  BackendUnavailableError,
+  isBackendUnavailableError,
+} from './backend_unavailable_error.js'
+export {
+  checkHyperparameter,
+  checkIds,
+  checkIdValues,
+  checkLinear,
+  checkSoftmaxCrossEntropy,
+  checkUpdate,
+  type LinearSizes,
+} from './dense_arguments.js'
+export type {
+  AdamOptions,
+  DenseOps,
+  LinearGradients,
+  MomentumOptions,
+  SoftmaxCrossEntropyResult,
+} from './dense_ops.js'
+export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
+export { checkOwnTape, OpenTape } from './open_tape.js'
+export { Philox } from './philox.js'
+export type {
+  Rnn,
+  RnnForwardInputs,
+  RnnForwardResult,
+  RnnInputGradients,
+  RnnOutputGradients,
+  RnnStepper,
+  RnnStreamState,
+  Tape,
+} from './rnn.js'
+export {
+  checkBackwardArguments,
+  checkForwardArguments,
+  MAX_TIME_STEPS,
+  type RnnPassSizes,
+} from './rnn_arguments.js'
+export { checkSequenceLengths } from './sequence_lengths.js'
+export {
+  checkIsTensor,
+  checkShape,
+  checkTensor,
+  type TensorRule,
+  tensorDType,
+} from './tensor_arguments.js'

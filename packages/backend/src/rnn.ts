@@ -1,0 +1,102 @@
+import type { CanonicalParams, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type { BackendTensor, TensorLike } from './backend_tensor.js'
+
+/** Inputs of one pass over a batch of sequences. */
+export interface RnnForwardInputs {
+  /** [T,B,I] */
+  readonly input: TensorLike
+  /** [L·D,B,P or H]; null for zeros. */
+  readonly inputH: TensorLike | null
+  /** [L·D,B,H], LSTM only; null for zeros. */
+  readonly inputC: TensorLike | null
+  /** Opaque, [paramsSize]. */
+  readonly params: TensorLike
+  /** One length in 0..T per batch row, in any order; null when every row has T steps. */
+  readonly sequenceLengths: readonly number[] | Int32Array | null
+  /** Training applies dropout and returns a tape. */
+  readonly training: boolean
+}
+
+export interface RnnForwardResult {
+  /** [T,B,D·(P or H)], zero past each row's length. */
+  readonly output: BackendTensor
+  /** [L·D,B,P or H], the state at each row's last valid step; a row of length 0 keeps its initial state. */
+  readonly outputH: BackendTensor
+  /** [L·D,B,H]; LSTM only. */
+  readonly outputC: BackendTensor | undefined
+  /** In training only. */
+  readonly tape: Tape | undefined
+}
+
+/**
+ * What one training forward keeps for its backward (cuDNN's reserve space and the tensors it reads again). It owns that
+ * memory until the one `backward` that consumes it, or until it is disposed.
+ */
+export interface Tape {
+  readonly state: 'open' | 'consumed' | 'disposed'
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/** Gradients of the loss by the results of a forward; an absent one is zero. */
+export interface RnnOutputGradients {
+  readonly output?: TensorLike | undefined
+  readonly outputH?: TensorLike | undefined
+  readonly outputC?: TensorLike | undefined
+}
+
+export interface RnnInputGradients {
+  /** [T,B,I], zero past each row's length. */
+  readonly input: BackendTensor
+  readonly inputH: BackendTensor
+  /** LSTM only. */
+  readonly inputC: BackendTensor | undefined
+  /** Same opaque layout as the parameters. */
+  readonly params: BackendTensor
+}
+
+/** One recurrent network prepared by an executor. Holds no weights and no state but that of the dropout generator. */
+export interface Rnn {
+  readonly descriptor: RnnDescriptor
+  /** Elements of this executor's opaque buffer. */
+  readonly paramsSize: number
+  /** Makes an opaque buffer. Throws as `packCanonical` does. */
+  canonicalToParams(canonical: CanonicalParams): BackendTensor
+  /** The canonical tensors of an opaque buffer (or of a gradient or slot of the same layout), as host copies. */
+  paramsToCanonical(params: TensorLike): Promise<CanonicalParams>
+  /** Settles when the arguments are accepted and the work is queued; reading a result waits for it. */
+  forward(inputs: RnnForwardInputs): Promise<RnnForwardResult>
+  /**
+   * Consumes `tape`. Throws `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_FOREIGN`, and `ERR_TAPE_STALE` when the
+   * parameters or the input were overwritten since the forward.
+   */
+  backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients>
+  /** Present on executors that can step without leaving the calling thread (CPU executors); unidirectional networks. */
+  stepper?(params: TensorLike, batch: number): RnnStepper
+  /** The dropout generator's state as opaque bytes: restoring it makes the next training forward draw the same masks. */
+  dropoutState(): Promise<Uint8Array>
+  restoreDropoutState(state: Uint8Array): void
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/** Carried state of a batch of streams: host copies of [L,B,P or H] and, for LSTM, [L,B,H]. */
+export interface RnnStreamState {
+  readonly h: Tensor
+  readonly c: Tensor | undefined
+}
+
+/** Inference one step at a time with the state carried inside; starts at zero. */
+export interface RnnStepper {
+  readonly batch: number
+  /**
+   * `input` [B,I] or [T,B,I] in the executor's dtype; writes the outputs [B,·] or [T,B,·] into `out` when given
+   * (allocating nothing) and returns them.
+   */
+  stepSync(input: Tensor, out?: Tensor): Tensor
+  /** Zeroes the state of all streams, or of the batch rows named. */
+  reset(rows?: readonly number[]): void
+  state(): RnnStreamState
+  restore(state: RnnStreamState): void
+  dispose(): void
+}

@@ -1,0 +1,34 @@
+/** A built-in error that also carries a stable `code` and the values it speaks of. */
+export type CodedError<Base extends Error = Error> = Base & {
+  readonly code: string
+} & Readonly<Record<string, unknown>>
+
+/**
+ * Makes a `RangeError` (a value of the right kind that is not allowed) with a stable `code`.
+ *
+ * @param code `ERR_…`; part of the public API, never changed.
+ * @param message "Cannot <action> as <rule>: current value is <value>".
+ * @param fields the values the message speaks of, attached as properties.
+ */
+export function codedRangeError(
+  code: string,
+  message: string,
+  fields: Record<string, unknown> = {},
+): CodedError<RangeError> {
+  return Object.assign(new RangeError(message), fields, { code })
+}
+
+/** Makes a `TypeError` (a value of the wrong kind) with a stable `code`; parameters as {@link codedRangeError}. */
+export function codedTypeError(
+  code: string,
+  message: string,
+  fields: Record<string, unknown> = {},
+): CodedError<TypeError> {
+  return Object.assign(new TypeError(message), fields, { code })
+}
+
+/** True when `error` carries one of `codes` (any code when none is given). */
+export function hasErrorCode(error: unknown, ...codes: string[]): error is CodedError {
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false
+  return codes.length === 0 || codes.includes(error.code)
+}

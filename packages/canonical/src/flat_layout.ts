@@ -1,0 +1,46 @@
+import { codedRangeError } from './coded_error.js'
+import { type ParamRegion, paramRegions } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+
+/** A region and where it begins in an opaque buffer, in elements. */
+export interface PlacedRegion extends ParamRegion {
+  readonly offset: number
+}
+
+/** Where every canonical tensor lies in a flat buffer of `size` elements. */
+export interface ParamLayout {
+  readonly weights: readonly PlacedRegion[]
+  readonly biases: readonly PlacedRegion[]
+  /** Elements of the whole buffer. */
+  readonly size: number
+}
+
+/** cuDNN computes the size of the weight space in 32 bits: from here on it answers with garbage and status 0. */
+const MAX_MATRIX_ELEMENTS = 2 ** 31
+
+/**
+ * The closed-form flat layout, which is cuDNN's own: all matrices in canonical order, then all biases, no padding.
+ *
+ * Measured equal to `cudnnGetRNNWeightParams` of cuDNN 9.24 on 84,240 configurations (docs/canonical_layout.md).
+ *
+ * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on
+ */
+export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
+  const regions = paramRegions(descriptor)
+  let offset = 0
+  const place = (region: ParamRegion): PlacedRegion => {
+    const placed = { ...region, offset }
+    offset += region.size
+    return placed
+  }
+  const weights = regions.weights.map(place)
+  if (offset >= MAX_MATRIX_ELEMENTS) {
+    throw codedRangeError(
+      'ERR_PARAMS_TOO_LARGE',
+      `Cannot lay out parameters as the matrices must have fewer than 2^31 elements (cuDNN's limit): current value is ${offset}`,
+      { matrixElements: offset },
+    )
+  }
+  const biases = regions.biases.map(place)
+  return { weights, biases, size: offset }
+}

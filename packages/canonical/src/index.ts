@@ -1,0 +1,67 @@
+/**
+ * Layout math of recurrent networks: cell modes, the RNN descriptor, the ordered list of parameter regions, and packing
+ * between canonical tensors and one flat buffer. Pure TypeScript: no files, no devices, no arithmetic on values.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flatLayout, packCanonical, unpackCanonical } from '@cudnn-rnn/canonical'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 3, inputSize: 2 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size))
+ * console.log(canonical.weights[0].shape) // [3, 2]: the reset gate's input matrix
+ * packCanonical(layout, canonical, new Float32Array(layout.size))
+ * ```
+ * @packageDocumentation
+ */
+export {
+  CELL_MODES,
+  type CellMode,
+  type GateName,
+  gatesOf,
+} from './cell_mode.js'
+export {
+  type CodedError,
+  codedRangeError,
+  codedTypeError,
+  hasErrorCode,
+} from './coded_error.js'
+export {
+  hiddenColumns,
+  layerInputSize,
+  numDirections,
+  numGates,
+  numPseudoLayers,
+  outputSize,
+} from './dimensions.js'
+export {
+  flatLayout,
+  type ParamLayout,
+  type PlacedRegion,
+} from './flat_layout.js'
+export { layoutKey } from './layout_key.js'
+export { checkOptionNames } from './option_names.js'
+export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
+export {
+  type ParamRegion,
+  type ParamRegions,
+  paramRegions,
+  type RegionSide,
+} from './param_regions.js'
+export {
+  BIAS_MODES,
+  type BiasMode,
+  createRnnDescriptor,
+  DIRECTIONS,
+  type Direction,
+  INPUT_MODES,
+  type InputMode,
+  type RnnDescriptor,
+  type RnnOptions,
+} from './rnn_descriptor.js'
+export {
+  type CanonicalParams,
+  elementCount,
+  type FloatArray,
+  type Tensor,
+} from './tensor.js'

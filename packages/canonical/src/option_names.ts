@@ -1,0 +1,53 @@
+import { codedTypeError } from './coded_error.js'
+
+/**
+ * Refuses option names that are not in `known`, naming the nearest known one on a near miss.
+ *
+ * @param action what the caller was doing, for the message ("build RNN descriptor").
+ * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
+ */
+export function checkOptionNames(action: string, options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      `Cannot ${action} as options must be an object: current value is ${String(options)}`,
+    )
+  }
+  for (const option of Object.keys(options)) {
+    if (known.includes(option)) continue
+    const suggestion = nearest(option, known)
+    const hint = suggestion === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean ${suggestion}?`
+    throw codedTypeError(
+      'ERR_UNKNOWN_OPTION',
+      `Cannot ${action} as there is no such option: current name is ${option}. ${hint}`,
+      { option, suggestion },
+    )
+  }
+}
+
+function nearest(name: string, known: readonly string[]): string | undefined {
+  const plain = (text: string) => text.toLowerCase().replaceAll(/[^a-z0-9]/g, '')
+  let best: string | undefined
+  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  for (const candidate of known) {
+    const distance = editDistance(plain(name), plain(candidate))
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(substituted, row[j]! + 1, next[j - 1]! + 1))
+    }
+    row = next
+  }
+  return row[b.length]!
+}

@@ -1,0 +1,101 @@
+import { type GateName, gatesOf } from './cell_mode.js'
+import { hiddenColumns, layerInputSize, numDirections } from './dimensions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+
+/** `projection` exists for LSTM weights with numProj only. */
+export type RegionSide = 'input' | 'recurrent' | 'projection'
+
+/** One canonical tensor: a gate's matrix or bias, or the projection matrix. */
+export interface ParamRegion {
+  readonly kind: 'weight' | 'bias'
+  readonly layer: number
+  /** 0 forward, 1 backward. */
+  readonly direction: 0 | 1
+  /** layer·D + direction: cuDNN's pseudo-layer, and the row of the state tensors. */
+  readonly pseudoLayer: number
+  readonly side: RegionSide
+  /** Undefined for the projection, which belongs to no gate. */
+  readonly gate: GateName | undefined
+  /** cuDNN's linLayerID; also k in the checkpoint key `weight_<k>` or `bias_<k>`. */
+  readonly linLayerId: number
+  /** Weight [rows = output, columns = input], row-major (y = W·x); bias [H]. A dimension is 0 where cuDNN has no such region. */
+  readonly shape: readonly [number, number] | readonly [number]
+  /** Product of `shape`: 0 for absent regions (skip_input's input side, a bias that biasMode leaves out). */
+  readonly size: number
+}
+
+/** Every canonical tensor of a network in canonical order, absent ones included with size 0. */
+export interface ParamRegions {
+  readonly weights: readonly ParamRegion[]
+  readonly biases: readonly ParamRegion[]
+}
+
+/**
+ * Lists the regions of `descriptor` in canonical order: pseudo-layer by pseudo-layer, in each the input side of every
+ * gate, then the recurrent side, then (weights, with numProj) the projection [P,H].
+ *
+ * The lists keep their length whatever inputMode and biasMode are, as TensorFlow's do: a missing region has size 0.
+ * Source: cuDNN's `cudnnGetRNNWeightParams` and TensorFlow's `params_to_canonical`.
+ */
+export function paramRegions(descriptor: RnnDescriptor): ParamRegions {
+  const weights: ParamRegion[] = []
+  const biases: ParamRegion[] = []
+  const gates = gatesOf(descriptor.cellMode)
+  const directions = numDirections(descriptor)
+  const { numUnits, numProj, biasMode } = descriptor
+  const columns = { input: 0, recurrent: hiddenColumns(descriptor) }
+  const biasSize = {
+    input: biasMode === 'double' || biasMode === 'single_input' ? numUnits : 0,
+    recurrent: biasMode === 'double' || biasMode === 'single_recurrent' ? numUnits : 0,
+  }
+
+  for (let layer = 0; layer < descriptor.numLayers; layer++) {
+    const skipped = layer === 0 && descriptor.inputMode === 'skip_input'
+    columns.input = skipped ? 0 : layerInputSize(descriptor, layer)
+    for (let direction = 0; direction < directions; direction++) {
+      const place = {
+        layer,
+        direction: direction as 0 | 1,
+        pseudoLayer: layer * directions + direction,
+      }
+      for (const [sideIndex, side] of (['input', 'recurrent'] as const).entries()) {
+        for (const [gateIndex, gate] of gates.entries()) {
+          const region = {
+            ...place,
+            side,
+            gate,
+            linLayerId: sideIndex * gates.length + gateIndex,
+          }
+          const rows = numUnits
+          weights.push({
+            ...region,
+            kind: 'weight',
+            shape: [rows, columns[side]],
+            size: rows * columns[side],
+          })
+          biases.push({
+            ...region,
+            kind: 'bias',
+            shape: [biasSize[side]],
+            size: biasSize[side],
+          })
+        }
+      }
+      if (numProj !== undefined) {
+        const region = {
+          ...place,
+          side: 'projection',
+          gate: undefined,
+          linLayerId: 2 * gates.length,
+        } as const
+        weights.push({
+          ...region,
+          kind: 'weight',
+          shape: [numProj, numUnits],
+          size: numProj * numUnits,
+        })
+      }
+    }
+  }
+  return { weights, biases }
+}

@@ -1,0 +1,183 @@
+import { CELL_MODES, type CellMode } from './cell_mode.js'
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import { checkOptionNames } from './option_names.js'
+
+export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
+export const DIRECTIONS = ['unidirectional', 'bidirectional'] as const
+export const BIAS_MODES = ['double', 'single_input', 'single_recurrent', 'none'] as const
+
+/** `auto_select` means `skip_input` when I = H and `linear_input` otherwise, as TensorFlow's kernel resolves it. */
+export type InputMode = (typeof INPUT_MODES)[number]
+export type Direction = (typeof DIRECTIONS)[number]
+/** Which of the two biases of a gate exist; the models always use `double`. */
+export type BiasMode = (typeof BIAS_MODES)[number]
+
+/** What {@link createRnnDescriptor} takes. Absent options take the defaults named there. */
+export interface RnnOptions {
+  readonly cellMode: CellMode
+  /** L, layers stacked; at least 1. */
+  readonly numLayers: number
+  /** H, units of one layer in one direction. */
+  readonly numUnits: number
+  /** I, size of one input vector. */
+  readonly inputSize: number
+  /** Default `auto_select`. */
+  readonly inputMode?: InputMode | undefined
+  /** Default `unidirectional`. */
+  readonly direction?: Direction | undefined
+  /** LSTM only: P < H, recurrent projection; h and output then have P columns. Default none. */
+  readonly numProj?: number | undefined
+  /** Default `double`. */
+  readonly biasMode?: BiasMode | undefined
+  /** LSTM only: the cell state is clipped to ±cellClip. Default none. */
+  readonly cellClip?: number | undefined
+  /** Drop probability, 0..1, on every layer's output but the last's, in training only. Default 0. */
+  readonly dropout?: number | undefined
+  /** Seed of the dropout masks; an integer ≥ 0. Default 0. */
+  readonly seed?: number | undefined
+}
+
+/** A recurrent network, validated once and frozen: everything that decides sizes, layout and equations. */
+export interface RnnDescriptor {
+  readonly cellMode: CellMode
+  readonly numLayers: number
+  readonly numUnits: number
+  readonly inputSize: number
+  /** Resolved: never `auto_select`. */
+  readonly inputMode: Exclude<InputMode, 'auto_select'>
+  readonly direction: Direction
+  readonly numProj: number | undefined
+  readonly biasMode: BiasMode
+  readonly cellClip: number | undefined
+  readonly dropout: number
+  readonly seed: number
+}
+
+const OPTION_NAMES: readonly (keyof RnnOptions)[] = [
+  'cellMode',
+  'numLayers',
+  'numUnits',
+  'inputSize',
+  'inputMode',
+  'direction',
+  'numProj',
+  'biasMode',
+  'cellClip',
+  'dropout',
+  'seed',
+]
+
+/**
+ * Validates `options` and returns the frozen descriptor that everything else takes.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION` (with the nearest known name), `ERR_INVALID_OPTION_TYPE`
+ * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SKIP_INPUT_SIZE` (skip_input with I ≠ H), `ERR_NOT_LSTM` (numProj or
+ *   cellClip on another cell)
+ * @example
+ * ```ts
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 128, inputSize: 64 })
+ * console.log(descriptor.inputMode) // 'linear_input', as I ≠ H
+ * ```
+ */
+export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
+  checkOptionNames('build RNN descriptor', options, OPTION_NAMES)
+  const cellMode = oneOf('cellMode', options.cellMode, Object.keys(CELL_MODES) as CellMode[])
+  const numLayers = positiveInteger('numLayers', options.numLayers)
+  const numUnits = positiveInteger('numUnits', options.numUnits)
+  const inputSize = positiveInteger('inputSize', options.inputSize)
+  const requestedInputMode = oneOf('inputMode', options.inputMode ?? 'auto_select', INPUT_MODES)
+  const direction = oneOf('direction', options.direction ?? 'unidirectional', DIRECTIONS)
+  const biasMode = oneOf('biasMode', options.biasMode ?? 'double', BIAS_MODES)
+  const numProj = options.numProj === undefined ? undefined : positiveInteger('numProj', options.numProj)
+  const cellClip = options.cellClip === undefined ? undefined : numberOption('cellClip', options.cellClip)
+  const dropout = numberOption('dropout', options.dropout ?? 0)
+  const seed = integer('seed', options.seed ?? 0)
+
+  if (requestedInputMode === 'skip_input' && inputSize !== numUnits) {
+    throw codedRangeError(
+      'ERR_SKIP_INPUT_SIZE',
+      `Cannot build RNN descriptor as skip_input feeds the input to every gate unchanged and so needs inputSize = numUnits: current values are ${inputSize} and ${numUnits}. Use linear_input or auto_select.`,
+      { inputSize, numUnits },
+    )
+  }
+  if (cellMode !== 'lstm') {
+    for (const [name, value] of Object.entries({ numProj, cellClip })) {
+      if (value === undefined) continue
+      throw codedRangeError(
+        'ERR_NOT_LSTM',
+        `Cannot build RNN descriptor as ${name} exists for lstm only: current cellMode is ${cellMode}`,
+        { option: name, value, cellMode },
+      )
+    }
+  }
+  if (numProj !== undefined && numProj > numUnits) {
+    throw invalidOption('numProj', numProj, `must be at most numUnits (${numUnits})`)
+  }
+  if (cellClip !== undefined && !(cellClip > 0)) throw invalidOption('cellClip', cellClip, 'must be > 0')
+  if (dropout < 0 || dropout > 1) throw invalidOption('dropout', dropout, 'must be in 0..1 (the drop probability)')
+  if (seed < 0) throw invalidOption('seed', seed, 'must be an integer >= 0')
+
+  return Object.freeze({
+    cellMode,
+    numLayers,
+    numUnits,
+    inputSize,
+    inputMode: resolveInputMode(requestedInputMode, inputSize, numUnits),
+    direction,
+    // cuDNN: projSize = hiddenSize means no projection.
+    numProj: numProj === numUnits ? undefined : numProj,
+    biasMode,
+    cellClip,
+    dropout,
+    seed,
+  })
+}
+
+function resolveInputMode(mode: InputMode, inputSize: number, numUnits: number): RnnDescriptor['inputMode'] {
+  if (mode !== 'auto_select') return mode
+  return inputSize === numUnits ? 'skip_input' : 'linear_input'
+}
+
+function oneOf<Value extends string>(name: string, value: unknown, allowed: readonly Value[]): Value {
+  if (typeof value !== 'string') throw invalidType(name, value, 'a string')
+  if (!(allowed as readonly string[]).includes(value)) {
+    throw invalidOption(name, value, `must be one of ${allowed.join(', ')}`)
+  }
+  return value as Value
+}
+
+function numberOption(name: string, value: unknown): number {
+  if (typeof value !== 'number') throw invalidType(name, value, 'a number')
+  if (!Number.isFinite(value)) throw invalidOption(name, value, 'must be finite')
+  return value
+}
+
+function integer(name: string, value: unknown): number {
+  const number = numberOption(name, value)
+  if (!Number.isSafeInteger(number)) throw invalidOption(name, value, 'must be an integer')
+  return number
+}
+
+function positiveInteger(name: string, value: unknown): number {
+  const number = integer(name, value)
+  // cuDNN's sizes are int32; the element count of the whole buffer is checked in dimensions.ts.
+  if (number < 1 || number > 0x7fffffff) throw invalidOption(name, number, 'must be in 1..2147483647')
+  return number
+}
+
+function invalidOption(option: string, value: unknown, rule: string) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot build RNN descriptor as ${option} ${rule}: current value is ${String(value)}`,
+    { option, value },
+  )
+}
+
+function invalidType(option: string, value: unknown, kind: string) {
+  return codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot build RNN descriptor as ${option} must be ${kind}: current value is ${String(value)} (${typeof value})`,
+    { option, value },
+  )
+}

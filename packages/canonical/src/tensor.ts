@@ -1,0 +1,19 @@
+/** Element types the executors compute with; `int32` for labels, ids and lengths. */
+export type FloatArray = Float32Array | Float64Array
+
+/** A host tensor: row-major elements and their shape; `shape: []` is a scalar. */
+export interface Tensor<Data = FloatArray | Int32Array> {
+  readonly data: Data
+  readonly shape: readonly number[]
+}
+
+/** Canonical tensors of a network, in the order of {@link paramRegions}. */
+export interface CanonicalParams<Data extends FloatArray = FloatArray> {
+  readonly weights: readonly Tensor<Data>[]
+  readonly biases: readonly Tensor<Data>[]
+}
+
+/** Number of elements of a tensor of this shape: 1 for a scalar. */
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, dimension) => product * dimension, 1)
+}

@@ -1,0 +1,63 @@
+import {
+  type FloatArray,
+  hiddenColumns,
+  layerInputSize,
+  numDirections,
+  numGates,
+  numPseudoLayers,
+  type ParamLayout,
+  type PlacedRegion,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { type MatrixView, matrix } from './matrix_product.js'
+
+/** Where the parameters of one layer and direction lie in the flat buffer; undefined for what the network lacks. */
+export interface LayerParams {
+  /** Size of one input vector of this layer. */
+  readonly inputSize: number
+  /** W [G·H, in]; absent at layer 0 with skip_input. */
+  readonly inputMatrix: number | undefined
+  /** R [G·H, P or H] */
+  readonly recurrentMatrix: number
+  /** [P, H] */
+  readonly projection: number | undefined
+  /** b_W [G·H] */
+  readonly inputBias: number | undefined
+  /** b_R [G·H] */
+  readonly recurrentBias: number | undefined
+}
+
+/** Offsets of every pseudo-layer's parameters: the gates of one side stand one after another, so they are one matrix. */
+export function layerParams(descriptor: RnnDescriptor, layout: ParamLayout): LayerParams[] {
+  const offset = (regions: readonly PlacedRegion[], pseudoLayer: number, side: PlacedRegion['side']) =>
+    regions.find((region) => region.pseudoLayer === pseudoLayer && region.side === side && region.size > 0)?.offset
+  return Array.from({ length: numPseudoLayers(descriptor) }, (_, pseudoLayer) => ({
+    inputSize: layerInputSize(descriptor, Math.floor(pseudoLayer / numDirections(descriptor))),
+    inputMatrix: offset(layout.weights, pseudoLayer, 'input'),
+    // Every network has recurrent matrices.
+    recurrentMatrix: offset(layout.weights, pseudoLayer, 'recurrent') as number,
+    projection: offset(layout.weights, pseudoLayer, 'projection'),
+    inputBias: offset(layout.biases, pseudoLayer, 'input'),
+    recurrentBias: offset(layout.biases, pseudoLayer, 'recurrent'),
+  }))
+}
+
+/** The matrices of one pseudo-layer as views of a flat buffer: of the parameters, or of their gradient. */
+export interface LayerMatrices {
+  readonly input: MatrixView | undefined
+  readonly recurrent: MatrixView
+  readonly projection: MatrixView | undefined
+}
+
+export function layerMatrices(descriptor: RnnDescriptor, params: LayerParams, flat: FloatArray): LayerMatrices {
+  return {
+    input: params.inputMatrix === undefined ? undefined : matrix(flat, params.inputSize, params.inputMatrix),
+    recurrent: matrix(flat, hiddenColumns(descriptor), params.recurrentMatrix),
+    projection: params.projection === undefined ? undefined : matrix(flat, descriptor.numUnits, params.projection),
+  }
+}
+
+/** Rows of the gate matrices: G·H. */
+export function gateRows(descriptor: RnnDescriptor): number {
+  return numGates(descriptor) * descriptor.numUnits
+}

@@ -1,0 +1,34 @@
+import type { LinearSizes } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { addProduct, matrix, transposed } from './matrix_product.js'
+import { addColumnSums, fillRows } from './rows.js'
+
+/** y [N,O] = x [N,I]·kernel [I,O] + bias [O] */
+export function linear(
+  y: FloatArray,
+  x: FloatArray,
+  kernel: FloatArray,
+  bias: FloatArray,
+  { rows, inputs, outputs }: LinearSizes,
+): void {
+  fillRows(y, rows, outputs, bias, 0)
+  addProduct(matrix(y, outputs), matrix(x, inputs), matrix(kernel, outputs), rows, outputs, inputs)
+}
+
+/** ∂x = ∂y·kernelᵀ, ∂kernel = xᵀ·∂y, ∂bias = Σ ∂y, all added to what the gradients hold. */
+export function linearGradients(
+  gradients: {
+    readonly input: FloatArray
+    readonly kernel: FloatArray
+    readonly bias: FloatArray
+  },
+  x: FloatArray,
+  kernel: FloatArray,
+  dy: FloatArray,
+  { rows, inputs, outputs }: LinearSizes,
+): void {
+  const dyView = matrix(dy, outputs)
+  addProduct(matrix(gradients.input, inputs), dyView, transposed(matrix(kernel, outputs)), rows, inputs, outputs)
+  addProduct(matrix(gradients.kernel, outputs), transposed(matrix(x, inputs)), dyView, inputs, outputs, rows)
+  addColumnSums(gradients.bias, 0, dy, rows, outputs)
+}

@@ -1,0 +1,282 @@
+import {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkOwnTape,
+  checkTensor,
+  Philox,
+  type Rnn,
+  type RnnForwardInputs,
+  type RnnForwardResult,
+  type RnnInputGradients,
+  type RnnOutputGradients,
+  type RnnStepper,
+  type Tape,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  type CanonicalParams,
+  codedRangeError,
+  codedTypeError,
+  type FloatArray,
+  flatLayout,
+  hiddenColumns,
+  layoutKey,
+  numDirections,
+  numPseudoLayers,
+  outputSize,
+  type ParamLayout,
+  packCanonical,
+  type RnnDescriptor,
+  unpackCanonical,
+} from '@cudnn-rnn/canonical'
+import { drawDropoutScales, scaled } from './dropout.js'
+import { runLayerBackward } from './layer_backward.js'
+import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
+import { type LayerParams, layerParams } from './layer_params.js'
+import type { ReferenceMemory } from './reference_memory.js'
+import { ReferenceStepper } from './reference_stepper.js'
+import { ReferenceTape } from './reference_tape.js'
+import type { ReferenceTensor } from './reference_tensor.js'
+import { timeOrder } from './time_order.js'
+
+/** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
+export class ReferenceRnn implements Rnn {
+  readonly descriptor: RnnDescriptor
+  readonly paramsSize: number
+  readonly layout: ParamLayout
+  readonly layers: readonly LayerParams[]
+  readonly memory: ReferenceMemory
+  readonly #layoutKey: string
+  readonly #random: Philox
+  #disposed = false
+
+  constructor(memory: ReferenceMemory, descriptor: RnnDescriptor) {
+    this.memory = memory
+    this.descriptor = descriptor
+    this.layout = flatLayout(descriptor)
+    this.paramsSize = this.layout.size
+    this.layers = layerParams(descriptor, this.layout)
+    this.#layoutKey = layoutKey(descriptor)
+    this.#random = new Philox(descriptor.seed)
+    memory.ledger.add('rnns')
+  }
+
+  canonicalToParams(canonical: CanonicalParams): ReferenceTensor {
+    this.#checkAlive('convert canonical parameters')
+    const flat = packCanonical(this.layout, canonical, this.memory.allocate(this.paramsSize))
+    return this.memory.create([this.paramsSize], flat, this.#layoutKey)
+  }
+
+  async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
+    const action = 'convert opaque parameters'
+    this.#checkAlive(action)
+    return unpackCanonical(this.layout, this.params(action, params))
+  }
+
+  /** The elements of an opaque buffer, checked. */
+  params(action: string, params: TensorLike): FloatArray {
+    const rule = {
+      dtype: this.memory.dtype,
+      shape: [this.paramsSize],
+      layout: this.#layoutKey,
+    }
+    checkTensor(action, 'params', params, rule)
+    return this.memory.floats(action, 'params', params)
+  }
+
+  async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
+    const action = 'run forward'
+    this.#checkAlive(action)
+    const { descriptor, memory } = this
+    const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
+    const { time, batch, sequenceLengths } = sizes
+    const input = memory.floats(action, 'input', inputs.input)
+    const flat = memory.floats(action, 'params', inputs.params)
+    const states = this.#startingStates(action, batch, {
+      inputH: inputs.inputH,
+      inputC: inputs.inputC,
+    })
+
+    const outputColumns = outputSize(descriptor)
+    const layerInputs = [input]
+    const dropoutScales: FloatArray[] = []
+    const records: LayerRecord[] = []
+    let output = input
+    for (let layer = 0; layer < descriptor.numLayers; layer++) {
+      output = memory.allocate(time * batch * outputColumns)
+      for (let direction = 0; direction < numDirections(descriptor); direction++) {
+        const pseudoLayer = layer * numDirections(descriptor) + direction
+        const record = inputs.training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
+        if (record !== undefined) records.push(record)
+        runLayerForward({
+          descriptor,
+          params: this.layers[pseudoLayer]!,
+          flat,
+          order: timeOrder(direction, time, sequenceLengths),
+          time,
+          batch,
+          input: layerInputs[layer]!,
+          output,
+          outputColumns,
+          outputColumn: direction * hiddenColumns(descriptor),
+          hidden: statesOf(states.h, pseudoLayer, descriptor),
+          cell: statesOf(states.c, pseudoLayer, descriptor),
+          record,
+          allocate: memory.allocate,
+        })
+      }
+      if (layer === descriptor.numLayers - 1) break
+      if (inputs.training && descriptor.dropout > 0) {
+        const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.#random)
+        dropoutScales.push(scales)
+        layerInputs.push(scaled(output, scales))
+      } else {
+        layerInputs.push(output)
+      }
+    }
+
+    const pseudoLayers = numPseudoLayers(descriptor)
+    return {
+      output: memory.create([time, batch, outputColumns], output),
+      outputH: memory.create([pseudoLayers, batch, hiddenColumns(descriptor)], states.h),
+      outputC:
+        descriptor.cellMode === 'lstm'
+          ? memory.create([pseudoLayers, batch, descriptor.numUnits], states.c)
+          : undefined,
+      tape: inputs.training
+        ? new ReferenceTape(memory.ledger, {
+            rnn: this,
+            sizes,
+            params: flat,
+            layerInputs,
+            dropoutScales,
+            records,
+            operands: { params: inputs.params, input: inputs.input },
+          })
+        : undefined,
+    }
+  }
+
+  async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
+    const action = 'run backward'
+    this.#checkAlive(action)
+    checkOwnTape(tape, ReferenceTape)
+    const contents = tape.contents()
+    if (contents.rnn !== this) {
+      throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
+    }
+    const { descriptor, memory } = this
+    const { sizes, layerInputs, dropoutScales, records, params: flat } = contents
+    const { time, batch, sequenceLengths } = sizes
+    checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
+    const states = this.#startingStates(action, batch, {
+      outputH: gradients.outputH,
+      outputC: gradients.outputC,
+    })
+
+    const outputColumns = outputSize(descriptor)
+    const flatGradient = memory.allocate(this.paramsSize)
+    let outputGradient =
+      gradients.output === undefined
+        ? memory.allocate(time * batch * outputColumns)
+        : memory.floats(action, 'output', gradients.output)
+    for (let layer = descriptor.numLayers - 1; layer >= 0; layer--) {
+      const input = layerInputs[layer]!
+      let inputGradient = memory.allocate(input.length)
+      for (let direction = 0; direction < numDirections(descriptor); direction++) {
+        const pseudoLayer = layer * numDirections(descriptor) + direction
+        runLayerBackward({
+          descriptor,
+          params: this.layers[pseudoLayer]!,
+          flat,
+          order: timeOrder(direction, time, sequenceLengths),
+          time,
+          batch,
+          record: records[pseudoLayer]!,
+          input,
+          outputGradient,
+          outputColumns,
+          outputColumn: direction * hiddenColumns(descriptor),
+          hiddenGradient: statesOf(states.h, pseudoLayer, descriptor),
+          cellGradient: statesOf(states.c, pseudoLayer, descriptor),
+          inputGradient,
+          flatGradient,
+          allocate: memory.allocate,
+        })
+      }
+      const scales = dropoutScales[layer - 1]
+      if (scales !== undefined) inputGradient = scaled(inputGradient, scales)
+      outputGradient = inputGradient
+    }
+
+    tape.consume()
+    const pseudoLayers = numPseudoLayers(descriptor)
+    return {
+      input: memory.create([time, batch, descriptor.inputSize], outputGradient),
+      inputH: memory.create([pseudoLayers, batch, hiddenColumns(descriptor)], states.h),
+      inputC:
+        descriptor.cellMode === 'lstm'
+          ? memory.create([pseudoLayers, batch, descriptor.numUnits], states.c)
+          : undefined,
+      params: memory.create([this.paramsSize], flatGradient, this.#layoutKey),
+    }
+  }
+
+  stepper(params: TensorLike, batch: number): RnnStepper {
+    const action = 'open a stream'
+    this.#checkAlive(action)
+    return new ReferenceStepper(this, this.params(action, params), batch)
+  }
+
+  async dropoutState(): Promise<Uint8Array> {
+    this.#checkAlive('read the dropout state')
+    return new Uint8Array(Float64Array.of(this.#random.position).buffer)
+  }
+
+  restoreDropoutState(state: Uint8Array): void {
+    this.#checkAlive('restore the dropout state')
+    const position = state.length === 8 ? new Float64Array(state.slice().buffer)[0]! : Number.NaN
+    if (!Number.isSafeInteger(position) || position < 0) {
+      throw codedRangeError(
+        'ERR_DROPOUT_STATE',
+        `Cannot restore the dropout state as it must be the 8 bytes that dropoutState() of a reference executor gave: current length is ${state.length}`,
+      )
+    }
+    this.#random.seek(position)
+  }
+
+  dispose(): void {
+    if (this.#disposed) return
+    this.#disposed = true
+    this.memory.ledger.remove('rnns')
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  #checkAlive(action: string): void {
+    this.memory.checkAlive(action)
+    if (!this.#disposed) return
+    throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)
+  }
+
+  /** Copies of the h and the c given (zeros for absent ones), to be updated in place into the final states. */
+  #startingStates(action: string, batch: number, given: Readonly<Record<string, TensorLike | null | undefined>>) {
+    const { descriptor, memory } = this
+    const rows = numPseudoLayers(descriptor) * batch
+    const [h, c] = Object.entries(given).map(([name, state]) =>
+      state === null || state === undefined ? undefined : memory.floats(action, name, state).slice(),
+    )
+    return {
+      h: h ?? memory.allocate(rows * hiddenColumns(descriptor)),
+      c: c ?? memory.allocate(descriptor.cellMode === 'lstm' ? rows * descriptor.numUnits : 0),
+    }
+  }
+}
+
+/** The [B,·] part of states [L·D,B,·] that belongs to one pseudo-layer, as a view. */
+function statesOf(states: FloatArray, pseudoLayer: number, descriptor: RnnDescriptor): FloatArray {
+  const length = states.length / numPseudoLayers(descriptor)
+  return states.subarray(pseudoLayer * length, (pseudoLayer + 1) * length)
+}

@@ -1,0 +1,47 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+
+/**
+ * Mean cross-entropy of softmax(logits [N,V]) against class labels [N], with its gradient.
+ *
+ *     loss_n = log Σ_v exp(z_v - max z) - (z_label - max z)      ∂loss_n/∂z = softmax(z) - onehot(label)
+ *
+ * Subtracting the maximum keeps every exponential in (0, 1]. Rows are weighted by `weights` (1 without them) and the mean
+ * divides by the sum of the weights; where that is 0, loss and gradient are 0.
+ *
+ * @param gradient [N,V], overwritten.
+ * @returns the loss
+ */
+export function softmaxCrossEntropy(
+  gradient: FloatArray,
+  logits: FloatArray,
+  labels: Int32Array,
+  weights: FloatArray | undefined,
+  classes: number,
+): number {
+  const rows = labels.length
+  let total = weights === undefined ? rows : 0
+  for (const weight of weights ?? []) total += weight
+  if (total === 0) {
+    gradient.fill(0)
+    return 0
+  }
+  let loss = 0
+  for (let row = 0; row < rows; row++) {
+    const begin = row * classes
+    const weight = (weights?.[row] ?? 1) / total
+    let maximum = Number.NEGATIVE_INFINITY
+    for (let v = 0; v < classes; v++) maximum = Math.max(maximum, logits[begin + v]!)
+    let sum = 0
+    for (let v = 0; v < classes; v++) {
+      const exponential = Math.exp(logits[begin + v]! - maximum)
+      gradient[begin + v] = exponential
+      sum += exponential
+    }
+    const label = begin + labels[row]!
+    if (weight !== 0) loss += weight * (Math.log(sum) - (logits[label]! - maximum))
+    const scale = weight / sum
+    for (let v = 0; v < classes; v++) gradient[begin + v]! *= scale
+    gradient[label]! -= weight
+  }
+  return loss
+}
