@@ -1,1 +1,34 @@
-export {}
+/**
+ * `tf.contrib.cudnn_rnn`'s models over any executor: one opaque parameter buffer, canonical conversion, training and
+ * streaming. The models do not know which executor computes or where parameters are saved.
+ *
+ * @example
+ * ```ts
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * using stream = gru.stream(gru.createParams({ seed: 1 }))
+ * for (let t = 0; t < 3; t++) console.log(stream.stepSync({ data: Float32Array.of(t, 1), shape: [1, 2] }).data)
+ * ```
+ * @packageDocumentation
+ */
+
+export type {
+  CallResult,
+  InputGradients,
+  LSTMCallResult,
+  LSTMInputGradients,
+  LSTMOutputGradients,
+  OutputGradients,
+} from './call_result.js'
+export { CudnnGRU } from './cudnn_gru.js'
+export { CudnnLSTM } from './cudnn_lstm.js'
+export { CudnnRNNRelu } from './cudnn_rnn_relu.js'
+export { CudnnRNNTanh } from './cudnn_rnn_tanh.js'
+export type { Initializer, InitializerFunction, InitializerOptions } from './initializers.js'
+export type { CallOptions, LSTMOptions, ModelOptions } from './model_options.js'
+export type { CreateParamsOptions, ModelCanonicalParams, RecurrentModel } from './recurrent_model.js'
+export type { Stream, StreamOptions } from './stream.js'
+export { type Params, Variable } from './variable.js'

@@ -18,141 +18,178 @@ export function transposed({ data, offset, rowStride, columnStride }: MatrixView
   return { data, offset, rowStride: columnStride, columnStride: rowStride }
 }
 
-/** Steps of the inner dimension per pass, so that the operands of a tile stay in the first-level cache. */
-const INNER_BLOCK = 256
-
 /**
  * C[M,N] += A[M,K] · B[K,N].
  *
- * Sums run in double precision and are rounded once per {@link INNER_BLOCK} terms. C is cut into tiles of 4 × 4 whose
- * sixteen sums stay in registers: eight loads feed sixteen multiply-adds, which is what makes plain JavaScript reach a
- * few GFLOP/s.
+ * Blocks of A and strips of B are copied into panels of doubles in the order in which the inner loop reads them, so that
+ * transposed operands cost what others do and nothing is converted twice. The inner loop keeps a 4 × 4 tile of C in
+ * registers: eight loads feed sixteen multiply-adds, which is what makes plain JavaScript reach a few GFLOP/s. Sums run
+ * in double precision and are rounded once per {@link INNER_BLOCK} terms. (Goto & van de Geijn 2008.)
  */
 export function addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void {
-  const fullRows = m - (m % 4)
-  const fullColumns = n - (n % 4)
+  const tiledRows = m - (m % TILE)
   for (let start = 0; start < k; start += INNER_BLOCK) {
     const inner = Math.min(INNER_BLOCK, k - start)
-    addTiles(c, a, b, fullRows, fullColumns, start, inner)
-    if (fullColumns < n) addColumns(c, a, b, fullRows, fullColumns, n, start, inner)
-    if (fullRows < m) addRows(c, a, b, fullRows, m, n, start, inner)
-  }
-}
-
-function addTiles(
-  c: MatrixView,
-  a: MatrixView,
-  b: MatrixView,
-  rows: number,
-  columns: number,
-  start: number,
-  inner: number,
-): void {
-  const { data: cData, rowStride: ci, columnStride: cj } = c
-  const { data: aData, rowStride: ai, columnStride: ak } = a
-  const { data: bData, rowStride: bk, columnStride: bj } = b
-  for (let j = 0; j < columns; j += 4) {
-    const bBegin = b.offset + j * bj + start * bk
-    for (let i = 0; i < rows; i += 4) {
-      let c00 = 0
-      let c01 = 0
-      let c02 = 0
-      let c03 = 0
-      let c10 = 0
-      let c11 = 0
-      let c12 = 0
-      let c13 = 0
-      let c20 = 0
-      let c21 = 0
-      let c22 = 0
-      let c23 = 0
-      let c30 = 0
-      let c31 = 0
-      let c32 = 0
-      let c33 = 0
-      let p = a.offset + i * ai + start * ak
-      let q = bBegin
-      for (let step = 0; step < inner; step++) {
-        const a0 = aData[p]!
-        const a1 = aData[p + ai]!
-        const a2 = aData[p + 2 * ai]!
-        const a3 = aData[p + 3 * ai]!
-        const b0 = bData[q]!
-        const b1 = bData[q + bj]!
-        const b2 = bData[q + 2 * bj]!
-        const b3 = bData[q + 3 * bj]!
-        c00 += a0 * b0
-        c01 += a0 * b1
-        c02 += a0 * b2
-        c03 += a0 * b3
-        c10 += a1 * b0
-        c11 += a1 * b1
-        c12 += a1 * b2
-        c13 += a1 * b3
-        c20 += a2 * b0
-        c21 += a2 * b1
-        c22 += a2 * b2
-        c23 += a2 * b3
-        c30 += a3 * b0
-        c31 += a3 * b1
-        c32 += a3 * b2
-        c33 += a3 * b3
-        p += ak
-        q += bk
+    for (let row = 0; row < tiledRows; row += ROW_BLOCK) {
+      const rows = Math.min(ROW_BLOCK, tiledRows - row)
+      for (let strip = 0; strip < rows; strip += TILE) {
+        pack(
+          aPanel,
+          strip * INNER_BLOCK,
+          a.data,
+          a.offset + (row + strip) * a.rowStride + start * a.columnStride,
+          a.rowStride,
+          a.columnStride,
+          TILE,
+          inner,
+        )
       }
-      let r = c.offset + i * ci + j * cj
-      cData[r]! += c00
-      cData[r + cj]! += c01
-      cData[r + 2 * cj]! += c02
-      cData[r + 3 * cj]! += c03
-      r += ci
-      cData[r]! += c10
-      cData[r + cj]! += c11
-      cData[r + 2 * cj]! += c12
-      cData[r + 3 * cj]! += c13
-      r += ci
-      cData[r]! += c20
-      cData[r + cj]! += c21
-      cData[r + 2 * cj]! += c22
-      cData[r + 3 * cj]! += c23
-      r += ci
-      cData[r]! += c30
-      cData[r + cj]! += c31
-      cData[r + 2 * cj]! += c32
-      cData[r + 3 * cj]! += c33
+      for (let column = 0; column < n; column += TILE) {
+        const columns = Math.min(TILE, n - column)
+        pack(
+          bPanel,
+          0,
+          b.data,
+          b.offset + start * b.rowStride + column * b.columnStride,
+          b.columnStride,
+          b.rowStride,
+          columns,
+          inner,
+        )
+        for (let strip = 0; strip < rows; strip += TILE) {
+          multiplyTile(tile, aPanel, strip * INNER_BLOCK, bPanel, inner)
+          addTile(c, row + strip, column, columns)
+        }
+      }
     }
+    if (tiledRows < m) addRows(c, a, b, tiledRows, m, n, start, inner)
   }
 }
 
-/** The last n mod 4 columns, four rows at a time. */
-function addColumns(
-  c: MatrixView,
-  a: MatrixView,
-  b: MatrixView,
-  rows: number,
-  firstColumn: number,
-  lastColumn: number,
-  start: number,
+/** Rows and columns of the tile of C that stays in registers. */
+const TILE = 4
+
+/** Steps of the inner dimension per pass and rows of A per block: together a panel that fits in the second-level cache. */
+const INNER_BLOCK = 256
+const ROW_BLOCK = 64
+
+// Scratch of the one product that runs at a time on a thread; no product leaves anything in it.
+const aPanel = new Float64Array(ROW_BLOCK * INNER_BLOCK)
+const bPanel = new Float64Array(TILE * INNER_BLOCK)
+const tile = new Float64Array(TILE * TILE)
+
+/** Copies `lines` (at most 4) lines of `inner` elements side by side: panel[step·4 + line]; missing lines become zero. */
+function pack(
+  panel: Float64Array,
+  panelBegin: number,
+  source: FloatArray,
+  begin: number,
+  lineStride: number,
+  stepStride: number,
+  lines: number,
   inner: number,
 ): void {
-  const aBegin = a.offset + start * a.columnStride
-  for (let j = firstColumn; j < lastColumn; j++) {
-    const cBegin = c.offset + j * c.columnStride
-    const bBegin = b.offset + start * b.rowStride + j * b.columnStride
-    addMatrixVector(
-      c.data,
-      cBegin,
-      c.rowStride,
-      a.data,
-      aBegin,
-      a.rowStride,
-      a.columnStride,
-      b.data,
-      bBegin,
-      b.rowStride,
-      rows,
-      inner,
-    )
+  const end = panelBegin + TILE * inner
+  let q = begin
+  if (lines === TILE) {
+    for (let p = panelBegin; p < end; p += TILE, q += stepStride) {
+      panel[p] = source[q]!
+      panel[p + 1] = source[q + lineStride]!
+      panel[p + 2] = source[q + 2 * lineStride]!
+      panel[p + 3] = source[q + 3 * lineStride]!
+    }
+    return
+  }
+  panel.fill(0, panelBegin, end)
+  for (let p = panelBegin; p < end; p += TILE, q += stepStride) {
+    for (let line = 0; line < lines; line++) panel[p + line] = source[q + line * lineStride]!
+  }
+}
+
+/**
+ * tile[4,4] = (the four rows of `aPanel` at `begin`) · (the four columns of `bPanel`). The panels are arguments because a
+ * bundler may turn module constants into variables, which would be loaded again at every step.
+ */
+function multiplyTile(
+  tile: Float64Array,
+  aPanel: Float64Array,
+  begin: number,
+  bPanel: Float64Array,
+  inner: number,
+): void {
+  let c00 = 0
+  let c01 = 0
+  let c02 = 0
+  let c03 = 0
+  let c10 = 0
+  let c11 = 0
+  let c12 = 0
+  let c13 = 0
+  let c20 = 0
+  let c21 = 0
+  let c22 = 0
+  let c23 = 0
+  let c30 = 0
+  let c31 = 0
+  let c32 = 0
+  let c33 = 0
+  const end = TILE * inner
+  for (let q = 0, p = begin; q < end; q += TILE, p += TILE) {
+    const a0 = aPanel[p]!
+    const a1 = aPanel[p + 1]!
+    const a2 = aPanel[p + 2]!
+    const a3 = aPanel[p + 3]!
+    const b0 = bPanel[q]!
+    const b1 = bPanel[q + 1]!
+    const b2 = bPanel[q + 2]!
+    const b3 = bPanel[q + 3]!
+    c00 += a0 * b0
+    c01 += a0 * b1
+    c02 += a0 * b2
+    c03 += a0 * b3
+    c10 += a1 * b0
+    c11 += a1 * b1
+    c12 += a1 * b2
+    c13 += a1 * b3
+    c20 += a2 * b0
+    c21 += a2 * b1
+    c22 += a2 * b2
+    c23 += a2 * b3
+    c30 += a3 * b0
+    c31 += a3 * b1
+    c32 += a3 * b2
+    c33 += a3 * b3
+  }
+  tile[0] = c00
+  tile[1] = c01
+  tile[2] = c02
+  tile[3] = c03
+  tile[4] = c10
+  tile[5] = c11
+  tile[6] = c12
+  tile[7] = c13
+  tile[8] = c20
+  tile[9] = c21
+  tile[10] = c22
+  tile[11] = c23
+  tile[12] = c30
+  tile[13] = c31
+  tile[14] = c32
+  tile[15] = c33
+}
+
+function addTile(
+  { data, offset, rowStride, columnStride }: MatrixView,
+  row: number,
+  column: number,
+  columns: number,
+): void {
+  for (let i = 0; i < TILE; i++) {
+    let p = offset + (row + i) * rowStride + column * columnStride
+    for (let j = 0; j < columns; j++) {
+      data[p]! += tile[i * TILE + j]!
+      p += columnStride
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import {
   checkForwardArguments,
   checkOwnTape,
   checkTensor,
+  isBackendTensor,
   Philox,
   type Rnn,
   type RnnForwardInputs,
@@ -90,8 +91,13 @@ export class ReferenceRnn implements Rnn {
     const { descriptor, memory } = this
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
-    const input = memory.floats(action, 'input', inputs.input)
-    const flat = memory.floats(action, 'params', inputs.params)
+    // The backward reads both again: of a host array it needs a copy, as nobody would notice a change.
+    const operand = (name: 'input' | 'params') =>
+      inputs.training && !isBackendTensor(inputs[name])
+        ? memory.floats(action, name, inputs[name]).slice()
+        : memory.floats(action, name, inputs[name])
+    const input = operand('input')
+    const flat = operand('params')
     const states = this.#startingStates(action, batch, {
       inputH: inputs.inputH,
       inputC: inputs.inputC,

@@ -1,1 +1,75 @@
-export {}
+/**
+ * TensorFlow 1's `tf.contrib.cudnn_rnn` for Node.js: models, executors and checkpoints in one import.
+ *
+ * @example
+ * ```ts
+ * import { CudnnLSTM, openBackend } from '@cudnn-rnn/rnn'
+ *
+ * const backend = await openBackend('auto')
+ * const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 16, inputSize: 8 })
+ * const params = lstm.createParams({ seed: 1 })
+ * const input = { data: new Float32Array(10 * 2 * 8).fill(0.5), shape: [10, 2, 8] }
+ * const { output } = await lstm.call(input, null, null, params, { isTraining: false })
+ * console.log((await output.read()).shape) // [10, 2, 16]
+ * backend.dispose()
+ * ```
+ * @packageDocumentation
+ */
+// Executors
+
+export {
+  type AdamOptions,
+  type Backend,
+  type BackendStats,
+  type BackendTensor,
+  BackendUnavailableError,
+  type DenseOps,
+  type DType,
+  type FloatDType,
+  isBackendUnavailableError,
+  type MomentumOptions,
+  Philox,
+  type RnnStreamState,
+  type Tape,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+// Layout
+export {
+  type CanonicalParams,
+  CELL_MODES,
+  type CellMode,
+  createRnnDescriptor,
+  flatLayout,
+  hasErrorCode,
+  type ParamRegion,
+  paramRegions,
+  type RnnDescriptor,
+  type RnnOptions,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+// Models
+export {
+  type CallOptions,
+  type CallResult,
+  type CreateParamsOptions,
+  CudnnGRU,
+  CudnnLSTM,
+  CudnnRNNRelu,
+  CudnnRNNTanh,
+  type Initializer,
+  type InitializerFunction,
+  type InputGradients,
+  type LSTMCallResult,
+  type LSTMInputGradients,
+  type LSTMOptions,
+  type LSTMOutputGradients,
+  type ModelCanonicalParams,
+  type ModelOptions,
+  type OutputGradients,
+  type Params,
+  type Stream,
+  type StreamOptions,
+  Variable,
+} from '@cudnn-rnn/models'
+export type { OpenBackendOptions } from './executor_table.js'
+export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'

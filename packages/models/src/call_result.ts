@@ -1,0 +1,39 @@
+import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/backend'
+
+/** What every model returns; `Training` is the literal type of `isTraining`, so that an inference has no tape to pass on. */
+export interface CallResult<Training extends boolean = true> {
+  /** [T,B,D·H], zero past each row's length. */
+  readonly output: BackendTensor
+  /** [L·D,B,H], the state at each row's last valid step. */
+  readonly outputH: BackendTensor
+  /** For exactly one `gradients()`; dispose it where none follows. */
+  readonly tape: Training extends true ? Tape : Training extends false ? undefined : Tape | undefined
+}
+
+/** As {@link CallResult}, with the cell state. With numProj, `output` and `outputH` have P columns. */
+export interface LSTMCallResult<Training extends boolean = true> extends CallResult<Training> {
+  /** [L·D,B,H] */
+  readonly outputC: BackendTensor
+}
+
+/** Gradients of the loss by a call's results; any may be left out. */
+export interface OutputGradients {
+  readonly output?: TensorLike | undefined
+  readonly outputH?: TensorLike | undefined
+}
+
+export interface LSTMOutputGradients extends OutputGradients {
+  readonly outputC?: TensorLike | undefined
+}
+
+/** Gradients of the loss by a call's arguments. */
+export interface InputGradients {
+  readonly input: BackendTensor
+  readonly inputH: BackendTensor
+  /** Same opaque layout as the parameters. */
+  readonly params: BackendTensor
+}
+
+export interface LSTMInputGradients extends InputGradients {
+  readonly inputC: BackendTensor
+}

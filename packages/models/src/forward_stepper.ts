@@ -1,0 +1,137 @@
+import {
+  type Backend,
+  checkTensor,
+  DTYPES,
+  isBackendTensor,
+  type Rnn,
+  type RnnStreamState,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  codedRangeError,
+  elementCount,
+  type FloatArray,
+  hiddenColumns,
+  numPseudoLayers,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import type { Stream } from './stream.js'
+
+/** Streams on an executor that has no stepper: the state is read back after every step and given to the next. */
+export class ForwardStepper implements Stream {
+  readonly batch: number
+  readonly #backend: Backend
+  readonly #rnn: Rnn
+  readonly #params: TensorLike
+  #h: Tensor
+  #c: Tensor | undefined
+  /** The step before: steps run in the order of the calls, however they are awaited. */
+  #previous: Promise<unknown> = Promise.resolve()
+  #disposed = false
+
+  constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
+    this.#backend = backend
+    this.#rnn = rnn
+    this.#params = params
+    this.batch = batch
+    this.#h = this.#zeros(hiddenColumns(rnn.descriptor))
+    this.#c = rnn.descriptor.cellMode === 'lstm' ? this.#zeros(rnn.descriptor.numUnits) : undefined
+  }
+
+  step(input: TensorLike): Promise<Tensor> {
+    const result = this.#previous.then(() => this.#step(input))
+    this.#previous = result.catch(() => undefined)
+    return result
+  }
+
+  stepSync(): Tensor {
+    throw codedRangeError(
+      'ERR_NO_SYNC_STEP',
+      `Cannot step a stream synchronously as the ${this.#backend.name} executor computes elsewhere: use step().`,
+      { backend: this.#backend.name },
+    )
+  }
+
+  reset(rows?: readonly number[]): void {
+    this.#checkAlive('reset a stream')
+    for (const row of rows ?? []) {
+      if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
+      throw codedRangeError(
+        'ERR_STREAM_ROW',
+        `Cannot reset a stream as rows must be in 0..${this.batch - 1}: current value is ${row}`,
+        { row },
+      )
+    }
+    for (const state of [this.#h, this.#c]) {
+      if (state === undefined) continue
+      const [layers = 0, batch = 0, columns = 0] = state.shape
+      for (let layer = 0; layer < layers; layer++) {
+        for (const row of rows ?? Array.from({ length: batch }, (_, index) => index)) {
+          const begin = (layer * batch + row) * columns
+          state.data.fill(0, begin, begin + columns)
+        }
+      }
+    }
+  }
+
+  async state(): Promise<RnnStreamState> {
+    await this.#previous
+    this.#checkAlive('read the state of a stream')
+    return { h: copied(this.#h), c: this.#c && copied(this.#c) }
+  }
+
+  restore(state: RnnStreamState): void {
+    const action = 'restore the state of a stream'
+    this.#checkAlive(action)
+    const dtype = this.#backend.dtype
+    checkTensor(action, 'h', state.h, { dtype, shape: this.#h.shape })
+    if (this.#c !== undefined) checkTensor(action, 'c', state.c as Tensor, { dtype, shape: this.#c.shape })
+    this.#h = copied(state.h)
+    this.#c = this.#c && copied(state.c as Tensor)
+  }
+
+  dispose(): void {
+    this.#disposed = true
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  async #step(given: TensorLike): Promise<Tensor> {
+    this.#checkAlive('step a stream')
+    const input = isBackendTensor(given) ? await given.read() : given
+    const single = input.shape.length === 2
+    const { output, outputH, outputC } = await this.#rnn.forward({
+      input: single ? { data: input.data, shape: [1, ...input.shape] } : input,
+      inputH: this.#h,
+      inputC: this.#c ?? null,
+      params: this.#params,
+      sequenceLengths: null,
+      training: false,
+    })
+    try {
+      const [y, h, c] = await Promise.all([output.read(), outputH.read(), outputC?.read()])
+      this.#h = copied(h)
+      this.#c = c && copied(c)
+      return { data: y.data.slice(), shape: single ? y.shape.slice(1) : y.shape }
+    } finally {
+      for (const tensor of [output, outputH, outputC]) tensor?.dispose()
+    }
+  }
+
+  #zeros(columns: number): Tensor {
+    const shape = [numPseudoLayers(this.#rnn.descriptor), this.batch, columns]
+    const { array } = DTYPES[this.#backend.dtype]
+    return { data: new array(elementCount(shape)) as FloatArray, shape }
+  }
+
+  #checkAlive(action: string): void {
+    if (!this.#disposed) return
+    throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
+  }
+}
+
+function copied({ data, shape }: Tensor): Tensor {
+  return { data: data.slice(), shape }
+}

@@ -1,0 +1,102 @@
+import { Philox } from '@cudnn-rnn/backend'
+import {
+  type CanonicalParams,
+  codedRangeError,
+  type FloatArray,
+  type ParamRegion,
+  type ParamRegions,
+} from '@cudnn-rnn/canonical'
+
+/** Fills one canonical tensor: `values` [size of region], drawing from `random`. */
+export type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void
+
+/** A function, or a named one, or the constant that fills the tensor. */
+export type Initializer = InitializerFunction | 'glorot_uniform' | 'orthogonal' | number
+
+/** How `createParams` fills a new opaque buffer. */
+export interface InitializerOptions {
+  /** Seed of the initial values; an integer ≥ 0. Default 0. */
+  readonly seed?: number | undefined
+  /** Default `glorot_uniform`, drawn for each canonical tensor [H, columns] by itself, as TensorFlow's layer does. */
+  readonly kernelInitializer?: Initializer | undefined
+  /** Default 0. Both biases of a gate are filled, so a constant counts twice in the pre-activation, as in TensorFlow. */
+  readonly biasInitializer?: Initializer | undefined
+  /** LSTM: added to the input-side forget bias. Default 0, as in TensorFlow's CudnnLSTM (its CPU cells add 1). */
+  readonly forgetBias?: number | undefined
+}
+
+/**
+ * Canonical tensors filled by the initializers, in canonical order from one generator.
+ *
+ * @param allocate makes a zeroed array of the executor's dtype.
+ */
+export function initialCanonical(
+  regions: ParamRegions,
+  options: InitializerOptions,
+  allocate: (length: number) => FloatArray,
+): CanonicalParams {
+  const random = new Philox(options.seed ?? 0, INITIALIZER_STREAM)
+  const tensor = (region: ParamRegion, initializer: Initializer) => {
+    const data = allocate(region.size)
+    if (region.size > 0) initializerFunction(initializer)(data, region, random)
+    return { data, shape: region.shape }
+  }
+  const weights = regions.weights.map((region) => tensor(region, options.kernelInitializer ?? 'glorot_uniform'))
+  const biases = regions.biases.map((region) => {
+    const bias = tensor(region, options.biasInitializer ?? 0)
+    if (region.gate === 'forget' && region.side === 'input') {
+      for (let unit = 0; unit < bias.data.length; unit++) bias.data[unit]! += options.forgetBias ?? 0
+    }
+    return bias
+  })
+  return { weights, biases }
+}
+
+/** Keeps initial weights and dropout masks of one seed apart. */
+const INITIALIZER_STREAM = 1
+
+function initializerFunction(initializer: Initializer): InitializerFunction {
+  if (typeof initializer === 'function') return initializer
+  if (typeof initializer === 'number') return (values) => void values.fill(initializer)
+  if (initializer === 'glorot_uniform') return glorotUniform
+  if (initializer === 'orthogonal') return orthogonal
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot create parameters as an initializer must be glorot_uniform, orthogonal, a number or a function: current value is ${String(initializer)}`,
+    { value: initializer },
+  )
+}
+
+/** Uniform in ±√(6 / (rows + columns)); Glorot & Bengio 2010, as TensorFlow's `glorot_uniform_initializer`. */
+const glorotUniform: InitializerFunction = (values, { shape }, random) => {
+  const [rows = 1, columns = rows] = shape
+  const limit = Math.sqrt(6 / (rows + columns))
+  for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+}
+
+/** Orthonormal rows or columns, whichever are fewer: Gram-Schmidt on normal vectors (Saxe et al. 2014). */
+const orthogonal: InitializerFunction = (values, { shape }, random) => {
+  const [rows = 1, columns = 1] = shape
+  const count = Math.min(rows, columns)
+  const length = Math.max(rows, columns)
+  const vectors: Float64Array[] = []
+  while (vectors.length < count) {
+    const vector = Float64Array.from({ length }, () => random.normal())
+    // Twice, as one pass leaves rounding errors of the size of what it removed.
+    for (const other of [...vectors, ...vectors]) {
+      const overlap = dot(vector, other)
+      for (let index = 0; index < length; index++) vector[index]! -= overlap * other[index]!
+    }
+    const norm = Math.sqrt(dot(vector, vector))
+    if (norm > 1e-6) vectors.push(vector.map((value) => value / norm))
+  }
+  for (const [index, vector] of vectors.entries()) {
+    for (const [position, value] of vector.entries()) {
+      values[rows <= columns ? index * columns + position : position * columns + index] = value
+    }
+  }
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  return a.reduce((sum, value, index) => sum + value * b[index]!, 0)
+}

@@ -1,0 +1,37 @@
+import type { Direction, InputMode } from '@cudnn-rnn/canonical'
+
+/** Options of every model, with the names of `tf.contrib.cudnn_rnn`. */
+export interface ModelOptions {
+  /** L, layers stacked. */
+  readonly numLayers: number
+  /** H, units of one layer in one direction. */
+  readonly numUnits: number
+  /** I, size of one input vector. */
+  readonly inputSize: number
+  /** Default `auto_select`: skip_input when I = H, else linear_input. */
+  readonly inputMode?: InputMode | undefined
+  /** Default `unidirectional`. */
+  readonly direction?: Direction | undefined
+  /** Drop probability 0..1 between layers, in training only. Default 0. */
+  readonly dropout?: number | undefined
+  /** Seed of the dropout masks. Default 0. */
+  readonly seed?: number | undefined
+}
+
+/** Options of {@link CudnnLSTM}. */
+export interface LSTMOptions extends ModelOptions {
+  /** P, recurrent projection: h and output then have P columns. Default none. */
+  readonly numProj?: number | undefined
+  /** The cell state is clipped to ±cellClip. Default none. */
+  readonly cellClip?: number | undefined
+}
+
+/** Options of one call. */
+export interface CallOptions<Training extends boolean = boolean> {
+  /** Default true, as in TensorFlow: dropout applies and a tape is returned. */
+  readonly isTraining?: Training | undefined
+  /** One length in 0..T per batch row, in any order; absent when every row has T steps. */
+  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+}
+
+export const CALL_OPTION_NAMES: readonly (keyof CallOptions)[] = ['isTraining', 'sequenceLengths']

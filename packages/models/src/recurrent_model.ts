@@ -1,0 +1,230 @@
+import type {
+  Backend,
+  BackendTensor,
+  Rnn,
+  RnnForwardResult,
+  RnnInputGradients,
+  Tape,
+  TensorLike,
+} from '@cudnn-rnn/backend'
+import { DTYPES } from '@cudnn-rnn/backend'
+import {
+  type CanonicalParams,
+  type CellMode,
+  checkOptionNames,
+  createRnnDescriptor,
+  type FloatArray,
+  hiddenColumns,
+  layoutKey,
+  numDirections,
+  numPseudoLayers,
+  paramRegions,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import type { LSTMOutputGradients } from './call_result.js'
+import { type InitializerOptions, initialCanonical } from './initializers.js'
+import { CALL_OPTION_NAMES, type CallOptions, type LSTMOptions, type ModelOptions } from './model_options.js'
+import { openStream, type Stream, type StreamOptions } from './stream.js'
+import { type Params, paramsTensor, Variable } from './variable.js'
+
+/** Canonical tensors of a model and the descriptor that explains their order. */
+export interface ModelCanonicalParams extends CanonicalParams {
+  readonly descriptor: RnnDescriptor
+}
+
+export interface CreateParamsOptions extends InitializerOptions {
+  /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
+  readonly name?: string | undefined
+}
+
+/** Option names that all four models know. */
+export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
+  'numLayers',
+  'numUnits',
+  'inputSize',
+  'inputMode',
+  'direction',
+  'dropout',
+  'seed',
+]
+
+const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
+  'seed',
+  'kernelInitializer',
+  'biasInitializer',
+  'forgetBias',
+  'name',
+]
+
+/**
+ * What the four models share. A model owns the executor's preparation of one network; weights are the caller's
+ * variables, so one model serves many.
+ */
+export abstract class RecurrentModel {
+  readonly descriptor: RnnDescriptor
+  readonly #backend: Backend
+  readonly #rnn: Rnn
+
+  /**
+   * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+   * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SKIP_INPUT_SIZE`, `ERR_PARAMS_TOO_LARGE`
+   */
+  constructor(backend: Backend, rnnMode: CellMode, options: LSTMOptions, optionNames: readonly string[]) {
+    checkOptionNames(`build ${new.target.name}`, options, optionNames)
+    this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
+    this.#backend = backend
+    this.#rnn = backend.rnn(this.descriptor)
+    // TensorFlow code passes methods on by themselves: RNNParamsSaveable(lstm.paramsToCanonical, …).
+    this.paramsToCanonical = this.paramsToCanonical.bind(this)
+    this.canonicalToParams = this.canonicalToParams.bind(this)
+    this.paramsSize = this.paramsSize.bind(this)
+    this.createParams = this.createParams.bind(this)
+    this.stream = this.stream.bind(this)
+  }
+
+  get backend(): Backend {
+    return this.#backend
+  }
+
+  get rnnMode(): CellMode {
+    return this.descriptor.cellMode
+  }
+
+  get numLayers(): number {
+    return this.descriptor.numLayers
+  }
+
+  get numUnits(): number {
+    return this.descriptor.numUnits
+  }
+
+  get inputSize(): number {
+    return this.descriptor.inputSize
+  }
+
+  /** Resolved: never `auto_select`. */
+  get inputMode(): RnnDescriptor['inputMode'] {
+    return this.descriptor.inputMode
+  }
+
+  get direction(): RnnDescriptor['direction'] {
+    return this.descriptor.direction
+  }
+
+  /** D */
+  get numDirs(): 1 | 2 {
+    return numDirections(this.descriptor)
+  }
+
+  /** Shapes of the canonical weights, in canonical order; [H,0] where skip_input has no matrix. */
+  get canonicalWeightShapes(): readonly (readonly number[])[] {
+    return paramRegions(this.descriptor).weights.map(({ shape }) => shape)
+  }
+
+  /** Shapes of the canonical biases, in canonical order. */
+  get canonicalBiasShapes(): readonly (readonly number[])[] {
+    return paramRegions(this.descriptor).biases.map(({ shape }) => shape)
+  }
+
+  /** Shape of inputH and outputH for a batch of B rows: [L·D,B,P or H]. */
+  stateShape(batch: number): readonly [number, number, number] {
+    return [numPseudoLayers(this.descriptor), batch, hiddenColumns(this.descriptor)]
+  }
+
+  /** Number of elements in this executor's opaque buffer. */
+  paramsSize(): number {
+    return this.#rnn.paramsSize
+  }
+
+  /** A new variable of opaque parameters, filled by the initializers. Throws TypeError `ERR_UNKNOWN_OPTION`. */
+  createParams(options: CreateParamsOptions = {}): Variable {
+    checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
+    const { array } = DTYPES[this.#backend.dtype]
+    const allocate = (length: number): FloatArray => new array(length)
+    const canonical = initialCanonical(paramRegions(this.descriptor), options, allocate)
+    return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? 'opaque_kernel')
+  }
+
+  /** A variable of zeros in this model's opaque layout: an optimizer's slot, or a gradient to accumulate into. */
+  createSlot(name: string): Variable {
+    const slot = this.#backend.zeros([this.#rnn.paramsSize], { layout: layoutKey(this.descriptor) })
+    return new Variable(this.#backend, slot, name)
+  }
+
+  /**
+   * The canonical tensors of opaque parameters (or of their gradient or an optimizer's slot), as host copies.
+   *
+   * @throws RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`
+   */
+  async paramsToCanonical(params: Params): Promise<ModelCanonicalParams> {
+    const { weights, biases } = await this.#rnn.paramsToCanonical(paramsTensor(params))
+    return { weights, biases, descriptor: this.descriptor }
+  }
+
+  /**
+   * A new opaque tensor from canonical tensors; shapes are compared by element count, as TensorFlow does.
+   *
+   * @throws RangeError `ERR_CANONICAL_COUNT`, `ERR_CANONICAL_SIZE`; TypeError `ERR_CANONICAL_DTYPE`
+   */
+  async canonicalToParams(
+    weights: CanonicalParams['weights'],
+    biases: CanonicalParams['biases'],
+  ): Promise<BackendTensor> {
+    return this.#rnn.canonicalToParams({ weights, biases })
+  }
+
+  /**
+   * Opens streams that carry their state from step to step: inference of a unidirectional model, `batch` independent
+   * streams at once, states at zero. The parameters are read at every step; do not dispose them before the stream.
+   *
+   * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`
+   */
+  stream(params: Params, options: StreamOptions = {}): Stream {
+    return openStream(this.#backend, this.#rnn, paramsTensor(params), options)
+  }
+
+  /** State of the dropout generator; restored, the next training call draws the same masks. */
+  dropoutState(): Promise<Uint8Array> {
+    return this.#rnn.dropoutState()
+  }
+
+  restoreDropoutState(state: Uint8Array): void {
+    this.#rnn.restoreDropoutState(state)
+  }
+
+  /** Releases the executor's preparation; variables and tapes live on by themselves. */
+  dispose(): void {
+    this.#rnn.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  protected forward(
+    input: TensorLike,
+    inputH: TensorLike | null,
+    inputC: TensorLike | null,
+    params: Params,
+    options: CallOptions<boolean>,
+  ): Promise<RnnForwardResult> {
+    checkOptionNames('run forward', options, CALL_OPTION_NAMES)
+    return this.#rnn.forward({
+      input,
+      inputH,
+      inputC,
+      params: paramsTensor(params),
+      sequenceLengths: options.sequenceLengths ?? null,
+      training: options.isTraining ?? true,
+    })
+  }
+
+  protected backward(
+    tape: Tape,
+    gradients: LSTMOutputGradients,
+    names: readonly (keyof LSTMOutputGradients)[],
+  ): Promise<RnnInputGradients> {
+    checkOptionNames('run backward', gradients, names)
+    return this.#rnn.backward(tape, gradients)
+  }
+}

@@ -1,0 +1,92 @@
+import { type Backend, type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
+
+const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = ['dtype', 'device', 'threads']
+
+/**
+ * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
+ * hardware; `reason` says what was chosen and why the better ones were not.
+ *
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` when the one named cannot work here
+ * @throws RangeError `ERR_UNKNOWN_BACKEND`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { openBackend } from '@cudnn-rnn/rnn'
+ *
+ * const backend = await openBackend('auto')
+ * console.log(backend.name, '-', backend.reason)
+ * backend.dispose()
+ * ```
+ */
+export async function openBackend(name = 'auto', options: OpenBackendOptions = {}): Promise<Backend> {
+  checkOptionNames('open a backend', options, OPTION_NAMES)
+  const candidates = name === 'auto' ? EXECUTORS : EXECUTORS.filter((row) => row.name === name)
+  if (candidates.length === 0) {
+    throw codedRangeError(
+      'ERR_UNKNOWN_BACKEND',
+      `Cannot open a backend as its name must be auto, ${EXECUTORS.map((row) => row.name).join(' or ')}: current value is ${name}`,
+      { backend: name },
+    )
+  }
+  const attempts: BackendAttempt[] = []
+  for (const row of candidates) {
+    const backend = await attempt(row, options, attempts)
+    if (backend !== undefined) return attempts.length === 0 ? backend : withReason(backend, attempts)
+  }
+  throw new BackendUnavailableError(name, attempts, candidates.at(-1)!.absence.advice)
+}
+
+/** What `doctor` reports of one executor. */
+export interface BackendReport {
+  readonly name: string
+  readonly available: boolean
+  readonly reason: string
+  /** What to do where it is not available; empty otherwise. */
+  readonly advice: string
+}
+
+/** Tries every executor, best first, and says which can be opened here. */
+export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
+  const reports: BackendReport[] = []
+  for (const row of EXECUTORS) {
+    const attempts: BackendAttempt[] = []
+    const backend = await attempt(row, options, attempts)
+    reports.push({
+      name: row.name,
+      available: backend !== undefined,
+      reason: backend?.reason ?? attempts.map(({ reason }) => reason).join('; '),
+      advice: backend === undefined ? row.absence.advice : '',
+    })
+    backend?.dispose()
+  }
+  return reports
+}
+
+/** Opens one executor, or notes in `attempts` why it cannot work here. Argument mistakes are thrown on. */
+async function attempt(
+  row: ExecutorRow,
+  options: OpenBackendOptions,
+  attempts: BackendAttempt[],
+): Promise<Backend | undefined> {
+  if (row.open === undefined) {
+    attempts.push({ name: row.name, reason: row.absence.reason })
+    return undefined
+  }
+  try {
+    return await row.open(options)
+  } catch (error) {
+    if (!(error instanceof BackendUnavailableError)) throw error
+    attempts.push(...error.attempts)
+    return undefined
+  }
+}
+
+/** The backend with the executors that were passed over added to its reason. */
+function withReason(backend: Backend, attempts: readonly BackendAttempt[]): Backend {
+  const passedOver = attempts.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
+  return Object.defineProperty(backend, 'reason', {
+    value: `${backend.reason} (${passedOver})`,
+    enumerable: true,
+  })
+}

@@ -1,0 +1,33 @@
+import { playwright } from '@vitest/browser-playwright'
+import { defineConfig } from 'vitest/config'
+import { sourceAliases } from './scripts/vitest_preset.js'
+
+/** The tests of the packages that must run in browsers, in Debian's headless Chromium. */
+export default defineConfig({
+  resolve: { alias: sourceAliases },
+  test: {
+    include: ['packages/{canonical,reference}/test/**/*.test.ts'],
+    exclude: ['**/*.node.test.ts'],
+    testTimeout: 60_000,
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      provider: playwright({
+        launchOptions: {
+          executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
+          args: [
+            '--no-sandbox',
+            '--disable-gpu',
+            '--disable-quic',
+            '--no-first-run',
+            '--disable-background-networking',
+            '--disable-component-update',
+            '--disable-sync',
+          ],
+        },
+      }),
+      instances: [{ browser: 'chromium' }],
+    },
+  },
+})
