@@ -19,9 +19,10 @@ export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: Tensor
   })
   const [inputs, outputs] = kernel.shape as [number, number]
   checkTensor(action, 'input', input, { dtype })
-  checkShape(action, 'input', input.shape.slice(-1), [inputs])
+  const leading = input.shape.slice(0, -1)
+  checkShape(action, 'input', input.shape, [...leading.map(() => undefined), inputs])
   if (bias !== undefined) checkTensor(action, 'bias', bias, { dtype, shape: [outputs] })
-  return { rows: elementCount(input.shape.slice(0, -1)), inputs, outputs }
+  return { rows: elementCount(leading), inputs, outputs }
 }
 
 /** Checks ids [...] (int32); throws as `checkTensor`. Their values are checked where they can be read. */
@@ -76,9 +77,14 @@ export function checkHyperparameter(
   { minimum = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = {},
 ): void {
   if (Number.isFinite(value) && value >= minimum && value < below) return
+  const bounds = [
+    minimum > Number.NEGATIVE_INFINITY && `>= ${minimum}`,
+    below < Number.POSITIVE_INFINITY && `< ${below}`,
+  ]
+  const rule = ['a finite number', ...bounds.filter((bound) => bound !== false)].join(' ')
   throw codedRangeError(
     'ERR_HYPERPARAMETER',
-    `Cannot ${action} as ${name} must be a finite number >= ${minimum} and < ${below}: current value is ${value}`,
+    `Cannot ${action} as ${name} must be ${rule}: current value is ${value}`,
     { option: name, value },
   )
 }

@@ -51,7 +51,7 @@ export type {
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
 export { checkOwnTape, OpenTape } from './open_tape.js'
-export { Philox } from './philox.js'
+export { Philox, philoxBlock } from './philox.js'
 export type {
   Rnn,
   RnnForwardInputs,

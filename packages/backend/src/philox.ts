@@ -1,3 +1,5 @@
+import { codedRangeError } from '@cudnn-rnn/canonical'
+
 /**
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).
  *
@@ -5,21 +7,22 @@
  * weights from one seed: word w of block n is a pure function of (key, n), whatever thread computes it.
  */
 export class Philox {
-  readonly #key0: number
-  readonly #key1: number
-  readonly #stream: number
+  readonly #key: Uint32Array
+  readonly #counter: Uint32Array
   readonly #words = new Uint32Array(4)
   #block = 0
   #next = 4
 
   /**
    * @param seed an integer in 0..2^53-1: the key.
-   * @param stream an integer in 0..2^32-1: separates uses of one seed.
+   * @param stream an integer in 0..2^32-1, the third counter word: separates uses of one seed.
+   * @throws RangeError `ERR_INVALID_OPTION`
    */
   constructor(seed: number, stream = 0) {
-    this.#key0 = seed >>> 0
-    this.#key1 = Math.floor(seed / 2 ** 32) >>> 0
-    this.#stream = stream >>> 0
+    checkInteger('seed', seed, Number.MAX_SAFE_INTEGER)
+    checkInteger('stream', stream, 0xffffffff)
+    this.#key = Uint32Array.of(seed >>> 0, Math.floor(seed / 2 ** 32))
+    this.#counter = Uint32Array.of(0, 0, stream, 0)
   }
 
   /** The next 32 random bits. */
@@ -44,7 +47,9 @@ export class Philox {
     return this.#block * 4 - (4 - this.#next)
   }
 
+  /** Continues at `position`, an integer >= 0. Throws RangeError `ERR_INVALID_OPTION`. */
   seek(position: number): void {
+    checkInteger('position', position, Number.MAX_SAFE_INTEGER)
     this.#block = Math.floor(position / 4)
     this.#next = 4
     const offset = position % 4
@@ -54,32 +59,41 @@ export class Philox {
   }
 
   #fill(): void {
-    const words = this.#words
-    let x0 = this.#block >>> 0
-    let x1 = Math.floor(this.#block / 2 ** 32) >>> 0
-    let x2 = this.#stream
-    let x3 = 0
-    let key0 = this.#key0
-    let key1 = this.#key1
-    for (let round = 0; round < 10; round++) {
-      const high0 = multiplyHigh(0xd2511f53, x0)
-      const low0 = Math.imul(0xd2511f53, x0) >>> 0
-      const high1 = multiplyHigh(0xcd9e8d57, x2)
-      const low1 = Math.imul(0xcd9e8d57, x2) >>> 0
-      x0 = (high1 ^ x1 ^ key0) >>> 0
-      x1 = low1
-      x2 = (high0 ^ x3 ^ key1) >>> 0
-      x3 = low0
-      key0 = (key0 + 0x9e3779b9) >>> 0
-      key1 = (key1 + 0xbb67ae85) >>> 0
-    }
-    words[0] = x0
-    words[1] = x1
-    words[2] = x2
-    words[3] = x3
+    this.#counter[0] = this.#block >>> 0
+    this.#counter[1] = Math.floor(this.#block / 2 ** 32)
+    philoxBlock(this.#counter, this.#key, this.#words)
     this.#block++
     this.#next = 0
   }
+}
+
+/**
+ * The pure function beneath {@link Philox}: one block of 128 random bits, Philox4x32-10.
+ *
+ * @param counter [4] 32-bit words, lowest first.
+ * @param key [2] 32-bit words, lowest first.
+ * @param words [4], overwritten with the block.
+ */
+export function philoxBlock(counter: Uint32Array, key: Uint32Array, words: Uint32Array): Uint32Array {
+  let [x0, x1, x2, x3] = counter as unknown as [number, number, number, number]
+  let [key0, key1] = key as unknown as [number, number]
+  for (let round = 0; round < 10; round++) {
+    const high0 = multiplyHigh(0xd2511f53, x0)
+    const low0 = Math.imul(0xd2511f53, x0)
+    const high1 = multiplyHigh(0xcd9e8d57, x2)
+    const low1 = Math.imul(0xcd9e8d57, x2)
+    x0 = (high1 ^ x1 ^ key0) >>> 0
+    x1 = low1
+    x2 = (high0 ^ x3 ^ key1) >>> 0
+    x3 = low0
+    key0 += 0x9e3779b9
+    key1 += 0xbb67ae85
+  }
+  words[0] = x0
+  words[1] = x1
+  words[2] = x2
+  words[3] = x3
+  return words
 }
 
 /** The upper 32 bits of the 64-bit product of two unsigned 32-bit integers. */
@@ -91,4 +105,13 @@ function multiplyHigh(a: number, b: number): number {
   const middle = aHigh * bLow + ((aLow * bLow) >>> 16)
   const carry = aLow * bHigh + (middle & 0xffff)
   return (aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536)) >>> 0
+}
+
+function checkInteger(option: string, value: number, maximum: number): void {
+  if (Number.isInteger(value) && value >= 0 && value <= maximum) return
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot draw random numbers as ${option} must be an integer in 0..${maximum}: current value is ${value}`,
+    { option, value },
+  )
 }

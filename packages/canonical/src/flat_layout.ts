@@ -1,4 +1,5 @@
 import { codedRangeError } from './coded_error.js'
+import { outputSize } from './dimensions.js'
 import { type ParamRegion, paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
@@ -26,6 +27,14 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on
  */
 export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
+  const matrixElements = countMatrixElements(descriptor)
+  if (matrixElements >= MAX_MATRIX_ELEMENTS) {
+    throw codedRangeError(
+      'ERR_PARAMS_TOO_LARGE',
+      `Cannot lay out parameters as the matrices must have fewer than 2^31 elements (cuDNN's limit): current value is ${matrixElements}`,
+      { matrixElements },
+    )
+  }
   const regions = paramRegions(descriptor)
   let offset = 0
   const place = (region: ParamRegion): PlacedRegion => {
@@ -34,13 +43,17 @@ export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
     return placed
   }
   const weights = regions.weights.map(place)
-  if (offset >= MAX_MATRIX_ELEMENTS) {
-    throw codedRangeError(
-      'ERR_PARAMS_TOO_LARGE',
-      `Cannot lay out parameters as the matrices must have fewer than 2^31 elements (cuDNN's limit): current value is ${offset}`,
-      { matrixElements: offset },
-    )
-  }
   const biases = regions.biases.map(place)
   return { weights, biases, size: offset }
+}
+
+/** Elements of all matrices, counted without listing them: a refused network may have billions of regions. */
+function countMatrixElements(descriptor: RnnDescriptor): number {
+  // Every layer above the first has the same shapes, and no skip_input.
+  const upper = { ...descriptor, numLayers: 1, inputMode: 'linear_input', inputSize: outputSize(descriptor) } as const
+  return matrixElementsOf({ ...descriptor, numLayers: 1 }) + (descriptor.numLayers - 1) * matrixElementsOf(upper)
+}
+
+function matrixElementsOf(descriptor: RnnDescriptor): number {
+  return paramRegions(descriptor).weights.reduce((sum, { size }) => sum + size, 0)
 }

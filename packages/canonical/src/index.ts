@@ -1,6 +1,7 @@
 /**
- * Layout math of recurrent networks: cell modes, the RNN descriptor, the ordered list of parameter regions, and packing
- * between canonical tensors and one flat buffer. Pure TypeScript: no files, no devices, no arithmetic on values.
+ * Layout math of recurrent networks: cell modes, the RNN descriptor, the ordered list of parameter regions, and the
+ * movement of canonical tensors to and from one flat buffer and the tensors of TensorFlow, PyTorch, Keras and ONNX. Pure
+ * TypeScript: no files, no devices, no mathematics.
  *
  * @example
  * ```ts
@@ -39,7 +40,18 @@ export {
   type ParamLayout,
   type PlacedRegion,
 } from './flat_layout.js'
+export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
+export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
+export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
+export {
+  canonicalToKeras,
+  type KerasOptions,
+  type KerasVariant,
+  kerasLayout,
+  kerasToCanonical,
+} from './keras_layout.js'
 export { layoutKey } from './layout_key.js'
+export { canonicalToOnnx, onnxLayout, onnxToCanonical } from './onnx_layout.js'
 export { checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {
@@ -48,6 +60,7 @@ export {
   paramRegions,
   type RegionSide,
 } from './param_regions.js'
+export { canonicalToPytorch, pytorchLayout, pytorchToCanonical } from './pytorch_layout.js'
 export {
   BIAS_MODES,
   type BiasMode,
@@ -65,3 +78,4 @@ export {
   type FloatArray,
   type Tensor,
 } from './tensor.js'
+export { canonicalToTensorflow, tensorflowLayout, tensorflowToCanonical } from './tensorflow_layout.js'

@@ -49,13 +49,13 @@ export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, fl
  */
 export function checkCanonical(layout: ParamLayout, canonical: CanonicalParams, like: FloatArray): void {
   for (const kind of ['weights', 'biases'] as const) {
-    const tensors = canonical[kind]
+    const tensors = canonical?.[kind]
     const regions = layout[kind]
-    if (tensors.length !== regions.length) {
+    if (tensors?.length !== regions.length) {
       throw codedRangeError(
         'ERR_CANONICAL_COUNT',
-        `Cannot pack canonical parameters as this network has ${regions.length} ${kind}: current number is ${tensors.length}`,
-        { kind, expected: regions.length, actual: tensors.length },
+        `Cannot pack canonical parameters as this network has ${regions.length} ${kind}: current number is ${tensors?.length}`,
+        { kind, expected: regions.length, actual: tensors?.length },
       )
     }
     for (const [index, region] of regions.entries()) checkTensor(kind, index, region, tensors[index]!, like)
@@ -63,16 +63,13 @@ export function checkCanonical(layout: ParamLayout, canonical: CanonicalParams, 
 }
 
 function checkTensor(kind: string, index: number, region: PlacedRegion, tensor: Tensor, like: FloatArray): void {
-  if (tensor.data.constructor !== like.constructor) {
+  const expected = like.constructor.name
+  const actual = tensor?.data?.constructor.name
+  if (actual !== expected) {
     throw codedTypeError(
       'ERR_CANONICAL_DTYPE',
-      `Cannot pack canonical parameters as ${kind}[${index}] must be a ${like.constructor.name}: current type is ${tensor.data.constructor.name}`,
-      {
-        kind,
-        index,
-        expected: like.constructor.name,
-        actual: tensor.data.constructor.name,
-      },
+      `Cannot pack canonical parameters as ${kind}[${index}] must be a ${expected}: current type is ${actual}`,
+      { kind, index, expected, actual },
     )
   }
   if (tensor.data.length !== region.size) {

@@ -25,7 +25,7 @@ export interface RnnOptions {
   readonly inputMode?: InputMode | undefined
   /** Default `unidirectional`. */
   readonly direction?: Direction | undefined
-  /** LSTM only: P < H, recurrent projection; h and output then have P columns. Default none. */
+  /** LSTM only: P, recurrent projection; h and output then have P < H columns. Default none, and P = H means none. */
   readonly numProj?: number | undefined
   /** Default `double`. */
   readonly biasMode?: BiasMode | undefined
@@ -161,7 +161,7 @@ function integer(name: string, value: unknown): number {
 
 function positiveInteger(name: string, value: unknown): number {
   const number = integer(name, value)
-  // cuDNN's sizes are int32; the element count of the whole buffer is checked in dimensions.ts.
+  // cuDNN's sizes are int32; the element count of the whole buffer is checked in flat_layout.ts.
   if (number < 1 || number > 0x7fffffff) throw invalidOption(name, number, 'must be in 1..2147483647')
   return number
 }

@@ -1,4 +1,4 @@
-/** Element types the executors compute with; `int32` for labels, ids and lengths. */
+/** Element types of parameters and sequences. Labels, ids and lengths are int32 and never parameters. */
 export type FloatArray = Float32Array | Float64Array
 
 /** A host tensor: row-major elements and their shape; `shape: []` is a scalar. */

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest'
+import {
+  checkHyperparameter,
+  checkIds,
+  checkIdValues,
+  checkLinear,
+  checkSoftmaxCrossEntropy,
+  checkUpdate,
+} from '../src/index.js'
+import { fakeTensor, ids, zeros } from './fake_tensor.js'
+
+const refusal = (code: string, argument: string) => expect.objectContaining({ code, argument })
+
+describe('checkLinear', () => {
+  it('returns the sizes, all leading dimensions being rows', () => {
+    const sizes = checkLinear('float32', zeros(2, 5, 3), zeros(3, 4), zeros(4))
+    expect(sizes).toEqual({ rows: 10, inputs: 3, outputs: 4 })
+  })
+
+  it('refuses operands that do not fit', () => {
+    const check = (input: number[], kernel: number[], bias: number[]) => () =>
+      checkLinear('float32', zeros(...input), zeros(...kernel), zeros(...bias))
+    expect(check([2, 3], [3], [4])).toThrow(refusal('ERR_SHAPE', 'kernel'))
+    expect(check([2, 5], [3, 4], [4])).toThrow(refusal('ERR_SHAPE', 'input'))
+    expect(check([2, 5], [3, 4], [4])).toThrow(/must have shape \[\*,3\]: current shape is \[2,5\]/)
+    expect(check([], [3, 4], [4])).toThrow(refusal('ERR_SHAPE', 'input'))
+    expect(check([2, 3], [3, 4], [3])).toThrow(refusal('ERR_SHAPE', 'bias'))
+    expect(() => checkLinear('float64', zeros(1), zeros(1, 1))).toThrow(refusal('ERR_DTYPE', 'kernel'))
+  })
+})
+
+describe('checkIds and checkIdValues', () => {
+  it('refuse floating ids and ids outside the table, naming the position', () => {
+    expect(() => checkIds('embed', 'ids', zeros(2))).toThrow(refusal('ERR_DTYPE', 'ids'))
+    expect(() => checkIdValues('embed', 'ids', Int32Array.of(0, 4), 5)).not.toThrow()
+    for (const id of [-1, 5]) {
+      const outside = expect.objectContaining({ code: 'ERR_ID_OUT_OF_RANGE', index: 1, value: id, maximum: 4 })
+      expect(() => checkIdValues('embed', 'ids', Int32Array.of(0, id), 5)).toThrow(outside)
+    }
+  })
+})
+
+describe('checkSoftmaxCrossEntropy', () => {
+  it('returns rows and classes', () => {
+    expect(checkSoftmaxCrossEntropy('float32', zeros(2, 3, 7), ids(2, 3), zeros(2, 3))).toEqual({ rows: 6, classes: 7 })
+  })
+
+  it('refuses operands that do not fit', () => {
+    expect(() => checkSoftmaxCrossEntropy('float32', zeros(), ids())).toThrow(refusal('ERR_SHAPE', 'logits'))
+    expect(() => checkSoftmaxCrossEntropy('float32', zeros(2, 3), ids(3))).toThrow(refusal('ERR_SHAPE', 'labels'))
+    expect(() => checkSoftmaxCrossEntropy('float32', zeros(2, 3), zeros(2))).toThrow(refusal('ERR_DTYPE', 'labels'))
+    const check = () => checkSoftmaxCrossEntropy('float32', zeros(2, 3), ids(2), zeros(3))
+    expect(check).toThrow(refusal('ERR_SHAPE', 'weights'))
+  })
+})
+
+describe('checkUpdate', () => {
+  const variable = fakeTensor([4], { layout: 'lstm' })
+
+  it('takes operands of one shape, dtype and layout', () => {
+    expect(() => checkUpdate('apply SGD', 'float32', { variable, gradient: zeros(4) })).not.toThrow()
+  })
+
+  it('refuses operands that differ', () => {
+    const check = (gradient: ReturnType<typeof fakeTensor>) => () =>
+      checkUpdate('apply SGD', 'float32', { variable, gradient })
+    expect(check(fakeTensor([5]))).toThrow(refusal('ERR_SHAPE', 'gradient'))
+    expect(check(fakeTensor([4], { dtype: 'float64' }))).toThrow(refusal('ERR_DTYPE', 'gradient'))
+    expect(check(fakeTensor([4], { layout: 'gru' }))).toThrow(refusal('ERR_OTHER_LAYOUT', 'gradient'))
+    expect(check(fakeTensor([4], { disposed: true }))).toThrow(refusal('ERR_TENSOR_DISPOSED', 'gradient'))
+  })
+})
+
+describe('checkHyperparameter', () => {
+  it('takes finite numbers within the bounds and refuses others, saying the bounds', () => {
+    const check = (value: number, bounds?: object) => () => checkHyperparameter('apply Adam', 'beta1', value, bounds)
+    expect(check(-3)).not.toThrow()
+    expect(check(0, { minimum: 0, below: 1 })).not.toThrow()
+    for (const value of [1, -0.1, Number.NaN, Number.POSITIVE_INFINITY]) {
+      const refused = expect.objectContaining({ code: 'ERR_HYPERPARAMETER', option: 'beta1', value })
+      expect(check(value, { minimum: 0, below: 1 })).toThrow(refused)
+    }
+    expect(check(Number.NaN)).toThrow('beta1 must be a finite number: current value is NaN')
+    expect(check(2, { below: 1 })).toThrow('beta1 must be a finite number < 1: current value is 2')
+  })
+})

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest'
+import * as api from '../src/index.js'
+
+it('@cudnn-rnn/backend exports these names', () => {
+  expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
+    [
+      "BackendUnavailableError",
+      "DTYPES",
+      "MAX_TIME_STEPS",
+      "OpenTape",
+      "Philox",
+      "checkBackwardArguments",
+      "checkForwardArguments",
+      "checkHyperparameter",
+      "checkIdValues",
+      "checkIds",
+      "checkIsTensor",
+      "checkLinear",
+      "checkOwnTape",
+      "checkSequenceLengths",
+      "checkShape",
+      "checkSoftmaxCrossEntropy",
+      "checkTensor",
+      "checkUpdate",
+      "dtypeOf",
+      "isBackendTensor",
+      "isBackendUnavailableError",
+      "philoxBlock",
+      "tensorDType",
+    ]
+  `)
+})

@@ -1,0 +1,99 @@
+import { codedRangeError } from './coded_error.js'
+import type { Framework } from './gate_order.js'
+import { type ParamRegion, paramRegions } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+
+/**
+ * Where one canonical tensor lies inside a framework's tensor: its row-major elements, read as [rows,columns], are at
+ * offset + row·rowStride + column·columnStride. One kind of block says it all: a slice, a transpose, a column range.
+ */
+export interface Placement {
+  /** Name of the framework's tensor. */
+  readonly tensor: string
+  readonly offset: number
+  readonly rows: number
+  readonly columns: number
+  readonly rowStride: number
+  readonly columnStride: number
+}
+
+/** Framework tensors that belong together (one cell, one layer, one module) and the canonical tensors they hold. */
+export interface TensorGroup {
+  /** Shape by name, in the framework's own order. */
+  readonly shapes: Readonly<Record<string, readonly number[]>>
+  /** One placement per canonical tensor, in canonical order; two biases in one place are stored as their sum. */
+  readonly weights: readonly Placement[]
+  readonly biases: readonly Placement[]
+}
+
+/** A network's canonical tensors as a framework stores them: consecutive groups cover the canonical lists. */
+export interface FrameworkLayout {
+  readonly framework: Framework
+  readonly groups: readonly TensorGroup[]
+}
+
+/** What a framework's file states; the lists follow from {@link paramRegions}. */
+export interface LayoutRules {
+  readonly framework: Framework
+  /** How many consecutive pseudo-layers share one group. */
+  readonly pseudoLayersPerGroup: number
+  readonly shapes: (group: number) => Readonly<Record<string, readonly number[]>>
+  readonly place: (region: ParamRegion) => Placement
+  /** Whether the framework has recurrent projections. */
+  readonly projection: boolean
+}
+
+/**
+ * Builds the layout that `rules` state for `descriptor`.
+ *
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK` for skip_input, a biasMode other than double, or numProj in a
+ *   framework without projections
+ */
+export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): FrameworkLayout {
+  checkSupported(descriptor, rules)
+  const { weights, biases } = paramRegions(descriptor)
+  const groupCount = (weights.at(-1)!.pseudoLayer + 1) / rules.pseudoLayersPerGroup
+  const groups = Array.from({ length: groupCount }, (_, group) => {
+    const placed = (regions: readonly ParamRegion[]) =>
+      regions
+        .filter(({ pseudoLayer }) => Math.floor(pseudoLayer / rules.pseudoLayersPerGroup) === group)
+        .map(rules.place)
+    return { shapes: rules.shapes(group), weights: placed(weights), biases: placed(biases) }
+  })
+  return { framework: rules.framework, groups }
+}
+
+/** A region stored as it is, row after row, from `offset` on. */
+export function rowsAt(tensor: string, offset: number, { shape }: ParamRegion): Placement {
+  const [rows, columns] = matrixShape(shape)
+  return { tensor, offset, rows, columns, rowStride: columns, columnStride: 1 }
+}
+
+/** A region stored transposed, as columns of a matrix of `width` columns. */
+export function transposedAt(tensor: string, offset: number, width: number, { shape }: ParamRegion): Placement {
+  const [rows, columns] = matrixShape(shape)
+  return { tensor, offset, rows, columns, rowStride: 1, columnStride: width }
+}
+
+/** Rows and columns of a region; a bias [H] is one row. */
+export function matrixShape(shape: ParamRegion['shape']): readonly [number, number] {
+  return shape.length === 1 ? [1, shape[0]] : shape
+}
+
+function checkSupported({ inputMode, biasMode, numProj }: RnnDescriptor, { framework, projection }: LayoutRules): void {
+  const refuse = (option: string, value: unknown, rule: string) =>
+    codedRangeError(
+      'ERR_UNSUPPORTED_BY_FRAMEWORK',
+      `Cannot convert parameters between canonical and ${framework} as ${rule}: current ${option} is ${value}`,
+      { framework, option, value },
+    )
+  if (inputMode === 'skip_input') {
+    const rule =
+      'its layers always have input matrices (ask for linear_input; auto_select skips when inputSize = numUnits)'
+    throw refuse('inputMode', inputMode, rule)
+  }
+  if (biasMode !== 'double') {
+    throw refuse('biasMode', biasMode, 'both biases take part in the conversion (an absent one is zeros)')
+  }
+  if (numProj !== undefined && !projection) throw refuse('numProj', numProj, 'it has no recurrent projection')
+}

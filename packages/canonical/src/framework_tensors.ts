@@ -1,0 +1,123 @@
+import { codedRangeError } from './coded_error.js'
+import { flatLayout } from './flat_layout.js'
+import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
+import { checkNamedTensors } from './named_tensors.js'
+import { checkCanonical } from './packing.js'
+import { paramRegions } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+import { type CanonicalParams, elementCount, type FloatArray, type Tensor } from './tensor.js'
+
+/** A framework's tensors by name. */
+export type NamedTensors<Data extends FloatArray = FloatArray> = Readonly<Record<string, Tensor<Data>>>
+
+/**
+ * Copies canonical tensors into new framework tensors, one record per group of `layout`.
+ *
+ * Biases that share a place are added (lossy: only their sum survives, which is all the forward pass depends on).
+ *
+ * @throws as `packCanonical`
+ */
+export function canonicalToFramework<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  layout: FrameworkLayout,
+  canonical: CanonicalParams<Data>,
+): NamedTensors<Data>[] {
+  const isDouble = canonical.weights?.[0]?.data instanceof Float64Array
+  checkCanonical(flatLayout(descriptor), canonical, isDouble ? new Float64Array() : new Float32Array())
+  const next = { weights: canonical.weights.values(), biases: canonical.biases.values() }
+  return layout.groups.map((group) => {
+    const tensors: Record<string, Tensor<Data>> = {}
+    for (const [name, shape] of Object.entries(group.shapes)) {
+      tensors[name] = { data: arrayLike(canonical.weights[0]!.data, elementCount(shape)), shape }
+    }
+    for (const kind of ['weights', 'biases'] as const) {
+      const filled = new Set<string>()
+      for (const placement of group[kind]) {
+        const place = placeKey(placement)
+        const { data } = next[kind].next().value!
+        scatter(data, tensors[placement.tensor]!.data, placement, filled.has(place))
+        filled.add(place)
+      }
+    }
+    return tensors
+  })
+}
+
+/**
+ * Copies framework tensors into new canonical tensors: the inverse of {@link canonicalToFramework}, bit for bit but for
+ * biases stored as a sum, of which each canonical bias gets half, as TensorFlow's saveables do. A group without any
+ * bias tensor (`bias=False`, `use_bias=False`, no `B`) has zero biases.
+ *
+ * @throws RangeError `ERR_TENSOR_GROUPS`, `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`
+ * @throws TypeError `ERR_UNKNOWN_TENSOR`, `ERR_TENSOR_DTYPE`
+ */
+export function frameworkToCanonical<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  layout: FrameworkLayout,
+  groups: readonly NamedTensors<Data>[],
+): CanonicalParams<Data> {
+  checkNamedTensors(layout, groups)
+  const regions = paramRegions(descriptor)
+  const gathered = (kind: 'weights' | 'biases') => {
+    const region = regions[kind].values()
+    return layout.groups.flatMap((group, index) => {
+      const sharers = countSharers(group)
+      const tensors = groups[index]!
+      const like = Object.values(tensors)[0]!.data
+      return group[kind].map((placement) => {
+        const { size, shape } = region.next().value!
+        const data = arrayLike(like, size)
+        const source = tensors[placement.tensor]
+        if (source !== undefined) gather(source.data, data, placement, 1 / sharers.get(placeKey(placement))!)
+        return { data, shape }
+      })
+    })
+  }
+  return { weights: gathered('weights'), biases: gathered('biases') }
+}
+
+/** Refuses a GRU whose reset gate acts before the recurrent product, in the words of the framework it comes from. */
+export function refuseResetBefore(framework: string, rule: string, value: unknown): never {
+  throw codedRangeError(
+    'ERR_GRU_RESET_BEFORE',
+    `Cannot convert a ${framework} GRU to canonical parameters as ${rule}: current value is ${value}. A GRU that applies its reset gate before the recurrent product, R·(r⊙h), is another function than the canonical r⊙(R·h + b): no weights make them equal. Retrain it in the linear-before-reset form.`,
+    { framework, value },
+  )
+}
+
+function scatter(source: FloatArray, target: FloatArray, placement: Placement, add: boolean): void {
+  const { rows, columns, offset, rowStride, columnStride } = placement
+  for (let row = 0, from = 0; row < rows; row++) {
+    for (let column = 0, to = offset + row * rowStride; column < columns; column++, to += columnStride) {
+      const value = source[from++]!
+      target[to] = add ? target[to]! + value : value
+    }
+  }
+}
+
+function gather(source: FloatArray, target: FloatArray, placement: Placement, share: number): void {
+  const { rows, columns, offset, rowStride, columnStride } = placement
+  for (let row = 0, to = 0; row < rows; row++) {
+    for (let column = 0, from = offset + row * rowStride; column < columns; column++, from += columnStride) {
+      target[to++] = source[from]! * share
+    }
+  }
+}
+
+/** How many biases of a group are stored in one place; weights are alone in theirs. */
+function countSharers({ weights, biases }: TensorGroup): Map<string, number> {
+  const sharers = new Map<string, number>()
+  for (const placement of [...weights, ...biases]) {
+    const place = placeKey(placement)
+    sharers.set(place, (sharers.get(place) ?? 0) + 1)
+  }
+  return sharers
+}
+
+function placeKey({ tensor, offset }: Placement): string {
+  return `${tensor}@${offset}`
+}
+
+function arrayLike<Data extends FloatArray>(data: Data, length: number): Data {
+  return (data instanceof Float64Array ? new Float64Array(length) : new Float32Array(length)) as Data
+}

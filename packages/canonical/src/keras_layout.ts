@@ -1,0 +1,96 @@
+import { codedRangeError } from './coded_error.js'
+import { layerInputSize, numDirections, numGates } from './dimensions.js'
+import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
+import {
+  canonicalToFramework,
+  frameworkToCanonical,
+  type NamedTensors,
+  refuseResetBefore,
+} from './framework_tensors.js'
+import { gatePosition } from './gate_order.js'
+import type { ParamRegion } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from './tensor.js'
+
+/** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
+export type KerasVariant = 'plain' | 'cudnn'
+
+/** How a Keras layer stores its weights. */
+export interface KerasOptions {
+  /** Default `plain`. */
+  readonly variant?: KerasVariant | undefined
+}
+
+/**
+ * The weights of Keras layers, one record per pseudo-layer (`Bidirectional` holds two): `kernel` [in,G·H],
+ * `recurrent_kernel` [H,G·H] and `bias`. Gates i,f,c,o and z,r,h.
+ *
+ * - plain: each gate's columns are the canonical matrix transposed. LSTM and SimpleRNN have one `bias` [G·H], the sum of
+ *   the canonical two; GRU (`reset_after=True`) keeps both in [2,3H], input side first.
+ * - cudnn: each gate's [in,H] columns hold the elements of the canonical [H,in] in the same order, not transposed; the
+ *   `bias` [2·G·H] holds both, input side first.
+ *
+ * Source: Keras 2.2 `saving.py`, `_convert_rnn_weights`.
+ *
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ */
+export function kerasLayout(descriptor: RnnDescriptor, { variant = 'plain' }: KerasOptions = {}): FrameworkLayout {
+  const { cellMode, numUnits: H } = descriptor
+  const width = numGates(descriptor) * H
+  const isCudnn = variant === 'cudnn'
+  if (isCudnn && cellMode !== 'lstm' && cellMode !== 'gru') {
+    throw codedRangeError(
+      'ERR_UNSUPPORTED_BY_FRAMEWORK',
+      `Cannot convert parameters between canonical and keras as its cudnn variants are CuDNNLSTM and CuDNNGRU: current cellMode is ${cellMode}`,
+      { framework: 'keras', option: 'cellMode', value: cellMode },
+    )
+  }
+  const separateBiases = isCudnn || cellMode === 'gru'
+  const biasShape = separateBiases ? (isCudnn ? [2 * width] : [2, width]) : [width]
+
+  const shapes = (pseudoLayer: number) => ({
+    kernel: [layerInputSize(descriptor, Math.floor(pseudoLayer / numDirections(descriptor))), width],
+    recurrent_kernel: [H, width],
+    bias: biasShape,
+  })
+  const place = (region: ParamRegion) => {
+    // Keras has no projection, so every region belongs to a gate.
+    const column = H * gatePosition('keras', cellMode, region.gate!)
+    if (region.kind === 'bias') {
+      return rowsAt('bias', column + (separateBiases && region.side === 'recurrent' ? width : 0), region)
+    }
+    const tensor = region.side === 'input' ? 'kernel' : 'recurrent_kernel'
+    if (!isCudnn) return transposedAt(tensor, column, width, region)
+    return { tensor, offset: column, rows: region.size / H, columns: H, rowStride: width, columnStride: 1 }
+  }
+  return frameworkLayout(descriptor, { framework: 'keras', pseudoLayersPerGroup: 1, shapes, place, projection: false })
+}
+
+/** Canonical parameters as the weights of Keras layers ({@link kerasLayout}). */
+export function canonicalToKeras<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  canonical: CanonicalParams<Data>,
+  options: KerasOptions = {},
+): NamedTensors<Data>[] {
+  return canonicalToFramework(descriptor, kerasLayout(descriptor, options), canonical)
+}
+
+/**
+ * Canonical parameters from the weights of Keras layers; each canonical bias gets half of a summed one.
+ *
+ * @param options `resetAfter` is the GRU layer's `reset_after` (default true); a bias [3H] gives away a false one.
+ * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
+ */
+export function kerasToCanonical<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  layers: readonly NamedTensors<Data>[],
+  { resetAfter = true, ...options }: KerasOptions & { readonly resetAfter?: boolean | undefined } = {},
+): CanonicalParams<Data> {
+  if (descriptor.cellMode === 'gru') {
+    if (!resetAfter) refuseResetBefore('keras', 'reset_after must be true', resetAfter)
+    for (const { bias } of options.variant === 'cudnn' ? [] : layers) {
+      if (bias?.shape.length === 1) refuseResetBefore('keras', 'a reset_after bias is [2,3H]', `bias [${bias.shape}]`)
+    }
+  }
+  return frameworkToCanonical(descriptor, kerasLayout(descriptor, options), layers)
+}

@@ -1,0 +1,73 @@
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
+import { elementCount, type Tensor } from './tensor.js'
+
+type Tensors = Readonly<Record<string, Tensor>>
+
+/**
+ * Checks names, shapes and element types of a framework's tensors against a layout, before anything is copied.
+ *
+ * @throws RangeError `ERR_TENSOR_GROUPS` (wrong number of records), `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`
+ * @throws TypeError `ERR_UNKNOWN_TENSOR`, `ERR_TENSOR_DTYPE`
+ */
+export function checkNamedTensors({ framework, groups }: FrameworkLayout, given: readonly Tensors[]): void {
+  const action = `Cannot convert ${framework} tensors to canonical parameters as`
+  const actual = Array.isArray(given) ? given.length : undefined
+  if (actual !== groups.length) {
+    throw codedRangeError(
+      'ERR_TENSOR_GROUPS',
+      `${action} this network has ${groups.length} records of tensors: current number is ${actual}`,
+      { framework, expected: groups.length, actual },
+    )
+  }
+  const like = Object.values(given[0]!)[0]?.data
+  for (const [index, group] of groups.entries()) {
+    checkNames(action, index, group, given[index]!)
+    for (const [name, tensor] of Object.entries(given[index]!)) {
+      checkFloat(action, index, name, tensor, like)
+      checkShape(action, index, name, tensor, group.shapes[name]!)
+    }
+  }
+}
+
+function checkNames(action: string, index: number, group: TensorGroup, tensors: Tensors): void {
+  const known = Object.keys(group.shapes)
+  for (const name of Object.keys(tensors)) {
+    if (known.includes(name)) continue
+    throw codedTypeError(
+      'ERR_UNKNOWN_TENSOR',
+      `${action} record ${index} has only ${known.join(', ')}: current name is ${name}`,
+      { group: index, tensor: name },
+    )
+  }
+  const biases = new Set(group.biases.map(({ tensor }) => tensor))
+  const hasBias = Object.keys(tensors).some((name) => biases.has(name))
+  for (const name of known) {
+    if (Object.hasOwn(tensors, name) || (biases.has(name) && !hasBias)) continue
+    throw codedRangeError('ERR_MISSING_TENSOR', `${action} record ${index} must have ${name}: it is missing`, {
+      group: index,
+      tensor: name,
+    })
+  }
+}
+
+function checkFloat(action: string, index: number, name: string, tensor: Tensor, like: Tensor['data'] | undefined) {
+  const isFloat = tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array
+  if (isFloat && tensor.data.constructor === like?.constructor) return
+  const actual = tensor?.data?.constructor.name
+  throw codedTypeError(
+    'ERR_TENSOR_DTYPE',
+    `${action} all tensors must be Float32Array or all Float64Array: current type of ${name} in record ${index} is ${actual}`,
+    { group: index, tensor: name, actual },
+  )
+}
+
+function checkShape(action: string, index: number, name: string, { data, shape }: Tensor, expected: readonly number[]) {
+  const fits = Array.isArray(shape) && shape.join() === expected.join() && data.length === elementCount(expected)
+  if (fits) return
+  throw codedRangeError(
+    'ERR_TENSOR_SHAPE',
+    `${action} ${name} in record ${index} must have shape [${expected.join(',')}]: current shape is [${shape}] with ${data.length} elements`,
+    { group: index, tensor: name, expected, actual: shape },
+  )
+}

@@ -1,0 +1,66 @@
+import { layerInputSize, numDirections, numGates } from './dimensions.js'
+import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
+import {
+  canonicalToFramework,
+  frameworkToCanonical,
+  type NamedTensors,
+  refuseResetBefore,
+} from './framework_tensors.js'
+import { gatePosition } from './gate_order.js'
+import type { ParamRegion } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from './tensor.js'
+
+/**
+ * The weights of ONNX `LSTM`, `GRU` and `RNN` nodes, one record per layer: `W` [D,G·H,in], `R` [D,G·H,H] and `B`
+ * [D,2·G·H] (all input-side biases, then all recurrent ones). Gates i,o,f,c and z,r,h. Lossless.
+ *
+ * A GRU node must carry `linear_before_reset=1`. Source: ONNX `defs/rnn/defs.cc`.
+ *
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ */
+export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  const H = descriptor.numUnits
+  const directions = numDirections(descriptor)
+  const gateRows = numGates(descriptor) * H
+
+  const shapes = (layer: number) => ({
+    W: [directions, gateRows, layerInputSize(descriptor, layer)],
+    R: [directions, gateRows, H],
+    B: [directions, 2 * gateRows],
+  })
+  const place = (region: ParamRegion) => {
+    const { direction, kind, side } = region
+    // ONNX has no projection, so every region belongs to a gate.
+    const row = H * gatePosition('onnx', descriptor.cellMode, region.gate!)
+    if (kind === 'bias') return rowsAt('B', (2 * direction + (side === 'input' ? 0 : 1)) * gateRows + row, region)
+    return rowsAt(side === 'input' ? 'W' : 'R', (direction * gateRows + row) * matrixShape(region.shape)[1], region)
+  }
+  const pseudoLayersPerGroup = directions
+  return frameworkLayout(descriptor, { framework: 'onnx', pseudoLayersPerGroup, shapes, place, projection: false })
+}
+
+/** Canonical parameters as the weights of ONNX nodes ({@link onnxLayout}); a GRU node needs `linear_before_reset=1`. */
+export function canonicalToOnnx<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  canonical: CanonicalParams<Data>,
+): NamedTensors<Data>[] {
+  return canonicalToFramework(descriptor, onnxLayout(descriptor), canonical)
+}
+
+/**
+ * Canonical parameters from the weights of ONNX nodes.
+ *
+ * @param options `linearBeforeReset` is the GRU node's attribute; left out it is 0, as in ONNX, and refused.
+ * @throws as `frameworkToCanonical`; RangeError `ERR_GRU_RESET_BEFORE`
+ */
+export function onnxToCanonical<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  nodes: readonly NamedTensors<Data>[],
+  { linearBeforeReset = 0 }: { readonly linearBeforeReset?: 0 | 1 | undefined } = {},
+): CanonicalParams<Data> {
+  if (descriptor.cellMode === 'gru' && linearBeforeReset !== 1) {
+    refuseResetBefore('onnx', 'linear_before_reset must be 1 (ONNX defaults to 0)', linearBeforeReset)
+  }
+  return frameworkToCanonical(descriptor, onnxLayout(descriptor), nodes)
+}

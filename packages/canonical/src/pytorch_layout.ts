@@ -1,0 +1,61 @@
+import { hiddenColumns, layerInputSize, numDirections, numGates, numPseudoLayers } from './dimensions.js'
+import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
+import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
+import { gatePosition } from './gate_order.js'
+import type { ParamRegion } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from './tensor.js'
+
+const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
+
+/**
+ * The state dict of one `torch.nn.LSTM`, `GRU` or `RNN`, a single record, k the layer, h = P or H:
+ * `weight_ih_l<k>[_reverse]` [G·H,in], `weight_hh_l<k>` [G·H,h], `bias_ih_l<k>`, `bias_hh_l<k>` [G·H] and with numProj
+ * (`proj_size`) `weight_hr_l<k>` [P,H]. Gates i,f,g,o and r,z,n, which is canonical order. Lossless.
+ *
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ */
+export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  const H = descriptor.numUnits
+  const directions = numDirections(descriptor)
+  const suffix = (pseudoLayer: number) =>
+    `_l${Math.floor(pseudoLayer / directions)}${pseudoLayer % directions === 1 ? '_reverse' : ''}`
+
+  const shapes = () => {
+    const named: Record<string, readonly number[]> = {}
+    for (let pseudoLayer = 0; pseudoLayer < numPseudoLayers(descriptor); pseudoLayer++) {
+      const at = suffix(pseudoLayer)
+      const rows = numGates(descriptor) * H
+      named[`weight_ih${at}`] = [rows, layerInputSize(descriptor, Math.floor(pseudoLayer / directions))]
+      named[`weight_hh${at}`] = [rows, hiddenColumns(descriptor)]
+      named[`bias_ih${at}`] = [rows]
+      named[`bias_hh${at}`] = [rows]
+      if (descriptor.numProj !== undefined) named[`weight_hr${at}`] = [descriptor.numProj, H]
+    }
+    return named
+  }
+  const place = (region: ParamRegion) => {
+    const { gate, kind, side, pseudoLayer, shape } = region
+    const position = gate === undefined ? 0 : gatePosition('pytorch', descriptor.cellMode, gate)
+    const gateSize = kind === 'bias' ? H : H * matrixShape(shape)[1]
+    return rowsAt(`${kind}_${SIDE_LETTERS[side]}${suffix(pseudoLayer)}`, position * gateSize, region)
+  }
+  const pseudoLayersPerGroup = numPseudoLayers(descriptor)
+  return frameworkLayout(descriptor, { framework: 'pytorch', pseudoLayersPerGroup, shapes, place, projection: true })
+}
+
+/** Canonical parameters as the state dict of a PyTorch module ({@link pytorchLayout}). */
+export function canonicalToPytorch<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  canonical: CanonicalParams<Data>,
+): NamedTensors<Data> {
+  return canonicalToFramework(descriptor, pytorchLayout(descriptor), canonical)[0]!
+}
+
+/** Canonical parameters from the state dict of a PyTorch module. Throws as `frameworkToCanonical`. */
+export function pytorchToCanonical<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  stateDict: NamedTensors<Data>,
+): CanonicalParams<Data> {
+  return frameworkToCanonical(descriptor, pytorchLayout(descriptor), [stateDict])
+}

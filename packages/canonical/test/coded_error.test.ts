@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { codedRangeError, codedTypeError, elementCount, hasErrorCode } from '../src/index.js'
+
+describe('hasErrorCode', () => {
+  it('recognises errors by code, and any code when none is named', () => {
+    const error = codedRangeError('ERR_A', 'message', { value: 3 })
+    expect(error).toBeInstanceOf(RangeError)
+    expect(error).toMatchObject({ code: 'ERR_A', message: 'message', value: 3 })
+    expect(hasErrorCode(error)).toBe(true)
+    expect(hasErrorCode(error, 'ERR_B', 'ERR_A')).toBe(true)
+    expect(hasErrorCode(error, 'ERR_B')).toBe(false)
+    expect(hasErrorCode(new Error('no code'))).toBe(false)
+    expect(hasErrorCode({ code: 'ERR_A' })).toBe(false)
+    expect(codedTypeError('ERR_B', '')).toBeInstanceOf(TypeError)
+  })
+})
+
+describe('elementCount', () => {
+  it('is 1 for a scalar and 0 when a dimension is', () => {
+    expect(elementCount([])).toBe(1)
+    expect(elementCount([2, 0, 3])).toBe(0)
+    expect(elementCount([2, 3])).toBe(6)
+  })
+})
