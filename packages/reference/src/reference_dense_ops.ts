@@ -37,8 +37,9 @@ export class ReferenceDenseOps implements DenseOps {
     const memory = this.#alive(action)
     const sizes = checkLinear(memory.dtype, input, kernel, bias)
     const output = memory.allocate(sizes.rows * sizes.outputs)
-    const [x, w, b] = [input, kernel, bias].map((tensor) => memory.floats(action, 'an operand', tensor))
-    linear(output, x!, w!, b!, sizes)
+    const x = memory.floats(action, 'input', input)
+    const weights = memory.floats(action, 'kernel', kernel)
+    linear(output, x, weights, memory.floats(action, 'bias', bias), sizes)
     return memory.create([...input.shape.slice(0, -1), sizes.outputs], output)
   }
 
@@ -56,8 +57,9 @@ export class ReferenceDenseOps implements DenseOps {
       kernel: memory.allocate(sizes.inputs * sizes.outputs),
       bias: memory.allocate(sizes.outputs),
     }
-    const [x, w, dy] = [input, kernel, outputGradient].map((tensor) => memory.floats(action, 'an operand', tensor))
-    linearGradients(gradients, x!, w!, dy!, sizes)
+    const x = memory.floats(action, 'input', input)
+    const weights = memory.floats(action, 'kernel', kernel)
+    linearGradients(gradients, x, weights, memory.floats(action, 'outputGradient', outputGradient), sizes)
     return {
       input: memory.create(input.shape, gradients.input),
       kernel: memory.create(kernel.shape, gradients.kernel),
@@ -73,8 +75,9 @@ export class ReferenceDenseOps implements DenseOps {
       shape: [undefined, undefined],
     })
     const [vocabulary, columns] = table.shape as [number, number]
-    const rows = memory.allocate(this.#ids(action, ids, vocabulary).length * columns)
-    embedding(rows, memory.floats(action, 'table', table), this.#ids(action, ids, vocabulary), columns)
+    const values = this.#ids(action, ids, vocabulary)
+    const rows = memory.allocate(values.length * columns)
+    embedding(rows, memory.floats(action, 'table', table), values, columns)
     return memory.create([...ids.shape, columns], rows)
   }
 

@@ -1,0 +1,16 @@
+// Builds every package, quietly: turbo's output is shown only when something fails.
+import { spawnSync } from 'node:child_process'
+
+const { status, stdout, stderr } = spawnSync('turbo', ['run', 'build', '--output-logs=errors-only', '--no-color'], {
+  encoding: 'utf8',
+  env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1', TURBO_NO_UPDATE_NOTIFIER: '1' },
+  maxBuffer: 64 * 2 ** 20,
+  shell: process.platform === 'win32',
+})
+if (status !== 0) {
+  process.stderr.write(`${stdout}${stderr}`)
+  process.exit(status ?? 1)
+}
+console.log(
+  `Built: ${/Tasks:\s+(.*)/.exec(stdout)?.[1] ?? 'all packages'} (${/Cached:\s+(.*)/.exec(stdout)?.[1] ?? ''})`,
+)
