@@ -34,6 +34,7 @@ import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
 import { type LayerParams, layerParams } from './layer_params.js'
+import { withoutPadding } from './padding.js'
 import type { ReferenceMemory } from './reference_memory.js'
 import { ReferenceStepper } from './reference_stepper.js'
 import { ReferenceTape } from './reference_tape.js'
@@ -96,7 +97,7 @@ export class ReferenceRnn implements Rnn {
       inputs.training && !isBackendTensor(inputs[name])
         ? memory.floats(action, name, inputs[name]).slice()
         : memory.floats(action, name, inputs[name])
-    const input = operand('input')
+    const input = sequenceLengths === null ? operand('input') : withoutPadding(operand('input'), sizes)
     const flat = operand('params')
     const states = this.#startingStates(action, batch, {
       inputH: inputs.inputH,

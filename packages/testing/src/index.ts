@@ -1,1 +1,17 @@
-export {}
+/**
+ * The conformance suite that every executor runs: fixtures of PyTorch and TensorFlow, numerical differentiation, and
+ * what holds of passes, tapes, dropout, streams, dense operations and refusals whatever the numbers are.
+ *
+ * @example
+ * ```ts no-run
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { runConformance } from '@cudnn-rnn/testing'
+ *
+ * const tolerances = { float32: 2e-6, float64: 1e-12 }
+ * runConformance('reference', openReferenceBackend, { dtypes: ['float32', 'float64'], tolerances })
+ * ```
+ * @packageDocumentation
+ */
+export { expectAllclose } from './closeness.js'
+export { type ConformanceOptions, runConformance } from './conformance.js'
+export { runNvidiaSample } from './nvidia_sample.js'

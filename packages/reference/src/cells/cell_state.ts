@@ -1,0 +1,99 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedTypeError } from '@cudnn-rnn/canonical'
+import { checkHostTensor, type FloatTensor, zeros } from './host_tensor.js'
+
+/** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */
+export interface LSTMStateTuple<Leaf = FloatTensor> {
+  readonly c: Leaf
+  readonly h: Leaf
+}
+
+/** A leaf, an LSTM's pair of them, or a stack's list. */
+export type StateTree<Leaf> = Leaf | LSTMStateTuple<Leaf> | readonly StateTree<Leaf>[]
+
+/** The state of a cell: tensors [B, size] in the cell's structure. */
+export type CellState = StateTree<FloatTensor>
+
+/** The same structure with the number of columns in place of each tensor. */
+export type StateSize = StateTree<number>
+
+/** Applies `f` to corresponding leaves of trees of one structure; a leaf is named by its path ("state[1].h"). */
+export function mapState<Leaf, Result>(
+  trees: readonly StateTree<Leaf>[],
+  f: (leaves: readonly Leaf[], path: string) => Result,
+  path = 'state',
+): StateTree<Result> {
+  const first = trees[0]!
+  if (Array.isArray(first)) {
+    const lists = trees as readonly (readonly StateTree<Leaf>[])[]
+    return first.map((_, k) =>
+      mapState(
+        lists.map((list) => list[k]!),
+        f,
+        `${path}[${k}]`,
+      ),
+    )
+  }
+  if (isTuple(first)) {
+    const tuples = trees as readonly LSTMStateTuple<Leaf>[]
+    return {
+      c: f(
+        tuples.map(({ c }) => c),
+        `${path}.c`,
+      ),
+      h: f(
+        tuples.map(({ h }) => h),
+        `${path}.h`,
+      ),
+    }
+  }
+  return f(trees as readonly Leaf[], path)
+}
+
+/** The state in which a sequence begins when the caller gives none. */
+export function zeroState(size: StateSize, batch: number, dtype: FloatDType): CellState {
+  return mapState([size], ([columns]) => zeros(dtype, [batch, columns!]))
+}
+
+/**
+ * Checks that `state` has the structure of `size` and tensors [B, size].
+ *
+ * @throws TypeError `ERR_STATE_STRUCTURE`, and what {@link checkHostTensor} throws
+ */
+export function checkState(
+  action: string,
+  state: CellState,
+  size: StateSize,
+  batch: number,
+  dtype: FloatDType,
+  path = 'state',
+): void {
+  if (Array.isArray(size)) {
+    if (!Array.isArray(state) || state.length !== size.length) {
+      throw structureError(action, path, `a list of ${size.length} states, one per cell`, state)
+    }
+    for (const [k, part] of size.entries()) checkState(action, state[k], part, batch, dtype, `${path}[${k}]`)
+    return
+  }
+  if (isTuple(size)) {
+    if (!isTuple(state)) throw structureError(action, path, 'a pair { c, h }', state)
+    checkHostTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number])
+    checkHostTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number])
+    return
+  }
+  if (Array.isArray(state) || isTuple(state)) throw structureError(action, path, 'one tensor', state)
+  checkHostTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
+}
+
+function isTuple(node: unknown): node is LSTMStateTuple<unknown> {
+  return typeof node === 'object' && node !== null && 'c' in node && 'h' in node
+}
+
+function structureError(action: string, path: string, rule: string, state: unknown) {
+  const current = Array.isArray(state) ? `a list of ${state.length}` : isTuple(state) ? 'a pair { c, h }' : typeof state
+  return codedTypeError(
+    'ERR_STATE_STRUCTURE',
+    `Cannot ${action} as ${path} must be ${rule}: current value is ${current}`,
+    { argument: path, expected: rule },
+  )
+}

@@ -1,0 +1,29 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import type { CellState } from './cell_state.js'
+import type { FloatTensor } from './host_tensor.js'
+import type { RNNCell } from './rnn_cell.js'
+import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { unrolled } from './unroll.js'
+
+/** Options of {@link dynamicRnn}. */
+export interface DynamicRnnOptions<State, Training extends boolean = true> extends SequenceOptions<State, Training> {
+  /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
+  readonly timeMajor?: boolean | undefined
+}
+
+/**
+ * TensorFlow's `dynamic_rnn`: runs a cell over a sequence held in one tensor.
+ *
+ * @param inputs [B,T,I], or [T,B,I] with `timeMajor`.
+ * @returns outputs in the layout of the inputs, the state after each row's last step, and the tape of a training run.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+ * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ */
+export function dynamicRnn<State extends CellState, Training extends boolean = true>(
+  cell: RNNCell<State>,
+  inputs: FloatTensor,
+  options: DynamicRnnOptions<State, Training> = {},
+): SequenceResult<State, FloatTensor, Training> {
+  checkOptionNames('run dynamicRnn', options, ['initialState', 'sequenceLength', 'training', 'timeMajor'])
+  return runSequence(unrolled(cell), inputs, options, options.timeMajor ?? false)
+}

@@ -1,0 +1,73 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import type { CellState, StateSize } from './cell_state.js'
+import type { VariableMap } from './cell_variables.js'
+import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
+import type { FloatTensor } from './host_tensor.js'
+import type { RNNCell } from './rnn_cell.js'
+import type { SequenceInput } from './sequence_layout.js'
+import { runSequence, type SequenceOptions, type SequencePass, type SequenceResult } from './sequence_run.js'
+import { unrolled } from './unroll.js'
+
+/**
+ * TensorFlow's `FusedRNNCellAdaptor`: a step cell with the interface of a fused one.
+ *
+ * `useDynamicRnn` chooses between TensorFlow's two graph builders; here one loop serves both, so it changes no number.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`
+ */
+export class FusedRNNCellAdaptor<State extends CellState> implements FusedRNNCell<State> {
+  readonly cell: RNNCell<State>
+  readonly useDynamicRnn: boolean
+
+  constructor(cell: RNNCell<State>, options: { readonly useDynamicRnn?: boolean | undefined } = {}) {
+    checkOptionNames('build FusedRNNCellAdaptor', options, ['useDynamicRnn'])
+    this.cell = cell
+    this.useDynamicRnn = options.useDynamicRnn ?? false
+  }
+
+  get name(): string {
+    return this.cell.name
+  }
+
+  get dtype(): RNNCell<State>['dtype'] {
+    return this.cell.dtype
+  }
+
+  get inputSize(): number | undefined {
+    return this.cell.inputSize
+  }
+
+  get stateSize(): StateSize {
+    return this.cell.stateSize
+  }
+
+  get outputSize(): number {
+    return this.cell.outputSize
+  }
+
+  /** The cell's own variables. */
+  get variables(): VariableMap {
+    return this.cell.variables
+  }
+
+  build(inputSize: number, options?: { readonly seed?: number | undefined }): void {
+    this.cell.build(inputSize, options)
+  }
+
+  zeroGradients(): VariableMap {
+    return this.cell.zeroGradients()
+  }
+
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State> {
+    return unrolled(this.cell).pass(inputs, state, lengths)
+  }
+
+  /** As {@link FusedRNNCell.call}; throws what `dynamicRnn` throws. */
+  call<Sequence extends SequenceInput, Training extends boolean = true>(
+    inputs: Sequence,
+    options: SequenceOptions<State, Training> = {},
+  ): SequenceResult<State, Sequence, Training> {
+    checkOptionNames(`run ${this.name}`, options, FUSED_CALL_OPTIONS)
+    return runSequence(this, inputs, options)
+  }
+}

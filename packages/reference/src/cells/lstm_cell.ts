@@ -1,0 +1,51 @@
+import type { Activation } from './activation.js'
+import {
+  type CellOptions,
+  checkCellOptions,
+  checkedActivation,
+  checkSize,
+  finiteNumber,
+  positiveClip,
+} from './cell_options.js'
+import { LSTMStepCell } from './lstm_step_cell.js'
+
+/** Options of {@link LSTMCell}. */
+export interface LSTMCellOptions extends CellOptions {
+  /** w_i_diag, w_f_diag, w_o_diag [H]: the gates see the cell state. Default false. */
+  readonly usePeepholes?: boolean | undefined
+  /** Bound of the cell state, > 0; its gradient is that of `clip_by_value`. Default null, none. */
+  readonly cellClip?: number | null | undefined
+  /** P: h and the output are projected by `projection/kernel` [H,P]. Default null, none. */
+  readonly numProj?: number | null | undefined
+  /** Bound of the projected h, > 0. Default null, none. */
+  readonly projClip?: number | null | undefined
+  /** Added to the forget gate, never stored; 0 where the variables come from a CudnnLSTM. Default 1. */
+  readonly forgetBias?: number | undefined
+  /** Default tanh. */
+  readonly activation?: Activation | undefined
+}
+
+/**
+ * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export class LSTMCell extends LSTMStepCell {
+  constructor(numUnits: number, options: LSTMCellOptions = {}) {
+    const own = ['usePeepholes', 'cellClip', 'numProj', 'projClip', 'forgetBias', 'activation']
+    checkCellOptions('LSTMCell', numUnits, options, own)
+    const numProj = options.numProj ?? null
+    if (numProj !== null) checkSize('LSTMCell', 'numProj', numProj)
+    super(options.name ?? 'lstm_cell', options.dtype, {
+      numUnits,
+      forgetBias: finiteNumber('LSTMCell', 'forgetBias', options.forgetBias ?? 1),
+      cellClip: positiveClip('LSTMCell', 'cellClip', options.cellClip),
+      clipGradient: 'zero_outside',
+      usePeepholes: options.usePeepholes ?? false,
+      numProj,
+      // As in TensorFlow, a projection clip without a projection does nothing.
+      projClip: positiveClip('LSTMCell', 'projClip', numProj === null ? null : options.projClip),
+      activation: checkedActivation('LSTMCell', options.activation),
+    })
+  }
+}

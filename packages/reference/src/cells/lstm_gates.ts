@@ -1,0 +1,115 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { sigmoid } from '../sigmoid.js'
+import { ACTIVATIONS } from './activation.js'
+import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
+
+type Peepholes = LSTMVariables['peepholes']
+
+/**
+ * The gates of one row. With the four preactivations ẑ = [x,h]·K + b, the forget bias φ and the peepholes p (0 if none):
+ *
+ *     i = σ(ẑ_i + p_i∘c)   g = act(ẑ_c)   f = σ(ẑ_f + φ + p_f∘c)
+ *     c' = clip(f∘c + i∘g)   o = σ(ẑ_o + p_o∘c')   m = o∘act(c')
+ *
+ * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5.
+ *
+ * @param gates [4H] at `gatesBegin`: preactivations, replaced by i, g, f, o in the kernel's column order.
+ * @param cells [H] at `previous` is read, at `next` written.
+ * @param hidden [H] at `hiddenBegin`: m.
+ */
+export function lstmGatesForward(
+  rule: LSTMRule,
+  cellClip: number,
+  peepholes: Peepholes,
+  gates: FloatArray,
+  gatesBegin: number,
+  cells: FloatArray,
+  previous: number,
+  next: number,
+  hidden: FloatArray,
+  hiddenBegin: number,
+): void {
+  const { numUnits, forgetBias } = rule
+  const act = ACTIVATIONS[rule.activation].apply
+  for (let unit = 0; unit < numUnits; unit++) {
+    const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
+    const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit
+    const zf = gatesBegin + LSTM_COLUMNS.forget * numUnits + unit
+    const zo = gatesBegin + LSTM_COLUMNS.output * numUnits + unit
+    const c = cells[previous + unit]!
+    const i = sigmoid(gates[zi]! + (peepholes === undefined ? 0 : peepholes.input.data[unit]! * c))
+    const f = sigmoid(gates[zf]! + forgetBias + (peepholes === undefined ? 0 : peepholes.forget.data[unit]! * c))
+    const g = act(gates[zg]!)
+    const newCell = Math.min(cellClip, Math.max(-cellClip, f * c + i * g))
+    const o = sigmoid(gates[zo]! + (peepholes === undefined ? 0 : peepholes.output.data[unit]! * newCell))
+    gates[zi] = i
+    gates[zg] = g
+    gates[zf] = f
+    gates[zo] = o
+    cells[next + unit] = newCell
+    hidden[hiddenBegin + unit] = o * act(newCell)
+  }
+}
+
+/**
+ * Backward of {@link lstmGatesForward} for one row, from ∂m and the ∂c' that arrives from the step after:
+ *
+ *     ∂ẑ_o = ∂m∘act(c')∘o(1-o)
+ *     ∂c' += ∂m∘o∘act'(c') + ∂ẑ_o∘p_o     (`zero_outside`: then 0 where the clip holds c')
+ *     ∂ẑ_i = ∂c'∘g∘i(1-i)   ∂ẑ_f = ∂c'∘c∘f(1-f)   ∂ẑ_c = ∂c'∘i∘act'(ẑ_c)
+ *     ∂c   = ∂c'∘f + ∂ẑ_i∘p_i + ∂ẑ_f∘p_f
+ *     ∂p_i += ∂ẑ_i∘c   ∂p_f += ∂ẑ_f∘c   ∂p_o += ∂ẑ_o∘c'
+ *
+ * @param cellGradient [H] at `stateBegin`: ∂c' in, ∂c out.
+ * @param gateGradients [4H] at `gatesBegin`: ∂ẑ out.
+ */
+export function lstmGatesBackward(
+  rule: LSTMRule,
+  cellClip: number,
+  peepholes: Peepholes,
+  peepholeGradients: Peepholes,
+  gates: FloatArray,
+  gateGradients: FloatArray,
+  gatesBegin: number,
+  cells: FloatArray,
+  previous: number,
+  next: number,
+  hiddenGradient: FloatArray,
+  cellGradient: FloatArray,
+  stateBegin: number,
+): void {
+  const { numUnits } = rule
+  const { apply: act, slope } = ACTIVATIONS[rule.activation]
+  for (let unit = 0; unit < numUnits; unit++) {
+    const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
+    const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit
+    const zf = gatesBegin + LSTM_COLUMNS.forget * numUnits + unit
+    const zo = gatesBegin + LSTM_COLUMNS.output * numUnits + unit
+    const i = gates[zi]!
+    const g = gates[zg]!
+    const f = gates[zf]!
+    const o = gates[zo]!
+    const c = cells[previous + unit]!
+    const newCell = cells[next + unit]!
+    const activated = act(newCell)
+    const dm = hiddenGradient[stateBegin + unit]!
+    const dzo = dm * activated * o * (1 - o)
+    let dNewCell = cellGradient[stateBegin + unit]! + dm * o * slope(activated)
+    if (peepholes !== undefined) dNewCell += dzo * peepholes.output.data[unit]!
+    if (rule.clipGradient === 'zero_outside' && Math.abs(newCell) >= cellClip) dNewCell = 0
+    const dzi = dNewCell * g * i * (1 - i)
+    const dzf = dNewCell * c * f * (1 - f)
+    let dc = dNewCell * f
+    if (peepholes !== undefined && peepholeGradients !== undefined) {
+      dc += dzi * peepholes.input.data[unit]! + dzf * peepholes.forget.data[unit]!
+      peepholeGradients.input.data[unit]! += dzi * c
+      peepholeGradients.forget.data[unit]! += dzf * c
+      peepholeGradients.output.data[unit]! += dzo * newCell
+    }
+    gateGradients[zi] = dzi
+    gateGradients[zg] = dNewCell * i * slope(g)
+    gateGradients[zf] = dzf
+    gateGradients[zo] = dzo
+    cellGradient[stateBegin + unit] = dc
+  }
+}

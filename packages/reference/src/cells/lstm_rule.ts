@@ -1,0 +1,89 @@
+import type { Activation } from './activation.js'
+import type { LSTMStateTuple } from './cell_state.js'
+import type { VariableMap, VariableSpec } from './cell_variables.js'
+import type { FloatTensor } from './host_tensor.js'
+
+/** All that tells TensorFlow's LSTM cells apart; their mathematics is one. */
+export interface LSTMRule {
+  /** H */
+  readonly numUnits: number
+  /** Added to the forget gate when it is computed, never stored in the bias. */
+  readonly forgetBias: number
+  /** Bound of the new cell state; Infinity for none. */
+  readonly cellClip: number
+  /**
+   * What the backward makes of the clip: the block operations pass the gradient through as if there were none, LSTMCell's
+   * `clip_by_value` stops it where the clip holds.
+   */
+  readonly clipGradient: 'straight_through' | 'zero_outside'
+  readonly usePeepholes: boolean
+  /** P; null where h is not projected. */
+  readonly numProj: number | null
+  /** Bound of the projected h; Infinity for none. */
+  readonly projClip: number
+  readonly activation: Activation
+}
+
+/** The rule of a plain LSTM, on which each class states its differences. */
+export const PLAIN_LSTM: Omit<LSTMRule, 'numUnits'> = Object.freeze({
+  forgetBias: 1,
+  cellClip: Number.POSITIVE_INFINITY,
+  clipGradient: 'straight_through',
+  usePeepholes: false,
+  numProj: null,
+  projClip: Number.POSITIVE_INFINITY,
+  activation: 'tanh',
+})
+
+/**
+ * Column blocks of the kernel [I+P,4H], each H wide: input gate, candidate, forget gate, output gate. TensorFlow's cells
+ * call it i,j,f,o, its block operations i,c,f,o: one order under two names (cuDNN's is i,f,c,o).
+ */
+export const LSTM_COLUMNS = Object.freeze({ input: 0, candidate: 1, forget: 2, output: 3 })
+
+/** Columns of h and of the output: P, or H without projection. */
+export function hiddenSize({ numProj, numUnits }: LSTMRule): number {
+  return numProj ?? numUnits
+}
+
+/** Columns of the state's two tensors. */
+export function lstmStateSize(rule: LSTMRule): LSTMStateTuple<number> {
+  return { c: rule.numUnits, h: hiddenSize(rule) }
+}
+
+/** The variables in TensorFlow's order of creation; peepholes are drawn like kernels, by the scope's default. */
+export function lstmVariableSpecs(rule: LSTMRule, inputSize: number): VariableSpec[] {
+  const { numUnits, usePeepholes, numProj } = rule
+  const diagonal = (name: string): VariableSpec => ({ name, shape: [numUnits], initializer: 'glorot_uniform' })
+  return [
+    { name: 'kernel', shape: [inputSize + hiddenSize(rule), 4 * numUnits], initializer: 'glorot_uniform' },
+    { name: 'bias', shape: [4 * numUnits], initializer: 0 },
+    ...(usePeepholes ? ['w_f_diag', 'w_i_diag', 'w_o_diag'].map(diagonal) : []),
+    ...(numProj === null
+      ? []
+      : [{ name: 'projection/kernel', shape: [numUnits, numProj], initializer: 'glorot_uniform' } as const]),
+  ]
+}
+
+/** The variables of {@link lstmVariableSpecs}, or their gradients, by role; absent ones undefined. */
+export interface LSTMVariables {
+  readonly kernel: FloatTensor
+  readonly bias: FloatTensor
+  readonly peepholes: Readonly<Record<'input' | 'forget' | 'output', FloatTensor>> | undefined
+  readonly projection: FloatTensor | undefined
+}
+
+export function lstmVariables(rule: LSTMRule, variables: VariableMap): LSTMVariables {
+  return {
+    kernel: variables.get('kernel')!,
+    bias: variables.get('bias')!,
+    peepholes: rule.usePeepholes
+      ? {
+          input: variables.get('w_i_diag')!,
+          forget: variables.get('w_f_diag')!,
+          output: variables.get('w_o_diag')!,
+        }
+      : undefined,
+    projection: variables.get('projection/kernel'),
+  }
+}

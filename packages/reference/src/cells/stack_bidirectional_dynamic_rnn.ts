@@ -1,0 +1,161 @@
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import type { CellState } from './cell_state.js'
+import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
+import type { VariableMap } from './cell_variables.js'
+import { addTensor, type FloatTensor } from './host_tensor.js'
+import type { RNNCell } from './rnn_cell.js'
+import { joinColumns, takeColumns } from './sequence_layout.js'
+import { runSequence, type SequenceOptions, type SequencePass, type SequenceRunner } from './sequence_run.js'
+import { reversedPass } from './time_reversed_fused_rnn.js'
+import { unrolled } from './unroll.js'
+import { inScope } from './variable_scopes.js'
+
+/** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
+export interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
+  extends Pick<SequenceOptions<State, Training>, 'sequenceLength' | 'training'> {
+  readonly initialStatesFw?: readonly State[] | undefined
+  readonly initialStatesBw?: readonly State[] | undefined
+  /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
+  readonly timeMajor?: boolean | undefined
+}
+
+/** Gradients of the loss by the results; each may be left out. */
+export interface BidirectionalOutputGradients<State extends CellState> {
+  readonly outputs?: FloatTensor | undefined
+  readonly statesFw?: readonly State[] | undefined
+  readonly statesBw?: readonly State[] | undefined
+}
+
+/** Gradients of the loss by inputs, initial states, and variables by their names in TensorFlow's scopes. */
+export interface BidirectionalGradients<State extends CellState> {
+  readonly inputs: FloatTensor
+  readonly statesFw: readonly State[]
+  readonly statesBw: readonly State[]
+  /** `cell_<layer>/bidirectional_rnn/<fw|bw>/<name of cell>/<variable>` */
+  readonly variables: VariableMap
+}
+
+/** What {@link stackBidirectionalDynamicRnn} returns. */
+export interface BidirectionalResult<State extends CellState, Training extends boolean = true> {
+  /** The last layer's two outputs side by side: forward columns, then backward ones. */
+  readonly outputs: FloatTensor
+  readonly statesFw: readonly State[]
+  readonly statesBw: readonly State[]
+  readonly tape: TapeWhen<Training, CellTape<BidirectionalOutputGradients<State>, BidirectionalGradients<State>>>
+}
+
+const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'timeMajor']
+
+/**
+ * TensorFlow's `stack_bidirectional_dynamic_rnn`: layers of a forward and a backward cell, each fed both outputs of the
+ * layer below, joined on the last axis.
+ *
+ * @param inputs [B,T,I], or [T,B,I] with `timeMajor`.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+ * @throws RangeError `ERR_INVALID_OPTION` for lists of cells that are empty or differ in length, `ERR_SHAPE`,
+ *   `ERR_SEQUENCE_LENGTHS`
+ */
+export function stackBidirectionalDynamicRnn<State extends CellState, Training extends boolean = true>(
+  cellsFw: readonly RNNCell<State>[],
+  cellsBw: readonly RNNCell<State>[],
+  inputs: FloatTensor,
+  options: StackBidirectionalOptions<State, Training> = {},
+): BidirectionalResult<State, Training> {
+  checkOptionNames('run stackBidirectionalDynamicRnn', options, OPTIONS)
+  const runner = bidirectionalStack(cellsFw, cellsBw)
+  const { initialStatesFw, initialStatesBw, sequenceLength } = options
+  const batch = inputs.shape?.[options.timeMajor ? 1 : 0] ?? 0
+  /** Both lists as one state [fw, bw], with zeros for one that was left out. */
+  const pair = (fw: readonly State[] | undefined, bw: readonly State[] | undefined): StatePair<State> | undefined => {
+    if (fw === undefined && bw === undefined) return undefined
+    return [fw ?? cellsFw.map((cell) => cell.zeroState(batch)), bw ?? cellsBw.map((cell) => cell.zeroState(batch))]
+  }
+  const initialState = pair(initialStatesFw, initialStatesBw)
+  const training = options.training !== false
+  const result = runSequence(runner, inputs, { initialState, sequenceLength, training }, options.timeMajor ?? false)
+  const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
+    const gradients = result.tape!.gradients({ outputs: given.outputs, state: pair(given.statesFw, given.statesBw) })
+    const [statesFw, statesBw] = gradients.state
+    return { inputs: gradients.inputs, statesFw, statesBw, variables: gradients.variables }
+  }
+  const [statesFw, statesBw] = result.state
+  return { outputs: result.outputs, statesFw, statesBw, tape: tapeWhen(options.training, backward) }
+}
+
+type StatePair<State> = readonly [fw: readonly State[], bw: readonly State[]]
+
+function bidirectionalStack<State extends CellState>(
+  cellsFw: readonly RNNCell<State>[],
+  cellsBw: readonly RNNCell<State>[],
+): SequenceRunner<StatePair<State>> {
+  if (cellsFw.length === 0 || cellsFw.length !== cellsBw.length) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot run stackBidirectionalDynamicRnn as cellsFw and cellsBw must be lists of one length >= 1: current lengths are ${cellsFw.length} and ${cellsBw.length}`,
+      { option: 'cellsBw', value: cellsBw.length },
+    )
+  }
+  const layers = cellsFw.map((fw, layer) => ({ fw, bw: cellsBw[layer]! }))
+  const scopeOf = (layer: number, direction: 'fw' | 'bw') =>
+    `cell_${layer}/bidirectional_rnn/${direction}/${layers[layer]![direction].name}`
+  const scoped = layers.flatMap(({ fw, bw }, layer) => [
+    { scope: scopeOf(layer, 'fw'), cell: fw },
+    { scope: scopeOf(layer, 'bw'), cell: bw },
+  ])
+  return {
+    name: 'stack_bidirectional_rnn',
+    dtype: cellsFw[0]!.dtype,
+    inputSize: cellsFw[0]!.inputSize,
+    stateSize: [cellsFw.map(({ stateSize }) => stateSize), cellsBw.map(({ stateSize }) => stateSize)],
+    outputSize: cellsFw.at(-1)!.outputSize + cellsBw.at(-1)!.outputSize,
+    build(inputSize) {
+      let columns = inputSize
+      for (const [layer, { fw, bw }] of layers.entries()) {
+        // Different seeds: two directions that start alike would learn alike.
+        fw.build(columns, { seed: 2 * layer })
+        bw.build(columns, { seed: 2 * layer + 1 })
+        columns = fw.outputSize + bw.outputSize
+      }
+    },
+    zeroGradients: () =>
+      new Map(
+        scoped.flatMap(({ scope, cell }) =>
+          [...cell.zeroGradients()].map(([name, value]) => [`${scope}/${name}`, value] as const),
+        ),
+      ),
+    pass(inputs, [statesFw, statesBw], lengths): SequencePass<StatePair<State>> {
+      const passes: { fw: SequencePass<State>; bw: SequencePass<State> }[] = []
+      let sequence = inputs
+      for (const [layer, { fw, bw }] of layers.entries()) {
+        const both = {
+          fw: unrolled(fw).pass(sequence, statesFw[layer]!, lengths),
+          bw: reversedPass(unrolled(bw), sequence, statesBw[layer]!, lengths),
+        }
+        passes.push(both)
+        sequence = joinColumns(both.fw.outputs, both.bw.outputs)
+      }
+      return {
+        outputs: sequence,
+        state: [passes.map(({ fw }) => fw.state), passes.map(({ bw }) => bw.state)],
+        backward(dOutputs, [dStatesFw, dStatesBw], variableGradients) {
+          const fwGradients: State[] = []
+          const bwGradients: State[] = []
+          let gradient = dOutputs
+          for (let layer = layers.length - 1; layer >= 0; layer--) {
+            const { fw, bw } = layers[layer]!
+            const own = (direction: 'fw' | 'bw') => inScope(variableGradients, scopeOf(layer, direction))
+            const left = takeColumns(gradient, 0, fw.outputSize)
+            const right = takeColumns(gradient, fw.outputSize, bw.outputSize)
+            const below = passes[layer]!.fw.backward(left, dStatesFw[layer]!, own('fw'))
+            const belowBw = passes[layer]!.bw.backward(right, dStatesBw[layer]!, own('bw'))
+            addTensor(below.inputs, belowBw.inputs)
+            gradient = below.inputs
+            fwGradients.unshift(below.state)
+            bwGradients.unshift(belowBw.state)
+          }
+          return { inputs: gradient, state: [fwGradients, bwGradients] }
+        },
+      }
+    },
+  }
+}

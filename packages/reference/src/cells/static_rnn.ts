@@ -1,0 +1,29 @@
+import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
+import type { CellState } from './cell_state.js'
+import type { FloatTensor } from './host_tensor.js'
+import type { RNNCell } from './rnn_cell.js'
+import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
+import { unrolled } from './unroll.js'
+
+/**
+ * TensorFlow's `static_rnn`: runs a cell over a sequence held as a list of T tensors [B,I].
+ *
+ * @returns outputs as a list of T tensors, the state after each row's last step, and the tape of a training run.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_SEQUENCE_LAYOUT` for one tensor, `ERR_EMPTY_SEQUENCE`, `ERR_NOT_A_TENSOR`,
+ *   `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+ * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ */
+export function staticRnn<State extends CellState, Training extends boolean = true>(
+  cell: RNNCell<State>,
+  inputs: readonly FloatTensor[],
+  options: SequenceOptions<State, Training> = {},
+): SequenceResult<State, readonly FloatTensor[], Training> {
+  checkOptionNames('run staticRnn', options, ['initialState', 'sequenceLength', 'training'])
+  if (!Array.isArray(inputs)) {
+    throw codedTypeError(
+      'ERR_SEQUENCE_LAYOUT',
+      'Cannot run staticRnn as inputs must be a list of tensors [B,I], one per time step: current value is no list. Use dynamicRnn for one tensor.',
+    )
+  }
+  return runSequence(unrolled(cell), inputs, options)
+}

@@ -1,0 +1,84 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import type { CellState, StateSize } from './cell_state.js'
+import type { VariableMap } from './cell_variables.js'
+import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
+import type { FloatTensor } from './host_tensor.js'
+import { reverseSteps, type SequenceInput } from './sequence_layout.js'
+import {
+  runSequence,
+  type SequenceOptions,
+  type SequencePass,
+  type SequenceResult,
+  type SequenceRunner,
+} from './sequence_run.js'
+
+/**
+ * TensorFlow's `TimeReversedFusedRNN`: a fused cell that walks each row from its own last step to its first; outputs come
+ * back in the order of the inputs.
+ */
+export class TimeReversedFusedRNN<State extends CellState> implements FusedRNNCell<State> {
+  readonly cell: FusedRNNCell<State>
+
+  constructor(cell: FusedRNNCell<State>) {
+    this.cell = cell
+  }
+
+  get name(): string {
+    return this.cell.name
+  }
+
+  get dtype(): FusedRNNCell<State>['dtype'] {
+    return this.cell.dtype
+  }
+
+  get inputSize(): number | undefined {
+    return this.cell.inputSize
+  }
+
+  get stateSize(): StateSize {
+    return this.cell.stateSize
+  }
+
+  get outputSize(): number {
+    return this.cell.outputSize
+  }
+
+  build(inputSize: number): void {
+    this.cell.build(inputSize)
+  }
+
+  zeroGradients(): VariableMap {
+    return this.cell.zeroGradients()
+  }
+
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State> {
+    return reversedPass(this.cell, inputs, state, lengths)
+  }
+
+  /** As {@link FusedRNNCell.call}; throws what the wrapped cell throws. */
+  call<Sequence extends SequenceInput, Training extends boolean = true>(
+    inputs: Sequence,
+    options: SequenceOptions<State, Training> = {},
+  ): SequenceResult<State, Sequence, Training> {
+    checkOptionNames(`run ${this.name}`, options, FUSED_CALL_OPTIONS)
+    return runSequence(this, inputs, options)
+  }
+}
+
+/** `runner` over the reversed sequence, with outputs and gradients turned back; a reversal is its own inverse. */
+export function reversedPass<State>(
+  runner: SequenceRunner<State>,
+  inputs: FloatTensor,
+  state: State,
+  lengths: Int32Array | null,
+): SequencePass<State> {
+  const pass = runner.pass(reverseSteps(inputs, lengths), state, lengths)
+  return {
+    outputs: reverseSteps(pass.outputs, lengths),
+    state: pass.state,
+    backward(dOutputs, dState, variableGradients) {
+      const gradients = pass.backward(reverseSteps(dOutputs, lengths), dState, variableGradients)
+      return { inputs: reverseSteps(gradients.inputs, lengths), state: gradients.state }
+    },
+  }
+}

@@ -1,0 +1,7 @@
+import { runConformance } from '@cudnn-rnn/testing'
+import { openReferenceBackend } from '../src/index.js'
+
+runConformance('reference', openReferenceBackend, {
+  dtypes: ['float32', 'float64'],
+  tolerances: { float32: 2e-6, float64: 1e-12 },
+})

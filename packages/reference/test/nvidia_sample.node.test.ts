@@ -1,0 +1,5 @@
+import { runNvidiaSample } from '@cudnn-rnn/testing'
+import { openReferenceBackend } from '../src/index.js'
+
+// Half a minute of plain TypeScript: once is enough, so not in the browser as well.
+runNvidiaSample('reference', openReferenceBackend)

@@ -1,0 +1,27 @@
+import { expect } from 'vitest'
+
+/**
+ * Fails unless the largest difference, divided by the larger of 1 and the largest expected magnitude, is within
+ * `tolerance`; the message names the worst index. NaN is never close.
+ */
+export function expectAllclose(
+  what: string,
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  tolerance: number,
+): void {
+  expect(actual.length, `${what}: number of elements`).toBe(expected.length)
+  let magnitude = 1
+  for (let k = 0; k < expected.length; k++) magnitude = Math.max(magnitude, Math.abs(expected[k]!))
+  let worst = -1
+  let error = 0
+  for (let k = 0; k < expected.length; k++) {
+    const difference = Math.abs(actual[k]! - expected[k]!) / magnitude
+    if (difference <= error) continue
+    worst = k
+    error = difference
+    if (Number.isNaN(difference)) break
+  }
+  if (error <= tolerance) return
+  expect.fail(`${what}[${worst}] is ${actual[worst]}, expected ${expected[worst]}: error ${error} > ${tolerance}`)
+}

@@ -1,0 +1,40 @@
+import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import { describe } from 'vitest'
+import { registerDenseConformance } from './dense_conformance.js'
+import { registerDropoutConformance } from './dropout_conformance.js'
+import { registerFixtureConformance } from './fixture_conformance.js'
+import { registerGoldenConformance } from './golden_conformance.js'
+import { registerNumericalConformance } from './numerical_conformance.js'
+import { registerPassConformance } from './pass_conformance.js'
+import { registerRefusalConformance } from './refusal_conformance.js'
+import { registerStreamingConformance } from './streaming_conformance.js'
+
+export interface ConformanceOptions {
+  readonly dtypes: readonly FloatDType[]
+  /** Error divided by the larger of 1 and the expected tensor's largest magnitude. */
+  readonly tolerances: Readonly<Record<FloatDType, number>>
+}
+
+const PARTS = [
+  registerFixtureConformance,
+  registerGoldenConformance,
+  registerNumericalConformance,
+  registerPassConformance,
+  registerDropoutConformance,
+  registerStreamingConformance,
+  registerRefusalConformance,
+  registerDenseConformance,
+]
+
+/** Registers everything that every executor must pass, for each of its dtypes. */
+export function runConformance(
+  name: string,
+  open: (options: { readonly dtype: FloatDType }) => Backend | Promise<Backend>,
+  { dtypes, tolerances }: ConformanceOptions,
+): void {
+  for (const dtype of dtypes) {
+    describe(`${name} ${dtype}`, () => {
+      for (const register of PARTS) register({ open: async () => open({ dtype }), dtype, tolerance: tolerances[dtype] })
+    })
+  }
+}

@@ -1,0 +1,67 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import { createRnnDescriptor, hiddenColumns, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
+import { describe, expect, test } from 'vitest'
+import { expectAllclose } from './closeness.js'
+import type { ExecutorUnderTest } from './executor_under_test.js'
+import { concatenated, filled, filledCanonical } from './fills.js'
+import { decodeFloat64, FIXTURES, type FixtureCase } from './fixture_case.js'
+
+/** Every fixture of PyTorch and TensorFlow: outputs, states and every gradient. */
+export function registerFixtureConformance({ open, tolerance }: ExecutorUnderTest): void {
+  for (const [oracle, cases] of Object.entries(FIXTURES)) {
+    describe(`agrees with ${oracle}`, () => {
+      test.each(cases.map((c) => [c.id, c] as const))('%s', async (_, fixture) => {
+        using backend = await open()
+        await checkFixture(backend, fixture, tolerance)
+      })
+    })
+  }
+}
+
+async function checkFixture(backend: Backend, fixture: FixtureCase, tolerance: number): Promise<void> {
+  const { cellMode, numLayers, numUnits, inputSize, direction, inputMode, numProj, cellClip, T, B } = fixture
+  const descriptor = createRnnDescriptor({
+    ...{ cellMode, numLayers, numUnits, inputSize, direction, inputMode, numProj, cellClip },
+  })
+  const isLstm = cellMode === 'lstm'
+  const rows = numPseudoLayers(descriptor)
+  const hShape = [rows, B, hiddenColumns(descriptor)]
+  const cShape = [rows, B, numUnits]
+  const make = (fill: Parameters<typeof filled>[0], shape: readonly number[]) => filled(fill, shape, backend.dtype)
+  const rnn = backend.rnn(descriptor)
+  const params = rnn.canonicalToParams(filledCanonical(descriptor, backend.dtype, fixture.weightScale))
+  const result = await rnn.forward({
+    input: make('x', [T, B, inputSize]),
+    inputH: fixture.initialState ? make('h0', hShape) : null,
+    inputC: fixture.initialState && isLstm ? make('c0', cShape) : null,
+    params,
+    sequenceLengths: fixture.sequenceLengths ?? null,
+    training: true,
+  })
+  expect(result.tape).toBeDefined()
+  const gradients = await rnn.backward(result.tape!, {
+    output: make('dOutput', [T, B, outputSize(descriptor)]),
+    outputH: make('dOutputH', hShape),
+    ...(isLstm && { outputC: make('dOutputC', cShape) }),
+  })
+  const canonical = await rnn.paramsToCanonical(gradients.params)
+  const tensors = {
+    output: result.output,
+    outputH: result.outputH,
+    outputC: result.outputC,
+    gradInput: gradients.input,
+    gradInputH: gradients.inputH,
+    gradInputC: gradients.inputC,
+  }
+  const actual: Record<string, ArrayLike<number>> = {
+    gradWeights: concatenated(canonical.weights),
+    gradBiases: concatenated(canonical.biases),
+  }
+  for (const [key, tensor] of Object.entries(tensors)) {
+    if (tensor !== undefined) actual[key] = (await tensor.read()).data
+  }
+  expect(Object.keys(actual).sort()).toEqual(Object.keys(fixture.expected).sort())
+  for (const [key, text] of Object.entries(fixture.expected)) {
+    expectAllclose(key, actual[key]!, decodeFloat64(text), tolerance)
+  }
+}

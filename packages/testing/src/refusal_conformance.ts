@@ -1,0 +1,146 @@
+import type { RnnForwardInputs } from '@cudnn-rnn/backend'
+import type { RnnOptions } from '@cudnn-rnn/canonical'
+import { describe, expect, test } from 'vitest'
+import type { ExecutorUnderTest } from './executor_under_test.js'
+import { readAll, smallNetwork } from './small_network.js'
+
+const coded = (code: string) => expect.objectContaining({ code })
+
+/** Wrong arguments and misused tapes: each has its code, and changes nothing. */
+export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): void {
+  const own = dtype === 'float64' ? Float64Array : Float32Array
+  const other = dtype === 'float64' ? Float32Array : Float64Array
+  const zeros = (...shape: number[]) => ({ data: new own(shape.reduce((a, b) => a * b, 1)), shape })
+  type Wrong = Partial<Record<keyof RnnForwardInputs, unknown>>
+
+  const wrongForwards: readonly (readonly [string, string, Wrong])[] = [
+    ['an input of rank 2', 'ERR_SHAPE', { input: zeros(15, 2) }],
+    ['an input of another size', 'ERR_SHAPE', { input: zeros(5, 3, 4) }],
+    ['an empty batch', 'ERR_EMPTY_BATCH', { input: zeros(5, 0, 2) }],
+    ['more than 65,535 steps', 'ERR_TIME_STEPS', { input: zeros(65_536, 1, 2) }],
+    ['elements that do not fill the shape', 'ERR_SHAPE', { input: { data: new own(3), shape: [5, 3, 2] } }],
+    ['another dtype', 'ERR_DTYPE', { input: { data: new other(30), shape: [5, 3, 2] } }],
+    ['integers', 'ERR_DTYPE', { input: { data: new Int32Array(30), shape: [5, 3, 2] } }],
+    ['an array instead of a tensor', 'ERR_NOT_A_TENSOR', { input: [1, 2, 3] }],
+    ['nothing', 'ERR_NOT_A_TENSOR', { input: undefined }],
+    ['a state of another batch', 'ERR_SHAPE', { inputH: zeros(2, 4, 3) }],
+    ['a cell state of other layers', 'ERR_SHAPE', { inputC: zeros(1, 3, 3) }],
+    ['parameters of another size', 'ERR_SHAPE', { params: zeros(7) }],
+    ['too few lengths', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, 5] }],
+    ['a length beyond T', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, 6, 5] }],
+    ['a negative length', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, -1, 5] }],
+    ['a length that is no integer', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, Number.NaN, 5] }],
+    ['lengths that are no array', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: 5 }],
+  ]
+
+  describe('refuses', () => {
+    test.each(wrongForwards)('a forward with %s (%s)', async (_, code, wrong) => {
+      using backend = await open()
+      const network = smallNetwork(backend, { cellMode: 'lstm', dropout: 0.5 })
+      const state = await network.rnn.dropoutState()
+      const stats = backend.stats()
+      await expect(network.forward(true, wrong as never)).rejects.toThrow(coded(code))
+      expect(backend.stats()).toEqual(stats)
+      expect(await network.rnn.dropoutState()).toEqual(state)
+    })
+
+    test('a cell state on a cell that has none', async () => {
+      using backend = await open()
+      const { forward } = smallNetwork(backend, { cellMode: 'gru' })
+      await expect(forward(true, { inputC: zeros(2, 3, 3) })).rejects.toThrow(coded('ERR_NO_CELL_STATE'))
+    })
+
+    test('parameters of another network, and tensors that were disposed', async () => {
+      using backend = await open()
+      // Equal sizes, other layouts: 24 elements each.
+      const tanh = smallNetwork(backend, { cellMode: 'rnn_tanh' })
+      const relu = smallNetwork(backend, { cellMode: 'rnn_relu' })
+      await expect(tanh.forward(true, { params: relu.params })).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
+      await expect(tanh.rnn.paramsToCanonical(relu.params)).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
+      relu.params.dispose()
+      await expect(relu.forward(true)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+      await expect(relu.params.read()).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+    })
+
+    test('canonical tensors of another number, size or dtype', async () => {
+      using backend = await open()
+      const { rnn, params } = smallNetwork(backend, { cellMode: 'gru' })
+      const { weights, biases } = await rnn.paramsToCanonical(params)
+      const replaced = (tensor: object) => [{ ...weights[0]!, ...tensor }, ...weights.slice(1)]
+      const convert = (tensors: readonly unknown[]) => () =>
+        rnn.canonicalToParams({ weights: tensors as never, biases })
+      expect(convert(weights.slice(1))).toThrow(coded('ERR_CANONICAL_COUNT'))
+      expect(convert(replaced({ data: new own(5) }))).toThrow(coded('ERR_CANONICAL_SIZE'))
+      expect(convert(replaced({ data: new other(6) }))).toThrow(coded('ERR_CANONICAL_DTYPE'))
+    })
+
+    test('a network whose matrices have 2^31 elements or more', async () => {
+      using backend = await open()
+      const huge: RnnOptions = {
+        cellMode: 'lstm',
+        numLayers: 4,
+        numUnits: 8192,
+        inputSize: 8192,
+        inputMode: 'linear_input',
+      }
+      expect(() => smallNetwork(backend, huge)).toThrow(coded('ERR_PARAMS_TOO_LARGE'))
+      expect(backend.stats().rnns).toBe(0)
+    })
+
+    test('a tape used twice, disposed, missing, foreign, or stale', async () => {
+      using backend = await open()
+      const network = smallNetwork(backend, { cellMode: 'lstm' })
+      const { rnn, outputGradients } = network
+      const used = await network.forward(true)
+      await network.backward(used)
+      await expect(network.backward(used)).rejects.toThrow(coded('ERR_TAPE_CONSUMED'))
+      const disposed = await network.forward(true)
+      disposed.tape?.dispose()
+      await expect(network.backward(disposed)).rejects.toThrow(coded('ERR_TAPE_DISPOSED'))
+      await expect(network.backward(await network.forward(false))).rejects.toThrow(coded('ERR_NO_TAPE'))
+      const elsewhere = await smallNetwork(backend, { cellMode: 'lstm' }).forward(true)
+      await expect(network.backward(elsewhere)).rejects.toThrow(coded('ERR_TAPE_FOREIGN'))
+      const stale = await network.forward(true)
+      backend.ops.applySgd(network.params, backend.zeros(network.params.shape), { learningRate: 1 })
+      await expect(network.backward(stale)).rejects.toThrow(coded('ERR_TAPE_STALE'))
+      // A refused gradient leaves the tape open.
+      const open_ = await network.forward(true)
+      await expect(rnn.backward(open_.tape!, { output: zeros(1, 1, 1) })).rejects.toThrow(coded('ERR_SHAPE'))
+      expect(open_.tape?.state).toBe('open')
+      expect(Object.keys(await readAll(await rnn.backward(open_.tape!, outputGradients)))).toContain('params')
+    })
+
+    test('everything after the network or the executor was disposed', async () => {
+      const backend = await open()
+      const network = smallNetwork(backend, { cellMode: 'gru' })
+      network.rnn.dispose()
+      await expect(network.forward(false)).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
+      backend.dispose()
+      expect(() => backend.zeros([1])).toThrow(coded('ERR_BACKEND_DISPOSED'))
+    })
+
+    test('tensors of another executor', async () => {
+      using backend = await open()
+      using elsewhere = await open()
+      const network = smallNetwork(backend, { cellMode: 'gru' })
+      await expect(network.forward(false, { input: elsewhere.zeros([5, 3, 2]) })).rejects.toThrow(
+        coded('ERR_FOREIGN_TENSOR'),
+      )
+    })
+  })
+
+  test('disposing everything brings every counter back to zero', async () => {
+    using backend = await open()
+    for (let round = 0; round < 3; round++) {
+      const network = smallNetwork(backend, { cellMode: 'lstm', dropout: 0.5 })
+      const trained = await network.forward(true)
+      const gradients = await network.backward(trained)
+      const abandoned = await network.forward(true)
+      expect(backend.stats().tapes).toBe(1)
+      for (const part of [trained, gradients, abandoned].flatMap((result) => Object.values(result))) part?.dispose()
+      network.params.dispose()
+      network.rnn.dispose()
+      expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    }
+  })
+}
