@@ -1,1 +1,32 @@
-export {}
+#!/usr/bin/env node
+import { CommanderError } from 'commander'
+import pc from 'picocolors'
+import { EXIT_CODES } from './exit_codes.js'
+import { createProgram } from './program.js'
+
+const program = createProgram()
+const exitOverride = (command: typeof program): void => {
+  command.exitOverride()
+  command.commands.forEach(exitOverride)
+}
+exitOverride(program)
+
+// Whoever reads our output may stop reading, as `| head` does: that is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(EXIT_CODES.ok)
+})
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // commander has printed its message; help and version end with 0.
+    process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
+  } else {
+    const code = error instanceof Error && 'code' in error ? ` [${String(error.code)}]` : ''
+    process.stderr.write(`${pc.red('error')}${code}: ${error instanceof Error ? error.message : String(error)}\n`)
+    if (process.env['DEBUG'] !== undefined && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    process.exitCode = EXIT_CODES.failed
+  }
+}

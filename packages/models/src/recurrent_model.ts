@@ -24,7 +24,8 @@ import {
 import type { LSTMOutputGradients } from './call_result.js'
 import { type InitializerOptions, initialCanonical } from './initializers.js'
 import { CALL_OPTION_NAMES, type CallOptions, type LSTMOptions, type ModelOptions } from './model_options.js'
-import { openStream, type Stream, type StreamOptions } from './stream.js'
+import { openStream } from './open_stream.js'
+import type { Stream, StreamOptions } from './stream.js'
 import { type Params, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */

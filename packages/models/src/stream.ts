@@ -1,13 +1,5 @@
-import {
-  type Backend,
-  isBackendTensor,
-  type Rnn,
-  type RnnStepper,
-  type RnnStreamState,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
-import { ForwardStepper } from './forward_stepper.js'
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
 
 export interface StreamOptions {
   /** B, independent streams stepped together. Default 1. */
@@ -36,69 +28,4 @@ export interface Stream {
   restore(state: RnnStreamState): void
   dispose(): void
   [Symbol.dispose](): void
-}
-
-/** Opens streams over the executor's own stepper, or over its forward where it has none. */
-export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
-  checkOptionNames('open a stream', options, ['batch'])
-  const batch = options.batch ?? 1
-  if (!Number.isSafeInteger(batch) || batch < 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
-      { option: 'batch', value: batch },
-    )
-  }
-  if (rnn.descriptor.direction === 'bidirectional') {
-    throw codedRangeError(
-      'ERR_BIDIRECTIONAL_STREAM',
-      'Cannot open a stream as a bidirectional model needs the whole sequence: use call() on it.',
-    )
-  }
-  if (rnn.stepper !== undefined) return new StepperStream(rnn.stepper(params, batch))
-  return new ForwardStepper(backend, rnn, params, batch)
-}
-
-/** A stream over an executor that steps on the calling thread. */
-class StepperStream implements Stream {
-  readonly #stepper: RnnStepper
-
-  constructor(stepper: RnnStepper) {
-    this.#stepper = stepper
-  }
-
-  get batch(): number {
-    return this.#stepper.batch
-  }
-
-  async step(input: TensorLike): Promise<Tensor> {
-    return this.#stepper.stepSync(isBackendTensor(input) ? await input.read() : input)
-  }
-
-  stepSync(input: Tensor, out?: Tensor): Tensor {
-    if (isBackendTensor(input)) {
-      throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().')
-    }
-    return this.#stepper.stepSync(input, out)
-  }
-
-  reset(rows?: readonly number[]): void {
-    this.#stepper.reset(rows)
-  }
-
-  async state(): Promise<RnnStreamState> {
-    return this.#stepper.state()
-  }
-
-  restore(state: RnnStreamState): void {
-    this.#stepper.restore(state)
-  }
-
-  dispose(): void {
-    this.#stepper.dispose()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
 }

@@ -1,7 +1,4 @@
-import type { CellMode, FloatArray } from '@cudnn-rnn/canonical'
-import { gruStep } from './gru_step.js'
-import { lstmStep } from './lstm_step.js'
-import { reluStep, tanhStep } from './plain_step.js'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** What one forward step of one layer and direction reads and writes; H units, G gates. */
 export interface StepForward {
@@ -52,11 +49,3 @@ export interface CellStep {
   forward(buffers: StepForward, step: number, savedRow: number, b: number): void
   backward(buffers: StepBackward, step: number, b: number): void
 }
-
-/** The equations of every cell mode. */
-export const CELL_STEPS: Readonly<Record<CellMode, CellStep>> = Object.freeze({
-  lstm: lstmStep,
-  gru: gruStep,
-  rnn_relu: reluStep,
-  rnn_tanh: tanhStep,
-})

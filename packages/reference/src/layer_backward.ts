@@ -1,6 +1,6 @@
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { storedCellClip } from './cell_clip.js'
-import { CELL_STEPS } from './cell_step.js'
+import { CELL_STEPS } from './cell_steps.js'
 import type { LayerRecord } from './layer_forward.js'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
 import { addProduct, matrix, transposed } from './matrix_product.js'

@@ -35,6 +35,7 @@ import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
 import { type LayerParams, layerParams } from './layer_params.js'
 import { withoutPadding } from './padding.js'
+import type { PreparedNetwork } from './prepared_network.js'
 import type { ReferenceMemory } from './reference_memory.js'
 import { ReferenceStepper } from './reference_stepper.js'
 import { ReferenceTape } from './reference_tape.js'
@@ -42,7 +43,7 @@ import type { ReferenceTensor } from './reference_tensor.js'
 import { timeOrder } from './time_order.js'
 
 /** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
-export class ReferenceRnn implements Rnn {
+export class ReferenceRnn implements Rnn, PreparedNetwork {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
   readonly layout: ParamLayout
@@ -242,7 +243,7 @@ export class ReferenceRnn implements Rnn {
 
   restoreDropoutState(state: Uint8Array): void {
     this.#checkAlive('restore the dropout state')
-    const position = state.length === 8 ? new Float64Array(state.slice().buffer)[0]! : Number.NaN
+    const position = state.length === 8 ? new Float64Array(Uint8Array.from(state).buffer)[0]! : Number.NaN
     if (!Number.isSafeInteger(position) || position < 0) {
       throw codedRangeError(
         'ERR_DROPOUT_STATE',

@@ -1,24 +1,24 @@
 import { checkTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { storedCellClip } from './cell_clip.js'
-import { CELL_STEPS } from './cell_step.js'
+import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'
-import { gateRows, layerMatrices } from './layer_params.js'
+import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
 import { addProduct, matrix, transposed } from './matrix_product.js'
-import type { ReferenceRnn } from './reference_rnn.js'
+import type { PreparedNetwork } from './prepared_network.js'
 import { copyRow, fillRows } from './rows.js'
 
 /** Inference of a unidirectional network one time step at a time; all buffers are made once. */
 export class ReferenceStepper implements RnnStepper {
   readonly batch: number
-  readonly #rnn: ReferenceRnn
+  readonly #network: PreparedNetwork
   readonly #input: FloatArray
   readonly #layers: ReturnType<typeof createLayer>[] = []
   #disposed = false
 
   /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1. */
-  constructor(rnn: ReferenceRnn, params: FloatArray, batch: number) {
-    const { descriptor, memory } = rnn
+  constructor(network: PreparedNetwork, params: FloatArray, batch: number) {
+    const { descriptor, memory } = network
     if (descriptor.direction === 'bidirectional') {
       throw codedRangeError(
         'ERR_BIDIRECTIONAL_STREAM',
@@ -32,11 +32,11 @@ export class ReferenceStepper implements RnnStepper {
         { option: 'batch', value: batch },
       )
     }
-    this.#rnn = rnn
+    this.#network = network
     this.batch = batch
     this.#input = memory.allocate(batch * descriptor.inputSize)
     let input = this.#input
-    for (const layerParams of rnn.layers) {
+    for (const layerParams of network.layers) {
       const layer = createLayer(descriptor, layerParams, params, input, batch, memory.allocate)
       this.#layers.push(layer)
       input = layer.hidden
@@ -46,7 +46,7 @@ export class ReferenceStepper implements RnnStepper {
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
     this.#checkAlive('step a stream')
-    const { descriptor, memory } = this.#rnn
+    const { descriptor, memory } = this.#network
     const columns = hiddenColumns(descriptor)
     const steps = input.shape.length === 3 ? input.shape[0]! : 1
     if (!this.#fits(input, descriptor.inputSize, steps)) this.#refuse('input', input, input, descriptor.inputSize)
@@ -67,7 +67,7 @@ export class ReferenceStepper implements RnnStepper {
 
   reset(rows?: readonly number[]): void {
     this.#checkAlive('reset a stream')
-    const { descriptor } = this.#rnn
+    const { descriptor } = this.#network
     const columns = hiddenColumns(descriptor)
     for (const row of rows ?? []) {
       if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
@@ -87,7 +87,7 @@ export class ReferenceStepper implements RnnStepper {
 
   state(): RnnStreamState {
     this.#checkAlive('read the state of a stream')
-    const { descriptor, memory } = this.#rnn
+    const { descriptor, memory } = this.#network
     const gather = (part: 'hidden' | 'cell', columns: number): Tensor => {
       const length = this.batch * columns
       const data = memory.allocate(this.#layers.length * length)
@@ -103,7 +103,7 @@ export class ReferenceStepper implements RnnStepper {
   restore(state: RnnStreamState): void {
     const action = 'restore the state of a stream'
     this.#checkAlive(action)
-    const { descriptor, memory } = this.#rnn
+    const { descriptor, memory } = this.#network
     const shape = (columns: number) => [this.#layers.length, this.batch, columns]
     checkTensor(action, 'h', state.h, {
       dtype: memory.dtype,
@@ -124,15 +124,15 @@ export class ReferenceStepper implements RnnStepper {
   dispose(): void {
     if (this.#disposed) return
     this.#disposed = true
-    this.#rnn.memory.ledger.remove('steppers')
+    this.#network.memory.ledger.remove('steppers')
   }
 
   /** One step of the batch in `#input` through all layers; returns the last layer's live state [B,·]. */
   #step(): FloatArray {
     const { batch } = this
-    const units = this.#rnn.descriptor.numUnits
-    const columns = hiddenColumns(this.#rnn.descriptor)
-    const gates = gateRows(this.#rnn.descriptor)
+    const units = this.#network.descriptor.numUnits
+    const columns = hiddenColumns(this.#network.descriptor)
+    const gates = gateRows(this.#network.descriptor)
     let output = this.#input
     for (const layer of this.#layers) {
       computeInputSide(layer.inputSide)
@@ -164,14 +164,14 @@ export class ReferenceStepper implements RnnStepper {
   #refuse(name: string, tensor: Tensor, input: Tensor, columns: number): never {
     const shape = [...(input.shape.length === 3 ? [input.shape[0]] : []), this.batch, columns]
     checkTensor('step a stream', name, tensor, {
-      dtype: this.#rnn.memory.dtype,
+      dtype: this.#network.memory.dtype,
       shape,
     })
     throw new Error(`unreachable: ${name} was refused and then accepted`)
   }
 
   #checkAlive(action: string): void {
-    this.#rnn.memory.checkAlive(action)
+    this.#network.memory.checkAlive(action)
     if (!this.#disposed) return
     throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
   }
@@ -180,7 +180,7 @@ export class ReferenceStepper implements RnnStepper {
 /** The buffers and views of one layer of a stream. */
 function createLayer(
   descriptor: RnnDescriptor,
-  params: ReferenceRnn['layers'][number],
+  params: LayerParams,
   flat: FloatArray,
   input: FloatArray,
   batch: number,

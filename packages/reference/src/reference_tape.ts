@@ -2,12 +2,12 @@ import { OpenTape, type RnnPassSizes } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
 import type { LayerRecord } from './layer_forward.js'
 import type { Ledger } from './ledger.js'
-import type { ReferenceRnn } from './reference_rnn.js'
 import { ReferenceTensor } from './reference_tensor.js'
 
 /** What a training forward of the reference executor keeps. */
 export interface TapeContents {
-  readonly rnn: ReferenceRnn
+  /** The network that ran the forward; its backward compares it with itself. */
+  readonly rnn: object
   readonly sizes: RnnPassSizes
   readonly params: FloatArray
   /** The input of every layer, after dropout. */

@@ -1,19 +1,25 @@
 import { type BackendTensor, type DType, dtypeOf } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import type { ReferenceMemory } from './reference_memory.js'
+import type { Ledger } from './ledger.js'
+
+/** The memory a tensor lives in: it counts tensors, and takes them along when it goes. */
+export interface TensorOwner {
+  readonly ledger: Ledger
+  readonly disposed: boolean
+}
 
 /** A tensor of the reference executor: a typed array on the JavaScript heap. */
 export class ReferenceTensor implements BackendTensor {
   readonly shape: readonly number[]
   readonly dtype: DType
   readonly layout: string | undefined
-  readonly memory: ReferenceMemory
+  readonly memory: TensorOwner
   /** Grows with every operation that writes in place; a tape compares it to notice overwritten operands. */
   version = 0
   #data: FloatArray | Int32Array | undefined
 
   constructor(
-    memory: ReferenceMemory,
+    memory: TensorOwner,
     data: FloatArray | Int32Array,
     shape: readonly number[],
     layout: string | undefined,

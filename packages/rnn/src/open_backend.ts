@@ -25,7 +25,7 @@ export async function openBackend(name = 'auto', options: OpenBackendOptions = {
   if (candidates.length === 0) {
     throw codedRangeError(
       'ERR_UNKNOWN_BACKEND',
-      `Cannot open a backend as its name must be auto, ${EXECUTORS.map((row) => row.name).join(' or ')}: current value is ${name}`,
+      `Cannot open a backend as its name must be one of auto, ${EXECUTORS.map((row) => row.name).join(', ')}: current value is ${name}`,
       { backend: name },
     )
   }

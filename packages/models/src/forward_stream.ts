@@ -18,7 +18,7 @@ import {
 import type { Stream } from './stream.js'
 
 /** Streams on an executor that has no stepper: the state is read back after every step and given to the next. */
-export class ForwardStepper implements Stream {
+export class ForwardStream implements Stream {
   readonly batch: number
   readonly #backend: Backend
   readonly #rnn: Rnn

@@ -1,0 +1,18 @@
+import type { Command } from 'commander'
+import { runTraining } from '../run_training.js'
+import { addTrainingOptions, type TrainOptions, trainingRequest } from './train.js'
+
+/** Whatever the machine, the demo's training ends after this. */
+const DEMO_SECONDS = 75
+
+export function addDemoCommand(program: Command): void {
+  const command = program
+    .command('demo')
+    .description('the main job once: train on Moby-Dick for about a minute, sample, write a report page')
+    .option('--text <file>', 'UTF-8 text to learn from instead')
+  addTrainingOptions(command).action(async (options: TrainOptions) => {
+    // A demo may be run again and again.
+    const request = { ...trainingRequest(options), overwrite: true }
+    await runTraining({ ...request, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
+  })
+}

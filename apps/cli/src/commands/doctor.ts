@@ -1,0 +1,49 @@
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import { type Diagnosis, diagnose } from '../doctor.js'
+import { EXIT_CODES } from '../exit_codes.js'
+
+export function addDoctorCommand(program: Command): void {
+  program
+    .command('doctor')
+    .description('say what this machine offers: executors found, what was tried, what to do')
+    .option('--json', 'print one JSON object')
+    .action(async ({ json }: { json?: boolean }) => {
+      const diagnosis = await diagnose()
+      process.stdout.write(json ? `${JSON.stringify(diagnosis, null, 2)}\n` : describe(diagnosis))
+      if (!diagnosis.selfTest.passed) process.exitCode = EXIT_CODES.failed
+    })
+}
+
+function describe({
+  node,
+  nodeApi,
+  system,
+  libc,
+  processor,
+  memoryGiB,
+  backends,
+  chosen,
+  selfTest,
+}: Diagnosis): string {
+  const lines = [
+    `${pc.bold('Node.js')}    ${node}, Node-API ${nodeApi}`,
+    `${pc.bold('System')}     ${system}${libc === undefined ? '' : `, ${libc}`}`,
+    `${pc.bold('Processor')}  ${processor}, ${memoryGiB} GiB of memory`,
+    '',
+    pc.bold('Executors, best first'),
+  ]
+  for (const { name, available, reason, advice } of backends) {
+    lines.push(`  ${available ? pc.green('✓') : pc.yellow('–')} ${name.padEnd(10)} ${reason}`)
+    if (advice !== '') lines.push(`    ${''.padEnd(10)} ${pc.dim(advice)}`)
+  }
+  const error = selfTest.relativeError.toExponential(1)
+  const verdict = selfTest.passed ? pc.green('passed') : pc.red('FAILED')
+  lines.push(
+    '',
+    `${pc.bold('"auto" takes')} ${chosen.name}`,
+    `${pc.bold('Self-test')}    ${verdict}: TensorFlow's CudnnLSTM test, relative error ${error}, ${selfTest.milliseconds} ms`,
+    '',
+  )
+  return lines.join('\n')
+}

@@ -1,0 +1,47 @@
+import { openBackend } from '@cudnn-rnn/rnn'
+import type { Command } from 'commander'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { readRunRecord } from '../run_record.js'
+import { restoreModel } from '../run_storage.js'
+import { sample } from '../sampler.js'
+import { Vocabulary } from '../vocabulary.js'
+
+interface SampleOptions {
+  readonly length: number
+  readonly temperature: number
+  readonly seed: number
+  readonly prompt: string
+  readonly backend: string
+  readonly greedy?: boolean
+}
+
+export function addSampleCommand(program: Command): void {
+  program
+    .command('sample')
+    .description('let a trained model write')
+    .argument('<run>', 'directory of a run')
+    .option('--length <n>', 'characters to write', integerAtLeast(1), 500)
+    .option('--temperature <x>', 'below 1 more careful, above 1 wilder', numberAtLeast(0), 0.8)
+    .option('--greedy', 'always take the likeliest character')
+    .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
+    .option('--prompt <text>', 'text that the model reads first', '\n')
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
+      const record = await readRunRecord(directory)
+      const backend = await openBackend(backendName)
+      try {
+        const model = await restoreModel(directory, backend, record)
+        const vocabulary = new Vocabulary(record.characters)
+        if (options.prompt.trim() !== '') process.stdout.write(options.prompt)
+        for await (const character of sample(model, vocabulary, {
+          ...options,
+          temperature: greedy ? 0 : temperature,
+        })) {
+          process.stdout.write(character)
+        }
+        process.stdout.write('\n')
+      } finally {
+        backend.dispose()
+      }
+    })
+}

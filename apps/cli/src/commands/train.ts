@@ -1,0 +1,56 @@
+import { basename, extname, join } from 'node:path'
+import type { Command } from 'commander'
+import { codedRangeError } from '../coded_error.js'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { runTraining, type TrainingRequest } from '../run_training.js'
+
+/** Options as commander hands them over. */
+export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile'> {
+  readonly text?: string
+  readonly out?: string
+}
+
+/** The options that `train` and `demo` share; the defaults are the demo's: about a minute on one core. */
+export function addTrainingOptions(command: Command): Command {
+  return command
+    .option('--out <dir>', 'directory of the run (default: runs/<name of the text>)')
+    .option('--resume', 'go on where the run in --out was saved last, with its own text, sizes and plan')
+    .option('--overwrite', 'replace a run that --out holds')
+    .option('--steps <n>', 'updates of the whole run', integerAtLeast(1), 1300)
+    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--units <n>', 'LSTM units per layer', integerAtLeast(1), 128)
+    .option('--layers <n>', 'LSTM layers', integerAtLeast(1), 1)
+    .option('--embedding <n>', 'size of a character vector', integerAtLeast(1), 32)
+    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--batch <n>', 'lanes of text trained side by side', integerAtLeast(1), 8)
+    .option('--time <n>', 'characters per window', integerAtLeast(1), 24)
+    .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01)
+    .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 130)
+    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--json', 'print one JSON line per update instead of the progress display')
+}
+
+export function addTrainCommand(program: Command): void {
+  const command = program
+    .command('train')
+    .description('train a character language model on a text file of your own')
+    .option('--text <file>', 'UTF-8 text to learn from; a resumed run knows its own')
+  addTrainingOptions(command).action(async (options: TrainOptions) => {
+    if (options.text === undefined && !options.resume)
+      command.error("error: required option '--text <file>' not specified")
+    await runTraining(trainingRequest(options))
+  })
+}
+
+/** The request that the options mean, with the run's directory named for the text. */
+export function trainingRequest({ text, out, ...options }: TrainOptions): TrainingRequest {
+  if (options.dropout > 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot train as --dropout must be in 0..1: current value is ${options.dropout}`,
+    )
+  }
+  const name = text === undefined ? 'moby-dick' : basename(text, extname(text))
+  return { ...options, textFile: text, directory: out ?? join('runs', name) }
+}

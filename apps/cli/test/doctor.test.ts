@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { diagnose } from '../src/doctor.js'
+
+it("diagnose passes TensorFlow's own CudnnLSTM test and reports every executor with its reason", async () => {
+  const { selfTest, backends, chosen, node } = await diagnose()
+  expect(selfTest).toMatchObject({ passed: true })
+  expect(node).toBe(process.version)
+  expect(backends.map(({ name }) => name)).toEqual(['cudnn', 'cpu', 'reference'])
+  for (const { available, reason, advice } of backends) {
+    expect(reason).not.toBe('')
+    expect(advice === '').toBe(available)
+  }
+  expect(backends.find(({ available }) => available)?.name).toBe(chosen.name)
+})

@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest'
+import { integerAtLeast, numberAtLeast } from '../src/number_options.js'
+
+describe('integerAtLeast', () => {
+  it('parses integers and refuses fractions, words, nothing and what is too small', () => {
+    expect(integerAtLeast(1)('12')).toBe(12)
+    for (const text of ['0', '-3', '1.5', 'many', '', ' ', 'NaN', '1e99']) {
+      expect(() => integerAtLeast(1)(text), text).toThrow('It must be an integer >= 1.')
+    }
+  })
+})
+
+describe('numberAtLeast', () => {
+  it('parses finite numbers from its minimum on', () => {
+    expect(numberAtLeast(0)('0.5')).toBe(0.5)
+    for (const text of ['-0.1', 'Infinity', 'half', '']) {
+      expect(() => numberAtLeast(0)(text), text).toThrow('It must be a number >= 0.')
+    }
+  })
+})

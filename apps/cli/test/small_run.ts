@@ -1,0 +1,51 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { onTestFinished } from 'vitest'
+import type { CharModelSizes } from '../src/char_language_model.js'
+import type { TrainingPlan } from '../src/trainer.js'
+import type { NewRun } from '../src/training_run.js'
+
+/** 3,600 characters of 10 kinds that a small model learns quickly. */
+export const SMALL_TEXT = 'call me. some sea, call.\n'.repeat(144)
+
+export const SMALL_SIZES: CharModelSizes = {
+  vocabularySize: 10,
+  embeddingSize: 4,
+  numUnits: 6,
+  numLayers: 1,
+  dropout: 0,
+}
+
+export const SMALL_PLAN: TrainingPlan = {
+  steps: 8,
+  time: 6,
+  batch: 3,
+  learningRate: 0.02,
+  evaluateEvery: 4,
+  seed: 5,
+}
+
+/** A directory that is removed with everything in it when the test ends. */
+export async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'cudnn-rnn-cli-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** Writes {@link SMALL_TEXT} into `directory` and returns the path. */
+export async function writeSmallText(directory: string): Promise<string> {
+  const path = join(directory, 'small.txt')
+  await writeFile(path, SMALL_TEXT)
+  return path
+}
+
+export function smallRun(textFile: string, changes: { steps?: number; dropout?: number; numLayers?: number }): NewRun {
+  const { steps = SMALL_PLAN.steps, ...sizes } = changes
+  return { textFile, plan: { ...SMALL_PLAN, steps }, sizes: { ...SMALL_SIZES, ...sizes } }
+}
+
+/** Matches errors by their stable code. */
+export function coded(code: string, fields: object = {}): object {
+  return { code, ...fields }
+}

@@ -1,0 +1,26 @@
+import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { ForwardStream } from './forward_stream.js'
+import { StepperStream } from './stepper_stream.js'
+import type { Stream, StreamOptions } from './stream.js'
+
+/** Opens streams over the executor's own stepper, or over its forward where it has none. */
+export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
+  checkOptionNames('open a stream', options, ['batch'])
+  const batch = options.batch ?? 1
+  if (!Number.isSafeInteger(batch) || batch < 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
+      { option: 'batch', value: batch },
+    )
+  }
+  if (rnn.descriptor.direction === 'bidirectional') {
+    throw codedRangeError(
+      'ERR_BIDIRECTIONAL_STREAM',
+      'Cannot open a stream as a bidirectional model needs the whole sequence: use call() on it.',
+    )
+  }
+  if (rnn.stepper !== undefined) return new StepperStream(rnn.stepper(params, batch))
+  return new ForwardStream(backend, rnn, params, batch)
+}

@@ -1,0 +1,78 @@
+// `pnpm docs`: every example in READMEs, docs and docstrings compiles against the sources and runs.
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { docExamples } from './doc_examples.mjs'
+import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
+const output = join(root, '.docs-check')
+const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
+
+const files = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...filesBelow(root, join(root, 'docs'), /\.md$/),
+  ...packages.flatMap(({ folder }) => filesBelow(root, folder, /^README\.md$/)),
+  ...packages.flatMap(({ folder }) => filesBelow(root, join(folder, 'src'), /\.ts$/)),
+]
+const examples = docExamples(root, files).map((example, index) => ({ ...example, name: `example_${index}` }))
+
+rmSync(output, { recursive: true, force: true })
+mkdirSync(output)
+for (const { name, code } of examples) writeFileSync(join(output, `${name}.ts`), `${code}\nexport {}\n`)
+writeFileSync(join(output, 'package.json'), '{ "type": "module" }\n')
+writeFileSync(
+  join(output, 'tsconfig.json'),
+  JSON.stringify({
+    extends: '../tsconfig.base.json',
+    // Examples are written for readers: they index arrays without saying that something is there.
+    compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'] },
+    include: ['*.ts'],
+  }),
+)
+
+const where = (message) =>
+  message.replaceAll(/(?:\.docs-check\/)?(example_\d+)\.ts\((\d+)/g, (_, name, line) => {
+    const example = examples.find((candidate) => candidate.name === name)
+    return `${example.file}:${example.line + Number(line)} (`
+  })
+
+const failures = []
+const types = spawnSync('tsc', ['--project', output], {
+  cwd: root,
+  encoding: 'utf8',
+  shell: process.platform === 'win32',
+})
+if (types.status !== 0) failures.push(where(types.stdout))
+
+const alias = Object.fromEntries(packages.map(({ packageName, folder }) => [packageName, join(folder, 'src/index.ts')]))
+const running = examples.filter(({ runs }) => runs)
+if (failures.length === 0) {
+  await build({
+    entryPoints: running.map(({ name }) => join(output, `${name}.ts`)),
+    outdir: join(output, 'run'),
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    alias,
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+    logLevel: 'error',
+  })
+  for (const { name, file, line } of running) {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(output, 'run', `${name}.mjs`)], {
+      cwd: output,
+      encoding: 'utf8',
+      timeout: 60_000,
+    })
+    if (status !== 0) failures.push(`${file}:${line}: the example fails\n${stdout}${stderr}`)
+  }
+}
+
+for (const failure of failures) console.error(failure)
+console.log(`Docs: ${examples.length} examples compiled, ${running.length} run, ${failures.length} failures`)
+process.exitCode = failures.length === 0 ? 0 : 1

@@ -1,0 +1,152 @@
+// The rules behind `pnpm layers`. Each takes the workspace and returns its violations as sentences.
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { filesBelow, importsOf, workspacePackages } from './workspace.mjs'
+
+const FORBIDDEN_NAMES = /^(utils?|helpers?|common|misc)\./
+
+/** All violations of `layers` (the content of layers.json) in the workspace at `root`. */
+export function layerViolations(root, layers) {
+  const packages = workspacePackages(root, layers)
+  return [
+    ...packages.flatMap((each) => knownLayer(each, layers)),
+    ...packages.flatMap((each) => manifestRules(each, layers)),
+    ...packages.flatMap((each) => referenceRules(each, layers)),
+    ...packages.flatMap((each) => importRules(root, each, layers)),
+    ...packages.flatMap((each) => fileNameRules(root, each)),
+    ...packages.flatMap((each) => fileCycles(root, each)),
+    ...layerCycles(layers),
+  ]
+}
+
+function knownLayer({ name }, { mayImport }) {
+  return name in mayImport ? [] : [`${name}: is not in layers.json`]
+}
+
+/** Dependencies of ours that a manifest declares. */
+function declared(manifest, { scope }, kinds) {
+  return kinds
+    .flatMap((kind) => Object.keys(manifest[kind] ?? {}))
+    .filter((name) => name.startsWith(scope))
+    .map((name) => name.slice(scope.length))
+}
+
+const RUNTIME = ['dependencies', 'peerDependencies', 'optionalDependencies']
+
+function manifestRules({ name, manifest }, layers) {
+  const allowed = layers.mayImport[name] ?? []
+  const inTests = layers.testsMayAlsoImport[name] ?? []
+  const isPlatformPackage = (dependency) => allowed.some((layer) => dependency.startsWith(`${layer}-`))
+  return [
+    ...declared(manifest, layers, RUNTIME)
+      .filter((dependency) => !allowed.includes(dependency) && !isPlatformPackage(dependency))
+      .map((dependency) => `${name}: package.json depends on ${dependency}, which layers.json does not allow`),
+    ...declared(manifest, layers, ['devDependencies'])
+      .filter((dependency) => ![...allowed, ...inTests].includes(dependency))
+      .map((dependency) => `${name}: package.json has ${dependency} for development, which layers.json does not allow`),
+  ]
+}
+
+/** tsconfig references are exactly the packages of ours that the manifest declares. */
+function referenceRules({ name, manifest, references }, layers) {
+  const expected = declared(manifest, layers, [...RUNTIME, 'devDependencies']).filter(
+    (layer) => layer in layers.mayImport,
+  )
+  return [
+    ...expected
+      .filter((layer) => !references.includes(layer))
+      .map((layer) => `${name}: tsconfig.json does not reference ${layer}, which package.json declares`),
+    ...references
+      .filter((layer) => !expected.includes(layer))
+      .map((layer) => `${name}: tsconfig.json references ${layer}, which package.json does not declare`),
+  ]
+}
+
+function importRules(root, { name, folder, manifest, packageName }, layers) {
+  const violations = []
+  const used = new Set()
+  const inSource = new Set(declared(manifest, layers, RUNTIME))
+  const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
+  for (const part of ['src', 'lib', 'test', 'bench', 'fuzz']) {
+    const isSource = part === 'src' || part === 'lib'
+    for (const file of filesBelow(root, join(folder, part), /\.(m?ts|mjs)$/)) {
+      for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
+        if (leavesPackage(root, folder, file, specifier)) {
+          violations.push(`${file}: imports ${specifier}, a file of another package`)
+        }
+        if (!specifier.startsWith(layers.scope)) continue
+        const [layer, ...deeper] = specifier.slice(layers.scope.length).split('/')
+        if (deeper.length > 0 && deeper.join('/') !== 'package.json') {
+          violations.push(`${file}: imports ${specifier}, past the entry point of ${layer}`)
+        }
+        if (`${layers.scope}${layer}` === packageName && !isSource) continue
+        used.add(layer)
+        if (!(isSource ? inSource : anywhere).has(layer)) {
+          violations.push(`${file}: imports ${specifier}, which package.json does not declare`)
+        }
+      }
+    }
+  }
+  for (const layer of anywhere) {
+    if (!used.has(layer) && layer in layers.mayImport) {
+      violations.push(`${name}: package.json declares ${layer}, which nothing imports`)
+    }
+  }
+  return violations
+}
+
+/** Relative imports may leave the package for fixtures and the shared configuration of scripts only. */
+function leavesPackage(root, folder, file, specifier) {
+  if (!specifier.startsWith('.')) return false
+  const target = join(root, dirname(file), specifier)
+  if (target.startsWith(`${folder}/`)) return false
+  return !['fixtures', 'scripts'].some((shared) => target.startsWith(`${join(root, shared)}/`))
+}
+
+function fileNameRules(root, { folder }) {
+  return filesBelow(root, folder).flatMap((file) => {
+    const base = posix.basename(file)
+    if (FORBIDDEN_NAMES.test(base)) return [`${file}: name the concept instead of "${base}"`]
+    if (/\/(src|test|bench)\//.test(file) && !/^[a-z0-9_]+(\.[a-z-]+)*\.(m?ts|mjs|cc|h)$/.test(base)) {
+      return [`${file}: file names are snake_case`]
+    }
+    return []
+  })
+}
+
+/** Cycles between the source files of one package; type-only imports count, they bind the files together all the same. */
+function fileCycles(root, { folder }) {
+  const files = filesBelow(root, join(folder, 'src'), /\.ts$/)
+  const graph = new Map(
+    files.map((file) => [
+      file,
+      importsOf(readFileSync(join(root, file), 'utf8'))
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => posix.join(posix.dirname(file), specifier.replace(/\.js$/, '.ts')))
+        .filter((target) => existsSync(join(root, target))),
+    ]),
+  )
+  return cycles(graph).map((cycle) => `import cycle: ${cycle.join(' -> ')}`)
+}
+
+function layerCycles({ mayImport }) {
+  return cycles(new Map(Object.entries(mayImport))).map((cycle) => `layer cycle: ${cycle.join(' -> ')}`)
+}
+
+/** One cycle for every node from which a walk comes back to itself, each cycle once. */
+export function cycles(graph) {
+  const found = []
+  const done = new Set()
+  const walk = (node, path) => {
+    const begin = path.indexOf(node)
+    if (begin >= 0) {
+      found.push([...path.slice(begin), node])
+      return
+    }
+    if (done.has(node)) return
+    for (const next of graph.get(node) ?? []) walk(next, [...path, node])
+    done.add(node)
+  }
+  for (const node of graph.keys()) walk(node, [])
+  return found
+}

@@ -1,0 +1,115 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { cycles, layerViolations } from '../layer_rules.mjs'
+import { importsOf } from '../workspace.mjs'
+
+const LAYERS = {
+  scope: '@x/',
+  folders: { packages: { prefix: '' } },
+  mayImport: { bottom: [], top: ['bottom'] },
+  testsMayAlsoImport: {},
+}
+
+/** A workspace of two packages, changed by `files` (path to content, undefined to leave one out). */
+function workspace(files = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'layers-'))
+  const all = {
+    'packages/bottom/package.json': '{}',
+    'packages/bottom/tsconfig.json': '{}',
+    'packages/bottom/src/index.ts': 'export const one = 1',
+    'packages/top/package.json': '{ "dependencies": { "@x/bottom": "workspace:*" } }',
+    'packages/top/tsconfig.json': '{ "references": [{ "path": "../bottom" }] }',
+    'packages/top/src/index.ts': "import { one } from '@x/bottom'\nexport const two = one + 1",
+    ...files,
+  }
+  for (const [path, content] of Object.entries(all)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true })
+    writeFileSync(join(root, path), content)
+  }
+  return root
+}
+
+describe('layerViolations', () => {
+  it('finds nothing in a workspace that keeps the rules', () => {
+    expect(layerViolations(workspace(), LAYERS)).toEqual([])
+  })
+
+  it.each([
+    [
+      'an arrow that is not allowed',
+      {
+        'packages/bottom/package.json': '{ "dependencies": { "@x/top": "workspace:*" } }',
+        'packages/bottom/tsconfig.json': '{ "references": [{ "path": "../top" }] }',
+        'packages/bottom/src/index.ts': "import '@x/top'",
+      },
+      'bottom: package.json depends on top',
+    ],
+    [
+      'an import that is not declared',
+      { 'packages/bottom/src/index.ts': "export { two } from '@x/top'" },
+      'which package.json does not declare',
+    ],
+    [
+      'a dependency that nothing imports',
+      { 'packages/top/src/index.ts': 'export const two = 2' },
+      'declares bottom, which nothing imports',
+    ],
+    ['a missing project reference', { 'packages/top/tsconfig.json': '{}' }, 'tsconfig.json does not reference bottom'],
+    [
+      'a deep import',
+      { 'packages/top/src/index.ts': "import '@x/bottom'\nimport '@x/bottom/src/index.js'" },
+      'past the entry point of bottom',
+    ],
+    [
+      'a relative import of another package',
+      { 'packages/top/src/other.ts': "import '../../bottom/src/index.js'" },
+      'a file of another package',
+    ],
+    [
+      'a cycle of files',
+      { 'packages/bottom/src/a.ts': "import './b.js'", 'packages/bottom/src/b.ts': "import type { A } from './a.js'" },
+      'import cycle',
+    ],
+    ['a drawer', { 'packages/bottom/src/utils.ts': '' }, 'name the concept'],
+    ['a file in camelCase', { 'packages/bottom/src/myFile.ts': '' }, 'snake_case'],
+    [
+      'a package that layers.json does not know',
+      { 'packages/other/package.json': '{}' },
+      'other: is not in layers.json',
+    ],
+  ])('finds %s', (_, files, expected) => {
+    expect(layerViolations(workspace(files), LAYERS).join('\n')).toContain(expected)
+  })
+
+  it('finds a cycle of layers', () => {
+    expect(
+      cycles(
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['a']],
+        ]),
+      ),
+    ).toEqual([['a', 'b', 'c', 'a']])
+  })
+})
+
+describe('importsOf', () => {
+  it('sees every kind of import and nothing in comments', () => {
+    const source = `
+      import a from 'a'
+      import { b,
+        c } from "b"
+      import type { D } from 'd'
+      import 'e'
+      export { f } from 'f'
+      const g = await import('g')
+      // import h from 'h'
+      /* import i from 'i' */
+      export const text = "from 'j'"
+    `
+    expect(importsOf(source)).toEqual(['a', 'b', 'd', 'e', 'f', 'g'])
+  })
+})

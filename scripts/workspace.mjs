@@ -1,0 +1,48 @@
+// The workspace as data: its packages, their manifests and source files. Shared by the checks of this folder.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, join, relative, sep } from 'node:path'
+
+/** Every package: { name, folder, manifest, references }. `name` is the layer's name in layers.json. */
+export function workspacePackages(root, { scope, folders }) {
+  return Object.entries(folders).flatMap(([folder, { prefix }]) => {
+    if (!existsSync(join(root, folder))) return []
+    return readdirSync(join(root, folder))
+      .filter((entry) => existsSync(join(root, folder, entry, 'package.json')))
+      .map((entry) => {
+        const path = join(root, folder, entry)
+        const tsconfig = join(path, 'tsconfig.json')
+        return {
+          name: `${prefix}${entry}`,
+          folder: path,
+          packageName: `${scope}${prefix}${entry}`,
+          manifest: readJson(join(path, 'package.json')),
+          references: existsSync(tsconfig)
+            ? (readJson(tsconfig).references ?? []).map(({ path }) => basename(path))
+            : [],
+        }
+      })
+  })
+}
+
+/** Source files below `folder`, as paths with forward slashes relative to `root`. */
+export function filesBelow(root, folder, pattern = /\.(m?ts|mjs|cc|h)$/) {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (['node_modules', 'dist', '.tsc', 'build', 'prebuilds'].includes(entry.name)) return []
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) return filesBelow(root, path, pattern)
+    return pattern.test(entry.name) ? [relative(root, path).split(sep).join('/')] : []
+  })
+}
+
+/** What a TypeScript or JavaScript file imports: static, re-exported, dynamic and type-only alike. */
+export function importsOf(source) {
+  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
+  const pattern =
+    /(?:^|[\s;}])(?:import|export)\b(?:[^'"`;()]*?\bfrom)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
+  return [...code.matchAll(pattern)].map((match) => match[1] ?? match[2])
+}
+
+export function readJson(path) {
+  return JSON.parse(readFileSync(path, 'utf8'))
+}
