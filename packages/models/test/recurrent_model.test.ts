@@ -1,0 +1,182 @@
+import type { Tape } from '@cudnn-rnn/backend'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import { CudnnGRU, CudnnLSTM, CudnnRNNTanh } from '../src/index.js'
+import { coded, floats, ones, valuesOf } from './small_models.js'
+
+const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
+
+describe('a model', () => {
+  it('tells its structure in TensorFlow’s words', () => {
+    using backend = openReferenceBackend()
+    const lstm = new CudnnLSTM(backend, { ...SIZES, direction: 'bidirectional', numProj: 2 })
+    expect(lstm).toMatchObject({
+      rnnMode: 'lstm',
+      numLayers: 2,
+      numUnits: 3,
+      inputSize: 2,
+      inputMode: 'linear_input',
+      numDirs: 2,
+    })
+    expect(lstm.stateShape(5)).toEqual([4, 5, 2])
+    expect(lstm.canonicalWeightShapes.slice(0, 9)).toEqual([
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [3, 2],
+      [2, 3],
+    ])
+    expect(lstm.canonicalWeightShapes[18]).toEqual([3, 4])
+    expect(lstm.canonicalBiasShapes).toHaveLength(32)
+    expect(lstm.paramsSize()).toBe(lstm.createParams().shape[0])
+  })
+
+  it.each([
+    ['an unknown option, with a hint', { ...SIZES, numUnit: 4 }, 'ERR_UNKNOWN_OPTION', { suggestion: 'numUnits' }],
+    [
+      'skip_input with I ≠ H',
+      { ...SIZES, inputMode: 'skip_input' },
+      'ERR_SKIP_INPUT_SIZE',
+      { inputSize: 2, numUnits: 3 },
+    ],
+    ['a direction that is none', { ...SIZES, direction: 'sideways' }, 'ERR_INVALID_OPTION', { option: 'direction' }],
+    ['units that are NaN', { ...SIZES, numUnits: Number.NaN }, 'ERR_INVALID_OPTION', { option: 'numUnits' }],
+    ['a cell mode', { ...SIZES, cellMode: 'gru' }, 'ERR_UNKNOWN_OPTION', {}],
+  ])('refuses %s at construction', (_, options, code, fields) => {
+    using backend = openReferenceBackend()
+    expect(() => new CudnnLSTM(backend, options as never)).toThrow(coded(code, fields))
+    expect(backend.stats().rnns).toBe(0)
+  })
+
+  it('refuses LSTM options on the others, and unknown call options', async () => {
+    using backend = openReferenceBackend()
+    expect(() => new CudnnGRU(backend, { ...SIZES, numProj: 2 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
+    const gru = new CudnnGRU(backend, SIZES)
+    const call = gru.call(ones(2, 1, 2), null, gru.createParams(), { training: true } as never)
+    await expect(call).rejects.toThrow(coded('ERR_UNKNOWN_OPTION', { suggestion: 'isTraining' }))
+  })
+
+  it('lends its methods unbound, as RNNParamsSaveable takes them', async () => {
+    using backend = openReferenceBackend()
+    const { call, gradients, paramsToCanonical, canonicalToParams, createParams, paramsSize, stream } = new CudnnLSTM(
+      backend,
+      SIZES,
+    )
+    const params = createParams({ seed: 1 })
+    const { weights, biases, descriptor } = await paramsToCanonical(params)
+    expect(descriptor.cellMode).toBe('lstm')
+    expect(await valuesOf(await canonicalToParams(weights, biases))).toEqual(await valuesOf(params.value))
+    const { output, tape } = await call(ones(2, 1, 2), null, null, params)
+    expect((await gradients(tape, { output })).params.shape).toEqual([paramsSize()])
+    expect(stream(params).stepSync(ones(1, 2)).shape).toEqual([1, 3])
+  })
+
+  it('types the tape: one in training, none in inference', async () => {
+    using backend = openReferenceBackend()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const params = lstm.createParams()
+    const training = await lstm.call(ones(1, 1, 2), null, null, params)
+    const inference = await lstm.call(ones(1, 1, 2), null, null, params, { isTraining: false })
+    expectTypeOf(training.tape).toEqualTypeOf<Tape>()
+    expectTypeOf(inference.tape).toEqualTypeOf<undefined>()
+    const either = (isTraining: boolean) => lstm.call(ones(1, 1, 2), null, null, params, { isTraining })
+    expectTypeOf<Awaited<ReturnType<typeof either>>['tape']>().toEqualTypeOf<Tape | undefined>()
+    const gru = new CudnnGRU(backend, SIZES)
+    expectTypeOf(gru.call(ones(1, 1, 2), null, gru.createParams())).resolves.not.toHaveProperty('outputC')
+    expect(inference.tape).toBeUndefined()
+    await expect(lstm.gradients(inference.tape as never, {})).rejects.toThrow(coded('ERR_NO_TAPE'))
+  })
+
+  it('gives no cell state and no gradient of one where the cell has none', async () => {
+    using backend = openReferenceBackend()
+    const rnn = new CudnnRNNTanh(backend, SIZES)
+    const run = await rnn.call(ones(2, 1, 2), null, rnn.createParams())
+    expect(Object.keys(run).sort()).toEqual(['output', 'outputH', 'tape'])
+    expect(Object.keys(await rnn.gradients(run.tape, { outputH: run.outputH })).sort()).toEqual([
+      'input',
+      'inputH',
+      'params',
+    ])
+    const again = await rnn.call(ones(2, 1, 2), null, rnn.createParams())
+    await expect(rnn.gradients(again.tape, { outputC: again.outputH } as never)).rejects.toThrow(
+      coded('ERR_UNKNOWN_OPTION'),
+    )
+  })
+
+  it('refuses the parameters of another model, and everything after dispose()', async () => {
+    using backend = openReferenceBackend()
+    const uni = new CudnnLSTM(backend, { ...SIZES, numLayers: 1 })
+    const skip = new CudnnGRU(backend, { ...SIZES, inputSize: 3, numLayers: 1 })
+    await expect(uni.paramsToCanonical(skip.createParams())).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
+    const other = new CudnnLSTM(backend, { numLayers: 1, numUnits: 3, inputSize: 2, direction: 'unidirectional' })
+    // The same layout under another name is the same layout.
+    await expect(uni.paramsToCanonical(other.createParams())).resolves.toBeDefined()
+    uni.dispose()
+    uni.dispose()
+    await expect(uni.call(ones(1, 1, 2), null, null, other.createParams())).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
+  })
+
+  it('brings every counter back to zero when all is disposed', async () => {
+    const backend = openReferenceBackend()
+    {
+      using lstm = new CudnnLSTM(backend, SIZES)
+      using params = lstm.createParams()
+      using slot = lstm.createSlot('Adam')
+      expect(slot.value.layout).toBe(params.value.layout)
+      const run = await lstm.call(ones(2, 1, 2), null, null, params)
+      const gradients = await lstm.gradients(run.tape, { output: run.output, outputC: run.outputC })
+      for (const tensor of [...Object.values(run), ...Object.values(gradients)]) tensor.dispose()
+    }
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+  })
+})
+
+// Traps that the original's users fell into.
+describe('traps of tf.contrib.cudnn_rnn', () => {
+  it('h comes before c in arguments and results', async () => {
+    using backend = openReferenceBackend()
+    const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 1, inputSize: 1, inputMode: 'linear_input' })
+    const params = lstm.createParams({ kernelInitializer: 0 })
+    const input = { data: new Float32Array(1), shape: [1, 1, 1] }
+    const five = { data: Float32Array.of(5), shape: [1, 1, 1] }
+    const inference = { isTraining: false } as const
+    // With zero parameters every gate is ½ and h does not matter, so c' = ½·c.
+    expect(await valuesOf((await lstm.call(input, five, null, params, inference)).outputC)).toEqual([0])
+    expect(await valuesOf((await lstm.call(input, null, five, params, inference)).outputC)).toEqual([2.5])
+  })
+
+  it('a constant bias initializer counts twice, once for each side', async () => {
+    using backend = openReferenceBackend({ dtype: 'float64' })
+    const rnn = new CudnnRNNTanh(backend, { numLayers: 1, numUnits: 1, inputSize: 1, inputMode: 'linear_input' })
+    const params = rnn.createParams({ kernelInitializer: 0, biasInitializer: 0.25 })
+    const { output } = await rnn.call(floats(Float64Array, 1, 1, 1), null, params, { isTraining: false })
+    expect(await valuesOf(output)).toEqual([Math.tanh(0.5)])
+  })
+
+  it('GRU gate biases start at 0, not at the 1 of the CPU cells', async () => {
+    using backend = openReferenceBackend()
+    const gru = new CudnnGRU(backend, SIZES)
+    const { biases } = await gru.paramsToCanonical(gru.createParams({ seed: 4 }))
+    expect(biases.every(({ data }) => data.every((value) => value === 0))).toBe(true)
+  })
+
+  it('the two bias gradients of a gate are equal, so their sum is twice a cell’s', async () => {
+    using backend = openReferenceBackend()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const run = await lstm.call(floats(Float32Array, 4, 2, 2), null, null, lstm.createParams({ seed: 3 }))
+    const { biases } = await lstm.paramsToCanonical(
+      (await lstm.gradients(run.tape, { output: run.output, outputC: run.outputC })).params,
+    )
+    for (let gate = 0; gate < 4; gate++) expect([...biases[gate]!.data]).toEqual([...biases[4 + gate]!.data])
+  })
+
+  it('auto_select skips exactly where I = H', () => {
+    using backend = openReferenceBackend()
+    const mode = (inputSize: number) => new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize }).inputMode
+    expect([mode(3), mode(4), mode(5)]).toEqual(['linear_input', 'skip_input', 'linear_input'])
+  })
+})

@@ -1,0 +1,24 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { expect } from 'vitest'
+
+/** A float32 tensor of ones. */
+export function ones(...shape: number[]): Tensor<Float32Array> {
+  return { data: new Float32Array(shape.reduce((product, size) => product * size, 1)).fill(1), shape }
+}
+
+/** A tensor of different values in ±1. */
+export function floats<Data extends Float32Array | Float64Array>(
+  ArrayType: { from(values: ArrayLike<number>): Data },
+  ...shape: number[]
+): Tensor<Data> {
+  const length = shape.reduce((product, size) => product * size, 1)
+  return { data: ArrayType.from(Array.from({ length }, (_, index) => Math.sin(0.7 * index + 0.3))), shape }
+}
+
+export async function valuesOf(tensor: BackendTensor): Promise<number[]> {
+  return Array.from((await tensor.read()).data)
+}
+
+/** Matches an error by its stable code. */
+export const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })

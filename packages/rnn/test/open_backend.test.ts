@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest'
+import { inspectBackends, isBackendUnavailableError, openBackend } from '../src/index.js'
+
+const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
+
+describe('openBackend', () => {
+  it('takes the best executor there is and says why not a better one', async () => {
+    using backend = await openBackend()
+    expect(backend.name).toBe('reference')
+    expect(backend.reason).toMatch(/^reference: .*cudnn: this release has no cuDNN executor.*cpu: /)
+  })
+
+  it('opens an executor by name, with its options', async () => {
+    using backend = await openBackend('reference', { dtype: 'float64' })
+    expect(backend).toMatchObject({ name: 'reference', dtype: 'float64' })
+    expect(backend.reason).not.toContain('cudnn')
+  })
+
+  it.each(['cudnn', 'cpu'])('says what was tried and what to do where %s cannot work', async (name) => {
+    const error = await openBackend(name).catch((error: unknown) => error)
+    expect(isBackendUnavailableError(error)).toBe(true)
+    expect(error).toMatchObject({ backend: name, attempts: [{ name }], message: expect.stringContaining('Use "auto"') })
+  })
+
+  it('refuses unknown names, options and dtypes', async () => {
+    await expect(openBackend('gpu')).rejects.toThrow(coded('ERR_UNKNOWN_BACKEND', { backend: 'gpu' }))
+    await expect(openBackend('auto', { dtypes: 'float32' } as never)).rejects.toThrow(
+      coded('ERR_UNKNOWN_OPTION', { suggestion: 'dtype' }),
+    )
+    await expect(openBackend('auto', { dtype: 'int8' } as never)).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  })
+})
+
+it('inspectBackends reports every executor, best first, with advice where one is missing', async () => {
+  const reports = await inspectBackends()
+  expect(reports.map(({ name, available }) => [name, available])).toEqual([
+    ['cudnn', false],
+    ['cpu', false],
+    ['reference', true],
+  ])
+  for (const { available, reason, advice } of reports) {
+    expect(reason).not.toBe('')
+    expect(advice === '').toBe(available)
+  }
+})
