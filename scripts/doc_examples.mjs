@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const BLOCK = /^```ts(?<flags>[^\n]*)\n(?<code>[\s\S]*?)^```/gm
+const BLOCK = /^[ \t]*```(?:ts|typescript)\b(?<flags>[^\n]*)\n(?<code>[\s\S]*?)^[ \t]*```/gm
 
 /** Examples of the files: { file, line, code, runs }. A block that opens with "```ts no-run" is only type-checked. */
 export function docExamples(root, files) {

@@ -1,9 +1,9 @@
 // The rules behind `pnpm layers`. Each takes the workspace and returns its violations as sentences.
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, join, posix } from 'node:path'
+import { dirname, join, posix, relative, sep } from 'node:path'
 import { filesBelow, importsOf, workspacePackages } from './workspace.mjs'
 
-const FORBIDDEN_NAMES = /^(utils?|helpers?|common|misc)\./
+const FORBIDDEN_NAMES = /(?:^|\/)(utils?|helpers?|common|misc)[./]/
 
 /** All violations of `layers` (the content of layers.json) in the workspace at `root`. */
 export function layerViolations(root, layers) {
@@ -65,6 +65,7 @@ function referenceRules({ name, manifest, references }, layers) {
 function importRules(root, { name, folder, manifest, packageName }, layers) {
   const violations = []
   const used = new Set()
+  const usedInSource = new Set()
   const inSource = new Set(declared(manifest, layers, RUNTIME))
   const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
   for (const part of ['src', 'lib', 'test', 'bench', 'fuzz']) {
@@ -81,6 +82,7 @@ function importRules(root, { name, folder, manifest, packageName }, layers) {
         }
         if (`${layers.scope}${layer}` === packageName && !isSource) continue
         used.add(layer)
+        if (isSource) usedInSource.add(layer)
         if (!(isSource ? inSource : anywhere).has(layer)) {
           violations.push(`${file}: imports ${specifier}, which package.json does not declare`)
         }
@@ -90,6 +92,8 @@ function importRules(root, { name, folder, manifest, packageName }, layers) {
   for (const layer of anywhere) {
     if (!used.has(layer) && layer in layers.mayImport) {
       violations.push(`${name}: package.json declares ${layer}, which nothing imports`)
+    } else if (inSource.has(layer) && !usedInSource.has(layer)) {
+      violations.push(`${name}: package.json depends on ${layer}, which only its tests import`)
     }
   }
   return violations
@@ -99,14 +103,14 @@ function importRules(root, { name, folder, manifest, packageName }, layers) {
 function leavesPackage(root, folder, file, specifier) {
   if (!specifier.startsWith('.')) return false
   const target = join(root, dirname(file), specifier)
-  if (target.startsWith(`${folder}/`)) return false
-  return !['fixtures', 'scripts'].some((shared) => target.startsWith(`${join(root, shared)}/`))
+  const isInside = (place) => !relative(place, target).split(sep).includes('..')
+  return ![folder, join(root, 'fixtures'), join(root, 'scripts')].some(isInside)
 }
 
 function fileNameRules(root, { folder }) {
   return filesBelow(root, folder).flatMap((file) => {
     const base = posix.basename(file)
-    if (FORBIDDEN_NAMES.test(base)) return [`${file}: name the concept instead of "${base}"`]
+    if (FORBIDDEN_NAMES.test(file)) return [`${file}: name the concept instead of "utils" or the like`]
     if (/\/(src|test|bench)\//.test(file) && !/^[a-z0-9_]+(\.[a-z-]+)*\.(m?ts|mjs|cc|h)$/.test(base)) {
       return [`${file}: file names are snake_case`]
     }

@@ -1,6 +1,7 @@
 // The workspace as data: its packages, their manifests and source files. Shared by the checks of this folder.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, join, relative, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import ts from 'typescript'
 
 /** Every package: { name, folder, manifest, references }. `name` is the layer's name in layers.json. */
 export function workspacePackages(root, { scope, folders }) {
@@ -17,11 +18,16 @@ export function workspacePackages(root, { scope, folders }) {
           packageName: `${scope}${prefix}${entry}`,
           manifest: readJson(join(path, 'package.json')),
           references: existsSync(tsconfig)
-            ? (readJson(tsconfig).references ?? []).map(({ path }) => basename(path))
+            ? (readJson(tsconfig).references ?? []).map(({ path: to }) => layerAt(resolve(path, to), folders))
             : [],
         }
       })
   })
+}
+
+/** The layer's name of the package at `path`: native/cpu and packages/cpu are two layers. */
+function layerAt(path, folders) {
+  return `${folders[basename(dirname(path))]?.prefix ?? ''}${basename(path)}`
 }
 
 /** Source files below `folder`, as paths with forward slashes relative to `root`. */
@@ -35,12 +41,9 @@ export function filesBelow(root, folder, pattern = /\.(m?ts|mjs|cc|h)$/) {
   })
 }
 
-/** What a TypeScript or JavaScript file imports: static, re-exported, dynamic and type-only alike. */
+/** What a TypeScript or JavaScript file imports: static, re-exported, dynamic, required and type-only alike. */
 export function importsOf(source) {
-  const code = source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, '')
-  const pattern =
-    /(?:^|[\s;}])(?:import|export)\b(?:[^'"`;()]*?\bfrom)?\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g
-  return [...code.matchAll(pattern)].map((match) => match[1] ?? match[2])
+  return ts.preProcessFile(source, true, true).importedFiles.map(({ fileName }) => fileName)
 }
 
 export function readJson(path) {

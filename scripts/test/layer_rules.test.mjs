@@ -72,6 +72,15 @@ describe('layerViolations', () => {
       { 'packages/bottom/src/a.ts': "import './b.js'", 'packages/bottom/src/b.ts': "import type { A } from './a.js'" },
       'import cycle',
     ],
+    [
+      'a runtime dependency of tests alone',
+      {
+        'packages/top/src/index.ts': 'export const two = 2',
+        'packages/top/test/two.test.ts': "import '@x/bottom'",
+      },
+      'depends on bottom, which only its tests import',
+    ],
+    ['a drawer of files', { 'packages/bottom/src/utils/one.ts': '' }, 'name the concept'],
     ['a drawer', { 'packages/bottom/src/utils.ts': '' }, 'name the concept'],
     ['a file in camelCase', { 'packages/bottom/src/myFile.ts': '' }, 'snake_case'],
     [
@@ -81,6 +90,21 @@ describe('layerViolations', () => {
     ],
   ])('finds %s', (_, files, expected) => {
     expect(layerViolations(workspace(files), LAYERS).join('\n')).toContain(expected)
+  })
+
+  it('tells native/top from packages/top', () => {
+    const root = workspace({
+      'packages/top/package.json': '{ "dependencies": { "@x/native-top": "workspace:*" } }',
+      'packages/top/tsconfig.json': '{ "references": [{ "path": "../../native/top" }] }',
+      'packages/top/src/index.ts': "import '@x/native-top'",
+      'native/top/package.json': '{}',
+    })
+    const layers = {
+      ...LAYERS,
+      folders: { ...LAYERS.folders, native: { prefix: 'native-' } },
+      mayImport: { bottom: [], top: ['native-top'], 'native-top': [] },
+    }
+    expect(layerViolations(root, layers)).toEqual([])
   })
 
   it('finds a cycle of layers', () => {
