@@ -1,28 +1,19 @@
-import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { type FloatArray, hiddenColumns } from '@cudnn-rnn/canonical'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import type { LayerRecord } from './layer_forward.js'
-import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
+import { gateRows, layerMatrices } from './layer_params.js'
+import type { LayerPass } from './layer_pass.js'
 import { addProduct, matrix, transposed } from './matrix_product.js'
 import { addColumnSums, addRow, copyRow } from './rows.js'
-import type { TimeOrder } from './time_order.js'
 
 /** Everything the backward of one layer and direction reads and writes. */
-export interface LayerBackward {
-  readonly descriptor: RnnDescriptor
-  readonly params: LayerParams
-  /** The opaque buffer of the forward. */
-  readonly flat: FloatArray
-  readonly order: TimeOrder
-  readonly time: number
-  readonly batch: number
+export interface LayerBackward extends LayerPass {
   readonly record: LayerRecord
   /** [T,B,in]: the input of the forward. */
   readonly input: FloatArray
-  /** [T,B,outputColumns]: ∂L/∂output of both directions; this one's columns begin at `outputColumn`. */
+  /** [T,B,outputColumns]: ∂L/∂output of both directions. */
   readonly outputGradient: FloatArray
-  readonly outputColumns: number
-  readonly outputColumn: number
   /** [B, P or H]: ∂L/∂(final h) on entry, ∂L/∂(initial h) on return. */
   readonly hiddenGradient: FloatArray
   /** [B, H]: likewise (LSTM). */
@@ -31,7 +22,6 @@ export interface LayerBackward {
   readonly inputGradient: FloatArray
   /** Opaque layout: the gradients of this pseudo-layer's regions are added. */
   readonly flatGradient: FloatArray
-  readonly allocate: (length: number) => FloatArray
 }
 
 /**

@@ -2,34 +2,23 @@ import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/c
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'
-import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
+import { gateRows, layerMatrices } from './layer_params.js'
+import type { LayerPass } from './layer_pass.js'
 import { addProduct, matrix, transposed } from './matrix_product.js'
 import { copyRow, fillRows } from './rows.js'
-import type { TimeOrder } from './time_order.js'
 
 /** Everything one layer and direction needs to run over a batch of sequences. */
-export interface LayerForward {
-  readonly descriptor: RnnDescriptor
-  readonly params: LayerParams
-  /** The opaque buffer. */
-  readonly flat: FloatArray
-  readonly order: TimeOrder
-  /** T and B */
-  readonly time: number
-  readonly batch: number
+export interface LayerForward extends LayerPass {
   /** [T,B,in] */
   readonly input: FloatArray
   /** [T,B,outputColumns], zeros on entry; this direction writes P (or H) columns from `outputColumn` on. */
   readonly output: FloatArray
-  readonly outputColumns: number
-  readonly outputColumn: number
   /** [B, P or H]: the initial state on entry, the final state on return. */
   readonly hidden: FloatArray
   /** [B, H]: likewise (LSTM). */
   readonly cell: FloatArray
   /** What a backward reads; undefined in inference. */
   readonly record: LayerRecord | undefined
-  readonly allocate: (length: number) => FloatArray
 }
 
 /** What a training forward of one layer and direction keeps. */

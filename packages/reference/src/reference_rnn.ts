@@ -10,6 +10,7 @@ import {
   type RnnForwardResult,
   type RnnInputGradients,
   type RnnOutputGradients,
+  type RnnPassSizes,
   type RnnStepper,
   type Tape,
   type TensorLike,
@@ -34,6 +35,7 @@ import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'
 import { type LayerParams, layerParams } from './layer_params.js'
+import type { LayerPass } from './layer_pass.js'
 import { withoutPadding } from './padding.js'
 import type { PreparedNetwork } from './prepared_network.js'
 import type { ReferenceMemory } from './reference_memory.js'
@@ -112,25 +114,16 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     let output = input
     for (let layer = 0; layer < descriptor.numLayers; layer++) {
       output = memory.allocate(time * batch * outputColumns)
-      for (let direction = 0; direction < numDirections(descriptor); direction++) {
-        const pseudoLayer = layer * numDirections(descriptor) + direction
+      for (const pass of this.#layerPasses(layer, flat, sizes)) {
         const record = inputs.training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
         if (record !== undefined) records.push(record)
         runLayerForward({
-          descriptor,
-          params: this.layers[pseudoLayer]!,
-          flat,
-          order: timeOrder(direction, time, sequenceLengths),
-          time,
-          batch,
+          ...pass,
           input: layerInputs[layer]!,
           output,
-          outputColumns,
-          outputColumn: direction * hiddenColumns(descriptor),
-          hidden: statesOf(states.h, pseudoLayer, descriptor),
-          cell: statesOf(states.c, pseudoLayer, descriptor),
+          hidden: statesOf(states.h, pass.pseudoLayer, descriptor),
+          cell: statesOf(states.c, pass.pseudoLayer, descriptor),
           record,
-          allocate: memory.allocate,
         })
       }
       if (layer === descriptor.numLayers - 1) break
@@ -175,7 +168,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     }
     const { descriptor, memory } = this
     const { sizes, layerInputs, dropoutScales, records, params: flat } = contents
-    const { time, batch, sequenceLengths } = sizes
+    const { time, batch } = sizes
     checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
     const states = this.#startingStates(action, batch, {
       outputH: gradients.outputH,
@@ -191,25 +184,16 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     for (let layer = descriptor.numLayers - 1; layer >= 0; layer--) {
       const input = layerInputs[layer]!
       let inputGradient = memory.allocate(input.length)
-      for (let direction = 0; direction < numDirections(descriptor); direction++) {
-        const pseudoLayer = layer * numDirections(descriptor) + direction
+      for (const pass of this.#layerPasses(layer, flat, sizes)) {
         runLayerBackward({
-          descriptor,
-          params: this.layers[pseudoLayer]!,
-          flat,
-          order: timeOrder(direction, time, sequenceLengths),
-          time,
-          batch,
-          record: records[pseudoLayer]!,
+          ...pass,
+          record: records[pass.pseudoLayer]!,
           input,
           outputGradient,
-          outputColumns,
-          outputColumn: direction * hiddenColumns(descriptor),
-          hiddenGradient: statesOf(states.h, pseudoLayer, descriptor),
-          cellGradient: statesOf(states.c, pseudoLayer, descriptor),
+          hiddenGradient: statesOf(states.h, pass.pseudoLayer, descriptor),
+          cellGradient: statesOf(states.c, pass.pseudoLayer, descriptor),
           inputGradient,
           flatGradient,
-          allocate: memory.allocate,
         })
       }
       const scales = dropoutScales[layer - 1]
@@ -267,6 +251,24 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     this.memory.checkAlive(action)
     if (!this.#disposed) return
     throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)
+  }
+
+  /** The passes of one layer, forward direction first. */
+  #layerPasses(layer: number, flat: FloatArray, { time, batch, sequenceLengths }: RnnPassSizes): LayerPass[] {
+    const { descriptor, memory } = this
+    const directions = numDirections(descriptor)
+    return Array.from({ length: directions }, (_, direction) => ({
+      descriptor,
+      pseudoLayer: layer * directions + direction,
+      params: this.layers[layer * directions + direction]!,
+      flat,
+      order: timeOrder(direction, time, sequenceLengths),
+      time,
+      batch,
+      outputColumns: outputSize(descriptor),
+      outputColumn: direction * hiddenColumns(descriptor),
+      allocate: memory.allocate,
+    }))
   }
 
   /** Copies of the h and the c given (zeros for absent ones), to be updated in place into the final states. */
