@@ -32,6 +32,8 @@ export function addSampleCommand(program: Command): void {
       try {
         const model = await restoreModel(directory, backend, record)
         const vocabulary = new Vocabulary(record.characters)
+        // Refuses unknown characters before anything is printed.
+        vocabulary.encode(options.prompt)
         if (options.prompt.trim() !== '') process.stdout.write(options.prompt)
         for await (const character of sample(model, vocabulary, {
           ...options,
