@@ -1,5 +1,6 @@
 import {
   type Backend,
+  checkIsTensor,
   checkTensor,
   DTYPES,
   isBackendTensor,
@@ -12,10 +13,12 @@ import {
   elementCount,
   type FloatArray,
   hiddenColumns,
+  layoutKey,
   numPseudoLayers,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import type { Stream } from './stream.js'
+import { checkIsState, streamBusy } from './stream_state.js'
 
 /** Streams on an executor that has no stepper: the state is read back after every step and given to the next. */
 export class ForwardStream implements Stream {
@@ -27,9 +30,13 @@ export class ForwardStream implements Stream {
   #c: Tensor | undefined
   /** The step before: steps run in the order of the calls, however they are awaited. */
   #previous: Promise<unknown> = Promise.resolve()
+  #waiting = 0
   #disposed = false
 
+  /** Throws what `Rnn.forward` throws for such parameters. */
   constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
+    const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
+    checkTensor('open a stream', 'params', params, rule)
     this.#backend = backend
     this.#rnn = rnn
     this.#params = params
@@ -38,8 +45,12 @@ export class ForwardStream implements Stream {
     this.#c = rnn.descriptor.cellMode === 'lstm' ? this.#zeros(rnn.descriptor.numUnits) : undefined
   }
 
-  step(input: TensorLike): Promise<Tensor> {
-    const result = this.#previous.then(() => this.#step(input))
+  async step(input: TensorLike): Promise<Tensor> {
+    checkIsTensor('step a stream', 'input', input)
+    // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
+    const kept = isBackendTensor(input) ? input : { data: input.data.slice(), shape: input.shape }
+    this.#waiting++
+    const result = this.#previous.then(() => this.#step(kept)).finally(() => this.#waiting--)
     this.#previous = result.catch(() => undefined)
     return result
   }
@@ -54,6 +65,7 @@ export class ForwardStream implements Stream {
 
   reset(rows?: readonly number[]): void {
     this.#checkAlive('reset a stream')
+    if (this.#waiting > 0) throw streamBusy('reset a stream')
     for (const row of rows ?? []) {
       if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
       throw codedRangeError(
@@ -82,7 +94,9 @@ export class ForwardStream implements Stream {
 
   restore(state: RnnStreamState): void {
     const action = 'restore the state of a stream'
+    checkIsState(state)
     this.#checkAlive(action)
+    if (this.#waiting > 0) throw streamBusy(action)
     const dtype = this.#backend.dtype
     checkTensor(action, 'h', state.h, { dtype, shape: this.#h.shape })
     if (this.#c !== undefined) checkTensor(action, 'c', state.c as Tensor, { dtype, shape: this.#c.shape })

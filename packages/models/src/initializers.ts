@@ -35,6 +35,14 @@ export function initialCanonical(
   options: InitializerOptions,
   allocate: (length: number) => FloatArray,
 ): CanonicalParams {
+  const { forgetBias = 0 } = options
+  if (!Number.isFinite(forgetBias)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot create parameters as forgetBias must be a finite number: current value is ${String(forgetBias)}`,
+      { option: 'forgetBias', value: forgetBias },
+    )
+  }
   const random = new Philox(options.seed ?? 0, INITIALIZER_STREAM)
   const tensor = (region: ParamRegion, initializer: Initializer) => {
     const data = allocate(region.size)
@@ -45,7 +53,7 @@ export function initialCanonical(
   const biases = regions.biases.map((region) => {
     const bias = tensor(region, options.biasInitializer ?? 0)
     if (region.gate === 'forget' && region.side === 'input') {
-      for (let unit = 0; unit < bias.data.length; unit++) bias.data[unit]! += options.forgetBias ?? 0
+      for (let unit = 0; unit < bias.data.length; unit++) bias.data[unit]! += forgetBias
     }
     return bias
   })

@@ -12,6 +12,7 @@ import {
   type CanonicalParams,
   type CellMode,
   checkOptionNames,
+  codedTypeError,
   createRnnDescriptor,
   type FloatArray,
   hiddenColumns,
@@ -202,7 +203,7 @@ export abstract class RecurrentModel {
     this.dispose()
   }
 
-  protected forward(
+  protected async forward(
     input: TensorLike,
     inputH: TensorLike | null,
     inputC: TensorLike | null,
@@ -210,13 +211,21 @@ export abstract class RecurrentModel {
     options: CallOptions<boolean>,
   ): Promise<RnnForwardResult> {
     checkOptionNames('run forward', options, CALL_OPTION_NAMES)
+    const { isTraining = true } = options
+    if (typeof isTraining !== 'boolean') {
+      throw codedTypeError(
+        'ERR_INVALID_OPTION_TYPE',
+        `Cannot run forward as isTraining must be a boolean: current value is ${String(isTraining)}`,
+        { option: 'isTraining', value: isTraining },
+      )
+    }
     return this.#rnn.forward({
       input,
       inputH,
       inputC,
       params: paramsTensor(params),
       sequenceLengths: options.sequenceLengths ?? null,
-      training: options.isTraining ?? true,
+      training: isTraining,
     })
   }
 

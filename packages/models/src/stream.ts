@@ -17,14 +17,15 @@ export interface Stream {
   step(input: TensorLike): Promise<Tensor>
   /**
    * As {@link step}, at once on the calling thread; writes into `out` when given and then allocates nothing.
-   * Throws RangeError `ERR_NO_SYNC_STEP` on executors that compute elsewhere.
+   * Throws RangeError `ERR_NO_SYNC_STEP` on executors that compute elsewhere, `ERR_STREAM_BUSY` before an earlier
+   * {@link step} is done.
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
-  /** Zeroes the state of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_ROW`. */
+  /** Zeroes the state of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: readonly number[]): void
   /** Copies of the carried states [L,B,·]. */
   state(): Promise<RnnStreamState>
-  /** Throws RangeError `ERR_SHAPE` for states of another model or batch. */
+  /** Throws RangeError `ERR_SHAPE` for states of another model or batch, `ERR_STREAM_BUSY`; TypeError `ERR_NOT_A_STATE`. */
   restore(state: RnnStreamState): void
   dispose(): void
   [Symbol.dispose](): void

@@ -58,6 +58,8 @@ describe('a model', () => {
     const gru = new CudnnGRU(backend, SIZES)
     const call = gru.call(ones(2, 1, 2), null, gru.createParams(), { training: true } as never)
     await expect(call).rejects.toThrow(coded('ERR_UNKNOWN_OPTION', { suggestion: 'isTraining' }))
+    const text = gru.call(ones(2, 1, 2), null, gru.createParams(), { isTraining: 'no' } as never)
+    await expect(text).rejects.toThrow(coded('ERR_INVALID_OPTION_TYPE', { option: 'isTraining' }))
   })
 
   it('lends its methods unbound, as RNNParamsSaveable takes them', async () => {
@@ -172,6 +174,34 @@ describe('traps of tf.contrib.cudnn_rnn', () => {
       (await lstm.gradients(run.tape, { output: run.output, outputC: run.outputC })).params,
     )
     for (let gate = 0; gate < 4; gate++) expect([...biases[gate]!.data]).toEqual([...biases[4 + gate]!.data])
+  })
+
+  it('dropout is the probability to drop, between layers, in training alone', async () => {
+    using backend = openReferenceBackend()
+    const outputs = async (numLayers: number, dropout: number, isTraining: boolean) => {
+      const options = { numLayers, numUnits: 64, inputSize: 2, dropout, seed: 5 }
+      const lstm = new CudnnLSTM(backend, options)
+      const params = lstm.createParams({ seed: 1, biasInitializer: 0.2 })
+      const { output } = await lstm.call(floats(Float32Array, 3, 4, 2), null, null, params, { isTraining })
+      return valuesOf(output)
+    }
+    const plain = await outputs(2, 0, false)
+    for (const dropout of [0.5, 1]) {
+      expect(await outputs(2, dropout, false)).toEqual(plain)
+      expect(await outputs(2, dropout, true)).not.toEqual(plain)
+      // One layer has nothing between layers: neither its input nor its output is dropped.
+      expect(await outputs(1, dropout, true)).toEqual(await outputs(1, 0, false))
+    }
+    expect(await outputs(2, 0, true)).toEqual(plain)
+  })
+
+  it('dropout 1 drops everything: the second layer then sees no input at all', async () => {
+    using backend = openReferenceBackend()
+    const rnn = new CudnnRNNTanh(backend, { ...SIZES, dropout: 1 })
+    const params = rnn.createParams({ seed: 1 })
+    // Biases are 0, so without input the last layer stays at 0. A keep probability of 1 would let it move.
+    const { output } = await rnn.call(ones(2, 1, 2), null, params)
+    expect((await valuesOf(output)).every((value) => value === 0)).toBe(true)
   })
 
   it('auto_select skips exactly where I = H', () => {

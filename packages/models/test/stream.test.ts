@@ -69,6 +69,57 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
   })
 
+  it('keeps steps in the order of the calls when a backend tensor has to be read first', async () => {
+    const backend = open()
+    const gru = new CudnnGRU(backend, SIZES)
+    const params = gru.createParams({ seed: 1 })
+    const [first, second] = [floats(Float32Array, 1, 2), { data: Float32Array.of(-1, 2), shape: [1, 2] }]
+    const awaited = gru.stream(params)
+    const expected = [Array.from((await awaited.step(first)).data), Array.from((await awaited.step(second)).data)]
+    const stream = gru.stream(params)
+    const steps = [stream.step(backend.tensor(first)), stream.step(second)]
+    const state = stream.state()
+    // The caller may reuse its array at once.
+    second.data.fill(9)
+    expect((await Promise.all(steps)).map(({ data }) => Array.from(data))).toEqual(expected)
+    expect((await state).h).toEqual((await awaited.state()).h)
+  })
+
+  it('refuses to change the state under a running step rather than lose the change', async () => {
+    const backend = open()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const stream = lstm.stream(lstm.createParams({ seed: 1 }))
+    const state = await stream.state()
+    const step = stream.step(backend.tensor(floats(Float32Array, 1, 2)))
+    expect(() => stream.reset()).toThrow(coded('ERR_STREAM_BUSY'))
+    expect(() => stream.restore(state)).toThrow(coded('ERR_STREAM_BUSY'))
+    await step
+    stream.restore(state)
+    expect(await stream.state()).toEqual(state)
+  })
+
+  it('survives a refused step and stays usable', async () => {
+    const backend = open()
+    const gru = new CudnnGRU(backend, SIZES)
+    const stream = gru.stream(gru.createParams({ seed: 1 }))
+    const wrong = stream.step(backend.tensor(floats(Float32Array, 1, 3)))
+    const right = stream.step(floats(Float32Array, 1, 2))
+    await expect(wrong).rejects.toThrow(coded('ERR_SHAPE'))
+    expect((await right).shape).toEqual([1, 3])
+    expect(() => stream.reset()).not.toThrow()
+  })
+
+  it('refuses what is no tensor, no state, or the parameters of another model, before anything runs', async () => {
+    const backend = open()
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const stream = lstm.stream(lstm.createParams())
+    await expect(stream.step(null as never)).rejects.toThrow(coded('ERR_NOT_A_TENSOR'))
+    expect(() => stream.restore(null as never)).toThrow(coded('ERR_NOT_A_STATE'))
+    expect(() => stream.restore({ h: floats(Float32Array, 2, 1, 3), c: undefined })).toThrow(coded('ERR_NOT_A_TENSOR'))
+    const other = new CudnnGRU(backend, SIZES).createParams()
+    expect(() => lstm.stream(other)).toThrow(coded('ERR_OTHER_LAYOUT'))
+  })
+
   it('refuses bidirectional models, wrong batches and unknown options', () => {
     const backend = open()
     const both = new CudnnGRU(backend, { ...SIZES, direction: 'bidirectional' })
@@ -86,6 +137,18 @@ describe('stepSync', () => {
     const out = { data: new Float32Array(3), shape: [1, 3] }
     expect(stream.stepSync(floats(Float32Array, 1, 2), out)).toBe(out)
     expect(out.data.some((value) => value !== 0)).toBe(true)
+    expect(() => stream.stepSync(null as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+    expect(() => stream.stepSync([1, 2] as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+  })
+
+  it('is refused before an earlier step() is done', async () => {
+    const backend = openReferenceBackend()
+    const gru = new CudnnGRU(backend, SIZES)
+    const stream = gru.stream(gru.createParams({ seed: 1 }))
+    const step = stream.step(backend.tensor(floats(Float32Array, 1, 2)))
+    expect(() => stream.stepSync(floats(Float32Array, 1, 2))).toThrow(coded('ERR_STREAM_BUSY'))
+    await step
+    expect(stream.stepSync(floats(Float32Array, 1, 2)).shape).toEqual([1, 3])
   })
 
   it('is refused where it does not', () => {

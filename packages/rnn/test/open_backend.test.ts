@@ -19,7 +19,12 @@ describe('openBackend', () => {
   it.each(['cudnn', 'cpu'])('says what was tried and what to do where %s cannot work', async (name) => {
     const error = await openBackend(name).catch((error: unknown) => error)
     expect(isBackendUnavailableError(error)).toBe(true)
-    expect(error).toMatchObject({ backend: name, attempts: [{ name }], message: expect.stringContaining('Use "auto"') })
+    expect(error).toMatchObject({
+      code: 'ERR_BACKEND_UNAVAILABLE',
+      backend: name,
+      attempts: [{ name, reason: expect.stringContaining('this release has no') }],
+      message: expect.stringContaining('Use "auto"'),
+    })
   })
 
   it('refuses unknown names, options and dtypes', async () => {

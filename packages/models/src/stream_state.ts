@@ -1,0 +1,16 @@
+import type { RnnStreamState } from '@cudnn-rnn/backend'
+import { type CodedError, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+
+/** Throws TypeError `ERR_NOT_A_STATE` unless `state` has the form of what `Stream.state()` returns. */
+export function checkIsState(state: RnnStreamState): void {
+  if (typeof state === 'object' && state !== null && 'h' in state) return
+  throw codedTypeError(
+    'ERR_NOT_A_STATE',
+    `Cannot restore the state of a stream as it must be what state() returned: current value is ${state === null ? 'null' : typeof state}`,
+  )
+}
+
+/** The error for changing the carried state under a step that has not finished. */
+export function streamBusy(action: string): CodedError<RangeError> {
+  return codedRangeError('ERR_STREAM_BUSY', `Cannot ${action} as a step is still running: await step() first.`)
+}
