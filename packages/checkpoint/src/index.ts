@@ -1,1 +1,39 @@
-export {}
+/**
+ * TensorFlow's checkpoint files: V2 (TensorBundle) read and written, V1 read, and the state file of a directory. This
+ * package knows files; it does not know what a network is.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises'
+ * import { tmpdir } from 'node:os'
+ * import { join } from 'node:path'
+ * import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * const prefix = join(await mkdtemp(join(tmpdir(), 'example-')), 'model-100')
+ * await writeCheckpoint(prefix, [['dense/kernel', { data: new Float32Array(6), shape: [2, 3] }]])
+ * const reader = await openCheckpoint(prefix)
+ * console.log(reader.names(), reader.shape('dense/kernel')) // [ 'dense/kernel' ] [ 2, 3 ]
+ * await reader.close()
+ * ```
+ * @packageDocumentation
+ */
+// Reading
+
+// Writing
+export { type NamedTensor, writeCheckpoint } from './bundle_writer.js'
+export { type ByteSource, memorySource, type OpenByteSource } from './byte_source.js'
+// The state of a directory
+export {
+  latestCheckpoint,
+  readCheckpointState,
+  resolvePath,
+  writeCheckpointState,
+} from './checkpoint_directory.js'
+export type { CheckpointReader } from './checkpoint_reader.js'
+export type { CheckpointState } from './checkpoint_state.js'
+// Tensors and errors
+export type { CheckpointDType, NumericArray } from './dtype.js'
+export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
+export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
+export { openCheckpoint } from './open_checkpoint_file.js'
+export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'

@@ -1,0 +1,200 @@
+import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
+import { type ByteSource, checkRange, type OpenByteSource } from './byte_source.js'
+import type { CheckpointReader } from './checkpoint_reader.js'
+import { crc32c, maskCrc } from './crc32c.js'
+import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
+import { CheckpointError } from './errors.js'
+import { sliceKey } from './ordered_code.js'
+import { assembleSlices } from './slices.js'
+import { readTable } from './table_reader.js'
+import { type CheckpointTensor, elementCount } from './tensor.js'
+import { decodeElements } from './tensor_bytes.js'
+
+/** The newest bundle format this package reads. */
+const CONSUMER_VERSION = 1
+
+/** Name of a data file of a bundle. */
+export function shardPath(prefix: string, shard: number, numShards: number): string {
+  const digits = (value: number) => String(value).padStart(5, '0')
+  return `${prefix}.data-${digits(shard)}-of-${digits(numShards)}`
+}
+
+/**
+ * Reads TensorFlow's checkpoint format V2, the TensorBundle: `<prefix>.index`, a sorted table of names and places, and
+ * `<prefix>.data-…`, the elements one tensor after another, little-endian and row-major.
+ */
+export class BundleReader implements CheckpointReader {
+  readonly format = 'v2'
+  readonly prefix: string
+  readonly #open: OpenByteSource
+  readonly #verify: boolean
+  readonly #numShards: number
+  /** Entries by key; keys of slices are kept as bytes in text form. */
+  readonly #entries: ReadonlyMap<string, BundleEntry>
+  readonly #names: readonly string[]
+  readonly #shards = new Map<number, Promise<ByteSource>>()
+
+  private constructor(
+    prefix: string,
+    open: OpenByteSource,
+    verify: boolean,
+    numShards: number,
+    entries: ReadonlyMap<string, BundleEntry>,
+  ) {
+    this.prefix = prefix
+    this.#open = open
+    this.#verify = verify
+    this.#numShards = numShards
+    this.#entries = entries
+    this.#names = [...entries.keys()].filter((key) => !key.startsWith('\0'))
+  }
+
+  /** Reads the index. Throws as {@link readTable}, and `ERR_CHECKPOINT_UNSUPPORTED` for big-endian or newer bundles. */
+  static async open(prefix: string, index: ByteSource, open: OpenByteSource, verify: boolean): Promise<BundleReader> {
+    const [header, ...rest] = await readTable(index)
+    if (header === undefined || header.key.length !== 0) {
+      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as its index has no header', {
+        path: index.name,
+      })
+    }
+    const { numShards, bigEndian, minConsumer } = decodeBundleHeader(header.value)
+    const unsupported = (rule: string) =>
+      new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read checkpoint as ${rule}`, { path: index.name })
+    if (bigEndian) throw unsupported('it was written on a big-endian machine')
+    if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
+    const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
+    return new BundleReader(prefix, open, verify, numShards, entries)
+  }
+
+  names(): string[] {
+    return [...this.#names]
+  }
+
+  has(name: string): boolean {
+    return this.#entries.has(name) && !name.startsWith('\0')
+  }
+
+  shape(name: string): readonly number[] {
+    return this.#entry(name).shape
+  }
+
+  dtype(name: string): CheckpointDType {
+    return this.#dtype(name, this.#entry(name))
+  }
+
+  /** Bytes the tensor takes in the data files. */
+  byteLength(name: string): number {
+    const entry = this.#entry(name)
+    const parts = entry.slices.map((slice) => this.#sliceEntry(name, slice))
+    return parts.reduce((sum, { size }) => sum + size, entry.size)
+  }
+
+  async read(name: string): Promise<CheckpointTensor> {
+    const entry = this.#entry(name)
+    const dtype = this.#dtype(name, entry)
+    if (entry.slices.length === 0) {
+      return { data: await this.#elements(name, dtype, entry), shape: entry.shape, dtype }
+    }
+    await this.#checkSlices(name, entry)
+    const readSlice = (slice: readonly SliceExtent[]) => this.#elements(name, dtype, this.#sliceEntry(name, slice))
+    const data = await assembleSlices(name, dtype, entry.shape, entry.slices, readSlice)
+    return { data, shape: entry.shape, dtype }
+  }
+
+  async close(): Promise<void> {
+    const shards = await Promise.allSettled(this.#shards.values())
+    this.#shards.clear()
+    for (const shard of shards) if (shard.status === 'fulfilled') await shard.value.close()
+  }
+
+  async #elements(name: string, dtype: CheckpointDType, { shard, offset, size, crc, shape }: BundleEntry) {
+    const { bytes: elementBytes } = DTYPES[dtype]
+    const count = elementCount(shape)
+    if (elementBytes > 0 && size !== count * elementBytes) {
+      throw this.#corrupt(name, `${count} elements of ${dtype} do not take ${size} bytes`)
+    }
+    const source = await this.#shard(shard)
+    const bytes = await source.read(offset, size)
+    const { data, checksum } = decodeElements(name, dtype, count, bytes)
+    if (this.#verify && maskCrc(checksum ?? crc32c(bytes)) !== crc) {
+      throw new CheckpointError('ERR_CHECKPOINT_CHECKSUM', `Cannot read tensor ${name} as its checksum is wrong`, {
+        path: source.name,
+        tensorName: name,
+      })
+    }
+    return data
+  }
+
+  /** Every slice is named once and lies in its file: only then may memory for the whole tensor be asked for. */
+  async #checkSlices(name: string, { slices }: BundleEntry): Promise<void> {
+    const places = new Set<BundleEntry>()
+    for (const slice of slices) {
+      const entry = this.#sliceEntry(name, slice)
+      if (places.has(entry)) throw this.#corrupt(name, 'it names a slice twice')
+      places.add(entry)
+      const source = await this.#shard(entry.shard)
+      checkRange(source.name, source.size, entry.offset, entry.size)
+      const bytes = elementCount(entry.shape) * DTYPES[this.#dtype(name, entry)].bytes
+      if (bytes !== entry.size) throw this.#corrupt(name, 'a slice does not have the size of its shape')
+      const lengths = slice.map((extent, axis) => extent?.length ?? this.#entry(name).shape[axis])
+      if (lengths.some((length, axis) => length !== entry.shape[axis]))
+        throw this.#corrupt(name, 'a slice has another shape')
+    }
+  }
+
+  #shard(shard: number): Promise<ByteSource> {
+    let source = this.#shards.get(shard)
+    if (source === undefined) {
+      const path = shardPath(this.prefix, shard, this.#numShards)
+      source = this.#open(path).then((opened) => {
+        if (opened !== undefined) return opened
+        throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot read checkpoint as a data file is missing', {
+          path,
+        })
+      })
+      this.#shards.set(shard, source)
+    }
+    return source
+  }
+
+  #entry(name: string): BundleEntry {
+    const entry = this.has(name) ? this.#entries.get(name) : undefined
+    if (entry !== undefined) return entry
+    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${name} in checkpoint`, {
+      path: this.prefix,
+      tensorName: name,
+    })
+  }
+
+  #sliceEntry(name: string, slice: readonly SliceExtent[]): BundleEntry {
+    const entry = this.#entries.get(keyText(sliceKey(name, slice)))
+    if (entry === undefined) throw this.#corrupt(name, 'a slice that it names is missing')
+    return entry
+  }
+
+  #dtype(name: string, { dtypeId }: BundleEntry): CheckpointDType {
+    const dtype = dtypeOfId(dtypeId)
+    if (dtype !== undefined) return dtype
+    throw new CheckpointError(
+      'ERR_CHECKPOINT_UNSUPPORTED',
+      `Cannot read tensor ${name} as its dtype is number ${dtypeId}`,
+      {
+        path: this.prefix,
+        tensorName: name,
+      },
+    )
+  }
+
+  #corrupt(name: string, rule: string): CheckpointError {
+    return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
+      path: this.prefix,
+      tensorName: name,
+    })
+  }
+}
+
+/** Names are UTF-8; keys of slices are bytes, told apart by their first byte 0, and keep one character per byte. */
+function keyText(key: Uint8Array): string {
+  if (key[0] === 0) return Array.from(key, (byte) => String.fromCharCode(byte)).join('')
+  return new TextDecoder().decode(key)
+}

@@ -1,0 +1,37 @@
+import { CheckpointError } from './errors.js'
+
+/** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */
+export interface ByteSource {
+  /** What messages call it. */
+  readonly name: string
+  readonly size: number
+  /** Exactly `length` bytes from `offset` on; rejects with a `CheckpointError` when they are not there. */
+  read(offset: number, length: number): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/** Opens the source of a file by its path; undefined when there is no such file. */
+export type OpenByteSource = (path: string) => Promise<ByteSource | undefined>
+
+/** A source over bytes in memory. */
+export function memorySource(name: string, bytes: Uint8Array): ByteSource {
+  return {
+    name,
+    size: bytes.length,
+    read: async (offset, length) => {
+      checkRange(name, bytes.length, offset, length)
+      return bytes.subarray(offset, offset + length)
+    },
+    close: async () => undefined,
+  }
+}
+
+/** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) does not lie in a file of `size` bytes. */
+export function checkRange(name: string, size: number, offset: number, length: number): void {
+  if (offset >= 0 && length >= 0 && offset + length <= size) return
+  throw new CheckpointError(
+    'ERR_CHECKPOINT_CORRUPT',
+    `Cannot read ${length} bytes at offset ${offset} as the file has ${size}`,
+    { path: name },
+  )
+}

@@ -1,0 +1,19 @@
+import type { CheckpointDType } from './dtype.js'
+import type { CheckpointTensor } from './tensor.js'
+
+/** An open checkpoint. Names, shapes and dtypes come from its index; a tensor's bytes are read when it is. */
+export interface CheckpointReader {
+  readonly format: 'v1' | 'v2'
+  readonly prefix: string
+  /** Names of all tensors, ascending bytewise. */
+  names(): string[]
+  has(name: string): boolean
+  /** Throws `ERR_TENSOR_NOT_FOUND`, as do the following. */
+  shape(name: string): readonly number[]
+  dtype(name: string): CheckpointDType
+  /** Bytes the tensor takes in the files. */
+  byteLength(name: string): number
+  /** Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes are not what was written. */
+  read(name: string): Promise<CheckpointTensor>
+  close(): Promise<void>
+}

@@ -1,0 +1,58 @@
+/** A dtype of a checkpoint: TensorFlow's `DataType` number, bytes of one element, and the array that holds elements. */
+interface DTypeRow {
+  readonly id: number
+  /** 0 for strings, whose elements have a length each. */
+  readonly bytes: number
+  /** Values of the array per element: 2 for complex numbers (real, imaginary). */
+  readonly perElement: number
+  readonly array: NumericArrayConstructor | undefined
+}
+
+/** Every dtype that can be read and written (tensorflow/core/framework/types.proto). */
+export const DTYPES = Object.freeze({
+  float32: row(1, 4, Float32Array),
+  float64: row(2, 8, Float64Array),
+  int32: row(3, 4, Int32Array),
+  uint8: row(4, 1, Uint8Array),
+  int16: row(5, 2, Int16Array),
+  int8: row(6, 1, Int8Array),
+  /** Elements are byte strings. */
+  string: { id: 7, bytes: 0, perElement: 1, array: undefined },
+  complex64: { id: 8, bytes: 8, perElement: 2, array: Float32Array },
+  int64: row(9, 8, BigInt64Array),
+  /** One byte each: 0 or 1. */
+  bool: row(10, 1, Uint8Array),
+  /** Bit patterns: the upper half of a float32. */
+  bfloat16: row(14, 2, Uint16Array),
+  uint16: row(17, 2, Uint16Array),
+  complex128: { id: 18, bytes: 16, perElement: 2, array: Float64Array },
+  /** Bit patterns of IEEE binary16. */
+  float16: row(19, 2, Uint16Array),
+  uint32: row(22, 4, Uint32Array),
+  uint64: row(23, 8, BigUint64Array),
+} satisfies Record<string, DTypeRow>)
+
+export type CheckpointDType = keyof typeof DTYPES
+
+export type NumericArray =
+  | Float32Array
+  | Float64Array
+  | Int32Array
+  | Uint8Array
+  | Int16Array
+  | Int8Array
+  | BigInt64Array
+  | Uint16Array
+  | Uint32Array
+  | BigUint64Array
+
+type NumericArrayConstructor = new (buffer: ArrayBuffer, offset?: number, length?: number) => NumericArray
+
+function row(id: number, bytes: number, array: NumericArrayConstructor) {
+  return { id, bytes, perElement: 1, array } as const
+}
+
+/** The dtype of a `DataType` number, or undefined. */
+export function dtypeOfId(id: number): CheckpointDType | undefined {
+  return (Object.keys(DTYPES) as CheckpointDType[]).find((dtype) => DTYPES[dtype].id === id)
+}

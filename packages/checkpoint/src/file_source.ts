@@ -1,0 +1,37 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { type ByteSource, checkRange } from './byte_source.js'
+import { CheckpointError } from './errors.js'
+
+/** Opens a file for reading; undefined when it does not exist. Rejects with `ERR_CHECKPOINT_IO` for any other reason. */
+export async function openFileSource(path: string): Promise<ByteSource | undefined> {
+  let handle: FileHandle | undefined
+  try {
+    handle = await open(path, 'r')
+    const { size } = await handle.stat()
+    return fileSource(path, handle, size)
+  } catch (cause) {
+    await handle?.close()
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot open file (${(cause as Error).message})`, { path, cause })
+  }
+}
+
+function fileSource(path: string, handle: FileHandle, size: number): ByteSource {
+  return {
+    name: path,
+    size,
+    read: async (offset, length) => {
+      checkRange(path, size, offset, length)
+      const bytes = new Uint8Array(length)
+      for (let done = 0; done < length; ) {
+        const { bytesRead } = await handle.read(bytes, done, length - done, offset + done)
+        if (bytesRead === 0) {
+          throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read file as it became shorter', { path })
+        }
+        done += bytesRead
+      }
+      return bytes
+    },
+    close: () => handle.close(),
+  }
+}

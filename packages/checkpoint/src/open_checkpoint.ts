@@ -1,0 +1,38 @@
+import { BundleReader } from './bundle_reader.js'
+import type { ByteSource, OpenByteSource } from './byte_source.js'
+import type { CheckpointReader } from './checkpoint_reader.js'
+import { CheckpointV1Reader } from './checkpoint_v1_reader.js'
+import { CheckpointError } from './errors.js'
+
+export interface OpenCheckpointOptions {
+  /** Check the checksum of every tensor that is read. Default true; those of the index are always checked. */
+  readonly verifyTensors?: boolean | undefined
+}
+
+/**
+ * Opens a checkpoint through any kind of files: V2 where `<prefix>.index` exists, else V1 where `<prefix>` does.
+ *
+ * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
+ *   `ERR_CHECKPOINT_UNSUPPORTED`
+ */
+export async function openCheckpointFrom(
+  prefix: string,
+  open: OpenByteSource,
+  { verifyTensors = true }: OpenCheckpointOptions = {},
+): Promise<CheckpointReader> {
+  const index = await open(`${prefix}.index`)
+  if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, open, verifyTensors))
+  const single = await open(prefix)
+  if (single !== undefined) return closing(single, () => CheckpointV1Reader.open(prefix, single))
+  throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot open checkpoint as there is none of this prefix', {
+    path: prefix,
+  })
+}
+
+async function closing<Result>(source: ByteSource, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read()
+  } finally {
+    await source.close()
+  }
+}

@@ -1,0 +1,115 @@
+import { uncompress } from 'snappyjs'
+import type { ByteSource } from './byte_source.js'
+import { crc32c, maskCrc } from './crc32c.js'
+import { CheckpointError } from './errors.js'
+import { BLOCK_TYPES, type BlockHandle, decodeHandle, FOOTER_SIZE, MAGIC, TRAILER_SIZE } from './table_format.js'
+import { VarintReader } from './varint.js'
+
+/** An entry of a table. */
+export interface TableEntry {
+  readonly key: Uint8Array
+  readonly value: Uint8Array
+}
+
+/** A snappy block may not claim to become larger than this many times its own size: snappy cannot do more. */
+const SNAPPY_MAXIMUM_RATIO = 64
+
+/**
+ * All entries of a table in the order of their keys, every block's checksum verified.
+ *
+ * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`, `ERR_CHECKPOINT_UNSUPPORTED`
+ */
+export async function readTable(source: ByteSource): Promise<TableEntry[]> {
+  const corrupt = (rule: string) =>
+    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read table as ${rule}`, { path: source.name })
+  if (source.size < FOOTER_SIZE) throw corrupt(`a footer has ${FOOTER_SIZE} bytes: the file has ${source.size}`)
+  const footer = await source.read(source.size - FOOTER_SIZE, FOOTER_SIZE)
+  if (!MAGIC.every((byte, index) => footer[FOOTER_SIZE - MAGIC.length + index] === byte)) {
+    throw corrupt('the magic number at its end is missing')
+  }
+  const handles = new VarintReader(footer, 0, FOOTER_SIZE - MAGIC.length)
+  decodeHandle(handles) // the metaindex, which is empty
+  const entries: TableEntry[] = []
+  let total = 0
+  for (const { value } of decodeBlock(source, await readBlock(source, decodeHandle(handles)))) {
+    const handle = decodeHandle(new VarintReader(value))
+    // Blocks that overlap could make a small file unfold into a large one.
+    total += handle.size
+    if (total > source.size) throw corrupt('its blocks are larger than the file')
+    for (const entry of decodeBlock(source, await readBlock(source, handle))) entries.push(entry)
+  }
+  for (let index = 1; index < entries.length; index++) {
+    if (compareBytes(entries[index - 1]!.key, entries[index]!.key) >= 0) throw corrupt('its keys do not ascend')
+  }
+  return entries
+}
+
+/** The contents of a block, checked and uncompressed. */
+async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Promise<Uint8Array> {
+  const bytes = await source.read(offset, size + TRAILER_SIZE)
+  const stored = new DataView(bytes.buffer, bytes.byteOffset).getUint32(size + 1, true)
+  if (maskCrc(crc32c(bytes.subarray(0, size + 1))) !== stored) {
+    throw new CheckpointError(
+      'ERR_CHECKPOINT_CHECKSUM',
+      `Cannot read block at offset ${offset} as its checksum is wrong`,
+      {
+        path: source.name,
+      },
+    )
+  }
+  const contents = bytes.subarray(0, size)
+  switch (bytes[size]) {
+    case BLOCK_TYPES.raw:
+      return contents
+    case BLOCK_TYPES.snappy:
+      return uncompressed(source, contents)
+    default:
+      throw new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read block as its type is ${bytes[size]}`, {
+        path: source.name,
+      })
+  }
+}
+
+function uncompressed(source: ByteSource, contents: Uint8Array): Uint8Array {
+  try {
+    return uncompress(contents, contents.length * SNAPPY_MAXIMUM_RATIO)
+  } catch (cause) {
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read block as its snappy data is damaged', {
+      path: source.name,
+      cause,
+    })
+  }
+}
+
+function decodeBlock({ name: path }: ByteSource, block: Uint8Array): TableEntry[] {
+  const corrupt = (rule: string) =>
+    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read block as ${rule}`, { path })
+  if (block.length < 4) throw corrupt('it is too short')
+  const restarts = new DataView(block.buffer, block.byteOffset).getUint32(block.length - 4, true)
+  const end = block.length - 4 - 4 * restarts
+  if (end < 0) throw corrupt('it is shorter than its restart offsets')
+  const entries: TableEntry[] = []
+  const reader = new VarintReader(block, 0, end)
+  let previous = new Uint8Array(0)
+  while (!reader.done) {
+    const [shared, added, length] = [reader.next(), reader.next(), reader.next()]
+    if (shared > previous.length || reader.position + added + length > end) throw corrupt('an entry leaves it')
+    const key = new Uint8Array(shared + added)
+    key.set(previous.subarray(0, shared))
+    key.set(block.subarray(reader.position, reader.position + added), shared)
+    reader.position += added
+    entries.push({ key, value: block.subarray(reader.position, reader.position + length) })
+    reader.position += length
+    previous = key
+  }
+  return entries
+}
+
+/** Bytewise order, shorter first on a tie. */
+export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length)
+  for (let index = 0; index < length; index++) {
+    if (a[index] !== b[index]) return a[index]! - b[index]!
+  }
+  return a.length - b.length
+}

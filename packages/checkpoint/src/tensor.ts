@@ -1,0 +1,54 @@
+import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
+import { CheckpointError } from './errors.js'
+
+/** Elements of a tensor: numbers in a typed array, or byte strings. */
+export type TensorData = NumericArray | readonly Uint8Array[]
+
+/** A tensor as it is read: row-major elements, shape, and dtype. */
+export interface CheckpointTensor {
+  readonly data: TensorData
+  readonly shape: readonly number[]
+  readonly dtype: CheckpointDType
+}
+
+/** A tensor to write; `dtype` follows from the array unless it is one of those that share it (bool, float16, …). */
+export interface WritableTensor {
+  readonly data: TensorData | readonly string[]
+  readonly shape: readonly number[]
+  readonly dtype?: CheckpointDType | undefined
+}
+
+export function elementCount(shape: readonly number[]): number {
+  return shape.reduce((product, size) => product * size, 1)
+}
+
+/** The dtype a tensor is written with. Throws `ERR_TENSOR_INVALID` when data, shape and dtype do not fit together. */
+export function checkWritable(name: string, { data, shape, dtype }: WritableTensor): CheckpointDType {
+  const invalid = (rule: string) =>
+    new CheckpointError('ERR_TENSOR_INVALID', `Cannot write tensor ${name} as ${rule}`, { tensorName: name })
+  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+    throw invalid(`every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`)
+  }
+  const resolved = dtype ?? defaultDType(data)
+  if (resolved === undefined) throw invalid(`its data must be a typed array or an array of strings`)
+  const { array, perElement } = DTYPES[resolved]
+  const fits = array === undefined ? Array.isArray(data) : data instanceof array
+  if (!fits)
+    throw invalid(`${resolved} needs a ${array?.name ?? 'string array'}: current type is ${data.constructor.name}`)
+  const expected = elementCount(shape) * perElement
+  if (data.length !== expected) {
+    throw invalid(
+      `shape [${shape.join(',')}] of ${resolved} needs ${expected} values: current number is ${data.length}`,
+    )
+  }
+  return resolved
+}
+
+/** The first dtype whose array this is; the others that share the array must be named. */
+function defaultDType(data: WritableTensor['data']): CheckpointDType | undefined {
+  if (Array.isArray(data)) return 'string'
+  return (Object.keys(DTYPES) as CheckpointDType[]).find((dtype) => {
+    const { array, perElement } = DTYPES[dtype]
+    return array !== undefined && perElement === 1 && data.constructor === array
+  })
+}

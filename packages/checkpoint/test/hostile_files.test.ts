@@ -1,0 +1,81 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import { isCheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
+
+const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
+
+/** Mutations of each fixture in a test run; `fuzz/mutations.mjs` runs as many as one likes. */
+const MUTATIONS = 3000
+
+type Files = ReadonlyMap<string, Uint8Array>
+
+async function load(folder: string): Promise<Files> {
+  const names = (await readdir(join(FIXTURES, folder))).filter((name) => name.startsWith('model'))
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, new Uint8Array(await readFile(join(FIXTURES, folder, name)))] as const),
+    ),
+  )
+}
+
+/** Every tensor as text, or the code of the error that refused the checkpoint; any other error is thrown on. */
+async function readAll(files: Files): Promise<string> {
+  try {
+    const reader = await openCheckpointFrom('model', async (path) => {
+      const bytes = files.get(path)
+      return bytes && memorySource(path, bytes)
+    })
+    const tensors: string[] = []
+    for (const name of reader.names()) {
+      const { data, shape, dtype } = await reader.read(name)
+      tensors.push(JSON.stringify([name, dtype, shape, Array.from(data as ArrayLike<unknown>, String)]))
+    }
+    return tensors.join('\n')
+  } catch (error) {
+    if (isCheckpointError(error)) return error.code
+    throw error
+  }
+}
+
+describe.each(['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy'])('a damaged checkpoint: %s', (folder) => {
+  it('is refused when any of its files is cut off anywhere', async () => {
+    const files = await load(folder)
+    for (const [name, bytes] of files) {
+      for (let length = 0; length < bytes.length; length++) {
+        expect(await readAll(new Map(files).set(name, bytes.subarray(0, length)))).toMatch(/^ERR_/)
+      }
+    }
+  })
+
+  it('is refused or read right when any bit of its index is flipped', async () => {
+    const files = await load(folder)
+    const whole = await readAll(files)
+    const name = files.has('model.index') ? 'model.index' : 'model'
+    const bytes = files.get(name)!
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const flipped = bytes.slice()
+      flipped[bit >> 3]! ^= 1 << (bit & 7)
+      const result = await readAll(new Map(files).set(name, flipped))
+      if (!result.startsWith('ERR_')) expect(result).toBe(whole)
+    }
+  })
+
+  it('is refused or read right after random mutations', async () => {
+    const files = await load(folder)
+    const whole = await readAll(files)
+    let state = 12345
+    const random = (limit: number) => {
+      state = (Math.imul(state, 1103515245) + 12345) >>> 0
+      return Math.floor((state / 2 ** 32) * limit)
+    }
+    for (let round = 0; round < MUTATIONS; round++) {
+      const [name, bytes] = [...files][random(files.size)]!
+      const mutated = bytes.slice()
+      for (let change = random(4); change >= 0; change--) mutated[random(mutated.length)] = random(256)
+      const result = await readAll(new Map(files).set(name, mutated))
+      if (!result.startsWith('ERR_')) expect(result).toBe(whole)
+    }
+  })
+})

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import * as checkpoint from '../src/index.js'
+
+it('@cudnn-rnn/checkpoint exports exactly these names', () => {
+  expect(Object.keys(checkpoint).sort()).toMatchInlineSnapshot(`
+    [
+      "CheckpointError",
+      "isCheckpointError",
+      "latestCheckpoint",
+      "memorySource",
+      "openCheckpoint",
+      "openCheckpointFrom",
+      "readCheckpointState",
+      "resolvePath",
+      "writeCheckpoint",
+      "writeCheckpointState",
+    ]
+  `)
+})

@@ -1,0 +1,85 @@
+import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+import expectedTensors from '../../../fixtures/checkpoints/expected.json'
+import {
+  latestCheckpoint,
+  memorySource,
+  type NamedTensor,
+  openCheckpoint,
+  openCheckpointFrom,
+  readCheckpointState,
+  type TensorData,
+  writeCheckpoint,
+} from '../src/index.js'
+
+// Written by real TensorFlow: fixtures/checkpoints/make.py.
+const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
+
+interface Expected {
+  readonly prefix: string
+  readonly tensors: Readonly<Record<string, { dtype: string; shape: number[]; bytes?: string; strings?: string[] }>>
+}
+const CASES = Object.entries(expectedTensors as unknown as Record<string, Expected>)
+
+const base64 = (data: TensorData) =>
+  Array.isArray(data)
+    ? data.map((bytes) => Buffer.from(bytes).toString('base64'))
+    : Buffer.from(
+        (data as Uint8Array).buffer,
+        (data as Uint8Array).byteOffset,
+        (data as Uint8Array).byteLength,
+      ).toString('base64')
+
+describe('openCheckpoint', () => {
+  it.each(CASES)('reads what TensorFlow wrote, exactly: %s', async (folder, { prefix, tensors }) => {
+    const reader = await openCheckpoint(join(FIXTURES, folder, prefix))
+    expect(reader.names()).toEqual(Object.keys(tensors).sort())
+    for (const [name, { dtype, shape, bytes, strings }] of Object.entries(tensors)) {
+      expect([name, reader.dtype(name), reader.shape(name)]).toEqual([name, dtype, shape])
+      expect(base64((await reader.read(name)).data)).toEqual(bytes ?? strings)
+    }
+    await reader.close()
+  })
+
+  it('reads from memory, as a browser would', async () => {
+    const folder = join(FIXTURES, 'plain')
+    const files = new Map<string, Uint8Array>()
+    for (const name of await readdir(folder)) files.set(name, await readFile(join(folder, name)))
+    const reader = await openCheckpointFrom('model', async (path) => {
+      const bytes = files.get(path)
+      return bytes && memorySource(path, bytes)
+    })
+    expect([...((await reader.read('a/vector')).data as Float32Array)]).toEqual([1, -2, 3])
+  })
+})
+
+describe('writeCheckpoint', () => {
+  it.each(CASES.filter(([folder]) => !['sharded', 'partitioned', 'v1', 'v1_snappy'].includes(folder)))(
+    'writes the very bytes that TensorFlow writes: %s',
+    async (folder, { prefix }) => {
+      const source = join(FIXTURES, folder, prefix)
+      const target = join(await mkdtemp(join(tmpdir(), 'checkpoint-')), 'model')
+      const reader = await openCheckpoint(source)
+      const tensors: NamedTensor[] = []
+      for (const name of reader.names()) tensors.push([name, await reader.read(name)])
+      await reader.close()
+      await writeCheckpoint(target, tensors)
+      for (const ending of ['.data-00000-of-00001', '.index']) {
+        expect(await readFile(`${target}${ending}`)).toEqual(await readFile(`${source}${ending}`))
+      }
+    },
+  )
+})
+
+describe('latestCheckpoint', () => {
+  it('finds what a Saver of TensorFlow left, wherever the directory was moved', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'checkpoint-'))
+    await cp(join(FIXTURES, 'saver'), directory, { recursive: true })
+    expect(await latestCheckpoint(directory)).toBe(join(directory, 'model.ckpt-300'))
+    const state = await readCheckpointState(directory)
+    expect(state?.allModelCheckpointPaths).toEqual(['model.ckpt-20', 'model.ckpt-300'])
+  })
+})
