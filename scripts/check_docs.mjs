@@ -30,7 +30,8 @@ writeFileSync(
     extends: '../tsconfig.base.json',
     // Examples are written for readers: they index arrays without saying that something is there.
     compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'] },
-    include: ['*.ts'],
+    // Sources are compiled with the examples, so the declarations they lean on come along.
+    include: ['*.ts', '../packages/*/src/**/*.d.ts'],
   }),
 )
 

@@ -107,7 +107,7 @@ function encodeHandle({ offset, size }: BlockHandle): Uint8Array {
 }
 
 /** A short key in [start, limit): LevelDB's `FindShortestSeparator`. */
-export function shortestSeparator(start: Uint8Array, limit: Uint8Array): Uint8Array {
+function shortestSeparator(start: Uint8Array, limit: Uint8Array): Uint8Array {
   let index = 0
   const shorter = Math.min(start.length, limit.length)
   while (index < shorter && start[index] === limit[index]) index++
@@ -120,7 +120,7 @@ export function shortestSeparator(start: Uint8Array, limit: Uint8Array): Uint8Ar
 }
 
 /** A short key at or after `key`: LevelDB's `FindShortSuccessor`. */
-export function shortSuccessor(key: Uint8Array): Uint8Array {
+function shortSuccessor(key: Uint8Array): Uint8Array {
   const index = key.findIndex((byte) => byte !== 0xff)
   if (index < 0) return key
   const successor = key.slice(0, index + 1)

@@ -49,6 +49,16 @@ export {
   type RnnOptions,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+// Checkpoint files
+export {
+  CheckpointError,
+  type CheckpointReader,
+  isCheckpointError,
+  latestCheckpoint,
+  openCheckpoint,
+  readCheckpointState,
+  writeCheckpoint,
+} from '@cudnn-rnn/checkpoint'
 // Models
 export {
   type CallOptions,
@@ -126,5 +136,26 @@ export {
   staticRnn,
   TimeReversedFusedRNN,
 } from '@cudnn-rnn/reference'
+// Saving
+export {
+  CudnnGRUSaveable,
+  CudnnLSTMSaveable,
+  CudnnParamsFormatConverterGRU,
+  CudnnParamsFormatConverterLSTM,
+  CudnnParamsFormatConverterRelu,
+  CudnnParamsFormatConverterTanh,
+  CudnnRNNReluSaveable,
+  CudnnRNNTanhSaveable,
+  type HostTensor,
+  isRestoreError,
+  type Naming,
+  RestoreError,
+  RNNParamsSaveable,
+  type Saveable,
+  Saver,
+  type SaverOptions,
+  type TensorMismatch,
+  TensorSaveable,
+} from '@cudnn-rnn/saveable'
 export type { OpenBackendOptions } from './executor_table.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'

@@ -1,1 +1,44 @@
-export {}
+/**
+ * Saving recurrent networks in TensorFlow's checkpoints, in canonical form: what one executor trained, any other restores.
+ * This package knows names and orders; it does not know who computes.
+ *
+ * @example
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises'
+ * import { tmpdir } from 'node:os'
+ * import { join } from 'node:path'
+ * import { CudnnGRU } from '@cudnn-rnn/models'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
+ *
+ * using backend = openReferenceBackend()
+ * const gru = new CudnnGRU(backend, { numLayers: 1, numUnits: 4, inputSize: 2 })
+ * const params = gru.createParams({ seed: 1 })
+ * const saver = new Saver([new RNNParamsSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params], 'encoder')])
+ * const prefix = await saver.save(join(await mkdtemp(join(tmpdir(), 'run-')), 'model'), { globalStep: 100 })
+ * await saver.restore(prefix)
+ * ```
+ * @packageDocumentation
+ */
+
+export {
+  CudnnGRUSaveable,
+  CudnnLSTMSaveable,
+  CudnnRNNReluSaveable,
+  CudnnRNNTanhSaveable,
+  type OpaqueParamsSaveableOptions,
+} from './opaque_params_saveables.js'
+export type { CanonicalToParams, ParamsToCanonical, ParamVariable, ReadableTensor } from './param_variable.js'
+export {
+  type ConverterOptions,
+  CudnnParamsFormatConverterGRU,
+  CudnnParamsFormatConverterLSTM,
+  CudnnParamsFormatConverterRelu,
+  CudnnParamsFormatConverterTanh,
+  type TensorflowCell,
+} from './params_format_converters.js'
+export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
+export { RNNParamsSaveable } from './rnn_params_saveable.js'
+export type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+export { Saver, type SaverOptions } from './saver.js'
+export { TensorSaveable } from './tensor_saveable.js'

@@ -1,0 +1,74 @@
+import {
+  type CanonicalParams,
+  type CellMode,
+  canonicalToTensorflow,
+  numDirections,
+  type RnnDescriptor,
+  type Tensor,
+  tensorflowLayout,
+  tensorflowToCanonical,
+} from '@cudnn-rnn/canonical'
+import type { KeyScheme } from './canonical_saveable.js'
+
+/** The cell whose variables hold a mode's parameters on the CPU. */
+const CELL_SCOPES: Readonly<Record<CellMode, string>> = {
+  lstm: 'cudnn_compatible_lstm_cell',
+  gru: 'cudnn_compatible_gru_cell',
+  rnn_relu: 'basic_rnn_cell',
+  rnn_tanh: 'basic_rnn_cell',
+}
+
+/** Key prefixes of the cells of a network, by pseudo-layer: TensorFlow 1.4 to 1.15, `[<scope>/]rnn/multi_rnn_cell/…`. */
+export function cellPrefixes({ cellMode, numLayers, direction }: RnnDescriptor, scope: string): string[] {
+  const outer = scope === '' ? '' : `${scope}/`
+  const cell = CELL_SCOPES[cellMode]
+  return Array.from({ length: numLayers * numDirections({ direction }) }, (_, pseudoLayer) => {
+    if (direction === 'unidirectional') return `${outer}rnn/multi_rnn_cell/cell_${pseudoLayer}/${cell}`
+    const side = pseudoLayer % 2 === 0 ? 'fw' : 'bw'
+    return `${outer}stack_bidirectional_rnn/cell_${Math.floor(pseudoLayer / 2)}/bidirectional_rnn/${side}/${cell}`
+  })
+}
+
+/**
+ * Keys of TensorFlow 1.4 to 1.15: the variables of its CPU cells, so that those load what a GPU trained and the other way
+ * round. Lossy as there: the two biases of a gate are stored as their sum and come back as halves of it.
+ *
+ * @param prefixesOf key prefixes by pseudo-layer.
+ */
+export function cellScheme(prefixesOf: (descriptor: RnnDescriptor) => readonly string[], scope: string): KeyScheme {
+  return {
+    anyShape: false,
+    owns: (candidate) =>
+      candidate.startsWith(scope === '' ? '' : `${scope}/`) &&
+      /(multi_rnn_cell|stack_bidirectional_rnn)\/cell_\d+\//.test(candidate),
+    toKeys: (descriptor, canonical) => keysOf(prefixesOf(descriptor), canonicalToTensorflow(descriptor, canonical)),
+    fromKeys: (descriptor, tensors) =>
+      tensorflowToCanonical(descriptor, cellsOf(descriptor, prefixesOf(descriptor), tensors)) as CanonicalParams,
+  }
+}
+
+/** The variables of all cells under their keys. */
+export function keysOf(
+  prefixes: readonly string[],
+  cells: readonly Readonly<Record<string, Tensor>>[],
+): Map<string, Tensor> {
+  const keys = new Map<string, Tensor>()
+  for (const [index, cell] of cells.entries()) {
+    for (const [variable, tensor] of Object.entries(cell)) keys.set(`${prefixes[index]}/${variable}`, tensor)
+  }
+  return keys
+}
+
+/** The variables of each cell by their own names, as `tensorflowToCanonical` takes them. */
+export function cellsOf(
+  descriptor: RnnDescriptor,
+  prefixes: readonly string[],
+  tensors: ReadonlyMap<string, Tensor>,
+): Parameters<typeof tensorflowToCanonical>[1] {
+  return tensorflowLayout(descriptor).groups.map(({ shapes }, index) => {
+    const variables = Object.entries(shapes).map(([variable, shape]) => {
+      return [variable, { data: tensors.get(`${prefixes[index]}/${variable}`)!.data, shape }] as const
+    })
+    return Object.fromEntries(variables) as never
+  })
+}

@@ -1,0 +1,19 @@
+import type { ParamRegion } from '@cudnn-rnn/canonical'
+import type { KeyScheme } from './canonical_saveable.js'
+import { canonicalOf, regionTensors } from './region_tensors.js'
+
+/**
+ * This package's keys: `<name>/layer_<l>/<forward|backward>/weight_<k>` and `…/bias_<k>`, k the linear-layer id. Exact:
+ * both biases of a gate are stored.
+ */
+export function defaultScheme(name: string): KeyScheme {
+  const key = ({ layer, direction, kind, linLayerId }: ParamRegion) =>
+    `${name}/layer_${layer}/${direction === 0 ? 'forward' : 'backward'}/${kind}_${linLayerId}`
+  return {
+    anyShape: false,
+    owns: (candidate) => candidate.startsWith(`${name}/layer_`),
+    toKeys: (descriptor, canonical) =>
+      new Map(regionTensors(descriptor, canonical).map(([region, tensor]) => [key(region), tensor])),
+    fromKeys: (descriptor, tensors) => canonicalOf(descriptor, (region) => tensors.get(key(region))!),
+  }
+}

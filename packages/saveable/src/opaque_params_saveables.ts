@@ -1,0 +1,77 @@
+import { type CellMode, codedRangeError } from '@cudnn-rnn/canonical'
+import { CanonicalSaveable, type KeyScheme } from './canonical_saveable.js'
+import { cellPrefixes, cellScheme } from './cell_scheme.js'
+import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
+
+export interface OpaqueParamsSaveableOptions {
+  /** Variable scope of the keys: the one in which the CPU cells stand. Default none. */
+  readonly scope?: string | undefined
+  /** Default `cudnn_rnn_saveable`. */
+  readonly name?: string | undefined
+}
+
+/**
+ * The saveables of TensorFlow 1.4 to 1.15, which write the variables of its CPU cells: train with CudnnLSTM, restore into
+ * `CudnnCompatibleLSTMCell` or `LSTMBlockFusedCell`, and back. Lossy as there: only the sum of a gate's biases survives.
+ * Whatever the Saver's naming is, their keys are these.
+ */
+abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
+  readonly #scheme: KeyScheme
+
+  constructor(
+    rnnMode: CellMode,
+    paramsToCanonical: ParamsToCanonical,
+    canonicalToParams: CanonicalToParams,
+    paramVariables: readonly ParamVariable[],
+    { scope = '', name = 'cudnn_rnn_saveable' }: OpaqueParamsSaveableOptions = {},
+  ) {
+    super(paramsToCanonical, canonicalToParams, paramVariables, name)
+    this.#scheme = cellScheme((descriptor) => {
+      if (descriptor.cellMode === rnnMode) return cellPrefixes(descriptor, scope)
+      throw codedRangeError(
+        'ERR_OTHER_MODEL',
+        `Cannot save ${name} as it is a saveable of ${rnnMode}: the parameters belong to ${descriptor.cellMode}`,
+        { expected: rnnMode, actual: descriptor.cellMode },
+      )
+    }, scope)
+  }
+
+  protected override scheme(): KeyScheme {
+    return this.#scheme
+  }
+}
+
+type Arguments = [
+  paramsToCanonical: ParamsToCanonical,
+  canonicalToParams: CanonicalToParams,
+  paramVariables: readonly ParamVariable[],
+  options?: OpaqueParamsSaveableOptions,
+]
+
+/** `…/cudnn_compatible_lstm_cell/{kernel,bias}`; with a projection also `projection/kernel`. */
+export class CudnnLSTMSaveable extends CudnnOpaqueParamsSaveable {
+  constructor(...args: Arguments) {
+    super('lstm', ...args)
+  }
+}
+
+/** `…/cudnn_compatible_gru_cell/{gates,candidate/input_projection,candidate/hidden_projection}/{kernel,bias}`. */
+export class CudnnGRUSaveable extends CudnnOpaqueParamsSaveable {
+  constructor(...args: Arguments) {
+    super('gru', ...args)
+  }
+}
+
+/** `…/basic_rnn_cell/{kernel,bias}`. */
+export class CudnnRNNTanhSaveable extends CudnnOpaqueParamsSaveable {
+  constructor(...args: Arguments) {
+    super('rnn_tanh', ...args)
+  }
+}
+
+/** `…/basic_rnn_cell/{kernel,bias}`. */
+export class CudnnRNNReluSaveable extends CudnnOpaqueParamsSaveable {
+  constructor(...args: Arguments) {
+    super('rnn_relu', ...args)
+  }
+}

@@ -1,0 +1,25 @@
+import type { CanonicalParams, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+
+/** A tensor that lives on an executor; a backend tensor is one. */
+export interface ReadableTensor {
+  readonly shape: readonly number[]
+  read(): Promise<Tensor>
+  dispose?(): void
+}
+
+/** A variable whose value is saved and restored; the models' `Variable` is one. */
+export interface ParamVariable {
+  readonly name: string
+  readonly value: ReadableTensor
+  /** Checks, then copies in. */
+  assign(tensor: never): void | Promise<void>
+}
+
+/** A model's `paramsToCanonical`, unbound. */
+export type ParamsToCanonical = (params: never) => Promise<CanonicalParams & { readonly descriptor: RnnDescriptor }>
+
+/** A model's `canonicalToParams`, unbound. */
+export type CanonicalToParams = (
+  weights: CanonicalParams['weights'],
+  biases: CanonicalParams['biases'],
+) => ReadableTensor | Promise<ReadableTensor>

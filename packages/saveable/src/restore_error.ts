@@ -1,0 +1,36 @@
+/** A tensor that has another shape or type than the model needs. */
+export interface TensorMismatch {
+  readonly key: string
+  readonly expected: string
+  readonly actual: string
+}
+
+/** A checkpoint that does not fit what is to be restored; nothing was assigned. */
+export class RestoreError extends Error {
+  override readonly name = 'RestoreError'
+  readonly code = 'ERR_RESTORE_MISMATCH'
+  readonly prefix: string
+  /** Keys that the checkpoint lacks. */
+  readonly missing: readonly string[]
+  /** Keys of the same saveables that a network of this structure does not have. */
+  readonly extra: readonly string[]
+  readonly misshapen: readonly TensorMismatch[]
+
+  constructor(prefix: string, { missing, extra, misshapen }: Pick<RestoreError, 'missing' | 'extra' | 'misshapen'>) {
+    const parts = [
+      ...missing.map((key) => `missing ${key}`),
+      ...extra.map((key) => `extra ${key}`),
+      ...misshapen.map(({ key, expected, actual }) => `${key} must be ${expected} and is ${actual}`),
+    ]
+    super(`Cannot restore ${prefix} as it does not fit the model: ${parts.join('; ')}. Nothing was changed.`)
+    this.prefix = prefix
+    this.missing = missing
+    this.extra = extra
+    this.misshapen = misshapen
+  }
+}
+
+/** True for a {@link RestoreError}, also one of another copy of this package. */
+export function isRestoreError(error: unknown): error is RestoreError {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_RESTORE_MISMATCH'
+}

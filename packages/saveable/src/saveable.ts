@@ -1,0 +1,35 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
+
+/** The variable names of a release of TensorFlow, or this package's own. */
+export type Naming = 'default' | 'tf-1.2' | 'tf-1.3'
+
+/** A host tensor under its key in a checkpoint. */
+export type KeyedTensors = ReadonlyMap<string, Tensor | HostTensor>
+
+/** A host tensor of any numeric type, as plain named tensors may be. */
+export interface HostTensor {
+  readonly data: Tensor['data'] | BigInt64Array | Uint8Array
+  readonly shape: readonly number[]
+}
+
+/** What a checkpoint must hold under a key. */
+export interface ExpectedTensor {
+  readonly shape: readonly number[]
+  readonly dtype: CheckpointDType
+  /** Old releases label weights 1-D or transposed: then only the number of elements counts. */
+  readonly anyShape?: boolean
+}
+
+/** Something a {@link Saver} saves and restores. */
+export interface Saveable {
+  readonly name: string
+  /** Tensors to write. Throws RangeError `ERR_NAMING` where the naming has no place for them. */
+  tensors(naming: Naming): Promise<KeyedTensors>
+  /** What {@link prepare} needs. */
+  expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>>
+  /** Whether a key that is not expected looks like one of this saveable, of another structure. */
+  owns(key: string, naming: Naming): boolean
+  /** Makes everything ready and changes nothing; the function returned assigns, and cannot fail for the tensors' sake. */
+  prepare(tensors: KeyedTensors, naming: Naming): Promise<() => void | Promise<void>>
+}

@@ -1,0 +1,60 @@
+import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
+import type { ParamVariable } from './param_variable.js'
+import type { ExpectedTensor, HostTensor, KeyedTensors, Saveable } from './saveable.js'
+
+const DTYPES: readonly (readonly [new (length: number) => unknown, CheckpointDType])[] = [
+  [Float32Array, 'float32'],
+  [Float64Array, 'float64'],
+  [Int32Array, 'int32'],
+  [BigInt64Array, 'int64'],
+  [Uint8Array, 'uint8'],
+]
+
+/** A plain tensor under its own name: an embedding, a dense layer, an optimizer's moment, the step. */
+export class TensorSaveable implements Saveable {
+  readonly name: string
+  readonly #get: () => HostTensor | Promise<HostTensor>
+  readonly #set: (tensor: HostTensor) => void | Promise<void>
+
+  /**
+   * @param get the tensor to save; its shape and type are what a restore expects.
+   * @param set takes the tensor restored, of the same shape and type.
+   */
+  constructor(
+    name: string,
+    get: () => HostTensor | Promise<HostTensor>,
+    set: (tensor: HostTensor) => void | Promise<void>,
+  ) {
+    this.name = name
+    this.#get = get
+    this.#set = set
+  }
+
+  /** The saveable of a variable under the variable's own name. */
+  static of(variable: ParamVariable): TensorSaveable {
+    return new TensorSaveable(
+      variable.name,
+      () => variable.value.read(),
+      (tensor) => variable.assign(tensor as never),
+    )
+  }
+
+  async tensors(): Promise<KeyedTensors> {
+    return new Map([[this.name, await this.#get()]])
+  }
+
+  async expected(): Promise<ReadonlyMap<string, ExpectedTensor>> {
+    const { data, shape } = await this.#get()
+    const dtype = DTYPES.find(([array]) => data instanceof array)![1]
+    return new Map([[this.name, { shape, dtype }]])
+  }
+
+  owns(): boolean {
+    return false
+  }
+
+  async prepare(tensors: KeyedTensors): Promise<() => void | Promise<void>> {
+    const tensor = tensors.get(this.name)!
+    return () => this.#set(tensor)
+  }
+}

@@ -1,0 +1,27 @@
+import type { KeyScheme } from './canonical_saveable.js'
+import { canonicalOf, regionTensors } from './region_tensors.js'
+
+/** The operation whose outputs TensorFlow 1.0 to 1.2 saved, under the names of those outputs. */
+const OPERATION = 'CudnnRNNParamsToCanonical'
+
+/**
+ * Keys of TensorFlow 1.0 to 1.2: `[<scope>/]CudnnRNNParamsToCanonical[_k]:<j>`, all weights, then all biases. A name that
+ * holds the operation's name is the whole name of the operation; any other is its scope; the default name is no scope.
+ *
+ * Those releases saved only half of a bidirectional network; here all of it follows in the same order.
+ */
+export function tf12Scheme(name: string, defaultName: string): KeyScheme {
+  const scope = name === defaultName ? '' : `${name}/`
+  const operation = name.includes(OPERATION) ? name : `${scope}${OPERATION}`
+  return {
+    // They label weights 1-D, or with rows and columns exchanged; the elements stay [rows, columns].
+    anyShape: true,
+    owns: (candidate) => candidate.startsWith(`${operation}:`),
+    toKeys: (descriptor, canonical) =>
+      new Map(regionTensors(descriptor, canonical).map(([, tensor], index) => [`${operation}:${index}`, tensor])),
+    fromKeys: (descriptor, tensors) => {
+      let index = 0
+      return canonicalOf(descriptor, ({ shape }) => ({ data: tensors.get(`${operation}:${index++}`)!.data, shape }))
+    },
+  }
+}

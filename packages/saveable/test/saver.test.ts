@@ -1,0 +1,147 @@
+import { readdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { latestCheckpoint, readCheckpointState } from '@cudnn-rnn/checkpoint'
+import { describe, expect, it } from 'vitest'
+import { isRestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
+import { build, coded, temporaryPrefix, valuesOf } from './small_models.js'
+
+/** A plain tensor that lives in this test. */
+function box(name: string, data: Float32Array | BigInt64Array) {
+  const held = { value: { data, shape: [data.length] } }
+  return {
+    held,
+    saveable: new TensorSaveable(
+      name,
+      () => held.value,
+      (tensor) => {
+        held.value = tensor as typeof held.value
+      },
+    ),
+  }
+}
+
+const saveableOf = ({ model, params }: ReturnType<typeof build>, name?: string) =>
+  new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [params], name)
+
+describe('Saver.save', () => {
+  it('names checkpoints by step, keeps the newest maxToKeep, and notes them oldest first', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const saver = new Saver([saveable], { maxToKeep: 2 })
+    const path = await temporaryPrefix()
+    for (const globalStep of [1, 20, 300]) expect(await saver.save(path, { globalStep })).toBe(`${path}-${globalStep}`)
+    const files = ['model-20', 'model-300'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`])
+    expect((await readdir(dirname(path))).sort()).toEqual(['checkpoint', ...files])
+    expect(
+      (await readCheckpointState(dirname(path)))?.allModelCheckpointPaths.map((each) => each.split('/').at(-1)),
+    ).toEqual(['model-20', 'model-300'])
+    expect(await latestCheckpoint(dirname(path))).toBe(`${path}-300`)
+  })
+
+  it('goes on with the history of a saver before it, and moves a name saved again to the end', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const path = await temporaryPrefix()
+    await new Saver([saveable]).save(path, { globalStep: 1 })
+    await new Saver([saveable]).save(path, { globalStep: 2 })
+    await new Saver([saveable]).save(path, { globalStep: 1 })
+    const state = await readCheckpointState(dirname(path))
+    expect(state?.allModelCheckpointPaths.map((each) => each.split('/').at(-1))).toEqual(['model-2', 'model-1'])
+  })
+
+  it('keeps one for every so many hours for good, and everything with maxToKeep 0', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const path = await temporaryPrefix()
+    const keeper = new Saver([saveable], { maxToKeep: 1, keepCheckpointEveryNHours: 1e-9 })
+    for (const globalStep of [1, 2, 3]) {
+      await keeper.save(path, { globalStep })
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect((await readdir(dirname(path))).filter((name) => name.endsWith('.index')).length).toBeGreaterThan(1)
+    const all = await temporaryPrefix()
+    for (let step = 0; step < 8; step++) await new Saver([saveable], { maxToKeep: 0 }).save(all, { globalStep: step })
+    expect((await readdir(dirname(all))).filter((name) => name.endsWith('.index'))).toHaveLength(8)
+    expect((await readCheckpointState(dirname(all)))?.allModelCheckpointPaths).toHaveLength(1)
+  })
+
+  it('pads steps on request, and refuses steps that are none', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const path = await temporaryPrefix()
+    expect(await new Saver([saveable], { padStepNumber: true }).save(path, { globalStep: 42 })).toBe(`${path}-00000042`)
+    await expect(new Saver([saveable]).save(path, { globalStep: 1.5 })).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  })
+
+  it('refuses two tensors of one key, two saveables of one name, and wrong options', async () => {
+    const [one, other] = [box('v', Float32Array.of(1)), box('v', Float32Array.of(2))]
+    expect(() => new Saver([one.saveable, other.saveable])).toThrow(coded('ERR_DUPLICATE_SAVEABLE'))
+    const run = build({ model: 'CudnnGRU' })
+    const clash = box('encoder/layer_0/forward/weight_0', Float32Array.of(1))
+    await expect(new Saver([saveableOf(run, 'encoder'), clash.saveable]).save(await temporaryPrefix())).rejects.toThrow(
+      coded('ERR_DUPLICATE_KEY'),
+    )
+    expect(() => new Saver([], { maxToKeeep: 1 } as never)).toThrow(
+      coded('ERR_UNKNOWN_OPTION', { suggestion: 'maxToKeep' }),
+    )
+    expect(() => new Saver([], { naming: 'tf-1.4' as never })).toThrow(coded('ERR_INVALID_OPTION'))
+  })
+})
+
+describe('Saver.restore', () => {
+  it('brings back plain tensors of every type it saves', async () => {
+    const [step, weights] = [
+      box('global_step', BigInt64Array.of(2n ** 40n)),
+      box('embedding', Float32Array.of(1, 2, 3)),
+    ]
+    const saver = new Saver([step.saveable, weights.saveable])
+    const prefix = await saver.save(await temporaryPrefix())
+    step.held.value = { data: BigInt64Array.of(0n), shape: [1] }
+    weights.held.value = { data: new Float32Array(3), shape: [3] }
+    await saver.restore(prefix)
+    expect([step.held.value.data[0], [...(weights.held.value.data as Float32Array)]]).toEqual([2n ** 40n, [1, 2, 3]])
+  })
+
+  it('names every missing, extra and misshapen tensor at once, with both shapes, and changes nothing', async () => {
+    const saved = build({ model: 'CudnnLSTM', numLayers: 3, inputSize: 5 })
+    const prefix = await new Saver([saveableOf(saved, 'encoder'), box('bias', Float32Array.of(1, 2)).saveable]).save(
+      await temporaryPrefix(),
+    )
+    const run = build({ model: 'CudnnLSTM', numLayers: 2, inputSize: 3 }, 2)
+    const [bias, other] = [box('bias', Float32Array.of(7, 8)), box('other', Float32Array.of(9))]
+    const before = await valuesOf(run.params)
+    const error = await new Saver([bias.saveable, saveableOf(run, 'encoder'), other.saveable])
+      .restore(prefix)
+      .catch((reason: unknown) => reason)
+    if (!isRestoreError(error)) throw error
+    expect(error.missing).toEqual(['other'])
+    expect(error.extra).toHaveLength(16)
+    expect(error.extra).toContain('encoder/layer_2/forward/weight_0')
+    expect(error.misshapen).toContainEqual({
+      key: 'encoder/layer_0/forward/weight_0',
+      expected: 'float32 [7,3]',
+      actual: 'float32 [7,5]',
+    })
+    expect(await valuesOf(run.params)).toEqual(before)
+    expect([...(bias.held.value.data as Float32Array)]).toEqual([7, 8])
+  })
+
+  it('refuses a prefix without a checkpoint', async () => {
+    await expect(
+      new Saver([box('v', Float32Array.of(1)).saveable]).restore(await temporaryPrefix('none')),
+    ).rejects.toThrow(coded('ERR_CHECKPOINT_NOT_FOUND'))
+  })
+
+  it('leaves the state file alone when a save fails', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const path = await temporaryPrefix()
+    await new Saver([saveable]).save(path, { globalStep: 1 })
+    const { mtimeMs } = await stat(join(dirname(path), 'checkpoint'))
+    const broken = new TensorSaveable(
+      'broken',
+      () => ({ data: new Float32Array(1), shape: [2] }),
+      () => undefined,
+    )
+    await expect(new Saver([saveable, broken]).save(path, { globalStep: 2 })).rejects.toThrow(
+      coded('ERR_TENSOR_INVALID'),
+    )
+    expect((await stat(join(dirname(path), 'checkpoint'))).mtimeMs).toBe(mtimeMs)
+    expect(await latestCheckpoint(dirname(path))).toBe(`${path}-1`)
+  })
+})

@@ -1,0 +1,40 @@
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, type Variable } from '@cudnn-rnn/models'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { expect } from 'vitest'
+
+export const MODELS = { CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh }
+
+export interface Case {
+  readonly model: keyof typeof MODELS
+  readonly numLayers?: number
+  readonly numUnits?: number
+  readonly inputSize?: number
+  readonly direction?: 'bidirectional'
+  readonly numProj?: number
+}
+
+/** A model and its variable, both biases random, so that their sum says less than they do. */
+export function build({ model, ...options }: Case, seed = 1): { model: RecurrentModel; params: Variable } {
+  const backend = openReferenceBackend()
+  const sizes = { numLayers: 2, numUnits: 7, inputSize: 3, inputMode: 'linear_input', ...options } as const
+  const built: RecurrentModel = new MODELS[model](backend, sizes)
+  const biasInitializer = (
+    values: { length: number; [index: number]: number },
+    _: unknown,
+    random: { uniform(): number },
+  ) => {
+    for (let index = 0; index < values.length; index++) values[index] = random.uniform()
+  }
+  return { model: built, params: built.createParams({ seed, biasInitializer: biasInitializer as never }) }
+}
+
+export async function valuesOf({ value }: Variable): Promise<number[]> {
+  return Array.from((await value.read()).data)
+}
+
+export const temporaryPrefix = async (name = 'model') => join(await mkdtemp(join(tmpdir(), 'saver-')), name)
+
+export const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
