@@ -1,5 +1,12 @@
-// Builds every package, quietly: turbo's output is shown only when something fails.
+// Builds the native addons where that is possible, then every package, quietly: turbo's output is shown only when
+// something fails.
 import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const native = spawnSync(process.execPath, [fileURLToPath(new URL('build_native.mjs', import.meta.url))], {
+  stdio: 'inherit',
+})
+if (native.status !== 0) process.exit(native.status ?? 1)
 
 const { status, stdout, stderr } = spawnSync('turbo', ['run', 'build', '--output-logs=errors-only', '--no-color'], {
   encoding: 'utf8',
