@@ -61,7 +61,7 @@ export class CharLanguageModel {
       new Philox(seed, EMBEDDING_STREAM),
     )
     // A forget bias of 1 keeps the first gradients alive over a window (Jozefowicz et al. 2015).
-    this.params = this.lstm.createParams({ seed, forgetBias: 1, name: 'lstm/opaque_kernel' })
+    this.params = this.lstm.createParams({ seed, forgetBias: 1, name: 'lstm' })
     const limit = Math.sqrt(6 / (numUnits + vocabularySize))
     this.kernel = this.#uniform('output/kernel', [numUnits, vocabularySize], limit, new Philox(seed, OUTPUT_STREAM))
     this.bias = new Variable(backend, backend.zeros([vocabularySize]), 'output/bias')

@@ -1,11 +1,18 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Backend, Tensor, Variable } from '@cudnn-rnn/rnn'
+import {
+  type Backend,
+  type BackendTensor,
+  type HostTensor,
+  RNNParamsSaveable,
+  type Saveable,
+  Saver,
+  TensorSaveable,
+  type Variable,
+} from '@cudnn-rnn/rnn'
 import type { Adam } from './adam.js'
-import { type CarriedState, CharLanguageModel } from './char_language_model.js'
-import { codedRangeError } from './coded_error.js'
+import { type CarriedState, CharLanguageModel, disposeState } from './char_language_model.js'
 import { type RunRecord, writeRunRecord } from './run_record.js'
-import { readTensorFile, writeTensorFile } from './tensor_file.js'
 import type { TrainingPosition } from './trainer.js'
 
 /** What is saved and restored of a run in training. */
@@ -18,23 +25,25 @@ export interface StoredRun {
   readonly history: RunRecord['history']
 }
 
-type NamedTensors = ReadonlyMap<string, Tensor<Float32Array>>
+/** Two, so that the checkpoint that the record names is there until the record has been replaced. */
+const MAX_TO_KEEP = 2
 
 /**
- * Saves a run. Its tensors lie in a file named for the number of updates, and the record is replaced after it: whatever
- * interrupts a save, the directory holds a whole run, the new one or the one before.
+ * Saves a run as the TensorFlow checkpoint `model-<step>`, and the record after it: whatever interrupts a save, the
+ * directory holds a whole run, the new one or the one before.
  */
 export async function saveRun(run: StoredRun, { step, state }: TrainingPosition): Promise<void> {
-  const tensors = new Map<string, Tensor>()
-  for (const variable of savedVariables(run)) await collect(tensors, run.model, variable)
-  if (state !== null) tensors.set('state/h', await state.h.read()).set('state/c', await state.c.read())
-  const dropoutState = Buffer.from(await run.model.lstm.dropoutState()).toString('base64')
-
+  const saveables = trainedSaveables(run)
+  saveables.push(savedOnly('global_step', { data: BigInt64Array.of(BigInt(step)), shape: [] }))
+  if (state !== null) {
+    saveables.push(savedOnly('state/h', await state.h.read()), savedOnly('state/c', await state.c.read()))
+  }
   await mkdir(run.directory, { recursive: true })
-  await writeTensorFile(join(run.directory, fileName(step)), tensors)
+  const saver = new Saver(saveables, { maxToKeep: MAX_TO_KEEP })
+  await saver.save(join(run.directory, 'model'), { globalStep: step })
+  const dropoutState = Buffer.from(await run.model.lstm.dropoutState()).toString('base64')
   const { settings, history } = run
   await writeRunRecord(run.directory, { ...settings, history, dropoutState, carriesState: state !== null })
-  await removeOtherTensors(run.directory, fileName(step))
 }
 
 /** Fills a resumed run with what was saved; returns where it stands. Throws as {@link restoreModel}. */
@@ -42,74 +51,82 @@ export async function restoreRun(
   run: StoredRun,
   { dropoutState, carriesState }: Pick<RunRecord, 'dropoutState' | 'carriesState'>,
 ): Promise<TrainingPosition> {
-  const step = updatesDone(run)
-  const tensors = await readTensorFile(join(run.directory, fileName(step)))
-  for (const variable of savedVariables(run)) await restore(tensors, run.model, variable)
+  const carried = zeroState(run)
+  try {
+    const saveables = trainedSaveables(run)
+    if (carriesState) saveables.push(stateSaveable('state/h', carried.h, run), stateSaveable('state/c', carried.c, run))
+    await new Saver(saveables).restore(prefixOf(run))
+  } catch (error) {
+    disposeState(carried)
+    throw error
+  }
   // The state means something only to the executor that drew the masks, and nothing where none are drawn.
   if (run.settings.sizes.dropout > 0)
     run.model.lstm.restoreDropoutState(Uint8Array.from(Buffer.from(dropoutState, 'base64')))
-  const load = (name: string) => run.backend.tensor(named(tensors, name))
-  const state: CarriedState = carriesState ? { h: load('state/h'), c: load('state/c') } : null
-  return { step, state }
+  if (!carriesState) disposeState(carried)
+  return { step: updatesDone(run), state: carriesState ? carried : null }
 }
 
 /**
  * The trained model of a run; dispose it after use.
  *
- * @throws RangeError `ERR_TENSOR_FILE`, `ERR_MISSING_TENSOR`, `ERR_CANONICAL_SIZE`, `ERR_SHAPE` for damaged files
+ * @throws CheckpointError, RestoreError for a checkpoint that is damaged or another's
  */
 export async function restoreModel(directory: string, backend: Backend, record: RunRecord): Promise<CharLanguageModel> {
-  const tensors = await readTensorFile(join(directory, fileName(updatesDone(record))))
   const model = new CharLanguageModel(backend, record.sizes, record.plan.seed)
-  for (const variable of model.variables) await restore(tensors, model, variable)
-  return model
+  try {
+    await new Saver(saveablesOf(model, model.variables)).restore(prefixOf({ directory, history: record.history }))
+    return model
+  } catch (error) {
+    model.dispose()
+    throw error
+  }
 }
 
-function fileName(step: number): string {
-  return `model-${step}.safetensors`
+function prefixOf({ directory, history }: Pick<StoredRun, 'directory' | 'history'>): string {
+  return join(directory, `model-${updatesDone({ history })}`)
 }
 
 function updatesDone({ history }: Pick<RunRecord, 'history'>): number {
   return history.at(-1)?.step ?? 0
 }
 
-function savedVariables({ adam }: StoredRun): Variable[] {
-  return adam.slots.flatMap(({ variable, firstMoment, secondMoment }) => [variable, firstMoment, secondMoment])
+/** Every variable and its two moments. */
+function trainedSaveables({ model, adam }: StoredRun): Saveable[] {
+  const variables = adam.slots.flatMap(({ variable, firstMoment, secondMoment }) => [
+    variable,
+    firstMoment,
+    secondMoment,
+  ])
+  return saveablesOf(model, variables)
 }
 
-/** Adds a variable's tensors; an opaque buffer is saved canonically, so that any executor can go on with it. */
-async function collect(tensors: Map<string, Tensor>, model: CharLanguageModel, { name, value }: Variable) {
-  if (value.layout === undefined) {
-    tensors.set(name, await value.read())
-    return
-  }
-  const { weights, biases } = await model.lstm.paramsToCanonical(value)
-  for (const [index, weight] of weights.entries()) tensors.set(`${name}/weight_${index}`, weight)
-  for (const [index, bias] of biases.entries()) tensors.set(`${name}/bias_${index}`, bias)
+/** An opaque buffer is saved canonically, so that any executor can go on with it. */
+function saveablesOf({ lstm }: CharLanguageModel, variables: readonly Variable[]): Saveable[] {
+  return variables.map((variable) =>
+    variable.value.layout === undefined
+      ? TensorSaveable.of(variable)
+      : new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [variable], variable.name),
+  )
 }
 
-async function restore(tensors: NamedTensors, model: CharLanguageModel, variable: Variable): Promise<void> {
-  const { name, value } = variable
-  if (value.layout === undefined) {
-    variable.assign(named(tensors, name))
-    return
-  }
-  const { canonicalWeightShapes, canonicalBiasShapes } = model.lstm
-  const weights = canonicalWeightShapes.map((_, index) => named(tensors, `${name}/weight_${index}`))
-  const biases = canonicalBiasShapes.map((_, index) => named(tensors, `${name}/bias_${index}`))
-  using opaque = await model.lstm.canonicalToParams(weights, biases)
-  variable.assign(opaque)
+function savedOnly(name: string, tensor: HostTensor): Saveable {
+  return new TensorSaveable(
+    name,
+    () => tensor,
+    () => undefined,
+  )
 }
 
-function named(tensors: NamedTensors, name: string): Tensor<Float32Array> {
-  const tensor = tensors.get(name)
-  if (tensor !== undefined) return tensor
-  throw codedRangeError('ERR_MISSING_TENSOR', `Cannot load a run as its file must hold the tensor ${name}`, { name })
+function stateSaveable(name: string, state: BackendTensor, { backend }: StoredRun): Saveable {
+  return new TensorSaveable(
+    name,
+    () => state.read(),
+    (tensor) => backend.ops.assign(state, tensor as Parameters<typeof backend.ops.assign>[1]),
+  )
 }
 
-/** Earlier saves, and what an interrupted save left. */
-async function removeOtherTensors(directory: string, current: string): Promise<void> {
-  for (const name of await readdir(directory)) {
-    if (/^model-\d+\.safetensors(\.tmp)?$/.test(name) && name !== current) await rm(join(directory, name))
-  }
+function zeroState({ backend, settings: { sizes, plan } }: StoredRun): NonNullable<CarriedState> {
+  const shape = [sizes.numLayers, plan.batch, sizes.numUnits]
+  return { h: backend.zeros(shape), c: backend.zeros(shape) }
 }

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { access, readFile, rm } from 'node:fs/promises'
+import { access, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -14,7 +14,10 @@ const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}.mjs`)
 
 /** The program as it would be built, from today's sources. */
 beforeAll(async () => {
-  const siblings = ['backend', 'canonical', 'checkpoint', 'models', 'reference', 'rnn', 'saveable']
+  const { dependencies } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const siblings = await readdir(join(packagePath, '../../packages'))
   await build({
     entryPoints: [join(packagePath, 'src/bin.ts')],
     outfile: bin,
@@ -22,7 +25,8 @@ beforeAll(async () => {
     format: 'esm',
     platform: 'node',
     target: 'node20',
-    packages: 'external',
+    external: Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/')),
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
     alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
   })
 })

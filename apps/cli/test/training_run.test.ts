@@ -48,7 +48,7 @@ describe('TrainingRun', () => {
 })
 
 describe('restoreModel', () => {
-  it('gives back the very parameters that were trained, and a run keeps only its last tensors', async () => {
+  it('gives back the very parameters that were trained, and a run keeps its last two checkpoints', async () => {
     const directory = await temporaryDirectory()
     const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
     await run.run({ onStart: () => undefined, onStep: () => undefined }, {})
@@ -56,6 +56,11 @@ describe('restoreModel', () => {
     for (const [index, variable] of model.variables.entries()) {
       expect((await variable.value.read()).data).toEqual((await run.model.variables[index]!.value.read()).data)
     }
-    expect((await readdir(directory)).sort()).toEqual(['model-8.safetensors', 'run.json', 'small.txt'])
+    expect((await readdir(directory)).sort()).toEqual([
+      'checkpoint',
+      ...['model-4', 'model-8'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`]),
+      'run.json',
+      'small.txt',
+    ])
   })
 })

@@ -1,0 +1,68 @@
+// Compiles the addons under native/ with cmake-js and stages each as prebuilds/<triple>/<name>.node, where its loader
+// looks. Where a C++ tool chain is missing that is said and is not an error: the executors in TypeScript go on.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { readJson } from './workspace.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const required = process.env.CUDNN_RNN_REQUIRE_NATIVE === '1'
+// `node scripts/build_native.mjs [--debug] [name…]`: the addons named, or all of them.
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'))
+const debug = process.argv.includes('--debug')
+
+const runs = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0
+
+/** What stands in the way of compiling here, or null. */
+function missingTool() {
+  if (!runs('cmake')) return 'CMake was not found'
+  const compilers = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++']
+  if (process.platform !== 'win32' && !compilers.some(runs)) return 'no C++ compiler was found'
+  return null
+}
+
+/** The platform an addon is for, as in the names of the platform packages: linux-x64-gnu, darwin-arm64, win32-x64. */
+function platformTriple() {
+  if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
+  const musl = process.report.getReport().header.glibcVersionRuntime === undefined
+  return `linux-${process.arch}-${musl ? 'musl' : 'gnu'}`
+}
+
+/** Compiles native/`name`; returns what went wrong, or null. */
+function compile(name) {
+  const folder = join(root, 'native', name)
+  const cli = createRequire(join(folder, 'package.json')).resolve('cmake-js/bin/cmake-js')
+  const out = debug ? 'build/debug' : 'build/release'
+  const configuration = debug ? 'Debug' : 'Release'
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [cli, 'compile', '--config', configuration, '--out', out, '--parallel', '2', '--log-level', 'warn'],
+    { cwd: folder, encoding: 'utf8', maxBuffer: 64 * 2 ** 20 },
+  )
+  if (status !== 0) return `${stdout}${stderr}`
+  const { binary } = readJson(join(folder, 'package.json'))
+  const file = `${binary.module_name}.node`
+  const built = [join(folder, out, configuration, file), join(folder, out, file)].find(existsSync)
+  if (built === undefined) return `cmake-js made no ${file}`
+  const staged = join(folder, 'prebuilds', platformTriple())
+  mkdirSync(staged, { recursive: true })
+  copyFileSync(built, join(staged, file))
+  return null
+}
+
+const native = join(root, 'native')
+const addons = (existsSync(native) ? readdirSync(native) : [])
+  .filter((name) => existsSync(join(native, name, 'CMakeLists.txt')))
+  .filter((name) => names.length === 0 || names.includes(name))
+const missing = addons.length > 0 ? missingTool() : null
+let failed = false
+for (const name of addons) {
+  const problem = missing ?? compile(name)
+  if (problem === null) console.log(`Native ${name}: built for ${platformTriple()}`)
+  else if (missing !== null) console.log(`Native ${name}: not built, as ${missing}; other executors take its place`)
+  else console.error(`Native ${name}: the build failed; other executors take its place\n${problem}`)
+  failed ||= problem !== null
+}
+process.exitCode = failed && required ? 1 : 0
