@@ -1,10 +1,13 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { addConvertCommand } from './commands/convert.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addDoctorCommand } from './commands/doctor.js'
+import { addInspectCommand } from './commands/inspect.js'
 import { addLayoutCommand } from './commands/layout.js'
 import { addSampleCommand } from './commands/sample.js'
 import { addTrainCommand } from './commands/train.js'
+import { addVerifyCommand } from './commands/verify.js'
 import { EXIT_CODES } from './exit_codes.js'
 
 /** The command line: a table of contents of its commands. */
@@ -21,11 +24,21 @@ Start here:
   $ cudnn-rnn demo                         train on Moby-Dick for a minute, then read what the model writes
   $ cudnn-rnn train --text mine.txt        train on your own text
   $ cudnn-rnn sample runs/mine             let a trained model write
+  $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
   $ cudnn-rnn doctor                       what this machine offers
 
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
     )
-  for (const addCommand of [addDemoCommand, addTrainCommand, addSampleCommand, addLayoutCommand, addDoctorCommand])
-    addCommand(program)
+  const commands = [
+    addDemoCommand,
+    addTrainCommand,
+    addSampleCommand,
+    addInspectCommand,
+    addVerifyCommand,
+    addConvertCommand,
+    addLayoutCommand,
+    addDoctorCommand,
+  ]
+  for (const addCommand of commands) addCommand(program)
   return program
 }

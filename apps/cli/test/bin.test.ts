@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { access, readdir, readFile, rm } from 'node:fs/promises'
+import { access, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -56,7 +56,7 @@ describe('cudnn-rnn', () => {
   it('--help tells a newcomer where to start and what exit codes mean', async () => {
     const { exitCode, stdout } = await run('--help')
     expect(exitCode).toBe(0)
-    for (const command of ['demo', 'train', 'sample', 'layout', 'doctor'])
+    for (const command of ['demo', 'train', 'sample', 'inspect', 'verify', 'convert', 'layout', 'doctor'])
       expect(stdout).toContain(`  ${command} [options]`)
     expect(stdout).toContain('cudnn-rnn train --text mine.txt')
     expect(stdout).toContain('130 interrupted after saving')
@@ -117,6 +117,58 @@ describe('cudnn-rnn layout', () => {
     const { weights, size } = JSON.parse((await run(...sizes, '--json')).stdout)
     expect(size).toBe(3 * (3 * 2 + 3 * 3 + 2 * 3))
     expect((await run(...sizes)).stdout).toMatch(new RegExp(`weight_5 .* \\[3,3\\] +${weights[5].offset}\\n`))
+  })
+})
+
+describe('cudnn-rnn inspect, verify and convert', () => {
+  it('list, check and rewrite what train saved', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '2', ...TINY, '--json')
+    const { exitCode, stdout } = await run('inspect', out)
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('format V2, 60 tensors')
+    expect(stdout).toMatch(/\nlstm\/layer_0\/forward\/weight_7 +float32 +\[6,6\] +144 +lstm\n/)
+    expect(stdout).toContain('lstm (default): lstm, 1 × 6 units unidirectional, input 4\n')
+    expect(JSON.parse((await run('inspect', join(out, 'model-2.index'), '--json')).stdout)).toMatchObject({
+      prefix: join(out, 'model-2'),
+      networks: [{ name: 'lstm/Adam' }, { name: 'lstm/Adam_1' }, { name: 'lstm' }],
+    })
+    expect((await run('verify', out)).stdout).toMatch(/: 60 tensors, [\d,]+ bytes read: all checksums are right\n$/)
+
+    const cells = join(directory, 'cells')
+    const converted = await run('convert', out, cells, '--to', 'cells')
+    expect(converted).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('lstm: default → cells; the two') })
+    expect((await run('inspect', cells)).stdout).toMatch(
+      /\nlstm\/rnn\/multi_rnn_cell\/cell_0\/cudnn_compatible_lstm_cell\/kernel +float32 +\[10,24\]/,
+    )
+  })
+
+  it('say what is damaged, and exit with 1', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '1', ...TINY, '--json')
+    const prefix = join(out, 'model-1')
+    const data = `${prefix}.data-00000-of-00001`
+    const bytes = await readFile(data)
+    bytes[5]! ^= 1
+    await writeFile(data, bytes)
+    const verified = await run('verify', prefix)
+    expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('tensor embedding as its checksum') })
+    expect(verified.stdout).toContain('1 of them damaged')
+
+    await truncate(data, 100)
+    const inspected = await run('inspect', prefix)
+    expect(inspected).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('the data files hold 100') })
+    expect(inspected.stdout).toContain('embedding/Adam')
+    await truncate(`${prefix}.index`, 60)
+    const index = await run('inspect', prefix)
+    expect(index).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('damaged [ERR_CHECKPOINT_CORRUPT]') })
+    expect(index.stdout).toContain('model-1.index  60 bytes')
+    expect(await run('inspect', join(out, 'model-2'))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('[ERR_CHECKPOINT_NOT_FOUND]'),
+    })
   })
 })
 

@@ -138,6 +138,8 @@ export {
 } from '@cudnn-rnn/reference'
 // Saving
 export {
+  type ConvertedNetwork,
+  type ConvertOptions,
   CudnnGRUSaveable,
   CudnnLSTMSaveable,
   CudnnParamsFormatConverterGRU,
@@ -146,11 +148,16 @@ export {
   CudnnParamsFormatConverterTanh,
   CudnnRNNReluSaveable,
   CudnnRNNTanhSaveable,
+  convertCheckpoint,
   type HostTensor,
   isRestoreError,
+  type NamedShape,
   type Naming,
+  type ParamsForm,
+  type RecognisedNetwork,
   RestoreError,
   RNNParamsSaveable,
+  recogniseNetworks,
   type Saveable,
   Saver,
   type SaverOptions,
