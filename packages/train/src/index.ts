@@ -1,3 +1,14 @@
+export type { BucketOptions } from './data/bucket_stage.js'
+export { type CsvRow, csvDataset, finiteNumber } from './data/csv_source.js'
+export { DataError, isDataError } from './data/data_error.js'
+export { Dataset, DatasetIterator } from './data/dataset.js'
+export { jsonLinesDataset, textDataset } from './data/line_sources.js'
+export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
+export type { Cursor, Item, Position, Source } from './data/source.js'
+export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
+export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
+export { type GenerateOptions, generate } from './decoding/generate.js'
+export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
 export type { FloatTensor } from './losses/axis_lines.js'
 export {
   type CrossEntropyOptions,
