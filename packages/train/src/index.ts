@@ -9,6 +9,13 @@ export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
 export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
 export { type GenerateOptions, generate } from './decoding/generate.js'
 export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
+export { EventFile } from './logs/event_file.js'
+export { metricsLine } from './logs/metrics_line.js'
+export type { EarlyStoppingOptions } from './loop/early_stopping.js'
+export { type FitOptions, type FitResult, fit, type StepReport } from './loop/fit.js'
+export type { BatchResult } from './loop/gradient_accumulator.js'
+export { NonFiniteError } from './loop/non_finite_error.js'
+export type { TrainingRecord, TrainingSaver } from './loop/training_saver.js'
 export type { FloatTensor } from './losses/axis_lines.js'
 export {
   type CrossEntropyOptions,

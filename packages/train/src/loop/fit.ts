@@ -1,0 +1,167 @@
+import { type Backend, type BackendTensor, checkHyperparameter } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { Dataset } from '../data/dataset.js'
+import type { Position } from '../data/source.js'
+import type { Schedule } from '../optimizers/learning_rate.js'
+import type { Optimizer } from '../optimizers/optimizer.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import { type EarlyStoppingOptions, watchBest } from './early_stopping.js'
+import { type BatchResult, GradientAccumulator } from './gradient_accumulator.js'
+import { NonFiniteError } from './non_finite_error.js'
+import type { TrainingRecord, TrainingSaver } from './training_saver.js'
+
+/** One step, as it is logged. */
+export interface StepReport {
+  /** Counted from 1. */
+  readonly step: number
+  /** Mean over the batches of the step. */
+  readonly loss: number
+  readonly learningRate: number
+  /** Global norm before clipping. */
+  readonly gradientNorm: number
+  /** True when the gradients were not finite: nothing was updated. */
+  readonly skipped: boolean
+  /** What `evaluate` returned, at the steps where it ran. */
+  readonly metrics?: Readonly<Record<string, number>>
+}
+
+export interface FitOptions<Batch> {
+  readonly backend: Backend
+  readonly data: Dataset<Batch>
+  /** Runs forward and backward. */
+  readonly batchGradients: (batch: Batch) => Promise<BatchResult>
+  readonly optimizer: Optimizer
+  readonly learningRate: Schedule
+  /** Steps of the whole run, resumed ones included. Training also ends with the data. */
+  readonly maxSteps: number
+  /** Batches whose gradients are averaged into one update; default 1. */
+  readonly accumulate?: number | undefined
+  /** Gradients are scaled down to this global norm; default never. */
+  readonly clipNorm?: number | undefined
+  /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
+  readonly maxSkipped?: number | undefined
+  readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
+  /** Evaluate and save every so many steps, and at the end; default only at the end. */
+  readonly evaluateEvery?: number | undefined
+  /** Watches a metric: the best is saved apart, and patience may end the training. */
+  readonly earlyStopping?: EarlyStoppingOptions | undefined
+  readonly saver?: TrainingSaver | undefined
+  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators). */
+  readonly state?:
+    | {
+        readonly tensors?: readonly Trainable[] | undefined
+        save(): Position | Promise<Position>
+        restore(saved: Position): void | Promise<void>
+      }
+    | undefined
+  /** Called after every step; what it throws ends the training. */
+  readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
+  /** Ends the training after the step in progress, saved. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface FitResult {
+  readonly step: number
+  readonly ending: 'finished' | 'out of data' | 'stopped early' | 'aborted'
+  readonly best: TrainingRecord['best']
+}
+
+/**
+ * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the latest
+ * checkpoint, and what follows equals an uninterrupted run bit for bit on the same executor.
+ *
+ * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; whatever
+ *   batchGradients, evaluate, the saver and the data throw
+ */
+export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
+  const { backend, optimizer, maxSteps, saver, state, signal } = options
+  const { accumulate = 1, maxSkipped = 10, evaluateEvery = Number.POSITIVE_INFINITY } = options
+  checkHyperparameter('fit', 'maxSteps', maxSteps, { minimum: 0 })
+  checkHyperparameter('fit', 'accumulate', accumulate, { minimum: 1 })
+  if (options.clipNorm !== undefined) checkHyperparameter('fit', 'clipNorm', options.clipNorm, { minimum: 0 })
+
+  const tensors = [...optimizer.variables, ...optimizer.slots, ...(state?.tensors ?? [])]
+  const restored = await saver?.restore(tensors)
+  if (restored !== undefined) {
+    optimizer.restoreStep(restored.optimizerStep)
+    await state?.restore(restored.extra)
+  }
+  let { step, best, skippedInARow } = restored ?? { step: 0, best: null, skippedInARow: 0 }
+  const save = async (kind: 'latest' | 'best') => {
+    if (saver === undefined) return
+    const extra = (await state?.save()) ?? null
+    const { position } = batches
+    const record = { step, optimizerStep: optimizer.step, position, best, skippedInARow, extra }
+    await saver.save(kind, tensors, record)
+  }
+  const evaluateAndSave = async () => {
+    const metrics = await options.evaluate?.()
+    if (options.earlyStopping !== undefined && metrics !== undefined) {
+      const watched = watchBest(best, metricOf(metrics, options.earlyStopping.metric), step, options.earlyStopping)
+      best = watched.best
+      if (watched.improved) await save('best')
+    }
+    await save('latest')
+    return metrics
+  }
+  const hasStopped = () =>
+    (best?.evaluationsSince ?? 0) >= (options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
+
+  const batches = options.data.iterate(restored?.position)
+  let ending: FitResult['ending'] = hasStopped() ? 'stopped early' : 'finished'
+  let savedAt = step
+  try {
+    while (step < maxSteps && ending === 'finished') {
+      if (signal?.aborted) {
+        ending = 'aborted'
+        break
+      }
+      using accumulator = new GradientAccumulator(backend, optimizer.variables)
+      for (let n = 0; n < accumulate; n++) {
+        const { done, value } = await batches.next()
+        if (done) break
+        accumulator.add(await options.batchGradients(value))
+      }
+      if (accumulator.count === 0) {
+        ending = 'out of data'
+        break
+      }
+      const learningRate = options.learningRate(step)
+      const { loss, gradients } = accumulator.mean()
+      const gradientNorm = await normAfterClipping(backend, gradients, options.clipNorm)
+      const skipped = !(Number.isFinite(gradientNorm) && Number.isFinite(loss))
+      if (!skipped) optimizer.apply(gradients, learningRate)
+      step++
+      skippedInARow = skipped ? skippedInARow + 1 : 0
+      const evaluates = step % evaluateEvery === 0 && step < maxSteps
+      const metrics = evaluates ? await evaluateAndSave() : undefined
+      if (evaluates) savedAt = step
+      await options.onStep?.({ step, loss, learningRate, gradientNorm, skipped, ...(metrics && { metrics }) })
+      if (skippedInARow >= maxSkipped) throw new NonFiniteError(step, skippedInARow)
+      if (hasStopped()) ending = 'stopped early'
+    }
+    if (savedAt !== step) await (ending === 'aborted' ? save('latest') : evaluateAndSave())
+    return { step, ending, best }
+  } finally {
+    await batches.return()
+  }
+}
+
+async function normAfterClipping(
+  { ops }: Backend,
+  gradients: readonly BackendTensor[],
+  clipNorm: number | undefined,
+): Promise<number> {
+  using norm = clipNorm === undefined ? ops.globalNorm(gradients) : ops.clipByGlobalNorm(gradients, clipNorm)
+  return (await norm.read()).data[0]!
+}
+
+function metricOf(metrics: Readonly<Record<string, number>>, name: string): number {
+  const value = metrics[name]
+  if (value !== undefined) return value
+  throw codedRangeError(
+    'ERR_UNKNOWN_METRIC',
+    `Cannot watch ${name} as evaluate must return it: current metrics are ${Object.keys(metrics).join(', ') || 'none'}`,
+    { metric: name },
+  )
+}
