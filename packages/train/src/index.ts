@@ -1,3 +1,36 @@
+/**
+ * Training on any executor: losses and a gradient check, optimizers and schedules, resumable data pipelines, a loop that
+ * goes on exactly where it was killed, decoding, and logs for TensorBoard.
+ *
+ * It does not know which executor computes nor which file format a checkpoint has: backends and savers are passed in.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adam, constantRate, Dataset, fit } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const slope = { name: 'slope', value: backend.zeros([1]) }
+ * const result = await fit({
+ *   backend,
+ *   data: Dataset.fromArray([1, 2, 3, 4]).shuffle({ bufferSize: 4, seed: 1 }).repeat().batch(2),
+ *   async batchGradients(xs) {
+ *     const a = (await slope.value.read()).data[0] ?? 0
+ *     const errors = xs.map((x) => a * x - 3 * x)
+ *     const gradient = errors.reduce((sum, error, k) => sum + error * (xs[k] ?? 0), 0) / xs.length
+ *     const loss = errors.reduce((sum, error) => sum + error * error, 0) / (2 * xs.length)
+ *     return { loss, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
+ *   },
+ *   optimizer: new Adam(backend, [slope]),
+ *   learningRate: constantRate(0.1),
+ *   maxSteps: 300,
+ * })
+ * console.log(result.ending) // finished
+ * console.log((await slope.value.read()).data[0]?.toFixed(2)) // 3.00
+ * ```
+ * @packageDocumentation
+ */
+
 export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvRow, csvDataset, finiteNumber } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
