@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { DataError } from './data_error.js'
-import { Dataset } from './dataset.js'
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
 import { readUnchanged } from './unchanged_file.js'
 
 /** One row of a CSV file by the names of its header. */
@@ -14,7 +15,7 @@ export type CsvRow = Readonly<Record<string, string>>
  *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
  */
 export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
-  return Dataset.from(async function* () {
+  return fileDataset(path, async function* () {
     const parser = parse({
       columns: true,
       bom: true,

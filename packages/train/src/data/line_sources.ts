@@ -1,10 +1,11 @@
 import { DataError } from './data_error.js'
-import { Dataset } from './dataset.js'
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
 import { readUnchanged } from './unchanged_file.js'
 
 /** The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes. */
 export function textDataset(path: string): Dataset<string> {
-  return Dataset.from(() => lines(path))
+  return fileDataset(path, () => lines(path))
 }
 
 /**
@@ -13,7 +14,7 @@ export function textDataset(path: string): Dataset<string> {
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_CHANGED`, `ERR_DATA_SYNTAX` naming the row
  */
 export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
-  return Dataset.from(async function* () {
+  return fileDataset(path, async function* () {
     let row = 0
     for await (const line of lines(path)) {
       row++

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { csvDataset, finiteNumber, isDataError, jsonLinesDataset, textDataset } from '../../src/index.js'
+import { csvDataset, finiteNumber, isDataError, jsonLinesDataset, type Position, textDataset } from '../../src/index.js'
 
 let folder: string
 beforeEach(async () => {
@@ -73,4 +73,15 @@ it('a file that changes while it is read is refused', async () => {
   await iterator.next()
   await appendFile(path, 'more\n')
   await expect(collect(iterator)).rejects.toThrow(failing('ERR_DATA_CHANGED'))
+})
+
+it('textDataset resumes after any line, but not into a file of another size', async () => {
+  const path = await file('a\nb\nc\n')
+  const iterator = textDataset(path).repeat(2).iterate()
+  for (let line = 0; line < 5; line++) await iterator.next()
+  const position = JSON.parse(JSON.stringify(iterator.position)) as Position
+  await iterator.return()
+  expect(await collect(textDataset(path).repeat(2).iterate(position))).toEqual(['c'])
+  await appendFile(path, 'd\n')
+  await expect(collect(textDataset(path).repeat(2).iterate(position))).rejects.toThrow(failing('ERR_DATA_CHANGED'))
 })
