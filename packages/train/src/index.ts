@@ -31,13 +31,16 @@
  * @packageDocumentation
  */
 
+export { arrowDataset } from './data/arrow_source.js'
 export type { BucketOptions } from './data/bucket_stage.js'
-export { type CsvRow, csvDataset, finiteNumber } from './data/csv_source.js'
+export { type CsvRow, csvDataset } from './data/csv_source.js'
 export { DataError, isDataError } from './data/data_error.js'
 export { Dataset, DatasetIterator } from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
 export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
+export { parquetDataset } from './data/parquet_source.js'
 export type { Cursor, Item, Position, Source } from './data/source.js'
+export { finiteNumber, type TableRow } from './data/table_row.js'
 export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
 export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
 export { type GenerateOptions, generate } from './decoding/generate.js'

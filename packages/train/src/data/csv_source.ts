@@ -9,7 +9,7 @@ import { readUnchanged } from './unchanged_file.js'
 export type CsvRow = Readonly<Record<string, string>>
 
 /**
- * The rows of a CSV file with a header line. Values stay text; {@link finiteNumber} turns them into numbers.
+ * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED` (a row with more or fewer fields than the header),
  *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
@@ -42,34 +42,4 @@ export function csvDataset(path: string, options: { readonly delimiter?: string 
       bytes.destroy()
     }
   })
-}
-
-/**
- * A field of a row as a finite number.
- *
- * @param row counted from 1, for the message.
- * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
- */
-export function finiteNumber(
-  fields: CsvRow,
-  column: string,
-  place: { readonly path: string; readonly row: number },
-): number {
-  const text = fields[column]
-  const at = { ...place, column }
-  if (text === undefined) {
-    const known = Object.keys(fields).join(', ')
-    throw new DataError(
-      'ERR_DATA_COLUMN',
-      `Cannot read ${place.path} as there must be a column ${column}: current columns are ${known}`,
-      at,
-    )
-  }
-  const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (Number.isFinite(value)) return value
-  throw new DataError(
-    'ERR_DATA_VALUE',
-    `Cannot read ${place.path} as row ${place.row}, column ${column} must be a finite number: current value is ${JSON.stringify(text)}`,
-    at,
-  )
 }
