@@ -46,6 +46,22 @@ export function finiteNumber(
   )
 }
 
+/** A field as a class id in 0..classes-1. Throws as {@link finiteNumber}, `ERR_DATA_VALUE` also for ids out of range. */
+export function classId(
+  fields: TableRow,
+  column: string,
+  classes: number,
+  place: { readonly path: string; readonly row: number },
+): number {
+  const id = finiteNumber(fields, column, place)
+  if (Number.isInteger(id) && id >= 0 && id < classes) return id
+  throw new DataError(
+    'ERR_DATA_VALUE',
+    `Cannot read ${place.path} as row ${place.row}, column ${column} must be an integer in 0..${classes - 1}: current value is ${id}`,
+    { ...place, column },
+  )
+}
+
 /** A DataError `ERR_DATA_COLUMN` that lists the columns there are. */
 export function missingColumn(
   place: { readonly path: string; readonly row?: number; readonly column: string },

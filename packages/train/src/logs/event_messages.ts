@@ -3,7 +3,7 @@ import type { Histogram } from './histogram.js'
 
 /**
  * TensorBoard's messages, field numbers from tensorflow/core/util/event.proto and framework/{summary,tensor}.proto:
- * Event { wall_time 1 double, step 2 int64, file_version 3 string, summary 5 }; Summary { value 1 repeated };
+ * Event { wall_time 1 double, step 2 int64, file_version 3 string, summary 5, session_log 7 }; Summary { value 1 repeated };
  * Value { tag 1, simple_value 2 float, histo 5, tensor 8, metadata 9 }.
  */
 export function versionEvent(wallTime: number): Uint8Array {
@@ -13,6 +13,15 @@ export function versionEvent(wallTime: number): Uint8Array {
     .tag(3, WireType.LengthDelimited)
     .string('brain.Event:2')
     .finish()
+}
+
+/** SessionLog { status 1 (START 1) }: events of this step and later, in earlier files of the run, no longer count. */
+export function sessionStartEvent(wallTime: number, step: number): Uint8Array {
+  const writer = new BinaryWriter()
+  writer.tag(1, WireType.Bit64).double(wallTime)
+  writer.tag(2, WireType.Varint).int64(step)
+  writer.tag(7, WireType.LengthDelimited).fork().tag(1, WireType.Varint).int32(1)
+  return writer.join().finish()
 }
 
 /** A number at a step. */

@@ -1,10 +1,12 @@
-import { type Backend, type BackendTensor, checkHyperparameter } from '@cudnn-rnn/backend'
+import { setImmediate } from 'node:timers/promises'
+import { type Backend, checkHyperparameter } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { Dataset } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
+import { type ClippingOptions, clipGradients } from './clip_gradients.js'
 import { type EarlyStoppingOptions, watchBest } from './early_stopping.js'
 import { type BatchResult, GradientAccumulator } from './gradient_accumulator.js'
 import { NonFiniteError } from './non_finite_error.js'
@@ -21,11 +23,13 @@ export interface StepReport {
   readonly gradientNorm: number
   /** True when the gradients were not finite: nothing was updated. */
   readonly skipped: boolean
+  /** Wall time of forward, backward and update: what alone differs between equal runs. */
+  readonly seconds: number
   /** What `evaluate` returned, at the steps where it ran. */
   readonly metrics?: Readonly<Record<string, number>>
 }
 
-export interface FitOptions<Batch> {
+export interface FitOptions<Batch> extends ClippingOptions {
   readonly backend: Backend
   readonly data: Dataset<Batch>
   /** Runs forward and backward. */
@@ -36,8 +40,6 @@ export interface FitOptions<Batch> {
   readonly maxSteps: number
   /** Batches whose gradients are averaged into one update; default 1. */
   readonly accumulate?: number | undefined
-  /** Gradients are scaled down to this global norm; default never. */
-  readonly clipNorm?: number | undefined
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
   readonly maxSkipped?: number | undefined
   readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
@@ -54,7 +56,9 @@ export interface FitOptions<Batch> {
         restore(saved: Position): void | Promise<void>
       }
     | undefined
-  /** Called after every step; what it throws ends the training. */
+  /** Called once with the step that training goes on from, 0 for a new run: the moment to open logs. */
+  readonly onStart?: ((step: number) => void | Promise<void>) | undefined
+  /** Called after every step, before it is saved; what it throws ends the training. */
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
   /** Ends the training after the step in progress, saved. */
   readonly signal?: AbortSignal | undefined
@@ -78,7 +82,9 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   const { accumulate = 1, maxSkipped = 10, evaluateEvery = Number.POSITIVE_INFINITY } = options
   checkHyperparameter('fit', 'maxSteps', maxSteps, { minimum: 0 })
   checkHyperparameter('fit', 'accumulate', accumulate, { minimum: 1 })
-  if (options.clipNorm !== undefined) checkHyperparameter('fit', 'clipNorm', options.clipNorm, { minimum: 0 })
+  for (const name of ['clipNorm', 'clipValue'] as const) {
+    if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })
+  }
 
   const tensors = [...optimizer.variables, ...optimizer.slots, ...(state?.tensors ?? [])]
   const restored = await saver?.restore(tensors)
@@ -94,22 +100,20 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
     const record = { step, optimizerStep: optimizer.step, position, best, skippedInARow, extra }
     await saver.save(kind, tensors, record)
   }
-  const evaluateAndSave = async () => {
+  const evaluate = async () => {
     const metrics = await options.evaluate?.()
-    if (options.earlyStopping !== undefined && metrics !== undefined) {
-      const watched = watchBest(best, metricOf(metrics, options.earlyStopping.metric), step, options.earlyStopping)
-      best = watched.best
-      if (watched.improved) await save('best')
-    }
-    await save('latest')
-    return metrics
+    if (options.earlyStopping === undefined || metrics === undefined) return { metrics, improved: false }
+    const watched = watchBest(best, metricOf(metrics, options.earlyStopping.metric), step, options.earlyStopping)
+    best = watched.best
+    return { metrics, improved: watched.improved }
   }
   const hasStopped = () =>
     (best?.evaluationsSince ?? 0) >= (options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
 
+  let savedAt = step
   const batches = options.data.iterate(restored?.position)
   let ending: FitResult['ending'] = hasStopped() ? 'stopped early' : 'finished'
-  let savedAt = step
+  await options.onStart?.(step)
   try {
     while (step < maxSteps && ending === 'finished') {
       if (signal?.aborted) {
@@ -117,6 +121,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
         break
       }
       using accumulator = new GradientAccumulator(backend, optimizer.variables)
+      const began = performance.now()
       for (let n = 0; n < accumulate; n++) {
         const { done, value } = await batches.next()
         if (done) break
@@ -128,32 +133,32 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
       }
       const learningRate = options.learningRate(step)
       const { loss, gradients } = accumulator.mean()
-      const gradientNorm = await normAfterClipping(backend, gradients, options.clipNorm)
+      const gradientNorm = await clipGradients(backend, gradients, options)
       const skipped = !(Number.isFinite(gradientNorm) && Number.isFinite(loss))
       if (!skipped) optimizer.apply(gradients, learningRate)
+      const seconds = (performance.now() - began) / 1000
       step++
       skippedInARow = skipped ? skippedInARow + 1 : 0
-      const evaluates = step % evaluateEvery === 0 && step < maxSteps
-      const metrics = evaluates ? await evaluateAndSave() : undefined
-      if (evaluates) savedAt = step
-      await options.onStep?.({ step, loss, learningRate, gradientNorm, skipped, ...(metrics && { metrics }) })
+      const isMilestone = step % evaluateEvery === 0 || step === maxSteps
+      const { metrics, improved } = isMilestone ? await evaluate() : { metrics: undefined, improved: false }
+      await options.onStep?.({ step, loss, learningRate, gradientNorm, skipped, seconds, ...(metrics && { metrics }) })
+      if (improved) await save('best')
+      if (isMilestone) await save('latest')
+      if (isMilestone) savedAt = step
       if (skippedInARow >= maxSkipped) throw new NonFiniteError(step, skippedInARow)
       if (hasStopped()) ending = 'stopped early'
+      // The executor may compute on this very thread: let signals and timers in.
+      await setImmediate()
     }
-    if (savedAt !== step) await (ending === 'aborted' ? save('latest') : evaluateAndSave())
+    if (savedAt !== step) {
+      // After an interruption nobody waits for an evaluation.
+      if (ending === 'out of data' && (await evaluate()).improved) await save('best')
+      await save('latest')
+    }
     return { step, ending, best }
   } finally {
     await batches.return()
   }
-}
-
-async function normAfterClipping(
-  { ops }: Backend,
-  gradients: readonly BackendTensor[],
-  clipNorm: number | undefined,
-): Promise<number> {
-  using norm = clipNorm === undefined ? ops.globalNorm(gradients) : ops.clipByGlobalNorm(gradients, clipNorm)
-  return (await norm.read()).data[0]!
 }
 
 function metricOf(metrics: Readonly<Record<string, number>>, name: string): number {

@@ -11,7 +11,7 @@ async function written(): Promise<Uint8Array> {
   const directory = await mkdtemp(join(tmpdir(), 'train-events-'))
   try {
     let seconds = 1_700_000_000
-    const events = await EventFile.create(join(directory, 'logs'), () => seconds++)
+    const events = await EventFile.create(join(directory, 'logs'), { now: () => seconds++ })
     await events.scalar('train/loss', 2.5, 1)
     await events.scalar('train/loss', -0.125, 2 ** 40)
     await events.histogram('lstm/input/weight', [-1, -0.5, 0, 0.25, 2, Number.NaN], 2)

@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
-import { Dataset, fit, metricsLine, type StepReport } from '../../src/index.js'
+import { Dataset, fit, metricsLine, Sgd, type StepReport } from '../../src/index.js'
 import { linearTask, MemorySaver } from './linear_task.js'
 
 it('fit learns, reports every step and leaves no tensor behind', async () => {
@@ -32,7 +32,7 @@ it.each([1, 7, 8, 33, 59])(
         accumulate: 2,
         signal: abort.signal,
         onStep: (report) => {
-          lines.push(metricsLine(report))
+          lines.push(metricsLine({ ...report, seconds: 0 }))
           if (report.step === steps) abort.abort()
         },
       })
@@ -121,6 +121,44 @@ it('fit averages accumulated gradients: two halves equal one batch', async () =>
       [3, 6],
     ]),
   ).toEqual(await trained(1, [[1, 2, 3, 6]]))
+})
+
+it('fit clamps gradients to clipValue, then scales them to clipNorm, and reports the norm before', async () => {
+  using backend = openReferenceBackend()
+  const step = async (clipping: { clipValue?: number; clipNorm?: number | undefined }) => {
+    let gradientNorm = 0
+    const variable = { name: 'v', value: backend.zeros([2]) }
+    await fit({
+      backend,
+      data: Dataset.fromArray([0]),
+      batchGradients: async () => ({
+        loss: 0,
+        gradients: [backend.tensor({ data: Float32Array.of(-30, 40), shape: [2] })],
+      }),
+      optimizer: new Sgd(backend, [variable]),
+      learningRate: () => 1,
+      maxSteps: 1,
+      onStep: (report) => {
+        gradientNorm = report.gradientNorm
+      },
+      ...clipping,
+    })
+    return { gradientNorm, elements: [...(await variable.value.read()).data] }
+  }
+  expect(await step({ clipNorm: undefined })).toEqual({ gradientNorm: 50, elements: [30, -40] })
+  expect(await step({ clipNorm: 5 })).toEqual({ gradientNorm: 50, elements: [3, -4] })
+  expect(await step({ clipValue: 32 })).toEqual({ gradientNorm: 50, elements: [30, -32] })
+  const both = await step({ clipValue: 1, clipNorm: 1 })
+  expect(both.elements.map((element) => element.toFixed(6))).toEqual(['0.707107', '-0.707107'])
+})
+
+it('fit lets signals and timers in between steps', async () => {
+  using backend = openReferenceBackend()
+  const { options } = linearTask(backend, new MemorySaver(backend), {
+    signal: AbortSignal.timeout(20),
+    maxSteps: 10_000_000,
+  })
+  expect(await fit(options)).toMatchObject({ ending: 'aborted' })
 })
 
 it('fit ends with its data, and refuses to watch a metric that is not there', async () => {
