@@ -21,7 +21,7 @@
 
 // Writing
 export { type NamedTensor, writeCheckpoint } from './bundle_writer.js'
-export { type ByteSource, memorySource, type OpenByteSource } from './byte_source.js'
+export { type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
 // The state of a directory
 export {
   latestCheckpoint,
