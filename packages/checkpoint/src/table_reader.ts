@@ -15,6 +15,12 @@ export interface TableEntry {
 const SNAPPY_MAXIMUM_RATIO = 64
 
 /**
+ * Keys may take this many times the bytes of their block: writers store a whole key at every 16th entry at least, and
+ * without a limit every entry of three bytes could repeat a long key.
+ */
+const KEY_MAXIMUM_RATIO = 32
+
+/**
  * All entries of a table in the order of their keys, every block's checksum verified.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`, `ERR_CHECKPOINT_UNSUPPORTED`
@@ -91,9 +97,12 @@ function decodeBlock({ name: path }: ByteSource, block: Uint8Array): TableEntry[
   const entries: TableEntry[] = []
   const reader = new VarintReader(block, 0, end)
   let previous = new Uint8Array(0)
+  let keyBytes = 0
   while (!reader.done) {
     const [shared, added, length] = [reader.next(), reader.next(), reader.next()]
     if (shared > previous.length || reader.position + added + length > end) throw corrupt('an entry leaves it')
+    keyBytes += shared + added
+    if (keyBytes > block.length * KEY_MAXIMUM_RATIO) throw corrupt('its keys are larger than any writer stores')
     const key = new Uint8Array(shared + added)
     key.set(previous.subarray(0, shared))
     key.set(block.subarray(reader.position, reader.position + added), shared)
