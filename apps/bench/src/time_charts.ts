@@ -1,0 +1,107 @@
+import * as Plot from '@observablehq/plot'
+import { parseHTML } from 'linkedom'
+import { type BenchReport, ofSection, ratioToBestPeer } from './bench_report.js'
+import { sizesOf } from './workload.js'
+
+/** Colours of contestants in the order of a report; the page sets the variables, light and dark. */
+const SERIES_COUNT = 8
+
+const NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'relu', rnn_tanh: 'tanh' } as const
+const STYLE = { fontSize: '13px', background: 'transparent', overflow: 'visible' }
+
+type Pass = 'inference' | 'training'
+
+/** The colour of the contestant at `index` of the report. */
+export function seriesColor(index: number): string {
+  return `var(--series-${index % SERIES_COUNT})`
+}
+
+/** Times of all contestants, a panel per cell and a row per size, as an SVG element in text form. */
+export function timesChart(report: BenchReport, pass: Pass): string {
+  const points = tableOf(report, pass).flatMap(({ workload, results }) =>
+    results.flatMap(({ lane, outcome }) => {
+      if (outcome.status !== 'measured') return []
+      const index = report.contestants.findIndex(({ name }) => name === lane.contestant)
+      const { median, q1, q3 } = outcome.spread
+      return [{ cell: NAMES[workload.cellMode], size: sizesOf(workload), color: seriesColor(index), median, q1, q3 }]
+    }),
+  )
+  const rows = new Set(points.map(({ size }) => size)).size
+  return draw({
+    width: 900,
+    height: 90 + 4 * rows * 26,
+    marginLeft: 104,
+    marginRight: 72,
+    x: { type: 'log', label: 'milliseconds', grid: true, tickFormat: (ms: number) => `${ms}` },
+    y: { label: null, domain: sizeOrder(points) },
+    fy: { label: null, domain: Object.values(NAMES) },
+    marks: [
+      Plot.ruleY(points, { fy: 'cell', y: 'size', x1: 'q1', x2: 'q3', stroke: 'color', strokeWidth: 2 }),
+      Plot.dot(points, { fy: 'cell', y: 'size', x: 'median', fill: 'color', r: 4.5 }),
+    ],
+  })
+}
+
+/** The first executor's time over that of its fastest peer, cell by cell; left of the line it is faster. */
+export function ratioChart(report: BenchReport, pass: Pass): string {
+  const executor = report.contestants.find(({ kind, takesPart }) => kind === 'executor' && takesPart)?.name ?? ''
+  const peers = new Set(report.contestants.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const points = tableOf(report, pass).flatMap((comparison) => {
+    const ratio = ratioToBestPeer(comparison, executor, (name) => peers.has(name))
+    if (ratio === undefined) return []
+    const { workload } = comparison
+    return [{ cell: NAMES[workload.cellMode], size: sizesOf(workload), ratio, label: `${ratio.toFixed(2)} ×` }]
+  })
+  const rows = new Set(points.map(({ size }) => size)).size
+  return draw({
+    width: 900,
+    height: 90 + 4 * rows * 22,
+    marginLeft: 104,
+    marginRight: 72,
+    x: {
+      type: 'log',
+      label: `${executor} over its fastest peer`,
+      grid: true,
+      tickFormat: (ratio: number) => `${ratio}`,
+    },
+    y: { label: null, domain: sizeOrder(points) },
+    fy: { label: null, domain: Object.values(NAMES) },
+    marks: [
+      Plot.ruleX([1], { stroke: 'var(--ink)', strokeWidth: 1.5 }),
+      Plot.ruleY(points, { fy: 'cell', y: 'size', x1: 1, x2: 'ratio', stroke: seriesColor(0), strokeWidth: 10 }),
+      Plot.text(points, {
+        fy: 'cell',
+        y: 'size',
+        x: 'ratio',
+        text: 'label',
+        textAnchor: 'start',
+        dx: 6,
+        fill: 'var(--ink)',
+        filter: ({ ratio }: { ratio: number }) => ratio >= 1,
+      }),
+      Plot.text(points, {
+        fy: 'cell',
+        y: 'size',
+        x: 'ratio',
+        text: 'label',
+        textAnchor: 'end',
+        dx: -6,
+        fill: 'var(--ink)',
+        filter: ({ ratio }: { ratio: number }) => ratio < 1,
+      }),
+    ],
+  })
+}
+
+function tableOf(report: BenchReport, pass: Pass) {
+  return ofSection(report.comparisons, 'table').filter(({ results }) => results[0]?.lane.pass === pass)
+}
+
+function sizeOrder(points: readonly { readonly size: string }[]): string[] {
+  return [...new Set(points.map(({ size }) => size))]
+}
+
+function draw(options: Plot.PlotOptions): string {
+  const { document } = parseHTML('<!doctype html><html><body></body></html>')
+  return Plot.plot({ ...options, document: document as unknown as Document, style: STYLE }).outerHTML
+}
