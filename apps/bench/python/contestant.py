@@ -5,7 +5,6 @@ Speaks the protocol of src/contestant_protocol.ts: one JSON object a line, a req
 
 import json
 import os
-import resource
 import sys
 import time
 
@@ -223,13 +222,14 @@ class Session:
         return {}
 
     def memory(self, ask):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         try:
+            import resource
+
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
             with open("/proc/self/statm") as statm:
-                resident = int(statm.read().split()[1]) * resource.getpagesize()
-        except OSError:
-            resident = None
-        return {"resident": resident, "peak": peak}
+                return {"resident": int(statm.read().split()[1]) * resource.getpagesize(), "peak": peak}
+        except (ImportError, OSError):  # Not on Windows, not on macOS.
+            return {"resident": None, "peak": None}
 
     def product(self, ask):
         multiply = self.player.product(ask["size"])

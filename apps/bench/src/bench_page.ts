@@ -27,7 +27,7 @@ h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2
 p { margin: .25rem 0 .75rem; } .note { color: var(--quiet); }
 svg { max-width: 100%; height: auto; color: var(--ink); }
 .legend span { display: inline-block; margin-right: 1.25rem; } .legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .4rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .85rem; font-variant-numeric: tabular-nums; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .85rem; line-height: 1.3; font-variant-numeric: tabular-nums; } small { color: var(--quiet); font-size: .72rem; }
 th, td { text-align: right; padding: .25rem 0 .25rem .9rem; border-bottom: 1px solid var(--rule); font-weight: normal; vertical-align: bottom; white-space: nowrap; }
 thead th { color: var(--quiet); white-space: normal; } th:first-child, .words th, .words td { text-align: left; } th:first-child { padding-left: 0; } .words th, .words td { white-space: normal; vertical-align: top; }
 .met { color: var(--met); } .missed { color: var(--missed); } .open { color: var(--quiet); }
@@ -101,5 +101,10 @@ function leftOutSection(report: BenchReport): string {
 }
 
 function row([first = '', ...rest]: readonly string[]): string {
-  return `<tr><th scope="row">${escapeHtml(first)}</th>${rest.map((cell) => `<td>${escapeHtml(cell)}</td>`).join('')}</tr>`
+  return `<tr><th scope="row">${escapeHtml(first)}</th>${rest.map((cell) => `<td>${twoLines(escapeHtml(cell))}</td>`).join('')}</tr>`
+}
+
+/** "12.3 (12.1–12.6)" with its quartiles under the median. */
+function twoLines(cell: string): string {
+  return cell.replace(/^(\S+) \((\S+)\)$/, '$1<br><small>$2</small>')
 }

@@ -93,23 +93,23 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
       ratio?.toFixed(2) ?? '',
       gflops === undefined ? '' : threeDigits(gflops),
       gflops === undefined ? '' : percent(gflops / peak.gflops),
-      streamed === undefined || pass === 'training' ? '' : percent(streamed / peak.bandwidth),
+      ...(pass === 'training' ? [] : [streamed === undefined ? '' : percent(streamed / peak.bandwidth)]),
     ]
   })
   if (ratios.length > 0) {
-    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2), '', '', ''])
+    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2)])
   }
   const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
   return {
     title: what,
-    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the shares of the peaks are ${executor}'s. Weights that stay in a cache can be read faster than memory.`,
+    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the shares of the peaks are ${executor}'s.${pass === 'training' ? '' : ' The bandwidth is that of the recurrent weights, which every step reads again: from a cache, where they fit, faster than from memory.'}`,
     headers: [
       'cell',
       ...playing.map(({ name }) => name),
       'ratio',
       'GFLOP/s',
       'of peak product',
-      'recurrent weights, of peak bandwidth',
+      ...(pass === 'training' ? [] : ['of peak bandwidth']),
     ],
     rows,
   }

@@ -9,6 +9,18 @@ const SERIES_COUNT = 8
 const NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'relu', rnn_tanh: 'tanh' } as const
 const STYLE = { fontSize: '13px', background: 'transparent', overflow: 'visible' }
 
+/** Logarithmic, as contestants are orders of magnitude apart. */
+const X_AXIS = {
+  type: 'log',
+  grid: true,
+  labelAnchor: 'center',
+  labelOffset: 40,
+  tickFormat: (value: number) => `${value}`,
+} as const
+
+/** Height of margins and axes in pixels. */
+const FRAME = 110
+
 type Pass = 'inference' | 'training'
 
 /** The colour of the contestant at `index` of the report. */
@@ -29,10 +41,8 @@ export function timesChart(report: BenchReport, pass: Pass): string {
   const rows = new Set(points.map(({ size }) => size)).size
   return draw({
     width: 900,
-    height: 90 + 4 * rows * 26,
-    marginLeft: 104,
-    marginRight: 72,
-    x: { type: 'log', label: 'milliseconds', grid: true, tickFormat: (ms: number) => `${ms}` },
+    height: FRAME + 4 * rows * 26,
+    x: { ...X_AXIS, label: 'milliseconds', inset: 8 },
     y: { label: null, domain: sizeOrder(points) },
     fy: { label: null, domain: Object.values(NAMES) },
     marks: [
@@ -55,15 +65,9 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
   const rows = new Set(points.map(({ size }) => size)).size
   return draw({
     width: 900,
-    height: 90 + 4 * rows * 22,
-    marginLeft: 104,
-    marginRight: 72,
-    x: {
-      type: 'log',
-      label: `${executor} over its fastest peer`,
-      grid: true,
-      tickFormat: (ratio: number) => `${ratio}`,
-    },
+    height: FRAME + 4 * rows * 22,
+    // Room for the numbers beside the bars.
+    x: { ...X_AXIS, label: `${executor} over its fastest peer`, inset: 56 },
     y: { label: null, domain: sizeOrder(points) },
     fy: { label: null, domain: Object.values(NAMES) },
     marks: [
@@ -103,5 +107,12 @@ function sizeOrder(points: readonly { readonly size: string }[]): string[] {
 
 function draw(options: Plot.PlotOptions): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
-  return Plot.plot({ ...options, document: document as unknown as Document, style: STYLE }).outerHTML
+  return Plot.plot({
+    marginLeft: 104,
+    marginRight: 64,
+    marginBottom: 48,
+    ...options,
+    document: document as unknown as Document,
+    style: STYLE,
+  }).outerHTML
 }
