@@ -1,4 +1,4 @@
-import { escapeHtml } from './escape_html.js'
+import { escapeHtml } from '@cudnn-rnn/report'
 import { lossChart } from './loss_chart.js'
 import type { StepRecord } from './trainer.js'
 
