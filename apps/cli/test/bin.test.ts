@@ -1,62 +1,18 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { access, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { access, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { outcome, packagePath, run, start, usesProgram } from './built_program.js'
 import { temporaryDirectory, writeSmallText } from './small_run.js'
 
-const packagePath = fileURLToPath(new URL('..', import.meta.url))
-const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
-
-// Beside the sources, so that it finds the same dependencies; named for the process, so that two test runs may meet.
-const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}.mjs`)
-
-/** The program as it would be built, from today's sources. */
-beforeAll(async () => {
-  const { dependencies } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-  }
-  const siblings = await readdir(join(packagePath, '../../packages'))
-  await build({
-    entryPoints: [join(packagePath, 'src/bin.ts')],
-    outfile: bin,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/')),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-    alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
-  })
-})
-afterAll(() => rm(bin, { force: true }))
+usesProgram()
 
 const TINY = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--evaluate-every', '4']
-
-function start(args: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [bin, ...args], { env: { ...process.env, NO_COLOR: '1' } })
-}
-
-async function outcome(child: ChildProcessWithoutNullStreams) {
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { exitCode, stdout, stderr }
-}
-
-const run = (...args: string[]) => outcome(start(args))
 
 describe('cudnn-rnn', () => {
   it('--help tells a newcomer where to start and what exit codes mean', async () => {
     const { exitCode, stdout } = await run('--help')
     expect(exitCode).toBe(0)
-    for (const command of ['demo', 'train', 'sample', 'inspect', 'verify', 'convert', 'layout', 'doctor'])
+    for (const command of ['demo', 'train', 'sample', 'forecast', 'inspect', 'verify', 'convert', 'layout', 'doctor'])
       expect(stdout).toContain(`  ${command} [options]`)
     expect(stdout).toContain('cudnn-rnn train --text mine.txt')
     expect(stdout).toContain('130 interrupted after saving')

@@ -11,6 +11,8 @@ export interface TrainingCurves {
   readonly lossScale?: number | undefined
   /** The metric of `evaluate` to draw beside the training loss, in the same unit. */
   readonly metric?: string | undefined
+  /** What the metric was measured on; default 'held out'. */
+  readonly metricLabel?: string | undefined
   readonly rules?: readonly { readonly y: number; readonly text: string }[] | undefined
   /** What a step works on, for the throughput: 3,200 characters, 32 messages. */
   readonly itemsPerStep: number
@@ -24,7 +26,7 @@ const SMOOTHING = 20
 
 /** The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate. */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
-  const { reports, lossLabel, lossScale = 1, metric, rules, itemsPerStep, itemName, gates = [] } = curves
+  const { reports, lossLabel, lossScale = 1, metric, metricLabel = 'held out', rules, itemsPerStep, itemName, gates = [] } = curves
   const curve = (value: (report: StepReport) => number): Point[] =>
     reports.map((report) => ({ x: report.step, y: value(report) }))
   const single = (y: string, label: string, value: (report: StepReport) => number, options = {}) =>
@@ -48,7 +50,7 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
             points: curve(({ loss }) => loss * lossScale),
             smoothing: SMOOTHING,
           },
-          { label: 'held out', color: 'var(--held-out)', points: evaluated, dots: true },
+          { label: metricLabel, color: 'var(--held-out)', points: evaluated, dots: true },
         ],
       }),
     },

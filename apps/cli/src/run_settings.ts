@@ -1,0 +1,39 @@
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codedRangeError } from './coded_error.js'
+
+/** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
+export interface RunSettings {
+  /** Names the task and its version. */
+  readonly format: string
+}
+
+const FILE_NAME = 'run.json'
+
+/** Begins a run: removes what `directory` holds of another one, and writes its settings. */
+export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  for (const entry of ['latest', 'best', 'metrics.jsonl', 'events', FILE_NAME]) {
+    await rm(join(directory, entry), { recursive: true, force: true })
+  }
+  const path = join(directory, FILE_NAME)
+  await writeFile(`${path}.tmp`, `${JSON.stringify(settings, null, 2)}\n`)
+  await rename(`${path}.tmp`, path)
+}
+
+/** Throws RangeError `ERR_NO_RUN` when the directory holds no run of that task. */
+export async function readRunSettings<Settings extends RunSettings>(
+  directory: string,
+  format: Settings['format'],
+): Promise<Settings> {
+  try {
+    const settings = JSON.parse(await readFile(join(directory, FILE_NAME), 'utf8')) as Settings
+    if (settings.format === format) return settings
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!missing && !(error instanceof SyntaxError)) throw error
+  }
+  throw codedRangeError('ERR_NO_RUN', `Cannot go on as ${join(directory, FILE_NAME)} must be of a ${format}`, {
+    directory,
+  })
+}
