@@ -26,7 +26,17 @@ const SMOOTHING = 20
 
 /** The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate. */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
-  const { reports, lossLabel, lossScale = 1, metric, metricLabel = 'held out', rules, itemsPerStep, itemName, gates = [] } = curves
+  const {
+    reports,
+    lossLabel,
+    lossScale = 1,
+    metric,
+    metricLabel = 'held out',
+    rules,
+    itemsPerStep,
+    itemName,
+    gates = [],
+  } = curves
   const curve = (value: (report: StepReport) => number): Point[] =>
     reports.map((report) => ({ x: report.step, y: value(report) }))
   const single = (y: string, label: string, value: (report: StepReport) => number, options = {}) =>
