@@ -21,7 +21,7 @@ type Playing = Pick<ContestantProcess, 'request'>
 
 /** What comparisons share. */
 export interface BenchContext {
-  readonly pool: Pick<ContestantPool, 'contestant'> & { process(lane: Lane): Promise<Playing | string> }
+  readonly pool: Pick<ContestantPool, 'contestant' | 'discard'> & { process(lane: Lane): Promise<Playing | string> }
   readonly burner: Pick<Burner, 'burning'>
   readonly budget: TimeBudget
   /** Turns that every lane takes. */
@@ -42,6 +42,8 @@ interface RunningLane {
   readonly firstMs: number
   readonly difference: number | undefined
   readonly times: number[]
+  /** What ended the turns of this lane. */
+  failure?: string
 }
 
 /** Loads every lane, compares what they compute, and times them in turns. */
@@ -52,10 +54,11 @@ export async function runComparison(comparison: Comparison, context: BenchContex
     const prepared = await prepareLanes(comparison, context, taskFiles(workload, folder), join(folder, 'results'))
     const running = prepared.filter((entry): entry is RunningLane => 'process' in entry)
     for (let round = 0; round < context.rounds; round++) await takeTurns(running, round, context)
-    for (const { process } of running) await process.request('release', {})
+    for (const entry of running) await attempt(entry, context, () => entry.process.request('release', {}))
     const results = prepared.map((entry): LaneResult => {
       if ('outcome' in entry) return entry
-      const { lane, times, difference } = entry
+      const { lane, times, difference, failure } = entry
+      if (failure !== undefined) return { lane, outcome: { status: 'failed', reason: failure } }
       return { lane, outcome: { status: 'measured', spread: spreadOf(times), difference } }
     })
     return { id, section, workload, flops: workloadFlops(workload, comparison.lanes[0]!.pass), results }
@@ -112,7 +115,8 @@ async function prepareLanes(
       }
       return { lane, process, firstMs, difference, times: [] }
     } catch (error) {
-      return ended({ status: 'failed', reason: error instanceof Error ? error.message : String(error) })
+      await pool.discard(lane)
+      return ended({ status: 'failed', reason: messageOf(error) })
     }
   }
 
@@ -132,17 +136,33 @@ function sameTask(entry: RunningLane | LaneResult, lane: Lane): RunningLane | La
 }
 
 /** One turn of every lane; who begins changes from round to round. */
-async function takeTurns(
-  lanes: readonly RunningLane[],
-  round: number,
-  { burner, sliceMs }: BenchContext,
-): Promise<void> {
+async function takeTurns(lanes: readonly RunningLane[], round: number, context: BenchContext): Promise<void> {
+  const { burner, sliceMs } = context
   for (let turn = 0; turn < lanes.length; turn++) {
-    const { lane, process, firstMs, times } = lanes[(turn + round) % lanes.length]!
+    const entry = lanes[(turn + round) % lanes.length]!
+    const { lane, process, firstMs, times } = entry
     burner.burning = lane.busy
     await sleep(SETTLE_MS)
     // The others have emptied the caches; a run as long as a turn needs no second one to fill them.
-    times.push(...(await process.request('run', { sliceMs, warmUp: firstMs < sliceMs })).times)
+    const warmUp = (times.at(-1) ?? firstMs) < sliceMs
+    await attempt(entry, context, async () => {
+      times.push(...(await process.request('run', { sliceMs, warmUp })).times)
+    })
     burner.burning = false
   }
+}
+
+/** Asks a lane's process for something, unless it failed before; a failure costs this lane, not the benchmark. */
+async function attempt(entry: RunningLane, { pool }: BenchContext, ask: () => Promise<unknown>): Promise<void> {
+  if (entry.failure !== undefined) return
+  try {
+    await ask()
+  } catch (error) {
+    entry.failure = messageOf(error)
+    await pool.discard(entry.lane)
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -32,11 +32,19 @@ export class ContestantPool {
     return ContestantProcess.start(contestantLaunch(this.contestant(contestant), threads, weights, this.#python))
   }
 
+  /** Ends the process of a lane, so that the next one to ask starts afresh. */
+  async discard(lane: Omit<Lane, 'busy'>): Promise<void> {
+    await this.#end(processKey(lane))
+  }
+
   async stop(): Promise<void> {
-    for (const started of this.#processes.values()) {
-      const process = await started
-      if (typeof process !== 'string') process.stop()
-    }
+    for (const key of [...this.#processes.keys()]) await this.#end(key)
+  }
+
+  async #end(key: string): Promise<void> {
+    const process = await this.#processes.get(key)
+    this.#processes.delete(key)
+    if (process !== undefined && typeof process !== 'string') process.stop()
   }
 }
 

@@ -30,6 +30,7 @@ const comparisonOf = (...lanes: Lane[]): Comparison => ({
 /** Contestants that answer what the test says: the value of every output, and the time of every run. */
 function context(outputs: Record<string, number>, times: Record<string, number> = {}) {
   const turns: string[] = []
+  const discarded: string[] = []
   const burner = { burning: false }
   const answers = (name: string) => ({
     prepare: () => ({ firstMs: times[name] ?? 1 }),
@@ -39,6 +40,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
     },
     run: () => {
       turns.push(burner.burning ? `${name} busy` : name)
+      if (name === 'crashing') throw new Error('Segmentation fault')
       return { times: [times[name] ?? 1] }
     },
     release: () => ({}),
@@ -46,6 +48,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
   const made: BenchContext = {
     pool: {
       contestant: executorContestant,
+      discard: async ({ contestant }) => void discarded.push(contestant),
       process: async ({ contestant, weights }) => {
         if (outputs[contestant] === undefined) return `${contestant} has no ${weights}`
         const table = answers(contestant)
@@ -57,7 +60,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
     rounds: 3,
     sliceMs: 10,
   }
-  return { context: made, turns }
+  return { context: made, turns, discarded }
 }
 
 describe('runComparison', () => {
@@ -97,6 +100,15 @@ describe('runComparison', () => {
       status: 'skipped',
       reason: 'would take about 0.2 s a run, more than 0.1 s',
     })
+  })
+
+  it('goes on without a contestant that crashes, and ends its process', async () => {
+    const { context: among, turns, discarded } = context({ crashing: 0.5, b: 0.5 })
+    const { results } = await runComparison(comparisonOf(lane('crashing'), lane('b')), among)
+    expect(results[0]?.outcome).toEqual({ status: 'failed', reason: 'Segmentation fault' })
+    expect(results[1]?.outcome.status).toBe('measured')
+    expect(turns.filter((name) => name === 'crashing')).toHaveLength(1)
+    expect(discarded).toEqual(['crashing'])
   })
 
   it('burns the cores in the turns of busy lanes only', async () => {
