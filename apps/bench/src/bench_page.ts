@@ -22,14 +22,14 @@ export function benchPage(report: BenchReport): string {
 <style>
 :root { color-scheme: light dark; --ink: #1c2126; --paper: #fcfcfa; --rule: #d9dcd6; --quiet: #6b7280; --met: #2f7d4f; --missed: #b3261e; ${variables(SERIES.light)} }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --paper: #16191d; --rule: #353b42; --quiet: #9aa4b0; --met: #7ccf9b; --missed: #ff8a80; ${variables(SERIES.dark)} } }
-body { margin: 2.5rem auto; max-width: 62rem; padding: 0 1.25rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
+body { margin: 2.5rem auto; max-width: 68rem; padding: 0 1.25rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
 h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.15rem; margin: 2.5rem 0 .25rem; }
 p { margin: .25rem 0 .75rem; } .note { color: var(--quiet); }
 svg { max-width: 100%; height: auto; color: var(--ink); }
 .legend span { display: inline-block; margin-right: 1.25rem; } .legend i { display: inline-block; width: .7rem; height: .7rem; border-radius: 50%; margin-right: .4rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .85rem; line-height: 1.3; font-variant-numeric: tabular-nums; } small { color: var(--quiet); font-size: .72rem; }
-th, td { text-align: right; padding: .25rem 0 .25rem .9rem; border-bottom: 1px solid var(--rule); font-weight: normal; vertical-align: bottom; white-space: nowrap; }
-thead th { color: var(--quiet); white-space: normal; } th:first-child, .words th, .words td { text-align: left; } th:first-child { padding-left: 0; } .words th, .words td { white-space: normal; vertical-align: top; }
+th, td { text-align: right; padding: .25rem 0 .25rem .9rem; border-bottom: 1px solid var(--rule); font-weight: normal; vertical-align: top; white-space: nowrap; }
+thead th { vertical-align: bottom; color: var(--quiet); white-space: normal; } th:first-child, .words th, .words td { text-align: left; } th:first-child { padding-left: 0; } .words th, .words td { white-space: normal; }
 .met { color: var(--met); } .missed { color: var(--missed); } .open { color: var(--quiet); }
 </style>
 </head>

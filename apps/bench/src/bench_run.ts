@@ -1,14 +1,14 @@
 import { availableParallelism, cpus, platform, release, totalmem } from 'node:os'
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import { benchCases } from './bench_cases.js'
-import type { BenchReport, ComparisonResult, ContestantReport } from './bench_report.js'
+import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
 import { Burner } from './burner.js'
 import { laneName } from './comparison.js'
 import { runComparison } from './comparison_run.js'
 import { ContestantPool } from './contestant_pool.js'
 import type { ContestantProcess } from './contestant_process.js'
 import { type Contestant, executorContestant, PEERS } from './contestant_table.js'
-import { probeMachine } from './machine_peak.js'
+import { betterPeak, probeMachine } from './machine_peak.js'
 import { measureMemory } from './memory_run.js'
 import { installPeers } from './peer_packages.js'
 import { judgeTargets } from './targets.js'
@@ -28,6 +28,8 @@ export interface BenchOptions {
   readonly limitMs: number
 }
 
+type Announce = (line: string) => void
+
 /** Large enough that the weights show, small enough for every contestant. */
 const MEMORY_WORKLOAD: Workload = {
   cellMode: 'lstm',
@@ -39,59 +41,32 @@ const MEMORY_WORKLOAD: Workload = {
   numUnits: 512,
 }
 
-/** Runs the benchmark. `announce` hears what is going on, a line at a time. */
-export async function runBench(options: BenchOptions, announce: (line: string) => void): Promise<BenchReport> {
-  const { threads, quick, python } = options
+/** Runs the benchmark. `announce` hears what is going on, a line at a time. Throws as `inspectBackends` does. */
+export async function runBench(options: BenchOptions, announce: Announce): Promise<BenchReport> {
+  const { threads, quick } = options
   const rounds = quick ? 3 : 7
   const sliceMs = quick ? 30 : 100
-  const reports = await inspectBackends({ threads })
-  const names = options.executors ?? reports.filter(({ available }) => available).map(({ name }) => name)
-  const executors = names.map(executorContestant)
-  const peerProblem = installPeers(announce)
-  const invited = [...executors, ...PEERS]
-  const pool = new ContestantPool(invited, python)
+  const executors = options.executors ?? (await workingExecutors(threads))
+  const invited = [...executors.map(executorContestant), ...PEERS]
+  const pool = new ContestantPool(invited, options.python)
   const burner = new Burner(availableParallelism())
   try {
-    const absence = ({ language, kind }: Contestant) => {
-      if (language === 'python' && python === undefined) return 'asked for by --python PATH'
-      return language === 'node' && kind === 'peer' ? peerProblem : undefined
+    const contestants = await invite(invited, pool, options, announce)
+    const present = invited.filter((_, index) => contestants[index]!.takesPart)
+    const executor = present.find(({ kind }) => kind === 'executor')
+    if (executor === undefined) {
+      const reasons = contestants
+        .filter(({ kind }) => kind === 'executor')
+        .map(({ name, detail }) => `${name}: ${detail}`)
+      const message = `Cannot run the benchmark as one of our executors must work here: ${reasons.join('; ')}`
+      throw Object.assign(new Error(message), { code: 'ERR_NO_EXECUTOR' })
     }
-    const contestants: ContestantReport[] = []
-    const present: Contestant[] = []
-    const processes: [string, ContestantProcess][] = []
-    for (const contestant of invited) {
-      const { name, title, kind } = contestant
-      announce(`Starting ${title}`)
-      const lane = { contestant: name, threads, weights: 'float32', pass: 'inference' } as const
-      const process = absence(contestant) ?? (await pool.process(lane))
-      if (typeof process === 'string') {
-        contestants.push({ name, title, kind, version: undefined, detail: process, takesPart: false })
-        continue
-      }
-      const { version, detail } = process
-      contestants.push({ name, title, kind, version, detail, takesPart: true })
-      present.push(contestant)
-      processes.push([title, process])
-    }
-
     announce('Probing the machine')
-    const peak = await probeMachine(processes, threads)
-    const cases = benchCases({
-      executors: present.filter(({ kind }) => kind === 'executor'),
-      peers: present.filter(({ kind }) => kind === 'peer'),
-      threads,
-      quick,
-    }).filter(({ id }) => options.only?.test(id) ?? true)
-    const comparisons: ComparisonResult[] = []
-    const context = { pool, burner, budget: new TimeBudget(options.limitMs), rounds, sliceMs }
-    for (const [index, comparison] of cases.entries()) {
-      const result = await runComparison(comparison, context)
-      comparisons.push(result)
-      announce(`${index + 1}/${cases.length} ${comparison.id}: ${progressOf(result)}`)
-    }
-    announce('Measuring memory')
+    const peakBefore = await probe(present, pool, threads)
+    const comparisons = await compareAll(present, { pool, burner, rounds, sliceMs, options }, announce)
+    announce('Probing the machine again, and measuring memory')
+    const peak = betterPeak(peakBefore, await probe(present, pool, threads))
     const memory = await measureMemory(MEMORY_WORKLOAD, present, pool, threads)
-    const isPeer = (name: string) => PEERS.some((peer) => peer.name === name)
     return {
       date: new Date().toISOString(),
       machine: {
@@ -105,12 +80,80 @@ export async function runBench(options: BenchOptions, announce: (line: string) =
       peak,
       comparisons,
       memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
-      targets: judgeTargets(comparisons, executors[0]!.name, isPeer),
+      targets: judgeTargets(comparisons, executor.name, (name) => PEERS.some((peer) => peer.name === name)),
     }
   } finally {
     await pool.stop()
     await burner.stop()
   }
+}
+
+async function workingExecutors(threads: number): Promise<string[]> {
+  const reports = await inspectBackends({ threads })
+  return reports.filter(({ available }) => available).map(({ name }) => name)
+}
+
+/** Starts everybody and notes who they are, or why they do not come. */
+async function invite(
+  invited: readonly Contestant[],
+  pool: ContestantPool,
+  { threads, python }: BenchOptions,
+  announce: Announce,
+): Promise<ContestantReport[]> {
+  const peerProblem = installPeers(announce)
+  const reports: ContestantReport[] = []
+  for (const { name, title, kind, language } of invited) {
+    announce(`Starting ${title}`)
+    const absence =
+      language === 'python' && python === undefined
+        ? 'asked for by --python PATH'
+        : kind === 'peer' && language === 'node'
+          ? peerProblem
+          : undefined
+    const process = absence ?? (await pool.process(homeLane(name, threads)))
+    reports.push(
+      typeof process === 'string'
+        ? { name, title, kind, version: undefined, detail: process, takesPart: false }
+        : { name, title, kind, version: process.version, detail: process.detail, takesPart: true },
+    )
+  }
+  return reports
+}
+
+async function probe(present: readonly Contestant[], pool: ContestantPool, threads: number): Promise<MachinePeak> {
+  const running: [string, ContestantProcess][] = []
+  for (const { name, title } of present) {
+    const process = await pool.process(homeLane(name, threads))
+    if (typeof process !== 'string') running.push([title, process])
+  }
+  return probeMachine(running, threads)
+}
+
+async function compareAll(
+  present: readonly Contestant[],
+  {
+    options,
+    ...shared
+  }: { pool: ContestantPool; burner: Burner; rounds: number; sliceMs: number; options: BenchOptions },
+  announce: Announce,
+): Promise<ComparisonResult[]> {
+  const { threads, quick, only, limitMs } = options
+  const executors = present.filter(({ kind }) => kind === 'executor')
+  const peers = present.filter(({ kind }) => kind === 'peer')
+  const cases = benchCases({ executors, peers, threads, quick }).filter(({ id }) => only?.test(id) ?? true)
+  const context = { ...shared, budget: new TimeBudget(limitMs) }
+  const results: ComparisonResult[] = []
+  for (const [index, comparison] of cases.entries()) {
+    const result = await runComparison(comparison, context)
+    results.push(result)
+    announce(`${index + 1}/${cases.length} ${comparison.id}: ${progressOf(result)}`)
+  }
+  return results
+}
+
+/** The lane whose process a contestant is first seen in. */
+function homeLane(contestant: string, threads: number) {
+  return { contestant, threads, weights: 'float32', pass: 'inference' } as const
 }
 
 /** "cpu 1.23 ms, onnxruntime 1.50 ms" */

@@ -39,6 +39,9 @@ const SEED = 1
 interface RunningLane {
   readonly lane: Lane
   readonly process: Playing
+  /** By which the budget knows how fast this lane is. */
+  readonly paceKey: string
+  readonly flops: number
   readonly firstMs: number
   readonly difference: number | undefined
   readonly times: number[]
@@ -113,7 +116,7 @@ async function prepareLanes(
       if (difference !== undefined && !(difference <= LARGEST_DIFFERENCE) && lane.weights === 'float32') {
         return ended({ status: 'differs', difference })
       }
-      return { lane, process, firstMs, difference, times: [] }
+      return { lane, process, paceKey, flops, firstMs, difference, times: [] }
     } catch (error) {
       await pool.discard(lane)
       return ended({ status: 'failed', reason: messageOf(error) })
@@ -137,16 +140,17 @@ function sameTask(entry: RunningLane | LaneResult, lane: Lane): RunningLane | La
 
 /** One turn of every lane; who begins changes from round to round. */
 async function takeTurns(lanes: readonly RunningLane[], round: number, context: BenchContext): Promise<void> {
-  const { burner, sliceMs } = context
+  const { burner, budget, sliceMs } = context
   for (let turn = 0; turn < lanes.length; turn++) {
     const entry = lanes[(turn + round) % lanes.length]!
-    const { lane, process, firstMs, times } = entry
+    const { lane, process, paceKey, flops, firstMs, times } = entry
     burner.burning = lane.busy
     await sleep(SETTLE_MS)
     // The others have emptied the caches; a run as long as a turn needs no second one to fill them.
     const warmUp = (times.at(-1) ?? firstMs) < sliceMs
     await attempt(entry, context, async () => {
       times.push(...(await process.request('run', { sliceMs, warmUp })).times)
+      budget.note(paceKey, flops, Math.min(...times))
     })
     burner.burning = false
   }

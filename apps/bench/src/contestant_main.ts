@@ -27,5 +27,5 @@ try {
 } catch (error) {
   say({ ready: false, reason: error instanceof Error ? error.message : String(error) } satisfies Greeting)
 }
-// A peer's thread pool may keep the process alive after the last request.
-process.exit()
+// A peer's thread pool may keep the process alive after the last request; the last line has to get out before.
+process.stdout.write('', () => process.exit())

@@ -6,10 +6,10 @@ import {
   ofSection,
   ratioToBestPeer,
 } from './bench_report.js'
-import type { Lane, Section } from './comparison.js'
+import type { Lane, Section, WeightType } from './comparison.js'
 import { mebibytes, percent, threeDigits } from './number_format.js'
 import { geometricMean } from './statistics.js'
-import { recurrentBytes, sizesOf, type Workload } from './workload.js'
+import { CELL_TITLES, recurrentBytes, sizesOf, type Workload } from './workload.js'
 
 /** A table of strings; the first column names the row, the others are numbers. */
 export interface ReportTable {
@@ -19,8 +19,6 @@ export interface ReportTable {
   readonly headers: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
-
-const NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'RNN relu', rnn_tanh: 'RNN tanh' } as const
 
 /** Every table of a report that has rows, in reading order. */
 export function reportTables(report: BenchReport): ReportTable[] {
@@ -32,26 +30,49 @@ export function reportTables(report: BenchReport): ReportTable[] {
     lanesTable(comparisons, 'streaming', executor, {
       title: 'One step at a time',
       note: 'T calls of stepSync against one call over T steps, B × T × H, milliseconds.',
-      above: ({ pass }) => pass === 'streaming',
-      below: ({ pass }) => pass === 'inference',
+      extras: [
+        ratioColumn(
+          'ratio',
+          ({ pass }) => pass === 'streaming',
+          ({ pass }) => pass === 'inference',
+        ),
+      ],
     }),
     lanesTable(comparisons, 'threads', executor, {
       title: 'Two bidirectional layers on one thread and on two',
-      note: 'Milliseconds; the ratio is one thread over two.',
-      above: ({ contestant, threads }) => contestant === executor && threads === 1,
-      below: ({ contestant, threads }) => contestant === executor && threads === 2,
+      note: 'Milliseconds, and how much faster two threads are.',
+      extras: [
+        ...new Set(
+          ofSection(comparisons, 'threads').flatMap(({ results }) => results.map(({ lane }) => lane.contestant)),
+        ),
+      ].map((name) =>
+        ratioColumn(
+          `${name} gains`,
+          ({ contestant, threads }) => contestant === name && threads === 1,
+          ({ contestant, threads }) => contestant === name && threads === 2,
+        ),
+      ),
     }),
     lanesTable(comparisons, 'weights', executor, {
       title: 'Smaller weights',
-      note: 'Milliseconds; the ratio is int8 over float32.',
-      above: ({ weights }) => weights === 'int8',
-      below: ({ weights }) => weights === 'float32',
+      note: 'Milliseconds, and how far the outputs are from those of float32 weights.',
+      extras: [
+        ratioColumn('bfloat16 ratio', ({ weights }) => weights === 'bfloat16', isFull),
+        ratioColumn('int8 ratio', ({ weights }) => weights === 'int8', isFull),
+        differenceColumn('bfloat16'),
+        differenceColumn('int8'),
+      ],
     }),
     lanesTable(comparisons, 'busy', executor, {
       title: 'On a busy machine',
       note: 'Milliseconds alone, and while another process burns every core.',
-      above: ({ busy }) => busy,
-      below: ({ busy }) => !busy,
+      extras: [
+        ratioColumn(
+          'ratio',
+          ({ busy }) => busy,
+          ({ busy }) => !busy,
+        ),
+      ],
     }),
     memoryTable(report),
     agreementTable(report),
@@ -97,7 +118,7 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
     ]
   })
   if (ratios.length > 0) {
-    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2)])
+    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2), '', '', ''])
   }
   const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
   return {
@@ -115,35 +136,63 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
   }
 }
 
-interface LanePair {
+interface LanesTable {
   readonly title: string
   readonly note: string
-  readonly above: (lane: Lane) => boolean
-  readonly below: (lane: Lane) => boolean
+  /** Columns after the lanes. */
+  readonly extras: readonly ExtraColumn[]
 }
 
-/** A row per comparison and a column per lane, with the ratio of two of them. */
+interface ExtraColumn {
+  readonly header: string
+  readonly text: (comparison: ComparisonResult) => string
+}
+
+const isFull = ({ weights }: Lane) => weights === 'float32'
+
+/** Time of one lane over that of another. */
+function ratioColumn(header: string, above: (lane: Lane) => boolean, below: (lane: Lane) => boolean): ExtraColumn {
+  return {
+    header,
+    text: (comparison) => {
+      const top = medianOf(comparison, above)
+      const bottom = medianOf(comparison, below)
+      return top === undefined || bottom === undefined ? '' : (top / bottom).toFixed(2)
+    },
+  }
+}
+
+function differenceColumn(weights: WeightType): ExtraColumn {
+  return {
+    header: `${weights} differs by`,
+    text: ({ results }) => {
+      const outcome = results.find(({ lane }) => lane.weights === weights)?.outcome
+      return outcome?.status === 'measured' ? (outcome.difference?.toExponential(1) ?? '') : ''
+    },
+  }
+}
+
+/** A row per comparison and a column per lane, then what follows from them. */
 function lanesTable(
   comparisons: readonly ComparisonResult[],
   section: Section,
   executor: string,
-  { title, note, above, below }: LanePair,
+  { title, note, extras }: LanesTable,
 ): ReportTable {
   const cells = ofSection(comparisons, section)
   const columns = [...new Set(cells.flatMap(({ results }) => results.map(({ lane }) => columnName(lane, section))))]
   const rows = cells.map((cell) => {
-    const top = medianOf(cell, above)
-    const bottom = medianOf(cell, below)
     const pass = section === 'busy' ? ` ${cell.results[0]!.lane.pass}` : ''
     return [
       `${rowName(cell.workload)}${pass}`,
       ...columns.map((column) =>
         outcomeText(cell.results.find(({ lane }) => columnName(lane, section) === column)?.outcome),
       ),
-      top === undefined || bottom === undefined ? '' : (top / bottom).toFixed(2),
+      ...extras.map(({ text }) => text(cell)),
     ]
   })
-  return { title, note: `${note} The executor is ${executor}.`, headers: ['cell', ...columns, 'ratio'], rows }
+  const headers = ['cell', ...columns, ...extras.map(({ header }) => header)]
+  return { title, note: `${note} The executor is ${executor}.`, headers, rows }
 }
 
 function columnName(lane: Lane, section: Section): string {
@@ -212,5 +261,5 @@ function agreementTable({ comparisons, contestants }: BenchReport): ReportTable 
 }
 
 function rowName(workload: Workload): string {
-  return `${NAMES[workload.cellMode]} ${sizesOf(workload)}`
+  return `${CELL_TITLES[workload.cellMode]} ${sizesOf(workload)}`
 }

@@ -1,7 +1,7 @@
 import { type ComparisonResult, medianOf, ofSection, ratioToBestPeer, type TargetVerdict } from './bench_report.js'
 import type { Lane } from './comparison.js'
 import { geometricMean } from './statistics.js'
-import { sizesOf } from './workload.js'
+import { CELL_TITLES, sizesOf } from './workload.js'
 
 /** A cell of a target and its measured ratio; undefined where it could not be measured. */
 interface Cell {
@@ -151,7 +151,7 @@ function judged(
 }
 
 function cellName({ workload, results }: ComparisonResult): string {
-  return `${workload.cellMode} ${results.at(-1)?.lane.pass ?? ''} ${sizesOf(workload)}`
+  return `${CELL_TITLES[workload.cellMode]} ${results.at(-1)?.lane.pass ?? ''} ${sizesOf(workload)}`
 }
 
 function quotient(above: number | undefined, below: number | undefined): number | undefined {

@@ -1,12 +1,11 @@
 import * as Plot from '@observablehq/plot'
 import { parseHTML } from 'linkedom'
 import { type BenchReport, ofSection, ratioToBestPeer } from './bench_report.js'
-import { sizesOf } from './workload.js'
+import { CELL_TITLES, sizesOf } from './workload.js'
 
 /** Colours of contestants in the order of a report; the page sets the variables, light and dark. */
 const SERIES_COUNT = 8
 
-const NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'relu', rnn_tanh: 'tanh' } as const
 const STYLE = { fontSize: '13px', background: 'transparent', overflow: 'visible' }
 
 /** Logarithmic, as contestants are orders of magnitude apart. */
@@ -35,7 +34,9 @@ export function timesChart(report: BenchReport, pass: Pass): string {
       if (outcome.status !== 'measured') return []
       const index = report.contestants.findIndex(({ name }) => name === lane.contestant)
       const { median, q1, q3 } = outcome.spread
-      return [{ cell: NAMES[workload.cellMode], size: sizesOf(workload), color: seriesColor(index), median, q1, q3 }]
+      return [
+        { cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), color: seriesColor(index), median, q1, q3 },
+      ]
     }),
   )
   const rows = new Set(points.map(({ size }) => size)).size
@@ -44,7 +45,7 @@ export function timesChart(report: BenchReport, pass: Pass): string {
     height: FRAME + 4 * rows * 26,
     x: { ...X_AXIS, label: 'milliseconds', inset: 8 },
     y: { label: null, domain: sizeOrder(points) },
-    fy: { label: null, domain: Object.values(NAMES) },
+    fy: { label: null, domain: Object.values(CELL_TITLES) },
     marks: [
       Plot.ruleY(points, { fy: 'cell', y: 'size', x1: 'q1', x2: 'q3', stroke: 'color', strokeWidth: 2 }),
       Plot.dot(points, { fy: 'cell', y: 'size', x: 'median', fill: 'color', r: 4.5 }),
@@ -60,7 +61,7 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
     const ratio = ratioToBestPeer(comparison, executor, (name) => peers.has(name))
     if (ratio === undefined) return []
     const { workload } = comparison
-    return [{ cell: NAMES[workload.cellMode], size: sizesOf(workload), ratio, label: `${ratio.toFixed(2)} ×` }]
+    return [{ cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), ratio, label: `${ratio.toFixed(2)} ×` }]
   })
   const rows = new Set(points.map(({ size }) => size)).size
   return draw({
@@ -69,7 +70,7 @@ export function ratioChart(report: BenchReport, pass: Pass): string {
     // Room for the numbers beside the bars.
     x: { ...X_AXIS, label: `${executor} over its fastest peer`, inset: 56 },
     y: { label: null, domain: sizeOrder(points) },
-    fy: { label: null, domain: Object.values(NAMES) },
+    fy: { label: null, domain: Object.values(CELL_TITLES) },
     marks: [
       Plot.ruleX([1], { stroke: 'var(--ink)', strokeWidth: 1.5 }),
       Plot.ruleY(points, { fy: 'cell', y: 'size', x1: 1, x2: 'ratio', stroke: seriesColor(0), strokeWidth: 10 }),
@@ -109,7 +110,7 @@ function draw(options: Plot.PlotOptions): string {
   const { document } = parseHTML('<!doctype html><html><body></body></html>')
   return Plot.plot({
     marginLeft: 104,
-    marginRight: 64,
+    marginRight: 76,
     marginBottom: 48,
     ...options,
     document: document as unknown as Document,

@@ -30,7 +30,10 @@ export function workloadDescriptor({ bidirectional, ...sizes }: Omit<Workload, '
   })
 }
 
-/** Name of a workload: "1 × 70 × 512" is B × T × H, as in the tables. */
+/** Cells as tables and charts name them. */
+export const CELL_TITLES = { lstm: 'LSTM', gru: 'GRU', rnn_relu: 'RNN relu', rnn_tanh: 'RNN tanh' } as const
+
+/** "1 × 70 × 512" is B × T × H, as in the tables. */
 export function sizesOf({ batch, time, numUnits }: Workload): string {
   return `${batch} × ${time} × ${numUnits}`
 }

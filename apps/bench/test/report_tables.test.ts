@@ -40,14 +40,16 @@ describe('reportTables', () => {
       '6.00 (5.40–6.60)',
       '0.50',
     ])
-    expect(rows?.at(-1)).toEqual(['geometric mean', '', '', '', '0.61'])
+    expect(rows?.at(-1)).toEqual(['geometric mean', '', '', '', '0.61', '', '', ''])
   })
 
   it('divides what a section compares', () => {
     expect(rowsOf('On a busy machine')).toEqual([
       ['LSTM 1 × 70 × 512 inference', '2.00 (1.80–2.20)', '5.00 (4.50–5.50)', '2.50'],
     ])
-    expect(rowsOf('Smaller weights')).toEqual([['LSTM 1 × 70 × 1024', '8.00 (7.20–8.80)', 'failed', '']])
+    expect(rowsOf('Smaller weights')).toEqual([
+      ['LSTM 1 × 70 × 1024', '8.00 (7.20–8.80)', '4.00 (3.60–4.40)', 'failed', '0.50', '', '1.0e-3', ''],
+    ])
   })
 
   it('leaves out sections that were not run', () => {

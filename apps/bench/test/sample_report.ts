@@ -70,6 +70,7 @@ export const sampleReport: BenchReport = {
       'weights',
       { numUnits: 1024 },
       [lane('cpu'), measured(8)],
+      [lane('cpu', { weights: 'bfloat16' }), measured(4, 1e-3)],
       [lane('cpu', { weights: 'int8' }), { status: 'failed', reason: 'out of <memory>' }],
     ),
     compared('busy', {}, [lane('cpu'), measured(2)], [lane('cpu', { busy: true }), measured(5)]),

@@ -33,7 +33,7 @@ describe('judgeTargets', () => {
     )
     expect(byText(cells, 'Inference')).toMatchObject({
       verdict: 'missed',
-      misses: ['lstm inference 1 × 70 × 512: 1.10'],
+      misses: ['LSTM inference 1 × 70 × 512: 1.10'],
     })
   })
 
