@@ -24,7 +24,7 @@ export function createProgram(): Command {
   return new Command('bench')
     .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
-    .option('--threads <n>', 'threads of every contestant', positive, Math.min(2, availableParallelism()))
+    .option('--threads <n>', 'threads of every contestant', count, Math.min(2, availableParallelism()))
     .option('--python <path>', 'Python interpreter with PyTorch, TensorFlow or Keras')
     .option('--quick', 'three of the six sizes, and short turns', false)
     .option('--only <pattern>', 'only comparisons whose id matches, such as table/lstm/inference', pattern)
@@ -57,6 +57,12 @@ function nameList(text: string): readonly string[] {
 function positive(text: string): number {
   const value = Number(text)
   if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('It must be a number above 0.')
+  return value
+}
+
+function count(text: string): number {
+  const value = positive(text)
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number.')
   return value
 }
 
