@@ -1,8 +1,8 @@
+import { tableText } from '@cudnn-rnn/report'
 import type { BenchReport } from './bench_report.js'
 import { leftOut } from './left_out.js'
 import { threeDigits } from './number_format.js'
 import { reportTables } from './report_tables.js'
-import { textTable } from './text_table.js'
 
 /** The report as plain text: machine, contestants, tables, targets. */
 export function consoleReport(report: BenchReport): string {
@@ -11,13 +11,10 @@ export function consoleReport(report: BenchReport): string {
     `${machine.processor}, ${machine.memory}, ${machine.system}, Node.js ${machine.node}, ${report.date}`,
     `Peaks of this machine on ${report.settings.threads} threads: product ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}), memory ${threeDigits(peak.bandwidth)} GB/s`,
     '',
-    textTable(
-      ['contestant', 'version', ''],
-      contestants.map(({ title, version, detail }) => [title, version ?? 'absent', detail]),
-    ),
+    ...contestants.map(({ title, version, detail }) => `${title.padEnd(22)}${version ?? 'absent'}: ${detail}`),
   ]
   for (const { title, note, headers, rows } of reportTables(report)) {
-    lines.push('', title, note, '', textTable(headers, rows))
+    lines.push('', title, note, '', tableText({ header: headers, rows }))
   }
   const missing = leftOut(report)
   if (missing.length > 0) lines.push('', 'Left out', ...missing.map((line) => `  ${line}`))

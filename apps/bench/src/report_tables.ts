@@ -118,7 +118,14 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
     ]
   })
   if (ratios.length > 0) {
-    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2), '', '', ''])
+    rows.push([
+      'geometric mean',
+      ...playing.map(() => ''),
+      geometricMean(ratios).toFixed(2),
+      '',
+      '',
+      ...(pass === 'training' ? [] : ['']),
+    ])
   }
   const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
   return {

@@ -12,10 +12,12 @@ export interface Page {
   /** The result in one sentence, as HTML; `<b>` is set in colour. */
   readonly resultHtml: string
   readonly sections: readonly PageSection[]
+  /** CSS rules of this page alone, after those of all pages. */
+  readonly style?: string | undefined
 }
 
 /** The page as HTML text. Charts take their colours from its custom properties. */
-export function htmlPage({ title, resultHtml, sections }: Page): string {
+export function htmlPage({ title, resultHtml, sections, style = '' }: Page): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -32,7 +34,7 @@ svg { max-width: 100%; height: auto; color: var(--ink); }
 .legend span { display: inline-block; margin-right: 1.5rem; } .legend i { display: inline-block; width: 1.1rem; height: .2rem; margin-right: .4rem; vertical-align: middle; }
 blockquote { margin: 0; padding: 1rem 1.25rem; border-left: 3px solid var(--train); background: color-mix(in srgb, var(--train) 8%, transparent); font: 1rem/1.6 Georgia, serif; white-space: pre-wrap; overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th, td { text-align: left; padding: .3rem 1.25rem .3rem 0; border-bottom: 1px solid var(--rule); font-weight: normal; vertical-align: top; } th { color: var(--baseline); } td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; } tr.best td { color: var(--held-out); font-weight: 600; }
-</style>
+${style}</style>
 </head>
 <body>
 <h1>${escapeHtml(title)}</h1>

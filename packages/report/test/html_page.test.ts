@@ -7,8 +7,10 @@ it('htmlPage stands by itself and shows titles as text', () => {
     title: 'A model of <Moby & Dick>',
     resultHtml: '<b>2.1</b> bits',
     sections: [{ heading: 'Loss & more', html: '<p>here</p>' }],
+    style: 'p { color: red; }\n',
   })
   expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\(|@import/)
+  expect(page).toMatch(/p { color: red; }\n<\/style>/)
   const { document } = parseHTML(page)
   expect(document.querySelector('h1')?.textContent).toBe('A model of <Moby & Dick>')
   expect(document.querySelector('.result b')?.textContent).toBe('2.1')
