@@ -1,6 +1,7 @@
 import { escapeHtml, htmlPage, type PageSection } from '@cudnn-rnn/report'
 import type { BenchReport } from './bench_report.js'
 import { leftOut } from './left_out.js'
+import { loadNote } from './load_note.js'
 import { threeDigits } from './number_format.js'
 import { type ReportTable, reportTables } from './report_tables.js'
 import { ratioChart, seriesColor, timesChart } from './time_charts.js'
@@ -38,10 +39,11 @@ export function benchPage(report: BenchReport): string {
   })
 }
 
-function introduction({ machine, peak, settings, date }: BenchReport): string {
+function introduction(report: BenchReport): string {
+  const { machine, peak, settings, date } = report
   const { processor, memory, system, node } = machine
   return escapeHtml(
-    `${processor}, ${memory}, ${system}, Node.js ${node}; ${date.slice(0, 10)}. Everybody ran in a process of its own, in ${settings.rounds} turns of ${settings.sliceMs} ms or one run, on ${settings.threads} threads. Largest matrix product seen: ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}); memory copied at ${threeDigits(peak.bandwidth)} GB/s.`,
+    `${processor}, ${memory}, ${system}, Node.js ${node}; ${date.slice(0, 10)}. Everybody ran in a process of its own, in ${settings.rounds} turns of ${settings.sliceMs} ms or one run, on ${settings.threads} threads. Largest matrix product seen: ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}); memory copied at ${threeDigits(peak.bandwidth)} GB/s. ${loadNote(report).join('')}`.trimEnd(),
   )
 }
 

@@ -65,6 +65,8 @@ export interface TargetVerdict {
 export interface BenchReport {
   readonly date: string
   readonly machine: Readonly<Record<'processor' | 'system' | 'node' | 'memory', string>>
+  /** Processes that wanted a core before the benchmark began: the system's load average over a minute, 0 on Windows. */
+  readonly loadBefore: number
   readonly settings: {
     readonly threads: number
     readonly quick: boolean

@@ -1,4 +1,4 @@
-import { availableParallelism, cpus, platform, release, totalmem } from 'node:os'
+import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
@@ -44,6 +44,7 @@ const MEMORY_WORKLOAD: Workload = {
 /** Runs the benchmark. `announce` hears what is going on, a line at a time. Throws as `inspectBackends` does. */
 export async function runBench(options: BenchOptions, announce: Announce): Promise<BenchReport> {
   const { threads, quick } = options
+  const [loadBefore = 0] = loadavg()
   const rounds = quick ? 3 : 7
   const sliceMs = quick ? 30 : 100
   const executors = options.executors ?? (await workingExecutors(threads))
@@ -75,6 +76,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
         node: process.version,
         memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
       },
+      loadBefore,
       settings: { threads, quick, rounds, sliceMs },
       contestants,
       peak,

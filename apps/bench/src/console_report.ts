@@ -1,6 +1,7 @@
 import { tableText } from '@cudnn-rnn/report'
 import type { BenchReport } from './bench_report.js'
 import { leftOut } from './left_out.js'
+import { loadNote } from './load_note.js'
 import { threeDigits } from './number_format.js'
 import { reportTables } from './report_tables.js'
 
@@ -10,6 +11,7 @@ export function consoleReport(report: BenchReport): string {
   const lines = [
     `${machine.processor}, ${machine.memory}, ${machine.system}, Node.js ${machine.node}, ${report.date}`,
     `Peaks of this machine on ${report.settings.threads} threads: product ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}), memory ${threeDigits(peak.bandwidth)} GB/s`,
+    ...loadNote(report),
     '',
     ...contestants.map(({ title, version, detail }) => `${title.padEnd(22)}${version ?? 'absent'}: ${detail}`),
   ]

@@ -1,6 +1,6 @@
 /**
- * ONNX models as bytes: an `LSTM`, `GRU` or `RNN` node per layer over `x` [T,B,I], giving `y` [T,B,D·H], and one matrix
- * product. Source of the operators: ONNX `defs/rnn/defs.cc`, opset 14.
+ * ONNX models as bytes: an `LSTM`, `GRU` or `RNN` node per layer over `x` [T,B,I], giving `y` [T,1,B,H], or
+ * [T,B,2·H] of two directions; and one matrix product. Source of the operators: ONNX `defs/rnn/defs.cc`, opset 14.
  */
 import type { NamedTensors, Tensor } from '@cudnn-rnn/canonical'
 import protobuf from 'protobufjs'
@@ -38,31 +38,30 @@ export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTen
   for (const [layer, tensors] of layers.entries()) {
     const at = (name: string) => `${name}${layer}`
     for (const [name, tensor] of Object.entries(tensors)) initializer.push(floats(at(name), tensor))
-    // Y is [T,D,B,H]: directions come before the batch, and the next layer wants them beside each other.
-    const input = layer === 0 ? 'x' : at('input')
-    const result = layer === layers.length - 1 ? 'y' : `input${layer + 1}`
-    node.push(
-      {
-        op_type: operator.op_type,
-        input: [input, at('W'), at('R'), at('B')],
-        output: [at('Y')],
-        attribute: attributes,
-      },
-      {
-        op_type: 'Transpose',
-        input: [at('Y')],
-        output: [at('turned')],
-        attribute: [attribute('perm', 'ints', [0, 2, 1, 3])],
-      },
-      { op_type: 'Reshape', input: [at('turned'), 'rows'], output: [result] },
-    )
+    const isLast = layer === layers.length - 1
+    // Y is [T,D,B,H]. Only two directions have to be moved beside each other; one is handed on as it is.
+    const output = isLast && !bidirectional ? 'y' : at('Y')
+    const next = isLast ? 'y' : `input${layer + 1}`
+    node.push({
+      op_type: operator.op_type,
+      input: [layer === 0 ? 'x' : at('input'), at('W'), at('R'), at('B')],
+      output: [output],
+      attribute: attributes,
+    })
+    if (bidirectional) {
+      const perm = attribute('perm', 'ints', [0, 2, 1, 3])
+      node.push({ op_type: 'Transpose', input: [at('Y')], output: [at('turned')], attribute: [perm] })
+      node.push({ op_type: 'Reshape', input: [at('turned'), 'rows'], output: [next] })
+    } else if (!isLast) {
+      node.push({ op_type: 'Reshape', input: [at('Y'), 'rows'], output: [next] })
+    }
   }
   return encode({
     node,
     name: cellMode,
     initializer,
     input: [value('x', [time, batch, inputSize])],
-    output: [value('y', [time, batch, columns])],
+    output: [value('y', bidirectional ? [time, batch, columns] : [time, 1, batch, numUnits])],
   })
 }
 

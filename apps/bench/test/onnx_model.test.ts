@@ -25,9 +25,12 @@ function layersOf({ cellMode, numLayers, bidirectional, inputSize, numUnits }: W
 }
 
 describe('onnxRecurrentModel', () => {
-  it.each(fixture.cases)('writes $cellMode of $numLayers layers as the onnx package does', (expected) => {
-    const workload = { ...fixture.sizes, ...expected } as unknown as Workload
-    const model = onnxRecurrentModel(workload, layersOf(workload))
-    expect(Buffer.from(model).toString('base64')).toBe(expected.model)
-  })
+  it.each(fixture.cases)(
+    'writes $cellMode of $numLayers layers, bidirectional $bidirectional, as the onnx package does',
+    (expected) => {
+      const workload = { ...fixture.sizes, ...expected } as unknown as Workload
+      const model = onnxRecurrentModel(workload, layersOf(workload))
+      expect(Buffer.from(model).toString('base64')).toBe(expected.model)
+    },
+  )
 })

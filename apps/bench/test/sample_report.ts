@@ -37,6 +37,7 @@ export function compared(
 export const sampleReport: BenchReport = {
   date: '2026-11-21T10:00:00.000Z',
   machine: { processor: 'A <fast> CPU, 2 threads', system: 'linux', node: 'v20.19.0', memory: '24 GiB' },
+  loadBefore: 0.1,
   settings: { threads: 2, quick: false, rounds: 7, sliceMs: 100 },
   contestants: [
     { name: 'cpu', title: 'cpu executor', kind: 'executor', version: '0.1.0', detail: 'AVX-512', takesPart: true },
