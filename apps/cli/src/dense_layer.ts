@@ -32,7 +32,7 @@ export class DenseLayer {
 }
 
 /** A variable drawn evenly from ±limit. */
-function uniformVariable(
+export function uniformVariable(
   backend: Backend,
   name: string,
   shape: readonly [number, number],

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { addClassifyCommand } from './commands/classify.js'
 import { addConvertCommand } from './commands/convert.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addDoctorCommand } from './commands/doctor.js'
@@ -16,6 +17,7 @@ const COMMANDS = [
   addTrainCommand,
   addSampleCommand,
   addForecastCommand,
+  addClassifyCommand,
   addInspectCommand,
   addVerifyCommand,
   addConvertCommand,
@@ -39,6 +41,7 @@ Start here:
   $ cudnn-rnn sample runs/mine             let a trained model write
   $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
   $ cudnn-rnn forecast                     foretell CO₂ in the air, against two baselines
+  $ cudnn-rnn classify                     tell real spam from ham, against a bag of words
   $ cudnn-rnn doctor                       what this machine offers
 
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codedRangeError } from './coded_error.js'
 
@@ -10,11 +10,14 @@ export interface RunSettings {
 
 const FILE_NAME = 'run.json'
 
+/** What a run leaves in its directory; nothing else there is touched. */
+const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|run\.json)$/
+
 /** Begins a run: removes what `directory` holds of another one, and writes its settings. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
   await mkdir(directory, { recursive: true })
-  for (const entry of ['latest', 'best', 'metrics.jsonl', 'events', FILE_NAME]) {
-    await rm(join(directory, entry), { recursive: true, force: true })
+  for (const entry of await readdir(directory)) {
+    if (OF_A_RUN.test(entry)) await rm(join(directory, entry), { recursive: true })
   }
   const path = join(directory, FILE_NAME)
   await writeFile(`${path}.tmp`, `${JSON.stringify(settings, null, 2)}\n`)

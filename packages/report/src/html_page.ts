@@ -28,7 +28,7 @@ export function htmlPage({ title, resultHtml, sections, style = '' }: Page): str
 :root { color-scheme: light dark; --ink: #1c2126; --paper: #fcfcfa; --rule: #d9dcd6; --train: #3a6ea5; --held-out: #b8461e; --baseline: #6b7280; --second: #2c7a4b; --band: #b8461e22; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e8ea; --paper: #16191d; --rule: #353b42; --train: #7db2ea; --held-out: #f0906a; --baseline: #9aa4b0; --second: #6cc793; --band: #f0906a33; } }
 body { margin: 2.5rem auto; max-width: 56rem; padding: 0 1.25rem; font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 2.25rem 0 .5rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { font-size: 1.1rem; margin: 2.25rem 0 .5rem; } h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
 .result { font-size: 1.1rem; margin: 0 0 1.25rem; } .result b { color: var(--held-out); }
 svg { max-width: 100%; height: auto; color: var(--ink); }
 .legend span { display: inline-block; margin-right: 1.5rem; } .legend i { display: inline-block; width: 1.1rem; height: .2rem; margin-right: .4rem; vertical-align: middle; }

@@ -18,7 +18,7 @@ export interface TrainingCheckpointsOptions {
 const RECORD_KEY = 'training_record'
 
 /**
- * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/latest/model-<step>` and `<directory>/best/model-<step>`:
+ * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
  * any executor goes on with them, and TensorFlow reads them. A save is complete or absent.
  */
 export class TrainingCheckpoints implements TrainingSaver {
@@ -36,7 +36,7 @@ export class TrainingCheckpoints implements TrainingSaver {
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
   async save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void> {
-    const folder = join(this.directory, kind)
+    const folder = this.#folder(kind)
     await mkdir(folder, { recursive: true })
     const data = Uint8Array.from(Buffer.from(JSON.stringify(record)))
     const recordSaveable = new TensorSaveable(
@@ -53,7 +53,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     tensors: readonly Trainable[],
     kind: 'latest' | 'best' = 'latest',
   ): Promise<TrainingRecord | undefined> {
-    const prefix = await latestCheckpoint(join(this.directory, kind))
+    const prefix = await latestCheckpoint(this.#folder(kind))
     if (prefix === null) return undefined
     const reader = await openCheckpoint(prefix)
     let record: TrainingRecord
@@ -65,6 +65,10 @@ export class TrainingCheckpoints implements TrainingSaver {
     }
     await new Saver(this.#saveables(tensors)).restore(prefix)
     return record
+  }
+
+  #folder(kind: 'latest' | 'best'): string {
+    return kind === 'latest' ? this.directory : join(this.directory, 'best')
   }
 
   #saveables(tensors: readonly Trainable[]): Saveable[] {
