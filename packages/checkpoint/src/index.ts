@@ -34,6 +34,7 @@ export type { CheckpointState } from './checkpoint_state.js'
 // Tensors and errors
 export type { CheckpointDType, NumericArray } from './dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
+export { openFileSource } from './file_source.js'
 export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { openCheckpoint } from './open_checkpoint_file.js'
 export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'

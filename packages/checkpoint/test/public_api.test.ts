@@ -11,6 +11,7 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
       "memorySource",
       "openCheckpoint",
       "openCheckpointFrom",
+      "openFileSource",
       "readCheckpointState",
       "resolvePath",
       "writeCheckpoint",
