@@ -35,4 +35,5 @@ export type {
   ImportedNetwork,
 } from './networks/reading.js'
 export { openWeightFile, type WeightInput } from './open_weight_file.js'
+export { stackNetworks } from './stack_networks.js'
 export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'

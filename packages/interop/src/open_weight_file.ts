@@ -1,6 +1,7 @@
 import { type ByteSource, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
+import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openNpz } from './files/npz_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTorchZip } from './files/torch_zip_file.js'
@@ -29,10 +30,12 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 async function open(source: ByteSource, format: WeightFormat | 'zip'): Promise<WeightFile> {
   const { name: path } = source
   if (format === 'safetensors') return openSafetensors(source)
+  if (format === 'keras-h5') return openKerasH5(source)
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format
   const close = () => source.close()
   if (inner === 'npz') return openNpz(path, entries, close)
+  if (inner === 'keras-archive') return openKerasArchive(path, entries, close)
   return openTorchZip(path, entries, close)
 }
 

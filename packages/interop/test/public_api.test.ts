@@ -11,6 +11,7 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "importWeights",
       "isWeightFileError",
       "openWeightFile",
+      "stackNetworks",
     ]
   `)
 })
