@@ -13,10 +13,15 @@ import {
 } from '@cudnn-rnn/rnn'
 import { withInterrupt } from './interrupt.js'
 
-export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep' | 'signal'> {
+export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep'> {
   readonly directory: string
   /** Prints one JSON line per step instead of the progress display. */
   readonly json: boolean
+  /** That line; by default a line of metrics. */
+  readonly jsonLine?: ((report: StepReport) => string) | undefined
+  /** Prints nothing. */
+  readonly quiet?: boolean | undefined
+  readonly onStep?: ((report: StepReport) => void) | undefined
   readonly maxSeconds?: number | undefined
   /** What the progress display shows of a step. */
   readonly figures: (report: StepReport) => readonly string[]
@@ -36,21 +41,23 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  * an end that is saved at Ctrl-C and when the time is up.
  */
 export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
-  const { directory, json, maxSeconds, figures, gates } = options
+  const { directory, json, jsonLine = metricsLine, quiet = false, figures, gates } = options
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
   let progress: TerminalProgress | undefined
   try {
     return await withInterrupt(async (interrupt) => {
-      const timeout = maxSeconds === undefined ? undefined : AbortSignal.timeout(maxSeconds * 1000)
+      const signals = [interrupt, timeLimit(options.maxSeconds), options.signal].filter(
+        (signal) => signal !== undefined,
+      )
       const result = await fit({
         ...options,
-        signal: timeout === undefined ? interrupt : AbortSignal.any([interrupt, timeout]),
+        signal: AbortSignal.any(signals),
         async onStart(step) {
           metrics = await MetricsFile.open(metricsPath, step)
           events = await EventFile.create(join(directory, 'events'), { afterStep: step })
-          if (!json)
+          if (!json && !quiet)
             progress = new TerminalProgress(process.stdout, {
               ...options.progress,
               total: options.maxSteps,
@@ -60,11 +67,12 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
         async onStep(report) {
           await metrics?.write(report)
           await writeEvents(events, report, report.metrics === undefined ? [] : await gates())
-          if (json) process.stdout.write(`${metricsLine(report)}\n`)
+          if (json) process.stdout.write(`${jsonLine(report)}\n`)
+          options.onStep?.(report)
           progress?.update(report.step, figures(report), report.metrics !== undefined)
         },
       })
-      const why = interrupt.aborted ? 'interrupted' : 'out of time'
+      const why = interrupt.aborted || options.signal?.aborted ? 'interrupted' : 'out of time'
       const ending = result.ending === 'aborted' ? why : result.ending
       return { ...result, ending, reports: await readMetrics(metricsPath) }
     })
@@ -73,6 +81,12 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
     await metrics?.close()
     await events?.close()
   }
+}
+
+/** AbortSignal.timeout(0) would leave time for a step. */
+function timeLimit(maxSeconds: number | undefined): AbortSignal | undefined {
+  if (maxSeconds === undefined) return undefined
+  return maxSeconds === 0 ? AbortSignal.abort() : AbortSignal.timeout(maxSeconds * 1000)
 }
 
 async function writeEvents(

@@ -28,7 +28,7 @@ export class RecurrentLayer {
 
   constructor(backend: Backend, cell: 'lstm' | 'gru', options: ModelOptions) {
     this.model = cell === 'lstm' ? new CudnnLSTM(backend, options) : new CudnnGRU(backend, options)
-    this.params = this.model.createParams({ seed: options.seed ?? 0, name: `${cell}/opaque_kernel` })
+    this.params = this.model.createParams({ seed: options.seed ?? 0, name: cell })
   }
 
   /** From a state of zeros. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codedRangeError } from './coded_error.js'
@@ -24,6 +25,16 @@ export async function beginRun(directory: string, settings: RunSettings): Promis
   await rename(`${path}.tmp`, path)
 }
 
+/** Throws RangeError `ERR_RUN_EXISTS` when the directory holds a run, which a new one would overwrite. */
+export function checkNoRun(directory: string): void {
+  if (!existsSync(join(directory, FILE_NAME))) return
+  throw codedRangeError(
+    'ERR_RUN_EXISTS',
+    `Cannot train as ${directory} holds a run already: go on with it by --resume, replace it by --overwrite, or name another directory by --out`,
+    { directory },
+  )
+}
+
 /** Throws RangeError `ERR_NO_RUN` when the directory holds no run of that task. */
 export async function readRunSettings<Settings extends RunSettings>(
   directory: string,
@@ -36,7 +47,11 @@ export async function readRunSettings<Settings extends RunSettings>(
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (!missing && !(error instanceof SyntaxError)) throw error
   }
-  throw codedRangeError('ERR_NO_RUN', `Cannot go on as ${join(directory, FILE_NAME)} must be of a ${format}`, {
-    directory,
-  })
+  throw codedRangeError(
+    'ERR_NO_RUN',
+    `Cannot go on as ${join(directory, FILE_NAME)} must be the record of one: ${format}`,
+    {
+      directory,
+    },
+  )
 }

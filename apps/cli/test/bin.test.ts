@@ -83,14 +83,14 @@ describe('cudnn-rnn inspect, verify and convert', () => {
     await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '2', ...TINY, '--json')
     const { exitCode, stdout } = await run('inspect', out)
     expect(exitCode).toBe(0)
-    expect(stdout).toContain('format V2, 60 tensors')
+    expect(stdout).toContain('format V2, 61 tensors')
     expect(stdout).toMatch(/\nlstm\/layer_0\/forward\/weight_7 +float32 +\[6,6\] +144 +lstm\n/)
     expect(stdout).toContain('lstm (default): lstm, 1 × 6 units unidirectional, input 4\n')
     expect(JSON.parse((await run('inspect', join(out, 'model-2.index'), '--json')).stdout)).toMatchObject({
       prefix: join(out, 'model-2'),
       networks: [{ name: 'lstm/Adam' }, { name: 'lstm/Adam_1' }, { name: 'lstm' }],
     })
-    expect((await run('verify', out)).stdout).toMatch(/: 60 tensors, [\d,]+ bytes read: all checksums are right\n$/)
+    expect((await run('verify', out)).stdout).toMatch(/: 61 tensors, [\d,]+ bytes read: all checksums are right\n$/)
 
     const cells = join(directory, 'cells')
     const converted = await run('convert', out, cells, '--to', 'cells')
@@ -180,8 +180,8 @@ describe('cudnn-rnn train', () => {
       expect(exitCode).toBe(130)
 
       const done = stdout.trim().split('\n').length
-      const { history } = JSON.parse(await readFile(join(out, 'run.json'), 'utf8')) as { history: object[] }
-      expect(history).toHaveLength(done)
+      const metrics = await readFile(join(out, 'metrics.jsonl'), 'utf8')
+      expect(metrics.trim().split('\n')).toHaveLength(done)
       const resumed = await run('train', '--resume', '--out', out, '--max-seconds', '0.2', '--json')
       expect(JSON.parse(resumed.stdout.split('\n')[0]!).step).toBe(done + 1)
       expect((await run('sample', out, '--length', '5')).exitCode).toBe(0)

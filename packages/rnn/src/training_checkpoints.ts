@@ -4,7 +4,7 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
 import { latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
-import { RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+import { type HostTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 
 export interface TrainingCheckpointsOptions {
@@ -19,7 +19,7 @@ const RECORD_KEY = 'training_record'
 
 /**
  * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
- * any executor goes on with them, and TensorFlow reads them. A save is complete or absent.
+ * any executor goes on with them, and TensorFlow reads them (`global_step` is there, too). A save is complete or absent.
  */
 export class TrainingCheckpoints implements TrainingSaver {
   readonly directory: string
@@ -39,12 +39,14 @@ export class TrainingCheckpoints implements TrainingSaver {
     const folder = this.#folder(kind)
     await mkdir(folder, { recursive: true })
     const data = Uint8Array.from(Buffer.from(JSON.stringify(record)))
-    const recordSaveable = new TensorSaveable(
-      RECORD_KEY,
-      () => ({ data, shape: [data.length] }),
-      () => undefined,
+    const saver = new Saver(
+      [
+        ...this.#saveables(tensors),
+        savedOnly(RECORD_KEY, { data, shape: [data.length] }),
+        savedOnly('global_step', { data: BigInt64Array.of(BigInt(record.step)), shape: [] }),
+      ],
+      { maxToKeep: this.#maxToKeep },
     )
-    const saver = new Saver([...this.#saveables(tensors), recordSaveable], { maxToKeep: this.#maxToKeep })
     await saver.save(join(folder, 'model'), { globalStep: record.step })
   }
 
@@ -86,4 +88,12 @@ export class TrainingCheckpoints implements TrainingSaver {
       )
     })
   }
+}
+
+function savedOnly(name: string, tensor: HostTensor): Saveable {
+  return new TensorSaveable(
+    name,
+    () => tensor,
+    () => undefined,
+  )
 }

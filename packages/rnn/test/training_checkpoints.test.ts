@@ -66,6 +66,7 @@ it('TrainingCheckpoints resumes fit bit for bit, from files that hold the canoni
       'output/kernel',
       'output/kernel/Adam_1',
       'training_record',
+      'global_step',
     ]),
   )
   const files = ['best', 'checkpoint', 'model-23.data-00000-of-00001', 'model-23.index']

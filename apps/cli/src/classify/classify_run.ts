@@ -7,6 +7,7 @@ import {
   TrainingCheckpoints,
   weightDecayMask,
 } from '@cudnn-rnn/rnn'
+import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import type { RunSettings } from '../run_settings.js'
 import { bagOfWordsPredictions, likeliest } from './bag_of_words.js'
@@ -143,10 +144,7 @@ export class ClassifyRun {
       evaluateEvery,
       earlyStopping: { metric: 'loss', patience },
       saver: this.#checkpoints,
-      state: {
-        save: async () => Buffer.from(await recurrent.dropoutState()).toString('base64'),
-        restore: (saved) => recurrent.restoreDropoutState(Uint8Array.from(Buffer.from(String(saved), 'base64'))),
-      },
+      state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['accuracy'] !== undefined) accuracy = `${(100 * metrics['accuracy']).toFixed(1)} %`
         return [`loss ${loss.toFixed(4)}`, `validation ${accuracy} right`, `${Math.round(batch / seconds)} texts/s`]

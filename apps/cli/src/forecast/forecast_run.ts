@@ -1,4 +1,5 @@
 import { Adam, type Backend, cosineRate, Dataset, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import type { RunSettings } from '../run_settings.js'
 import { type Backtest, coverageOf, type IntervalWidths, intervalWidths } from './backtest.js'
@@ -124,10 +125,7 @@ export class ForecastRun {
       evaluateEvery,
       earlyStopping: { metric: 'loss', patience },
       saver: this.#checkpoints,
-      state: {
-        save: async () => Buffer.from(await recurrent.dropoutState()).toString('base64'),
-        restore: (saved) => recurrent.restoreDropoutState(Uint8Array.from(Buffer.from(String(saved), 'base64'))),
-      },
+      state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         best = Math.min(best, metrics?.['loss'] ?? best)
         const shown = Number.isFinite(best) ? best.toFixed(4) : '–'

@@ -1,9 +1,8 @@
-import { openBackend } from '@cudnn-rnn/rnn'
+import { openBackend, Vocabulary } from '@cudnn-rnn/rnn'
 import { describe, expect, it } from 'vitest'
-import { CharLanguageModel } from '../src/char_language_model.js'
-import { type SamplingOptions, sample } from '../src/sampler.js'
-import { Vocabulary } from '../src/vocabulary.js'
-import { coded, SMALL_SIZES, SMALL_TEXT } from './small_run.js'
+import { CharLanguageModel } from '../../src/character/char_language_model.js'
+import { type SamplingOptions, sample } from '../../src/character/sampler.js'
+import { coded, SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
 
 const vocabulary = Vocabulary.of(SMALL_TEXT)
 const sizes = { ...SMALL_SIZES, vocabularySize: vocabulary.size }
@@ -41,8 +40,8 @@ describe('sample', () => {
   it('draws in proportion to the probabilities', async () => {
     const backend = await openBackend('reference')
     const unfair = new CharLanguageModel(backend, { ...sizes, vocabularySize: 2 }, 1)
-    unfair.kernel.assign(backend.zeros(unfair.kernel.shape))
-    unfair.bias.assign({ data: Float32Array.of(Math.log(3), 0), shape: [2] }) // three to one
+    unfair.output.kernel.assign(backend.zeros(unfair.output.kernel.shape))
+    unfair.output.bias.assign({ data: Float32Array.of(Math.log(3), 0), shape: [2] }) // three to one
     const options = { length: 4000, temperature: 1, seed: 1, prompt: 'a' }
     const text = await collect(sample(unfair, new Vocabulary(['a', 'b']), options))
     // 3000 ± 4 standard deviations of √(4000 · ¾ · ¼)
@@ -50,7 +49,7 @@ describe('sample', () => {
   })
 
   it('refuses a prompt of unknown characters and opens nothing for it', async () => {
-    await expect(write({ prompt: 'callZ' })).rejects.toMatchObject(coded('ERR_UNKNOWN_CHARACTER', { character: 'Z' }))
+    await expect(write({ prompt: 'callZ' })).rejects.toMatchObject(coded('ERR_UNKNOWN_SYMBOL', { symbol: 'Z' }))
     expect(model.backend.stats().steppers).toBe(0)
   })
 

