@@ -51,7 +51,7 @@ export {
   kerasToCanonical,
 } from './keras_layout.js'
 export { layoutKey } from './layout_key.js'
-export { canonicalToOnnx, onnxLayout, onnxToCanonical } from './onnx_layout.js'
+export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
 export { checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {

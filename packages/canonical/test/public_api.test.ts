@@ -9,6 +9,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "DIRECTIONS",
       "GATE_ORDERS",
       "INPUT_MODES",
+      "ONNX_PEEPHOLES",
       "canonicalToFramework",
       "canonicalToKeras",
       "canonicalToOnnx",

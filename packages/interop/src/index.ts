@@ -27,6 +27,7 @@ export {
   exportWeights,
   type NetworkToExport,
 } from './export_weights.js'
+export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
 export type {
   Convention,

@@ -3,6 +3,7 @@ import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openNpz } from './files/npz_file.js'
+import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { openZip } from './files/zip_archive.js'
@@ -30,6 +31,7 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 async function open(source: ByteSource, format: WeightFormat | 'zip'): Promise<WeightFile> {
   const { name: path } = source
   if (format === 'safetensors') return openSafetensors(source)
+  if (format === 'onnx') return openOnnx(source)
   if (format === 'keras-h5') return openKerasH5(source)
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format

@@ -7,6 +7,7 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "EXPORT_FORMATS",
       "WEIGHT_FORMATS",
       "WeightFileError",
+      "decodeOnnxTensorFile",
       "exportWeights",
       "importWeights",
       "isWeightFileError",
