@@ -1,12 +1,15 @@
 import {
   type CanonicalParams,
+  canonicalToFlax,
   canonicalToPytorch,
   checkOptionNames,
   type FloatArray,
+  numDirections,
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
+import { encodeFlax } from './files/flax_msgpack.js'
 import { encodeNpz } from './files/npz_file.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
@@ -24,7 +27,7 @@ export interface NetworkToExport {
 }
 
 /** Formats that {@link exportWeights} writes. */
-export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx'] as const
+export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'flax'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -37,6 +40,7 @@ type Tensors = Record<string, Tensor<FloatArray>>
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
   safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
   npz: async (networks) => encodeNpz(stateDict(networks)),
+  flax: async (networks) => encodeFlax(flaxParams(networks)),
   onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }
 
@@ -70,6 +74,27 @@ function stateDict(networks: readonly NetworkToExport[]): Tensors {
     if (dense !== undefined) {
       tensors[`${prefix}dense.weight`] = transposed(dense.kernel)
       tensors[`${prefix}dense.bias`] = dense.bias
+    }
+  }
+  return tensors
+}
+
+/** The networks as Flax's parameters, a cell for each layer: `<name>/layer_<l>/ii/kernel` and so on. */
+function flaxParams(networks: readonly NetworkToExport[]): Tensors {
+  const tensors: Tensors = {}
+  for (const { name, descriptor, canonical, embedding, dense } of networks) {
+    const prefix = name === '' ? 'params/' : `params/${name}/`
+    const cells = canonicalToFlax(descriptor, canonical as CanonicalParams<FloatArray>)
+    const directions = numDirections(descriptor)
+    for (const [index, cell] of cells.entries()) {
+      const side = directions === 1 ? '' : index % 2 === 0 ? 'forward/' : 'backward/'
+      const place = cells.length === 1 ? '' : `layer_${Math.floor(index / directions)}/${side}`
+      for (const [own, tensor] of Object.entries(cell)) tensors[`${prefix}${place}${own}`] = tensor
+    }
+    if (embedding !== undefined) tensors[`${prefix}embedding/embedding`] = embedding
+    if (dense !== undefined) {
+      tensors[`${prefix}dense/kernel`] = dense.kernel
+      tensors[`${prefix}dense/bias`] = dense.bias
     }
   }
   return tensors
