@@ -10,6 +10,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { encodeFlax } from './files/flax_msgpack.js'
+import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeNpz } from './files/npz_file.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
@@ -27,7 +28,7 @@ export interface NetworkToExport {
 }
 
 /** Formats that {@link exportWeights} writes. */
-export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'flax'] as const
+export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'keras', 'flax'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -40,6 +41,7 @@ type Tensors = Record<string, Tensor<FloatArray>>
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
   safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
   npz: async (networks) => encodeNpz(stateDict(networks)),
+  keras: encodeKerasWeights,
   flax: async (networks) => encodeFlax(flaxParams(networks)),
   onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }

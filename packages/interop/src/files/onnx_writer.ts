@@ -26,7 +26,15 @@ const OPERATORS: Readonly<Record<CellMode, string>> = { lstm: 'LSTM', gru: 'GRU'
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a cellClip
  */
-export function encodeOnnxNetwork({ name, descriptor, canonical, embedding, dense }: NetworkToExport): Uint8Array {
+export function encodeOnnxNetwork({
+  descriptor,
+  canonical,
+  embedding,
+  dense,
+  ...network
+}: NetworkToExport): Uint8Array {
+  // ONNX insists on names.
+  const name = network.name === '' ? 'rnn' : network.name
   checkSupported(descriptor)
   const { cellMode, numUnits: H, numLayers, inputSize } = descriptor
   const weights = canonicalToOnnx(descriptor, canonical as CanonicalParams<FloatArray>)
