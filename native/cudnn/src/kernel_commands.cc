@@ -11,8 +11,8 @@ struct KernelModule {
   CUmodule module = nullptr;
 };
 
-/// One kernel: its name, and its parameters by letter (i: input, o: output or both, n: count, s: scalar in the
-/// module's element type; capital I: input that may be null).
+/// One kernel: its name, and its parameters by letter (i: input, I: input that may be null, o: output, u: updated in
+/// place, n: count, s: scalar in the module's element type).
 struct Kernel {
   std::shared_ptr<KernelModule> module;
   std::string name;
@@ -173,6 +173,10 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
       case 'o':
         buffers[k] = args.Write();
         break;
+      case 'u':
+        buffers[k] = args.Write();
+        args.session().pending().reads.push_back(buffers[k]);
+        break;
       case 'n':
         values[k].count = args.Long();
         break;
@@ -190,7 +194,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
     std::vector<void*> addresses(values.size());
     for (std::size_t k = 0; k < values.size(); k++) {
       const char letter = kernel->signature[k];
-      if (letter == 'i' || letter == 'o' || letter == 'I') values[k].pointer = buffers[k] ? buffers[k]->at() : nullptr;
+      if (letter != 'n' && letter != 's') values[k].pointer = buffers[k] ? buffers[k]->at() : nullptr;
       addresses[k] = &values[k];
     }
     CheckDriver(worker.libraries,
