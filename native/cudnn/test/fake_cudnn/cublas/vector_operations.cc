@@ -76,7 +76,7 @@ cublasStatus_t Geam(const char* name, const CublasCall& call, int op_a, int op_b
   if (m < 0 || n < 0 || !legal(op_a, lda) || !legal(op_b, ldb) || ldc < std::max(1, m)) return CUBLAS_STATUS_INVALID_VALUE;
   if (alpha == nullptr || beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
-  const auto extent = [&](int op, int leading) {
+  const auto extent = [m, n](int op, int leading) {
     const int rows = op == CUBLAS_OP_N ? m : n;
     const int columns = op == CUBLAS_OP_N ? n : m;
     return static_cast<std::size_t>(leading) * static_cast<std::size_t>(columns - 1) + static_cast<std::size_t>(rows);

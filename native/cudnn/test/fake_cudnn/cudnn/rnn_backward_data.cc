@@ -3,6 +3,7 @@
 #include "cudnn/cell.h"
 #include "cudnn/layer.h"
 #include "cudnn/rnn_pass.h"
+#include "cudnn/status.h"
 #include "numeric/matrix_product.h"
 
 using namespace fake;

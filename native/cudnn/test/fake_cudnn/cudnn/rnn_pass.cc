@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cudnn/status.h"
 #include "cudnn/version.h"
 
 namespace fake {

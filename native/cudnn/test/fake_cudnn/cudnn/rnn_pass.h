@@ -3,10 +3,11 @@
 #include <memory>
 #include <vector>
 
+#include "core/cudnn_objects.h"
+#include "core/memory.h"
 #include "cudnn/reserve.h"
 #include "cudnn/rnn_shape.h"
 #include "cudnn/sequences.h"
-#include "cudnn/status.h"
 
 namespace fake {
 

@@ -1,4 +1,5 @@
 #include "cudnn/rnn_pass.h"
+#include "cudnn/status.h"
 
 using namespace fake;
 
