@@ -6,7 +6,7 @@
 
 namespace cudnn_rnn {
 
-/// A module of compiled kernels in the device's context. Unloaded with the context, not before: it is small.
+/// A module of compiled kernels in the device's context; the worker unloads it when the session closes.
 struct KernelModule {
   CUmodule module = nullptr;
 };
@@ -121,6 +121,7 @@ Napi::Value LoadModule(const Napi::CallbackInfo& info) {
   args.Enqueue([=](Worker& worker, Batch&) {
     CheckDriver(worker.libraries, worker.libraries.driver.cuModuleLoadData(&module->module, bytes->data()),
                 "cuModuleLoadData");
+    worker.modules.push_back(module->module);
   });
   return Show(args.env(), std::move(module));
 }

@@ -79,6 +79,8 @@ DeviceInfo Worker::Open() {
 void Worker::Close() {
   const auto& cudart = libraries.cudart;
   if (stream != nullptr) cudart.cudaStreamSynchronize(stream);
+  for (CUmodule module : modules) libraries.driver.cuModuleUnload(module);
+  modules.clear();
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
   if (cudnn != nullptr) libraries.cudnn.cudnnDestroy(cudnn);
   for (const auto& [pointer, bytes] : live_) {

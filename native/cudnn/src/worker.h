@@ -41,6 +41,8 @@ struct Worker {
   cudnnHandle_t cudnn = nullptr;
   cublasHandle_t cublas = nullptr;
   cudaMemPool_t pool = nullptr;
+  /// Modules of kernels, unloaded when the device is closed.
+  std::vector<CUmodule> modules;
   bool capturing = false;
 
  private:

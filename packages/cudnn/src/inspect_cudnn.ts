@@ -1,5 +1,4 @@
-import type { BackendAttempt } from '@cudnn-rnn/backend'
-import { hasErrorCode } from '@cudnn-rnn/canonical'
+import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { type LibraryFiles, openCudaLibraries } from './cuda_libraries.js'
 import { versionText } from './cudnn_backend.js'
 import { loadAddon } from './load_addon.js'
@@ -39,10 +38,8 @@ export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<C
     using backend = await openCudnnBackend(options)
     return { ...report, cudnn, device: backend.device, features: featuresOf(backend.device), advice: '' }
   } catch (error) {
-    if (!hasErrorCode(error, 'ERR_BACKEND_UNAVAILABLE')) throw error
-    const failed = error as Error & { readonly attempts: readonly BackendAttempt[] }
-    const [, sentence = ''] = failed.message.split('). ')
-    return { ...report, cudnn, attempts: [...attempts, ...failed.attempts], advice: sentence }
+    if (!isBackendUnavailableError(error)) throw error
+    return { ...report, cudnn, attempts: [...attempts, ...error.attempts], advice: error.advice }
   }
 }
 

@@ -82,7 +82,7 @@ export class RnnPasses {
     given: Given<'input' | 'inputH' | 'inputC' | 'params'>,
     made: PassBuffers,
   ): Promise<ForwardBuffers> {
-    const { kernels, workspace } = this.#executor
+    const { workspace } = this.#executor
     const { lengths, descriptors, training } = plan
     const conversion = this.#conversion
     const sizes = this.#elements(plan.sizes)
@@ -109,13 +109,10 @@ export class RnnPasses {
         ...([descriptors.c, cx?.handle ?? null, cy?.handle ?? null] as const),
         ...([weights.handle, workspace.atLeast(plan.workspaceBytes).handle, reserve?.handle ?? null] as const),
       )
-      const output = own(conversion.fromCudnn(y, sizes.y))
+      const output = own(this.#withoutEmptySequences(own(conversion.fromCudnn(y, sizes.y)), sizes.y, plan))
       const outputH = own(conversion.fromCudnn(hy, sizes.h))
       const outputC = own(cy && conversion.fromCudnn(cy, sizes.c))
       if (lengths.hasEmptyRows) {
-        const { batch } = plan.sizes
-        const real = lengths.real!
-        kernels.each('mask_sequence', sizes.y, output, output, real, sizes.y, batch, outputSize(this.#network))
         this.#passThrough(outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
         if (outputC) this.#passThrough(outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
       }
@@ -244,6 +241,12 @@ export class RnnPasses {
     const masked = this.#executor.memory.allocate(elements)
     this.#executor.kernels.each('mask_sequence', elements, masked, sequence, real, elements, plan.sizes.batch, columns)
     return masked
+  }
+
+  /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
+  #withoutEmptySequences(output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
+    if (!plan.lengths.hasEmptyRows) return output.retain()
+    return this.#withoutPadding(output, elements, plan, outputSize(this.#network))
   }
 
   #withoutEmptyRows(states: DeviceBuffer, plan: RnnPlan, elements: number, columns: number): DeviceBuffer {

@@ -1,8 +1,8 @@
 #include <dlfcn.h>
 #include <elf.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 
@@ -58,12 +58,13 @@ std::size_t ImageBytes(const void* image) {
 }
 
 void* OpenImage(const void* image, std::size_t bytes) {
-  const int file = memfd_create("kernels", MFD_CLOEXEC);
+  // A name never used before: the loader takes a library of the same name for the same library.
+  char path[] = "/tmp/fake_cudnn_kernels_XXXXXX";
+  const int file = mkstemp(path);
   if (file < 0) return nullptr;
   void* library = nullptr;
-  if (write(file, image, bytes) == static_cast<ssize_t>(bytes)) {
-    library = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
+  if (write(file, image, bytes) == static_cast<ssize_t>(bytes)) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  unlink(path);
   close(file);
   return library;
 }
