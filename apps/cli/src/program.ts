@@ -1,14 +1,29 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { addClassifyCommand } from './commands/classify.js'
 import { addConvertCommand } from './commands/convert.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addDoctorCommand } from './commands/doctor.js'
+import { addForecastCommand } from './commands/forecast.js'
 import { addInspectCommand } from './commands/inspect.js'
 import { addLayoutCommand } from './commands/layout.js'
 import { addSampleCommand } from './commands/sample.js'
 import { addTrainCommand } from './commands/train.js'
 import { addVerifyCommand } from './commands/verify.js'
 import { EXIT_CODES } from './exit_codes.js'
+
+const COMMANDS = [
+  addDemoCommand,
+  addTrainCommand,
+  addSampleCommand,
+  addForecastCommand,
+  addClassifyCommand,
+  addInspectCommand,
+  addVerifyCommand,
+  addConvertCommand,
+  addLayoutCommand,
+  addDoctorCommand,
+]
 
 /** The command line: a table of contents of its commands. */
 export function createProgram(): Command {
@@ -25,20 +40,12 @@ Start here:
   $ cudnn-rnn train --text mine.txt        train on your own text
   $ cudnn-rnn sample runs/mine             let a trained model write
   $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
+  $ cudnn-rnn forecast                     foretell CO₂ in the air, against two baselines
+  $ cudnn-rnn classify                     tell real spam from ham, against a bag of words
   $ cudnn-rnn doctor                       what this machine offers
 
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
     )
-  const commands = [
-    addDemoCommand,
-    addTrainCommand,
-    addSampleCommand,
-    addInspectCommand,
-    addVerifyCommand,
-    addConvertCommand,
-    addLayoutCommand,
-    addDoctorCommand,
-  ]
-  for (const addCommand of commands) addCommand(program)
+  for (const addCommand of COMMANDS) addCommand(program)
   return program
 }

@@ -4,7 +4,7 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
 import { latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
-import { RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+import { type HostTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 
 export interface TrainingCheckpointsOptions {
@@ -18,8 +18,8 @@ export interface TrainingCheckpointsOptions {
 const RECORD_KEY = 'training_record'
 
 /**
- * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/latest/model-<step>` and `<directory>/best/model-<step>`:
- * any executor goes on with them, and TensorFlow reads them. A save is complete or absent.
+ * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
+ * any executor goes on with them, and TensorFlow reads them (`global_step` is there, too). A save is complete or absent.
  */
 export class TrainingCheckpoints implements TrainingSaver {
   readonly directory: string
@@ -36,15 +36,17 @@ export class TrainingCheckpoints implements TrainingSaver {
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
   async save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void> {
-    const folder = join(this.directory, kind)
+    const folder = this.#folder(kind)
     await mkdir(folder, { recursive: true })
     const data = Uint8Array.from(Buffer.from(JSON.stringify(record)))
-    const recordSaveable = new TensorSaveable(
-      RECORD_KEY,
-      () => ({ data, shape: [data.length] }),
-      () => undefined,
+    const saver = new Saver(
+      [
+        ...this.#saveables(tensors),
+        savedOnly(RECORD_KEY, { data, shape: [data.length] }),
+        savedOnly('global_step', { data: BigInt64Array.of(BigInt(record.step)), shape: [] }),
+      ],
+      { maxToKeep: this.#maxToKeep },
     )
-    const saver = new Saver([...this.#saveables(tensors), recordSaveable], { maxToKeep: this.#maxToKeep })
     await saver.save(join(folder, 'model'), { globalStep: record.step })
   }
 
@@ -53,7 +55,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     tensors: readonly Trainable[],
     kind: 'latest' | 'best' = 'latest',
   ): Promise<TrainingRecord | undefined> {
-    const prefix = await latestCheckpoint(join(this.directory, kind))
+    const prefix = await latestCheckpoint(this.#folder(kind))
     if (prefix === null) return undefined
     const reader = await openCheckpoint(prefix)
     let record: TrainingRecord
@@ -65,6 +67,10 @@ export class TrainingCheckpoints implements TrainingSaver {
     }
     await new Saver(this.#saveables(tensors)).restore(prefix)
     return record
+  }
+
+  #folder(kind: 'latest' | 'best'): string {
+    return kind === 'latest' ? this.directory : join(this.directory, 'best')
   }
 
   #saveables(tensors: readonly Trainable[]): Saveable[] {
@@ -82,4 +88,12 @@ export class TrainingCheckpoints implements TrainingSaver {
       )
     })
   }
+}
+
+function savedOnly(name: string, tensor: HostTensor): Saveable {
+  return new TensorSaveable(
+    name,
+    () => tensor,
+    () => undefined,
+  )
 }

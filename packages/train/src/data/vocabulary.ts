@@ -30,7 +30,7 @@ export class Vocabulary {
       if (id !== undefined) return id
       throw codedRangeError(
         'ERR_UNKNOWN_SYMBOL',
-        `Cannot encode as the vocabulary of ${this.size} must hold every symbol: ${JSON.stringify(symbol)} at position ${index} is not in it`,
+        `Cannot encode as the vocabulary of ${this.size} knows no ${JSON.stringify(symbol)}: it stands at position ${index}`,
         { symbol, index },
       )
     })
