@@ -10,19 +10,17 @@ export type LoadedAddon =
   | { readonly addon: undefined; readonly attempts: readonly string[] }
 
 /**
- * Loads the addon: from the environment variable `CUDNN_RNN_CUDNN_ADDON`, from the platform's package, or from where
- * `npm run build:native` leaves it.
+ * Loads the addon: from the file that the environment variable `CUDNN_RNN_CUDNN_ADDON` names and nowhere else, or from
+ * the platform's package, or from where `npm run build:native` leaves it.
  */
 export function loadAddon(): LoadedAddon {
   const attempts: string[] = []
   const platform = platformTriple()
-  const places = [
-    process.env['CUDNN_RNN_CUDNN_ADDON'],
-    `@cudnn-rnn/cudnn-${platform}`,
-    `../../../native/cudnn/prebuilds/${platform}/${FILE}`,
-  ]
+  const named = process.env['CUDNN_RNN_CUDNN_ADDON']
+  const places = named
+    ? [named]
+    : [`@cudnn-rnn/native-cudnn-${platform}`, `../../../native/cudnn/prebuilds/${platform}/${FILE}`]
   for (const place of places) {
-    if (place === undefined || place === '') continue
     try {
       return { addon: require(place) as NativeAddon, file: require.resolve(place) }
     } catch (error) {
@@ -33,7 +31,7 @@ export function loadAddon(): LoadedAddon {
 }
 
 /** linux-x64-gnu, linux-arm64-musl, win32-x64, darwin-arm64. */
-export function platformTriple(): string {
+function platformTriple(): string {
   const { platform, arch } = process
   if (platform !== 'linux') return `${platform}-${arch}`
   const report = process.report.getReport() as unknown as { readonly header: { readonly glibcVersionRuntime?: string } }

@@ -1,4 +1,5 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import type { Precision } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Options of {@link openBackend}; an executor ignores what it has no use for. */
@@ -7,6 +8,10 @@ export interface OpenBackendOptions {
   readonly dtype?: FloatDType | undefined
   /** Index of the GPU. Default 0. */
   readonly device?: number | undefined
+  /** Arithmetic of a GPU executor with float32 tensors. Default float32, true single precision. */
+  readonly precision?: Precision | undefined
+  /** Folder of NVIDIA's libraries, searched before everything else. Default CUDNN_RNN_LIBRARY_DIR. */
+  readonly libraryDir?: string | undefined
   /** Threads of a CPU executor. Default: physical cores. */
   readonly threads?: number | undefined
 }
@@ -24,9 +29,13 @@ export interface ExecutorRow {
 export const EXECUTORS: readonly ExecutorRow[] = [
   {
     name: 'cudnn',
-    open: undefined,
+    // Imported when asked for: the package needs Node.js, the facade does not.
+    open: async ({ dtype, device, precision, libraryDir }) => {
+      const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
+      return openCudnnBackend({ dtype, device, precision, libraryDir })
+    },
     absence: {
-      reason: 'this release has no cuDNN executor',
+      reason: 'no NVIDIA GPU',
       advice: 'Use "auto" or "reference"; models and checkpoints are the same on every executor.',
     },
   },
