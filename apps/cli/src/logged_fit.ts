@@ -71,7 +71,12 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
           if (events !== undefined) await writeEvents(events, report, options)
           if (json) process.stdout.write(`${jsonLine(report)}\n`)
           options.onStep?.(report)
-          progress?.update(report.step, figures(report), report.metrics !== undefined)
+          const warning = report.skipped ? ['update skipped: gradients are not finite'] : []
+          progress?.update(
+            report.step,
+            [...figures(report), ...warning],
+            report.skipped || report.metrics !== undefined,
+          )
         },
       })
       const why = interrupt.aborted || options.signal?.aborted ? 'interrupted' : 'out of time'
