@@ -152,7 +152,10 @@ describe.skipIf(gpu.problem !== undefined)(
         network.rnn.dispose()
         backend.dispose()
       }
-      expect(libraries.report().live).toEqual(before)
+      // The garbage collector may have found something of an earlier test meanwhile.
+      for (const [what, count] of Object.entries(libraries.report().live)) {
+        expect(count, what).toBeLessThanOrEqual(before[what]!)
+      }
     })
 
     it('ten thousand tensors come and go, and the device holds what it held', async () => {
