@@ -35,7 +35,7 @@ export async function fastestAlgorithm(
   let best: Algorithm = 'standard'
   let bestMilliseconds = Number.POSITIVE_INFINITY
   for (const algorithm of algorithms) {
-    const milliseconds = await measure(session, lane, algorithm, trial)
+    const milliseconds = await measureAlgorithm(session, lane, algorithm, trial)
     if (milliseconds === undefined || milliseconds >= bestMilliseconds) continue
     best = algorithm
     bestMilliseconds = milliseconds
@@ -44,7 +44,7 @@ export async function fastestAlgorithm(
 }
 
 /** Milliseconds of one pass; undefined where the algorithm does not work for this trial. */
-async function measure(
+export async function measureAlgorithm(
   session: DeviceSession,
   lane: Lane,
   algorithm: Algorithm,
