@@ -25,7 +25,11 @@ struct Transfer {
 
 /// Commands that stand or fall together: after the first failure the rest is skipped and everything the batch was to
 /// write carries the error, as does a batch that reads such a buffer.
+///
+/// Memory is allocated before anything runs, so that running out of it changes nothing, and so that commands can be
+/// captured into a graph whatever buffers they make.
 struct Batch {
+  std::vector<BufferRef> allocations;
   std::vector<Command> commands;
   std::vector<BufferRef> reads;
   std::vector<BufferRef> writes;

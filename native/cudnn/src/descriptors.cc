@@ -107,6 +107,23 @@ Napi::Value MakeRnnDescriptor(const Napi::CallbackInfo& info) {
   return Show(info.Env(), std::move(descriptor));
 }
 
+template <typename T>
+bool Released(const Napi::Value& value) {
+  bool is_one = false;
+  napi_check_object_type_tag(value.Env(), value, &TagOf<T>::kTag, &is_one);
+  if (is_one) Holder<T>(value).reset();
+  return is_one;
+}
+
+// cudnnStatus_t cudnnDestroyTensorDescriptor(cudnnTensorDescriptor_t descriptor), and so on
+// releaseDescriptor(descriptor): void — destroyed once nothing queued uses it; idempotent
+Napi::Value ReleaseDescriptor(const Napi::CallbackInfo& info) {
+  const bool is_one = Released<TensorDescriptor>(info[0]) || Released<DropoutDescriptor>(info[0]) ||
+                      Released<RnnDescriptor>(info[0]) || Released<DataDescriptor>(info[0]);
+  if (!is_one) throw Napi::TypeError::New(info.Env(), "not a handle of a descriptor");
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void InitDescriptors(Napi::Object exports) {
@@ -115,6 +132,7 @@ void InitDescriptors(Napi::Object exports) {
   Export<MakeDropoutDescriptor>(exports, "dropoutDescriptor");
   Export<SetDropoutDescriptor>(exports, "setDropoutDescriptor");
   Export<MakeRnnDescriptor>(exports, "rnnDescriptor");
+  Export<ReleaseDescriptor>(exports, "releaseDescriptor");
 }
 
 }  // namespace cudnn_rnn

@@ -12,8 +12,9 @@ Napi::Value Allocate(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const std::size_t bytes = args.Size();
   auto buffer = std::make_shared<DeviceBuffer>(args.session().inbox(), bytes);
-  args.session().pending().writes.push_back(buffer);
-  args.Enqueue([buffer](Worker& worker, Batch&) { worker.Allocate(*buffer); });
+  Batch& batch = args.session().pending();
+  batch.allocations.push_back(buffer);
+  batch.writes.push_back(buffer);
   return Show(args.env(), std::move(buffer));
 }
 

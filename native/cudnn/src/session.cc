@@ -77,6 +77,7 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
 
 void Session::Dispatch(std::unique_ptr<Batch> batch) {
   // What ran owns nothing any more: buffers are freed in the stream's order, not when somebody looks at the batch.
+  batch->allocations.clear();
   batch->commands.clear();
   batch->reads.clear();
   batch->writes.clear();

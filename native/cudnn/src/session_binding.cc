@@ -18,7 +18,8 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
   Napi::HandleScope scope(env);
   for (napi_ref array : settlement->arrays) napi_delete_reference(env, array);
-  if (--handle->outstanding == 0) napi_unref_threadsafe_function(env, handle->settled);
+  // A session that was closed has let go of the function already.
+  if (--handle->outstanding == 0 && handle->settled != nullptr) napi_unref_threadsafe_function(env, handle->settled);
   if (batch->error) {
     napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
     return;

@@ -102,6 +102,7 @@ void Worker::Run(Batch& batch) {
     for (const BufferRef& buffer : batch.reads) {
       if (buffer->error) throw NativeError(*buffer->error);
     }
+    for (const BufferRef& buffer : batch.allocations) Allocate(*buffer);
     for (const Command& command : batch.commands) command(*this, batch);
     for (const BufferRef& buffer : batch.writes) buffer->error = nullptr;
   } catch (const NativeError& error) {
@@ -122,7 +123,21 @@ void Worker::Run(Batch& batch) {
     libraries.cudart.cudaGetLastError();
     capturing = false;
   }
+  batch.error = WithLostDevice(batch.error);
   for (const BufferRef& buffer : batch.writes) buffer->error = batch.error;
+}
+
+ErrorRef Worker::WithLostDevice(ErrorRef error) const {
+  // Running out of memory is not the device's end, and asking would wait for it.
+  if (error->requested_bytes > 0) return error;
+  const cudaError_t status = libraries.cudart.cudaStreamSynchronize(stream);
+  if (status == 0) return error;
+  try {
+    CheckCudart(libraries, status, error->call.c_str());
+  } catch (const NativeError& lost) {
+    return std::make_shared<NativeError>(lost);
+  }
+  return error;
 }
 
 void* Worker::TryAllocate(std::size_t bytes) {

@@ -47,6 +47,8 @@ struct Worker {
 
  private:
   void* TryAllocate(std::size_t bytes);
+  /// After a failure: the error that killed the device's context, where one did. Libraries hide it behind their own.
+  ErrorRef WithLostDevice(ErrorRef error) const;
 
   std::unordered_map<void*, std::size_t> live_;
 };

@@ -4,10 +4,10 @@ import { type Algorithm, FORWARD_MODE } from './cudnn_enums.js'
 import { isCudnnError } from './cudnn_error.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession, Lane } from './device_session.js'
-import type { NativeAddon, Session, Timer } from './native_addon.js'
+import type { NativeAddon, RnnDescriptorHandle, Session, Timer } from './native_addon.js'
 import { makeRnnDescriptor, stateElements } from './network_descriptors.js'
 import type { Arithmetic } from './precision.js'
-import { DeviceLengths, passDescriptors, tempSpaceSizes } from './rnn_plan.js'
+import { DeviceLengths, type PassDescriptors, passDescriptors, releaseDescriptors, tempSpaceSizes } from './rnn_plan.js'
 
 const WARM_UPS = 2
 const REPETITIONS = 5
@@ -35,7 +35,7 @@ export async function fastestAlgorithm(
   let best: Algorithm = 'standard'
   let bestMilliseconds = Number.POSITIVE_INFINITY
   for (const algorithm of algorithms) {
-    const milliseconds = await measure(session, lane, algorithm, trial)
+    const milliseconds = await measureAlgorithm(session, lane, algorithm, trial)
     if (milliseconds === undefined || milliseconds >= bestMilliseconds) continue
     best = algorithm
     bestMilliseconds = milliseconds
@@ -44,7 +44,7 @@ export async function fastestAlgorithm(
 }
 
 /** Milliseconds of one pass; undefined where the algorithm does not work for this trial. */
-async function measure(
+export async function measureAlgorithm(
   session: DeviceSession,
   lane: Lane,
   algorithm: Algorithm,
@@ -53,11 +53,15 @@ async function measure(
   const { native, libraries } = session
   const scratch: DeviceBuffer[] = []
   let lengths: DeviceLengths | undefined
+  let rnn: RnnDescriptorHandle | undefined
+  let descriptors: PassDescriptors | undefined
   try {
     // Without dropout: a trial must not advance the generator.
-    const rnn = makeRnnDescriptor(native, libraries, arithmetic, network, algorithm, null)
-    const descriptors = passDescriptors(session, arithmetic, network, sizes)
-    const temp = await tempSpaceSizes(lane, rnn, training, descriptors.x)
+    const trial = makeRnnDescriptor(native, libraries, arithmetic, network, algorithm, null)
+    rnn = trial
+    const shapes = passDescriptors(session, arithmetic, network, sizes)
+    descriptors = shapes
+    const temp = await tempSpaceSizes(lane, trial, training, shapes.x)
     const { h, c } = stateElements(network, sizes.batch)
     const steps = sizes.time * sizes.batch
     const make = (elements: number) => zeroed(session, native, elements * arithmetic.bytes, scratch)
@@ -84,32 +88,32 @@ async function measure(
       }
     })
     const { x, y, hy, cy, weights, dx, dy, dhx, dcx, dw, work, reserve } = buffers!
-    const hasCell = descriptors.c !== null
+    const hasCell = shapes.c !== null
     const pass = (_: NativeAddon, handle: Session) => {
       native.rnnForward(
         handle,
-        rnn,
+        trial,
         training ? FORWARD_MODE.training : FORWARD_MODE.inference,
         lengths!.shown.handle,
-        ...([descriptors.x, x.handle, descriptors.y, y.handle] as const),
-        ...([descriptors.h, null, hy.handle, descriptors.c, null, hasCell ? cy.handle : null] as const),
+        ...([shapes.x, x.handle, shapes.y, y.handle] as const),
+        ...([shapes.h, null, hy.handle, shapes.c, null, hasCell ? cy.handle : null] as const),
         ...([weights.handle, work.handle, training ? reserve.handle : null] as const),
       )
       if (!training) return
       native.rnnBackwardData(
         handle,
-        rnn,
+        trial,
         lengths!.shown.handle,
-        ...([descriptors.y, y.handle, dy.handle, descriptors.x, dx.handle] as const),
-        ...([descriptors.h, null, null, dhx.handle] as const),
-        ...([descriptors.c, null, null, hasCell ? dcx.handle : null] as const),
+        ...([shapes.y, y.handle, dy.handle, shapes.x, dx.handle] as const),
+        ...([shapes.h, null, null, dhx.handle] as const),
+        ...([shapes.c, null, null, hasCell ? dcx.handle : null] as const),
         ...([weights.handle, work.handle, reserve.handle] as const),
       )
       native.rnnBackwardWeights(
         handle,
-        rnn,
+        trial,
         lengths!.shown.handle,
-        ...([descriptors.x, x.handle, descriptors.h, null, descriptors.y, y.handle] as const),
+        ...([shapes.x, x.handle, shapes.h, null, shapes.y, y.handle] as const),
         ...([dw.handle, work.handle, reserve.handle] as const),
       )
     }
@@ -127,6 +131,8 @@ async function measure(
     throw error
   } finally {
     lengths?.release()
+    if (rnn !== undefined) native.releaseDescriptor(rnn)
+    if (descriptors !== undefined) releaseDescriptors(session, descriptors)
     for (const buffer of scratch) buffer.release()
   }
 }

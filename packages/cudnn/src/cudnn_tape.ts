@@ -93,6 +93,7 @@ export class CudnnTape extends OpenTape {
 
   protected override release(): void {
     for (const buffer of Object.values(this.#contents?.buffers ?? {})) buffer?.release()
+    this.#contents?.plan.release()
     this.#contents = undefined
     this.#ledger.remove('tapes', this.#bytes)
   }

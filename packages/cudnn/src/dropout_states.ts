@@ -67,7 +67,9 @@ export class DropoutStates {
   }
 
   dispose(): void {
-    this.#made?.states.release()
+    if (this.#made === undefined) return
+    this.#session.native.releaseDescriptor(this.#made.descriptor)
+    this.#made.states.release()
     this.#made = undefined
   }
 }

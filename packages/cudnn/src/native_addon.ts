@@ -110,6 +110,7 @@ export interface NativeAddon {
     auxFlags: number,
     clip: number | null,
   ): RnnDescriptorHandle
+  releaseDescriptor(descriptor: TensorDescriptor | DropoutDescriptor | RnnDescriptorHandle | DataDescriptor): void
 
   weightSpaceSize(session: Session, rnn: RnnDescriptorHandle): void
   weightParams(

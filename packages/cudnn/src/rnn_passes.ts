@@ -210,7 +210,7 @@ export class RnnPasses {
   /** What the backward of a training forward needs, with shares of its own. */
   tapeContents(rnn: object, { plan, kept }: ForwardBuffers): TapeContents {
     for (const buffer of Object.values(kept)) buffer?.retain()
-    return { rnn, plan, buffers: { ...kept, reserve: kept.reserve! } }
+    return { rnn, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
   }
 
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {

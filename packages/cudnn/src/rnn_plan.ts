@@ -6,8 +6,8 @@ import type { DeviceSession, Lane } from './device_session.js'
 import type { DataDescriptor, RnnDescriptorHandle, TensorDescriptor } from './native_addon.js'
 import type { Arithmetic } from './precision.js'
 
-/** Everything about passes of one shape that does not depend on values: descriptors, lengths on the device, sizes. */
-export interface RnnPlan {
+/** What a plan is made of. */
+export interface PlanParts {
   readonly sizes: RnnPassSizes
   readonly training: boolean
   readonly algorithm: Algorithm
@@ -17,6 +17,46 @@ export interface RnnPlan {
   readonly workspaceBytes: number
   /** 0 in inference. */
   readonly reserveBytes: number
+}
+
+/**
+ * Everything about passes of one shape that does not depend on values: descriptors, lengths on the device, sizes. A tape
+ * keeps its plan alive after the cache has dropped it.
+ */
+export class RnnPlan implements PlanParts {
+  readonly sizes: RnnPassSizes
+  readonly training: boolean
+  readonly algorithm: Algorithm
+  readonly rnn: RnnDescriptorHandle
+  readonly descriptors: PassDescriptors
+  readonly lengths: DeviceLengths
+  readonly workspaceBytes: number
+  readonly reserveBytes: number
+  readonly #session: DeviceSession
+  #owners = 1
+
+  constructor(session: DeviceSession, parts: PlanParts) {
+    this.#session = session
+    this.sizes = parts.sizes
+    this.training = parts.training
+    this.algorithm = parts.algorithm
+    this.rnn = parts.rnn
+    this.descriptors = parts.descriptors
+    this.lengths = parts.lengths
+    this.workspaceBytes = parts.workspaceBytes
+    this.reserveBytes = parts.reserveBytes
+  }
+
+  retain(): this {
+    this.#owners++
+    return this
+  }
+
+  release(): void {
+    if (--this.#owners !== 0) return
+    this.lengths.release()
+    releaseDescriptors(this.#session, this.descriptors)
+  }
 }
 
 /** The descriptors of a pass's sequences and states. */
@@ -47,6 +87,11 @@ export function passDescriptors(
         ? native.tensorDescriptor(libraries, dataType, layers, batch, network.numUnits)
         : null,
   }
+}
+
+/** Lets go of descriptors; cuDNN destroys them once nothing queued uses them. */
+export function releaseDescriptors({ native }: DeviceSession, { x, y, h, c }: PassDescriptors): void {
+  for (const descriptor of [x, y, h, c]) if (descriptor !== null) native.releaseDescriptor(descriptor)
 }
 
 /**
@@ -125,12 +170,15 @@ export class PlanCache {
     this.#plans.set(key, plan)
     if (this.#plans.size <= this.#capacity) return
     const [oldest] = this.#plans.keys()
-    this.#plans.get(oldest!)!.lengths.release()
-    this.#plans.delete(oldest!)
+    this.#drop(oldest!)
   }
 
   clear(): void {
-    for (const plan of this.#plans.values()) plan.lengths.release()
-    this.#plans.clear()
+    for (const key of [...this.#plans.keys()]) this.#drop(key)
+  }
+
+  #drop(key: string): void {
+    this.#plans.get(key)!.release()
+    this.#plans.delete(key)
   }
 }

@@ -14,7 +14,7 @@ import type { Lane } from './device_session.js'
 import { DropoutStates } from './dropout_states.js'
 import type { RnnDescriptorHandle } from './native_addon.js'
 import { hasDropout, legalAlgorithms, makeRnnDescriptor } from './network_descriptors.js'
-import { DeviceLengths, PlanCache, passDescriptors, type RnnPlan, tempSpaceSizes } from './rnn_plan.js'
+import { DeviceLengths, PlanCache, passDescriptors, RnnPlan, tempSpaceSizes } from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
@@ -66,7 +66,8 @@ export class RnnPlanner {
         lengths = new DeviceLengths(session, sizes)
         if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
       })
-      const plan = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, ...temp }
+      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, ...temp }
+      const plan = new RnnPlan(session, parts)
       this.#plans.set(key, plan)
       return plan
     } catch (error) {
@@ -76,6 +77,8 @@ export class RnnPlanner {
 
   dispose(): void {
     this.#plans.clear()
+    for (const descriptor of this.#descriptors.values()) this.#executor.session.native.releaseDescriptor(descriptor)
+    this.#descriptors.clear()
     this.dropout?.dispose()
   }
 
