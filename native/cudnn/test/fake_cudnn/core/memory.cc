@@ -18,7 +18,9 @@
 namespace fake {
 namespace {
 
-constexpr std::size_t kArenaBytes = 4ull << 40;  // address space only: no memory stands behind it until it is used
+// Address space only: no memory stands behind it until it is used. Sanitizers and limits may leave less room than this.
+constexpr std::size_t kLargestArena = 4ull << 40;
+constexpr std::size_t kSmallestArena = 16ull << 30;
 constexpr unsigned char kFresh = 0xFF;
 constexpr unsigned char kCanary = 0xC5;
 
@@ -40,22 +42,28 @@ struct Memory {
   std::mutex mutex;
   std::uintptr_t arena = 0;
   std::uintptr_t shadow = 0;
+  std::size_t room = 0;  // of either arena
   std::size_t next = 0;  // offset of the first address never used
   std::map<std::uintptr_t, Allocation> live;
   std::map<int, std::size_t> used;
   std::map<std::uintptr_t, std::size_t> pinned;
 };
 
-std::uintptr_t ReserveArena() {
-  void* arena = mmap(nullptr, kArenaBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return arena == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(arena);
+void ReserveArenas(Memory& memory) {
+  for (std::size_t room = kLargestArena; room >= kSmallestArena; room /= 2) {
+    void* both = mmap(nullptr, 2 * room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (both == MAP_FAILED) continue;
+    memory.arena = reinterpret_cast<std::uintptr_t>(both);
+    memory.shadow = memory.arena + room;
+    memory.room = room;
+    return;
+  }
 }
 
 Memory& TheMemory() {
   static Memory* memory = [] {
     auto* made = new Memory;  // never destroyed, see settings.cc
-    made->arena = ReserveArena();
-    made->shadow = ReserveArena();
+    ReserveArenas(*made);
     return made;
   }();
   return *memory;
@@ -103,7 +111,7 @@ void* AllocateDevice(int device, std::size_t bytes) {
   const std::lock_guard lock(memory.mutex);
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t room = (bytes + page - 1) / page * page;
-  if (memory.used[device] + bytes > limit || memory.next + room + page > kArenaBytes) return nullptr;
+  if (memory.used[device] + bytes > limit || memory.next + room + page > memory.room) return nullptr;
   const std::uintptr_t address = memory.arena + memory.next;
   unsigned char* shadow = Shadow(address);
   if (mprotect(shadow, room, PROT_READ | PROT_WRITE) != 0) return nullptr;
@@ -187,7 +195,7 @@ bool IsPinned(const void* pointer, std::size_t bytes) {
 
 bool IsDeviceAddress(const void* pointer) {
   const Memory& memory = TheMemory();
-  return Address(pointer) >= memory.arena && Address(pointer) < memory.arena + kArenaBytes;
+  return Address(pointer) >= memory.arena && Address(pointer) < memory.arena + memory.room;
 }
 
 void* Resolve(int device, const void* pointer, std::size_t bytes, const char* what) {
