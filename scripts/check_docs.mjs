@@ -49,7 +49,17 @@ const types = spawnSync('tsc', ['--project', output], {
 })
 if (types.status !== 0) failures.push(where(types.stdout))
 
-const alias = Object.fromEntries(packages.map(({ packageName, folder }) => [packageName, join(folder, 'src/index.ts')]))
+/** Every entry point of every package, from its source. */
+const alias = Object.fromEntries(
+  packages.flatMap(({ packageName, folder, manifest }) =>
+    Object.keys(manifest.exports ?? {})
+      .filter((entry) => entry !== './package.json')
+      .map((entry) => [
+        `${packageName}${entry.slice(1)}`,
+        join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
+      ]),
+  ),
+)
 const running = examples.filter(({ runs }) => runs)
 if (failures.length === 0) {
   await build({

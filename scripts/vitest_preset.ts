@@ -7,6 +7,10 @@ export const sourceAliases = [
     find: /^@cudnn-rnn\/([a-z]+)$/,
     replacement: fileURLToPath(new URL('../packages/$1/src/index.ts', import.meta.url)),
   },
+  {
+    find: /^@cudnn-rnn\/([a-z]+)\/([a-z]+)$/,
+    replacement: fileURLToPath(new URL('../packages/$1/src/$2.ts', import.meta.url)),
+  },
 ]
 
 /** The vitest project of one workspace package. */

@@ -1,5 +1,5 @@
+import { escapeHtml } from '@cudnn-rnn/report'
 import { CELL_MODES, flatLayout, type PlacedRegion, type RnnDescriptor } from '@cudnn-rnn/rnn'
-import { escapeHtml } from './escape_html.js'
 
 /** Lines the buffer is wrapped into, and their size on the page. */
 const MAP_LINES = 12

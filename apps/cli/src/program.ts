@@ -1,11 +1,29 @@
 import { Command } from 'commander'
 import { version } from '../package.json'
+import { addClassifyCommand } from './commands/classify.js'
+import { addConvertCommand } from './commands/convert.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addDoctorCommand } from './commands/doctor.js'
+import { addForecastCommand } from './commands/forecast.js'
+import { addInspectCommand } from './commands/inspect.js'
 import { addLayoutCommand } from './commands/layout.js'
 import { addSampleCommand } from './commands/sample.js'
 import { addTrainCommand } from './commands/train.js'
+import { addVerifyCommand } from './commands/verify.js'
 import { EXIT_CODES } from './exit_codes.js'
+
+const COMMANDS = [
+  addDemoCommand,
+  addTrainCommand,
+  addSampleCommand,
+  addForecastCommand,
+  addClassifyCommand,
+  addInspectCommand,
+  addVerifyCommand,
+  addConvertCommand,
+  addLayoutCommand,
+  addDoctorCommand,
+]
 
 /** The command line: a table of contents of its commands. */
 export function createProgram(): Command {
@@ -21,11 +39,13 @@ Start here:
   $ cudnn-rnn demo                         train on Moby-Dick for a minute, then read what the model writes
   $ cudnn-rnn train --text mine.txt        train on your own text
   $ cudnn-rnn sample runs/mine             let a trained model write
+  $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
+  $ cudnn-rnn forecast                     foretell CO₂ in the air, against two baselines
+  $ cudnn-rnn classify                     tell real spam from ham, against a bag of words
   $ cudnn-rnn doctor                       what this machine offers
 
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
     )
-  for (const addCommand of [addDemoCommand, addTrainCommand, addSampleCommand, addLayoutCommand, addDoctorCommand])
-    addCommand(program)
+  for (const addCommand of COMMANDS) addCommand(program)
   return program
 }

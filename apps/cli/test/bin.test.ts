@@ -1,62 +1,18 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { access, readdir, readFile, rm } from 'node:fs/promises'
+import { access, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { outcome, packagePath, run, start, usesProgram } from './built_program.js'
 import { temporaryDirectory, writeSmallText } from './small_run.js'
 
-const packagePath = fileURLToPath(new URL('..', import.meta.url))
-const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
-
-// Beside the sources, so that it finds the same dependencies; named for the process, so that two test runs may meet.
-const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}.mjs`)
-
-/** The program as it would be built, from today's sources. */
-beforeAll(async () => {
-  const { dependencies } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
-  }
-  const siblings = await readdir(join(packagePath, '../../packages'))
-  await build({
-    entryPoints: [join(packagePath, 'src/bin.ts')],
-    outfile: bin,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    external: Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/')),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-    alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
-  })
-})
-afterAll(() => rm(bin, { force: true }))
+usesProgram()
 
 const TINY = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--evaluate-every', '4']
-
-function start(args: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [bin, ...args], { env: { ...process.env, NO_COLOR: '1' } })
-}
-
-async function outcome(child: ChildProcessWithoutNullStreams) {
-  let [stdout, stderr] = ['', '']
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk
-  })
-  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { exitCode, stdout, stderr }
-}
-
-const run = (...args: string[]) => outcome(start(args))
 
 describe('cudnn-rnn', () => {
   it('--help tells a newcomer where to start and what exit codes mean', async () => {
     const { exitCode, stdout } = await run('--help')
     expect(exitCode).toBe(0)
-    for (const command of ['demo', 'train', 'sample', 'layout', 'doctor'])
+    for (const command of ['demo', 'train', 'sample', 'forecast', 'inspect', 'verify', 'convert', 'layout', 'doctor'])
       expect(stdout).toContain(`  ${command} [options]`)
     expect(stdout).toContain('cudnn-rnn train --text mine.txt')
     expect(stdout).toContain('130 interrupted after saving')
@@ -120,6 +76,58 @@ describe('cudnn-rnn layout', () => {
   })
 })
 
+describe('cudnn-rnn inspect, verify and convert', () => {
+  it('list, check and rewrite what train saved', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '2', ...TINY, '--json')
+    const { exitCode, stdout } = await run('inspect', out)
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('format V2, 61 tensors')
+    expect(stdout).toMatch(/\nlstm\/layer_0\/forward\/weight_7 +float32 +\[6,6\] +144 +lstm\n/)
+    expect(stdout).toContain('lstm (default): lstm, 1 × 6 units unidirectional, input 4\n')
+    expect(JSON.parse((await run('inspect', join(out, 'model-2.index'), '--json')).stdout)).toMatchObject({
+      prefix: join(out, 'model-2'),
+      networks: [{ name: 'lstm/Adam' }, { name: 'lstm/Adam_1' }, { name: 'lstm' }],
+    })
+    expect((await run('verify', out)).stdout).toMatch(/: 61 tensors, [\d,]+ bytes read: all checksums are right\n$/)
+
+    const cells = join(directory, 'cells')
+    const converted = await run('convert', out, cells, '--to', 'cells')
+    expect(converted).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('lstm: default → cells; the two') })
+    expect((await run('inspect', cells)).stdout).toMatch(
+      /\nlstm\/rnn\/multi_rnn_cell\/cell_0\/cudnn_compatible_lstm_cell\/kernel +float32 +\[10,24\]/,
+    )
+  })
+
+  it('say what is damaged, and exit with 1', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '1', ...TINY, '--json')
+    const prefix = join(out, 'model-1')
+    const data = `${prefix}.data-00000-of-00001`
+    const bytes = await readFile(data)
+    bytes[5]! ^= 1
+    await writeFile(data, bytes)
+    const verified = await run('verify', prefix)
+    expect(verified).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('tensor embedding as its checksum') })
+    expect(verified.stdout).toContain('1 of them damaged')
+
+    await truncate(data, 100)
+    const inspected = await run('inspect', prefix)
+    expect(inspected).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('the data files hold 100') })
+    expect(inspected.stdout).toContain('embedding/Adam')
+    await truncate(`${prefix}.index`, 60)
+    const index = await run('inspect', prefix)
+    expect(index).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('damaged [ERR_CHECKPOINT_CORRUPT]') })
+    expect(index.stdout).toContain('model-1.index  60 bytes')
+    expect(await run('inspect', join(out, 'model-2'))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('[ERR_CHECKPOINT_NOT_FOUND]'),
+    })
+  })
+})
+
 describe('cudnn-rnn train', () => {
   it('--json logs every update; then sample writes from the run, the same for the same seed', async () => {
     const directory = await temporaryDirectory()
@@ -172,8 +180,8 @@ describe('cudnn-rnn train', () => {
       expect(exitCode).toBe(130)
 
       const done = stdout.trim().split('\n').length
-      const { history } = JSON.parse(await readFile(join(out, 'run.json'), 'utf8')) as { history: object[] }
-      expect(history).toHaveLength(done)
+      const metrics = await readFile(join(out, 'metrics.jsonl'), 'utf8')
+      expect(metrics.trim().split('\n')).toHaveLength(done)
       const resumed = await run('train', '--resume', '--out', out, '--max-seconds', '0.2', '--json')
       expect(JSON.parse(resumed.stdout.split('\n')[0]!).step).toBe(done + 1)
       expect((await run('sample', out, '--length', '5')).exitCode).toBe(0)

@@ -2,9 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import type { CharModelSizes } from '../src/char_language_model.js'
-import type { TrainingPlan } from '../src/trainer.js'
-import type { NewRun } from '../src/training_run.js'
+import type { CharModelSizes } from '../src/character/char_language_model.js'
+import type { NewRun, TrainingPlan } from '../src/character/training_run.js'
 
 /** 3,600 characters of 10 kinds that a small model learns quickly. */
 export const SMALL_TEXT = 'call me. some sea, call.\n'.repeat(144)

@@ -30,6 +30,32 @@ export interface MomentumOptions {
   readonly momentum: number
   /** Default false. */
   readonly nesterov?: boolean | undefined
+  /**
+   * Default false: the rate multiplies the velocity (PyTorch, TensorFlow's `ApplyMomentum`). True: it multiplies what
+   * enters the velocity (Keras), which differs when the rate changes.
+   */
+  readonly rateInVelocity?: boolean | undefined
+}
+
+/** Where the small number that keeps a division finite stands: √x + ε (PyTorch) or √(x + ε) (Keras, TensorFlow's RMSProp). */
+export interface RootOptions {
+  readonly epsilon: number
+  /** Default false: √x + ε. True: √(x + ε). */
+  readonly epsilonInRoot?: boolean | undefined
+}
+
+export interface RmsPropOptions extends RootOptions {
+  readonly learningRate: number
+  /** Default 0.9: how much of the mean square remains (PyTorch's alpha, TensorFlow's rho). */
+  readonly decay?: number | undefined
+  /** Default 0. */
+  readonly momentum?: number | undefined
+  /** As in {@link MomentumOptions}. */
+  readonly rateInVelocity?: boolean | undefined
+}
+
+export interface AdagradOptions extends RootOptions {
+  readonly learningRate: number
 }
 
 /**
@@ -71,4 +97,32 @@ export interface DenseOps {
     gradient: TensorLike,
     options: AdamOptions,
   ): void
+  /**
+   * s ← decay·s + (1−decay)·g²;  v ← momentum·v + g/root(s);  variable ← variable − learningRate·v, with root as in
+   * {@link RootOptions} (rateInVelocity: the rate multiplies g/root(s) instead).
+   */
+  applyRmsProp(
+    variable: BackendTensor,
+    meanSquare: BackendTensor,
+    velocity: BackendTensor,
+    gradient: TensorLike,
+    options: RmsPropOptions,
+  ): void
+  /** s ← s + g²;  variable ← variable − learningRate·g/root(s), with root as in {@link RootOptions}. */
+  applyAdagrad(
+    variable: BackendTensor,
+    sumOfSquares: BackendTensor,
+    gradient: TensorLike,
+    options: AdagradOptions,
+  ): void
+  /**
+   * variable ← variable − rate·mask·variable: decoupled weight decay. `mask` has the variable's shape and holds 0 where
+   * nothing decays (the biases inside an opaque buffer); without one everything decays.
+   */
+  applyWeightDecay(
+    variable: BackendTensor,
+    options: { readonly rate: number; readonly mask?: TensorLike | undefined },
+  ): void
+  /** Clamps every element of all tensors in place to −limit…limit; NaN stays. */
+  clipByValue(tensors: readonly BackendTensor[], limit: number): void
 }

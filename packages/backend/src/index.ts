@@ -43,10 +43,13 @@ export {
   type LinearSizes,
 } from './dense_arguments.js'
 export type {
+  AdagradOptions,
   AdamOptions,
   DenseOps,
   LinearGradients,
   MomentumOptions,
+  RmsPropOptions,
+  RootOptions,
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'

@@ -1,5 +1,6 @@
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { CheckpointError } from './errors.js'
+import { elementCount } from './tensor.js'
 
 /**
  * The messages of tensorflow/core/protobuf/tensor_bundle.proto, tensor_shape.proto and tensor_slice.proto, as far as
@@ -102,11 +103,13 @@ export function encodeBundleEntry(entry: Omit<BundleEntry, 'slices'>): Uint8Arra
   return writer.finish()
 }
 
-/** TensorShapeProto: dimensions in field 2, their sizes in field 1 of each. */
+/** TensorShapeProto: dimensions in field 2, their sizes in field 1 of each. A rank that is unknown (field 3) has no tensor. */
 export function decodeShape(bytes: Uint8Array): number[] {
   const shape: number[] = []
+  let unknownRank = false
   decodeMessage(bytes, (field, reader) => {
-    if (field !== 2) return false
+    if (field === 3) unknownRank = reader.bool()
+    if (field !== 2) return field === 3
     let size = 0
     decodeMessage(reader.bytes(), (dimensionField, dimension) => {
       if (dimensionField !== 1) return false
@@ -116,6 +119,8 @@ export function decodeShape(bytes: Uint8Array): number[] {
     shape.push(size)
     return true
   })
+  if (unknownRank || !Number.isSafeInteger(elementCount(shape)))
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read a message as no tensor has the shape [${shape}]`)
   return shape
 }
 

@@ -9,6 +9,7 @@ import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
 import { type CheckpointTensor, elementCount } from './tensor.js'
 import { decodeElements } from './tensor_bytes.js'
+import { decodeName } from './tensor_name.js'
 
 /** The newest bundle format this package reads. */
 const CONSUMER_VERSION = 1
@@ -125,20 +126,21 @@ export class BundleReader implements CheckpointReader {
     return data
   }
 
-  /** Every slice is named once and lies in its file: only then may memory for the whole tensor be asked for. */
-  async #checkSlices(name: string, { slices }: BundleEntry): Promise<void> {
-    const places = new Set<BundleEntry>()
+  /** Every slice has bytes of its own in its file: only then may memory for the whole tensor be asked for. */
+  async #checkSlices(name: string, { shape, dtypeId, slices }: BundleEntry): Promise<void> {
+    const taken = new Map<ByteSource, number>()
     for (const slice of slices) {
       const entry = this.#sliceEntry(name, slice)
-      if (places.has(entry)) throw this.#corrupt(name, 'it names a slice twice')
-      places.add(entry)
       const source = await this.#shard(entry.shard)
       checkRange(source.name, source.size, entry.offset, entry.size)
       const bytes = elementCount(entry.shape) * DTYPES[this.#dtype(name, entry)].bytes
       if (bytes !== entry.size) throw this.#corrupt(name, 'a slice does not have the size of its shape')
-      const lengths = slice.map((extent, axis) => extent?.length ?? this.#entry(name).shape[axis])
-      if (lengths.some((length, axis) => length !== entry.shape[axis]))
-        throw this.#corrupt(name, 'a slice has another shape')
+      const lengths = slice.map((extent, axis) => extent?.length ?? shape[axis])
+      if (entry.dtypeId !== dtypeId || lengths.join() !== entry.shape.join())
+        throw this.#corrupt(name, 'a slice has another dtype or shape')
+      const total = (taken.get(source) ?? 0) + entry.size
+      if (total > source.size) throw this.#corrupt(name, 'its slices are larger than their file')
+      taken.set(source, total)
     }
   }
 
@@ -196,5 +198,5 @@ export class BundleReader implements CheckpointReader {
 /** Names are UTF-8; keys of slices are bytes, told apart by their first byte 0, and keep one character per byte. */
 function keyText(key: Uint8Array): string {
   if (key[0] === 0) return Array.from(key, (byte) => String.fromCharCode(byte)).join('')
-  return new TextDecoder().decode(key)
+  return decodeName(key)
 }

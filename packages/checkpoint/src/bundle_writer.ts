@@ -6,6 +6,7 @@ import { shardPath } from './bundle_reader.js'
 import { maskCrc } from './crc32c.js'
 import { DTYPES } from './dtype.js'
 import { CheckpointError, isCheckpointError } from './errors.js'
+import { LARGEST_TRANSFER } from './file_source.js'
 import { compareBytes, type TableEntry } from './table_reader.js'
 import { encodeTable } from './table_writer.js'
 import { checkWritable, type WritableTensor } from './tensor.js'
@@ -91,7 +92,7 @@ async function withFile<Result>(path: string, write: (file: FileHandle) => Promi
 
 async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   for (let done = 0; done < bytes.length; ) {
-    done += (await file.write(bytes, done, bytes.length - done)).bytesWritten
+    done += (await file.write(bytes, done, Math.min(bytes.length - done, LARGEST_TRANSFER))).bytesWritten
   }
 }
 

@@ -26,6 +26,19 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   }
 }
 
+/** A source over a browser's `File` or `Blob`, which is read piece by piece. */
+export function blobSource(name: string, blob: Blob): ByteSource {
+  return {
+    name,
+    size: blob.size,
+    read: async (offset, length) => {
+      checkRange(name, blob.size, offset, length)
+      return new Uint8Array(await blob.slice(offset, offset + length).arrayBuffer())
+    },
+    close: async () => undefined,
+  }
+}
+
 /** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) does not lie in a file of `size` bytes. */
 export function checkRange(name: string, size: number, offset: number, length: number): void {
   if (offset >= 0 && length >= 0 && offset + length <= size) return

@@ -36,7 +36,7 @@ export function parseCheckpointState(text: string, path: string): CheckpointStat
   const values = new Map<string, string[]>()
   for (const [number, line] of text.split('\n').entries()) {
     if (line.trim() === '' || line.trimStart().startsWith('#')) continue
-    const match = /^\s*(\w+)\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?[\d.]+(?:e[+-]?\d+)?))\s*$/i.exec(line)
+    const match = /^\s*(\w+)\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?))\s*$/i.exec(line)
     if (match === null) {
       throw new CheckpointError(
         'ERR_CHECKPOINT_CORRUPT',
@@ -45,7 +45,10 @@ export function parseCheckpointState(text: string, path: string): CheckpointStat
       )
     }
     const [, field, quoted, bare] = match
-    values.set(field!, [...(values.get(field!) ?? []), quoted === undefined ? bare! : unquote(quoted)])
+    const value = quoted === undefined ? bare! : unquote(quoted)
+    const others = values.get(field!)
+    if (others === undefined) values.set(field!, [value])
+    else others.push(value)
   }
   const newest = values.get('model_checkpoint_path')?.at(-1)
   if (newest === undefined) {

@@ -1,12 +1,13 @@
 import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bundle_messages.js'
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
-import { type CheckpointDType, DTYPES, dtypeOfId, type NumericArray } from './dtype.js'
+import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
 import { CheckpointError } from './errors.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
 import { type CheckpointTensor, elementCount, type TensorData } from './tensor.js'
-import { decodeTensorProto, type TensorProtoValues } from './tensor_proto.js'
+import { decodeName } from './tensor_name.js'
+import { decodeTensorProto, type TensorProtoValues, tensorData } from './tensor_proto.js'
 
 interface TensorMeta {
   readonly dtypeId: number
@@ -89,27 +90,18 @@ export class CheckpointV1Reader implements CheckpointReader {
     const { shape, slices } = this.#meta(name)
     const dtype = this.dtype(name)
     const part = (slice: readonly SliceExtent[]): TensorData => {
-      const values = this.#slices.get(sliceText(name, slice))
+      const stored = this.#slices.get(sliceText(name, slice))
       const count = elementCount(slice.map((extent, axis) => extent?.length ?? shape[axis] ?? 0))
-      if (values !== undefined && values.length === count * DTYPES[dtype].perElement) return arrayOf(dtype, values)
-      throw new CheckpointError(
-        'ERR_CHECKPOINT_CORRUPT',
-        `Cannot read tensor ${name} as a slice is missing or incomplete`,
-        {
-          path: this.prefix,
-          tensorName: name,
-        },
-      )
+      if (stored?.values.length === count * DTYPES[dtype].perElement) return tensorData(dtype, stored)
+      throw this.#corrupt(name, 'a slice is missing or incomplete')
     }
-    let stored = 0
-    for (const slice of slices) stored += this.#slices.get(sliceText(name, slice))?.length ?? 0
-    if (stored !== elementCount(shape) * DTYPES[dtype].perElement) {
-      // Checked before memory for the whole tensor is asked for.
-      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as its slices do not cover it`, {
-        path: this.prefix,
-        tensorName: name,
-      })
-    }
+    // Checked before memory for the whole tensor is asked for.
+    const keys = new Set(slices.map((slice) => sliceText(name, slice)))
+    let values = 0
+    for (const key of keys) values += this.#slices.get(key)?.values.length ?? 0
+    if (keys.size !== slices.length) throw this.#corrupt(name, 'it names a slice twice')
+    if (values !== elementCount(shape) * DTYPES[dtype].perElement)
+      throw this.#corrupt(name, 'its slices do not cover it')
     const whole = slices.length === 1 && slices[0]!.every((extent) => extent === undefined)
     const data = whole
       ? part(slices[0]!)
@@ -118,6 +110,13 @@ export class CheckpointV1Reader implements CheckpointReader {
   }
 
   async close(): Promise<void> {}
+
+  #corrupt(name: string, rule: string): CheckpointError {
+    return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
+      path: this.prefix,
+      tensorName: name,
+    })
+  }
 
   #meta(name: string): TensorMeta {
     const meta = this.#metas.get(name)
@@ -135,13 +134,14 @@ function decodeMetas(bytes: Uint8Array, metas: Map<string, TensorMeta>): void {
     if (field !== 1) return false
     const meta = { name: '', dtypeId: 0, shape: [] as number[], slices: [] as SliceExtent[][] }
     decodeMessage(reader.bytes(), (metaField, metaReader) => {
-      if (metaField === 1) meta.name = metaReader.string()
+      if (metaField === 1) meta.name = decodeName(metaReader.bytes())
       else if (metaField === 2) meta.shape = decodeShape(metaReader.bytes())
       else if (metaField === 3) meta.dtypeId = metaReader.int32()
       else if (metaField === 4) meta.slices.push(decodeSlice(metaReader.bytes()))
       else return false
       return true
     })
+    if (metas.has(meta.name)) throw twice(meta.name)
     metas.set(meta.name, meta)
     return true
   })
@@ -151,30 +151,24 @@ function decodeMetas(bytes: Uint8Array, metas: Map<string, TensorMeta>): void {
 function decodeSavedSlice(bytes: Uint8Array, slices: Map<string, TensorProtoValues>): void {
   let name = ''
   let slice: SliceExtent[] = []
-  let values: TensorProtoValues = []
+  let values: TensorProtoValues = { field: undefined, values: [] }
   decodeMessage(bytes, (field, reader) => {
-    if (field === 1) name = reader.string()
+    if (field === 1) name = decodeName(reader.bytes())
     else if (field === 2) slice = decodeSlice(reader.bytes())
     else if (field === 3) values = decodeTensorProto(reader.bytes())
     else return false
     return true
   })
-  slices.set(sliceText(name, slice), values)
+  const key = sliceText(name, slice)
+  if (slices.has(key)) throw twice(name)
+  slices.set(key, values)
+}
+
+function twice(tensorName: string): CheckpointError {
+  const message = `Cannot read checkpoint as it holds tensor ${tensorName} or a slice of it twice`
+  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', message, { tensorName })
 }
 
 function sliceText(name: string, slice: readonly SliceExtent[]): string {
   return JSON.stringify([name, ...slice.map((extent) => (extent === undefined ? '-' : [extent.start, extent.length]))])
-}
-
-function arrayOf(dtype: CheckpointDType, values: TensorProtoValues): TensorData {
-  const { array } = DTYPES[dtype]
-  if (array === undefined) return values as readonly Uint8Array[]
-  const typed: NumericArray = new array(
-    new ArrayBuffer((values.length * DTYPES[dtype].bytes) / DTYPES[dtype].perElement),
-  )
-  const isBig = typed instanceof BigInt64Array || typed instanceof BigUint64Array
-  for (const [index, value] of (values as readonly (number | bigint)[]).entries()) {
-    typed[index] = (isBig ? BigInt(value) : Number(value)) as never
-  }
-  return typed
 }

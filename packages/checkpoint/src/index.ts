@@ -21,7 +21,7 @@
 
 // Writing
 export { type NamedTensor, writeCheckpoint } from './bundle_writer.js'
-export { type ByteSource, memorySource, type OpenByteSource } from './byte_source.js'
+export { type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
 // The state of a directory
 export {
   latestCheckpoint,
@@ -34,6 +34,7 @@ export type { CheckpointState } from './checkpoint_state.js'
 // Tensors and errors
 export type { CheckpointDType, NumericArray } from './dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
+export { openFileSource } from './file_source.js'
 export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { openCheckpoint } from './open_checkpoint_file.js'
 export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'

@@ -1,7 +1,7 @@
-import { uncompress } from 'snappyjs'
 import type { ByteSource } from './byte_source.js'
 import { crc32c, maskCrc } from './crc32c.js'
 import { CheckpointError } from './errors.js'
+import { uncompressBlock } from './snappy_block.js'
 import { BLOCK_TYPES, type BlockHandle, decodeHandle, FOOTER_SIZE, MAGIC, TRAILER_SIZE } from './table_format.js'
 import { VarintReader } from './varint.js'
 
@@ -11,8 +11,11 @@ export interface TableEntry {
   readonly value: Uint8Array
 }
 
-/** A snappy block may not claim to become larger than this many times its own size: snappy cannot do more. */
-const SNAPPY_MAXIMUM_RATIO = 64
+/**
+ * Keys may take this many times the bytes of their block: writers store a whole key at every 16th entry at least, and
+ * without a limit every entry of three bytes could repeat a long key.
+ */
+const KEY_MAXIMUM_RATIO = 32
 
 /**
  * All entries of a table in the order of their keys, every block's checksum verified.
@@ -36,10 +39,11 @@ export async function readTable(source: ByteSource): Promise<TableEntry[]> {
     // Blocks that overlap could make a small file unfold into a large one.
     total += handle.size
     if (total > source.size) throw corrupt('its blocks are larger than the file')
-    for (const entry of decodeBlock(source, await readBlock(source, handle))) entries.push(entry)
-  }
-  for (let index = 1; index < entries.length; index++) {
-    if (compareBytes(entries[index - 1]!.key, entries[index]!.key) >= 0) throw corrupt('its keys do not ascend')
+    const block = decodeBlock(source, await readBlock(source, handle))
+    const [last, next] = [entries.at(-1), block[0]]
+    if (last !== undefined && next !== undefined && compareBytes(last.key, next.key) >= 0)
+      throw corrupt('its keys do not ascend')
+    for (const entry of block) entries.push(entry)
   }
   return entries
 }
@@ -72,7 +76,7 @@ async function readBlock(source: ByteSource, { offset, size }: BlockHandle): Pro
 
 function uncompressed(source: ByteSource, contents: Uint8Array): Uint8Array {
   try {
-    return uncompress(contents, contents.length * SNAPPY_MAXIMUM_RATIO)
+    return uncompressBlock(contents)
   } catch (cause) {
     throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read block as its snappy data is damaged', {
       path: source.name,
@@ -91,12 +95,16 @@ function decodeBlock({ name: path }: ByteSource, block: Uint8Array): TableEntry[
   const entries: TableEntry[] = []
   const reader = new VarintReader(block, 0, end)
   let previous = new Uint8Array(0)
+  let keyBytes = 0
   while (!reader.done) {
     const [shared, added, length] = [reader.next(), reader.next(), reader.next()]
     if (shared > previous.length || reader.position + added + length > end) throw corrupt('an entry leaves it')
+    keyBytes += shared + added
+    if (keyBytes > block.length * KEY_MAXIMUM_RATIO) throw corrupt('its keys are larger than any writer stores')
     const key = new Uint8Array(shared + added)
     key.set(previous.subarray(0, shared))
     key.set(block.subarray(reader.position, reader.position + added), shared)
+    if (entries.length > 0 && compareBytes(previous, key) >= 0) throw corrupt('its keys do not ascend')
     reader.position += added
     entries.push({ key, value: block.subarray(reader.position, reader.position + length) })
     reader.position += length

@@ -29,6 +29,16 @@ describe('writeCheckpoint', () => {
     await reader.close()
   })
 
+  it('fails with a coded error when its directory vanishes in the midst of it', async () => {
+    const prefix = join(directory, 'gone/model')
+    async function* tensors() {
+      yield ['a', tensor(1)] as const
+      await rm(join(directory, 'gone'), { recursive: true })
+      yield ['b', tensor(2)] as const
+    }
+    await expect(writeCheckpoint(prefix, tensors())).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
+  })
+
   it.each([
     [
       'two tensors of one name',

@@ -29,12 +29,15 @@ describe('parseCheckpointState', () => {
     expect(formatCheckpointState(parseCheckpointState(text, 'x'))).toBe(text)
   })
 
-  it.each(['', 'nonsense', 'model_checkpoint_path: unquoted', 'all_model_checkpoint_paths: "a"'])(
-    'refuses %j',
-    (text) => {
-      expect(() => parseCheckpointState(text, 'x')).toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
-    },
-  )
+  it.each([
+    '',
+    'nonsense',
+    'model_checkpoint_path: unquoted',
+    'all_model_checkpoint_paths: "a"',
+    'model_checkpoint_path: "a"\nall_model_checkpoint_timestamps: 1.2.3',
+  ])('refuses %j', (text) => {
+    expect(() => parseCheckpointState(text, 'x')).toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
+  })
 })
 
 describe('latestCheckpoint', () => {

@@ -2,11 +2,14 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { crc32c, maskCrc } from '../src/crc32c.js'
 import { isCheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
+import { MAGIC } from '../src/table_format.js'
+import { concatenate } from '../src/table_writer.js'
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
 
-/** Mutations of each fixture in a test run; `fuzz/mutations.mjs` runs as many as one likes. */
+/** Mutations of each fixture; campaign.test.ts mutates behind right checksums too. */
 const MUTATIONS = 3000
 
 type Files = ReadonlyMap<string, Uint8Array>
@@ -78,4 +81,27 @@ describe.each(['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy'])('a da
       if (!result.startsWith('ERR_')) expect(result).toBe(whole)
     }
   })
+})
+
+it('a table whose short entries repeat a long key is refused before it unfolds', async () => {
+  const varint = (value: number) => [(value & 127) | 128, ((value >> 7) & 127) | 128, value >> 14]
+  const long = 60_000
+  const entries = [0, ...varint(long), 0, ...new Array<number>(long).fill(97)]
+  for (let index = 0; index < 1000; index++) entries.push(...varint(long + index), 1, 0, 97)
+  const block = Uint8Array.from([...entries, 0, 0, 0, 0, 1, 0, 0, 0])
+  const withTrailer = (contents: Uint8Array) => {
+    const trailer = new Uint8Array(5)
+    const crc = maskCrc(crc32c(concatenate([contents, trailer.subarray(0, 1)])))
+    new DataView(trailer.buffer).setUint32(1, crc, true)
+    return concatenate([contents, trailer])
+  }
+  const handle = (offset: number, size: number) => [...varint(offset), ...varint(size)]
+  const data = withTrailer(block)
+  const value = handle(0, block.length)
+  const index = withTrailer(Uint8Array.from([0, 1, value.length, 98, ...value, 0, 0, 0, 0, 1, 0, 0, 0]))
+  const footer = new Uint8Array(48)
+  footer.set([...handle(0, 0), ...handle(data.length, index.length - 5)])
+  footer.set(MAGIC, 40)
+  const files = new Map([['model.index', concatenate([data, index, footer])]])
+  expect(await readAll(files)).toBe('ERR_CHECKPOINT_CORRUPT')
 })

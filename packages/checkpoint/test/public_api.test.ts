@@ -5,11 +5,13 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
   expect(Object.keys(checkpoint).sort()).toMatchInlineSnapshot(`
     [
       "CheckpointError",
+      "blobSource",
       "isCheckpointError",
       "latestCheckpoint",
       "memorySource",
       "openCheckpoint",
       "openCheckpointFrom",
+      "openFileSource",
       "readCheckpointState",
       "resolvePath",
       "writeCheckpoint",

@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,10 +6,8 @@ import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
 import {
   latestCheckpoint,
-  memorySource,
   type NamedTensor,
   openCheckpoint,
-  openCheckpointFrom,
   readCheckpointState,
   type TensorData,
   writeCheckpoint,
@@ -42,17 +40,6 @@ describe('openCheckpoint', () => {
       expect(base64((await reader.read(name)).data)).toEqual(bytes ?? strings)
     }
     await reader.close()
-  })
-
-  it('reads from memory, as a browser would', async () => {
-    const folder = join(FIXTURES, 'plain')
-    const files = new Map<string, Uint8Array>()
-    for (const name of await readdir(folder)) files.set(name, await readFile(join(folder, name)))
-    const reader = await openCheckpointFrom('model', async (path) => {
-      const bytes = files.get(path)
-      return bytes && memorySource(path, bytes)
-    })
-    expect([...((await reader.read('a/vector')).data as Float32Array)]).toEqual([1, -2, 3])
   })
 })
 

@@ -12,6 +12,7 @@ import {
   type CanonicalParams,
   type CellMode,
   checkOptionNames,
+  codedRangeError,
   codedTypeError,
   createRnnDescriptor,
   type FloatArray,
@@ -138,9 +139,20 @@ export abstract class RecurrentModel {
     return this.#rnn.paramsSize
   }
 
-  /** A new variable of opaque parameters, filled by the initializers. Throws TypeError `ERR_UNKNOWN_OPTION`. */
+  /**
+   * A new variable of opaque parameters, filled by the initializers.
+   *
+   * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_NOT_LSTM` for a forgetBias of another cell
+   */
   createParams(options: CreateParamsOptions = {}): Variable {
     checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
+    if (options.forgetBias !== undefined && this.rnnMode !== 'lstm') {
+      throw codedRangeError(
+        'ERR_NOT_LSTM',
+        `Cannot create parameters as forgetBias needs a forget gate, which only an LSTM has: current cell is ${this.rnnMode}`,
+        { option: 'forgetBias', cellMode: this.rnnMode },
+      )
+    }
     const { array } = DTYPES[this.#backend.dtype]
     const allocate = (length: number): FloatArray => new array(length)
     const canonical = initialCanonical(paramRegions(this.descriptor), options, allocate)

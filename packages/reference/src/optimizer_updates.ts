@@ -1,4 +1,4 @@
-import type { AdamOptions, MomentumOptions } from '@cudnn-rnn/backend'
+import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** θ ← θ + scale·g (SGD with scale = -learningRate; gradient accumulation with 1). */
@@ -6,18 +6,22 @@ export function addScaled(variable: FloatArray, gradient: FloatArray, scale: num
   for (let index = 0; index < variable.length; index++) variable[index]! += scale * gradient[index]!
 }
 
-/** v ← μ·v + g;  θ ← θ - lr·v, or with Nesterov's look-ahead θ ← θ - lr·(g + μ·v). TensorFlow's `ApplyMomentum`. */
+/**
+ * v ← μ·v + g;  θ ← θ - lr·v, or with Nesterov's look-ahead θ ← θ - lr·(g + μ·v). TensorFlow's `ApplyMomentum`.
+ * With the rate in the velocity, as Keras: the same with lr·g for g and 1 for lr.
+ */
 export function applyMomentum(
   variable: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
-  { learningRate, momentum, nesterov = false }: MomentumOptions,
+  { learningRate, momentum, nesterov = false, rateInVelocity = false }: MomentumOptions,
 ): void {
+  const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
-    const g = gradient[index]!
+    const g = rateIn * gradient[index]!
     const v = momentum * velocity[index]! + g
     velocity[index] = v
-    variable[index]! -= learningRate * (nesterov ? g + momentum * v : v)
+    variable[index]! -= rateOut * (nesterov ? g + momentum * v : v)
   }
 }
 
@@ -39,4 +43,49 @@ export function applyAdam(
     secondMoment[index] = v
     variable[index]! -= (learningRate * (m / correction1)) / (Math.sqrt(v / correction2) + epsilon)
   }
+}
+
+/** s ← ρ·s + (1-ρ)·g²;  v ← μ·v + g/root(s);  θ ← θ - lr·v. Hinton's lecture 6e, with momentum as the libraries add it. */
+export function applyRmsProp(
+  variable: FloatArray,
+  meanSquare: FloatArray,
+  velocity: FloatArray,
+  gradient: FloatArray,
+  { learningRate, decay = 0.9, momentum = 0, rateInVelocity = false, ...root }: RmsPropOptions,
+): void {
+  const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
+  for (let index = 0; index < variable.length; index++) {
+    const g = gradient[index]!
+    const s = decay * meanSquare[index]! + (1 - decay) * g * g
+    const v = momentum * velocity[index]! + (rateIn * g) / rootOf(s, root)
+    meanSquare[index] = s
+    velocity[index] = v
+    variable[index]! -= rateOut * v
+  }
+}
+
+/** s ← s + g²;  θ ← θ - lr·g/root(s). Duchi et al. 2011, the diagonal form. */
+export function applyAdagrad(
+  variable: FloatArray,
+  sumOfSquares: FloatArray,
+  gradient: FloatArray,
+  { learningRate, ...root }: AdagradOptions,
+): void {
+  for (let index = 0; index < variable.length; index++) {
+    const g = gradient[index]!
+    const s = sumOfSquares[index]! + g * g
+    sumOfSquares[index] = s
+    variable[index]! -= (learningRate * g) / rootOf(s, root)
+  }
+}
+
+/** θ ← θ - rate·mask·θ. Loshchilov & Hutter 2019. */
+export function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefined, rate: number): void {
+  for (let index = 0; index < variable.length; index++) {
+    variable[index]! -= rate * (mask === undefined ? 1 : mask[index]!) * variable[index]!
+  }
+}
+
+function rootOf(square: number, { epsilon, epsilonInRoot = false }: RootOptions): number {
+  return epsilonInRoot ? Math.sqrt(square + epsilon) : Math.sqrt(square) + epsilon
 }

@@ -1,4 +1,5 @@
 import {
+  type AdagradOptions,
   type AdamOptions,
   type BackendTensor,
   checkHyperparameter,
@@ -13,13 +14,21 @@ import {
   type DenseOps,
   type LinearGradients,
   type MomentumOptions,
+  type RmsPropOptions,
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { embedding, embeddingGradient } from './embedding.js'
 import { linear, linearGradients } from './linear.js'
-import { addScaled, applyAdam, applyMomentum } from './optimizer_updates.js'
+import {
+  addScaled,
+  applyAdagrad,
+  applyAdam,
+  applyMomentum,
+  applyRmsProp,
+  applyWeightDecay,
+} from './optimizer_updates.js'
 import type { ReferenceMemory } from './reference_memory.js'
 import type { ReferenceTensor } from './reference_tensor.js'
 import { softmaxCrossEntropy } from './softmax_cross_entropy.js'
@@ -192,6 +201,60 @@ export class ReferenceDenseOps implements DenseOps {
     this.#update(action, { variable, firstMoment, secondMoment, gradient }, (x, m, v, g) =>
       applyAdam(x!, m!, v!, g!, options),
     )
+  }
+
+  applyRmsProp(
+    variable: BackendTensor,
+    meanSquare: BackendTensor,
+    velocity: BackendTensor,
+    gradient: TensorLike,
+    options: RmsPropOptions,
+  ): void {
+    const action = 'apply RMSProp'
+    checkHyperparameter(action, 'learningRate', options.learningRate, { minimum: 0 })
+    checkHyperparameter(action, 'decay', options.decay ?? 0, { minimum: 0, below: 1 })
+    checkHyperparameter(action, 'momentum', options.momentum ?? 0, { minimum: 0 })
+    checkHyperparameter(action, 'epsilon', options.epsilon, { minimum: 0 })
+    this.#update(action, { variable, meanSquare, velocity, gradient }, (x, s, v, g) =>
+      applyRmsProp(x!, s!, v!, g!, options),
+    )
+  }
+
+  applyAdagrad(
+    variable: BackendTensor,
+    sumOfSquares: BackendTensor,
+    gradient: TensorLike,
+    options: AdagradOptions,
+  ): void {
+    const action = 'apply Adagrad'
+    checkHyperparameter(action, 'learningRate', options.learningRate, { minimum: 0 })
+    checkHyperparameter(action, 'epsilon', options.epsilon, { minimum: 0 })
+    this.#update(action, { variable, sumOfSquares, gradient }, (x, s, g) => applyAdagrad(x!, s!, g!, options))
+  }
+
+  applyWeightDecay(
+    variable: BackendTensor,
+    { rate, mask }: { readonly rate: number; readonly mask?: TensorLike | undefined },
+  ): void {
+    const action = 'apply weight decay'
+    checkHyperparameter(action, 'rate', rate, { minimum: 0 })
+    this.#update(action, { variable, mask: mask ?? variable }, (x, m) =>
+      applyWeightDecay(x!, mask === undefined ? undefined : m!, rate),
+    )
+  }
+
+  clipByValue(tensors: readonly BackendTensor[], limit: number): void {
+    const action = 'clip by value'
+    checkHyperparameter(action, 'limit', limit, { minimum: 0 })
+    const memory = this.#alive(action)
+    for (const [index, tensor] of tensors.entries()) {
+      checkTensor(action, `tensors[${index}]`, tensor, { dtype: memory.dtype })
+      memory.own(action, `tensors[${index}]`, tensor)
+    }
+    for (const tensor of tensors) {
+      const data = this.#written(action, 'a tensor', tensor)
+      for (let index = 0; index < data.length; index++) data[index] = Math.max(-limit, Math.min(limit, data[index]!))
+    }
   }
 
   /** Checks all operands, then runs `update` on their elements; every operand but the last is written. */

@@ -1,4 +1,5 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Options of {@link openBackend}; an executor ignores what it has no use for. */
@@ -32,10 +33,11 @@ export const EXECUTORS: readonly ExecutorRow[] = [
   },
   {
     name: 'cpu',
-    open: undefined,
+    open: async ({ dtype, threads }) => openCpuBackend({ dtype, threads }),
     absence: {
-      reason: 'this release has no native CPU executor',
-      advice: 'Use "auto" or "reference"; models and checkpoints are the same on every executor.',
+      reason: 'its native addon cannot be loaded',
+      advice:
+        'Use "auto" or "reference", or build the addon where a C++ compiler and CMake are: pnpm build:native. Models and checkpoints are the same on every executor.',
     },
   },
   {

@@ -1,17 +1,9 @@
-import { type CanonicalParams, codedRangeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import { ownsKey, type SavedPlace } from './key_place.js'
+import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
+import { schemeOf } from './params_form.js'
 import type { ExpectedTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
-
-/** How a saveable writes canonical tensors: keys and tensors one way, canonical tensors the other. */
-export interface KeyScheme {
-  /** Whether an opaque buffer comes back bit for bit, or its biases as sums. */
-  toKeys(descriptor: RnnDescriptor, canonical: CanonicalParams): ReadonlyMap<string, Tensor>
-  fromKeys(descriptor: RnnDescriptor, tensors: ReadonlyMap<string, Tensor>): CanonicalParams
-  /** Old files label shapes otherwise; then element counts are compared. */
-  readonly anyShape: boolean
-  /** Whether a key could belong to this scheme, for another structure. */
-  owns(key: string): boolean
-}
 
 /** Opaque parameters (or an optimizer's slot of them) saved through their canonical tensors. */
 export abstract class CanonicalSaveable implements Saveable {
@@ -42,7 +34,13 @@ export abstract class CanonicalSaveable implements Saveable {
     this.#variables = paramVariables
   }
 
-  protected abstract scheme(naming: Naming): KeyScheme
+  /** Where the parameters stand in a checkpoint of this naming. */
+  protected abstract place(naming: Naming): SavedPlace
+
+  protected scheme(naming: Naming): KeyScheme {
+    const { form, name } = this.place(naming)
+    return schemeOf(form, name)
+  }
 
   async tensors(naming: Naming): Promise<KeyedTensors> {
     const { descriptor, weights, biases } = await this.#canonical()
@@ -50,16 +48,14 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   async expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>> {
-    const { anyShape } = this.scheme(naming)
-    const expected = [...(await this.tensors(naming))].map(([key, { data, shape }]): [string, ExpectedTensor] => [
-      key,
-      { shape, dtype: data instanceof Float64Array ? 'float64' : 'float32', anyShape },
-    ])
-    return new Map(expected)
+    const { anyShape, shapes } = this.scheme(naming)
+    const { descriptor, weights } = await this.#canonical()
+    const dtype = weights[0]!.data instanceof Float64Array ? 'float64' : 'float32'
+    return new Map([...shapes(descriptor)].map(([key, shape]) => [key, { shape, dtype, anyShape }]))
   }
 
   owns(key: string, naming: Naming): boolean {
-    return this.scheme(naming).owns(key)
+    return ownsKey(this.place(naming), key)
   }
 
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {

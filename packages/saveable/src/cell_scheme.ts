@@ -8,7 +8,7 @@ import {
   tensorflowLayout,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import type { KeyScheme } from './canonical_saveable.js'
+import type { KeyScheme } from './key_scheme.js'
 
 /** The cell whose variables hold a mode's parameters on the CPU. */
 const CELL_SCOPES: Readonly<Record<CellMode, string>> = {
@@ -35,16 +35,22 @@ export function cellPrefixes({ cellMode, numLayers, direction }: RnnDescriptor, 
  *
  * @param prefixesOf key prefixes by pseudo-layer.
  */
-export function cellScheme(prefixesOf: (descriptor: RnnDescriptor) => readonly string[], scope: string): KeyScheme {
+export function cellScheme(prefixesOf: (descriptor: RnnDescriptor) => readonly string[]): KeyScheme {
   return {
     anyShape: false,
-    owns: (candidate) =>
-      candidate.startsWith(scope === '' ? '' : `${scope}/`) &&
-      /(multi_rnn_cell|stack_bidirectional_rnn)\/cell_\d+\//.test(candidate),
+    shapes: (descriptor) => shapesOf(prefixesOf(descriptor), descriptor),
     toKeys: (descriptor, canonical) => keysOf(prefixesOf(descriptor), canonicalToTensorflow(descriptor, canonical)),
     fromKeys: (descriptor, tensors) =>
       tensorflowToCanonical(descriptor, cellsOf(descriptor, prefixesOf(descriptor), tensors)) as CanonicalParams,
   }
+}
+
+/** The shapes of the variables of all cells under their keys. */
+export function shapesOf(prefixes: readonly string[], descriptor: RnnDescriptor): Map<string, readonly number[]> {
+  const entries = tensorflowLayout(descriptor).groups.flatMap(({ shapes }, index) =>
+    Object.entries(shapes).map(([variable, shape]) => [`${prefixes[index]}/${variable}`, shape] as const),
+  )
+  return new Map(entries)
 }
 
 /** The variables of all cells under their keys. */

@@ -1,6 +1,6 @@
 import type { ParamRegion } from '@cudnn-rnn/canonical'
-import type { KeyScheme } from './canonical_saveable.js'
-import { canonicalOf, regionTensors } from './region_tensors.js'
+import type { KeyScheme } from './key_scheme.js'
+import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
 
 /**
  * This package's keys: `<name>/layer_<l>/<forward|backward>/weight_<k>` and `…/bias_<k>`, k the linear-layer id. Exact:
@@ -11,7 +11,7 @@ export function defaultScheme(name: string): KeyScheme {
     `${name}/layer_${layer}/${direction === 0 ? 'forward' : 'backward'}/${kind}_${linLayerId}`
   return {
     anyShape: false,
-    owns: (candidate) => candidate.startsWith(`${name}/layer_`),
+    shapes: (descriptor) => new Map(regionsOf(descriptor).map((region) => [key(region), region.shape])),
     toKeys: (descriptor, canonical) =>
       new Map(regionTensors(descriptor, canonical).map(([region, tensor]) => [key(region), tensor])),
     fromKeys: (descriptor, tensors) => canonicalOf(descriptor, (region) => tensors.get(key(region))!),

@@ -21,6 +21,7 @@
  * @packageDocumentation
  */
 
+export { type ConvertedNetwork, type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
 export {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,
@@ -29,6 +30,7 @@ export {
   type OpaqueParamsSaveableOptions,
 } from './opaque_params_saveables.js'
 export type { CanonicalToParams, ParamsToCanonical, ParamVariable, ReadableTensor } from './param_variable.js'
+export type { ParamsForm } from './params_form.js'
 export {
   type ConverterOptions,
   CudnnParamsFormatConverterGRU,
@@ -37,6 +39,7 @@ export {
   CudnnParamsFormatConverterTanh,
   type TensorflowCell,
 } from './params_format_converters.js'
+export { type NamedShape, type RecognisedNetwork, recogniseNetworks } from './recognise_networks.js'
 export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
 export type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'

@@ -1,6 +1,8 @@
 import { type CellMode, codedRangeError } from '@cudnn-rnn/canonical'
-import { CanonicalSaveable, type KeyScheme } from './canonical_saveable.js'
+import { CanonicalSaveable } from './canonical_saveable.js'
 import { cellPrefixes, cellScheme } from './cell_scheme.js'
+import type { SavedPlace } from './key_place.js'
+import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 
 export interface OpaqueParamsSaveableOptions {
@@ -16,7 +18,8 @@ export interface OpaqueParamsSaveableOptions {
  * Whatever the Saver's naming is, their keys are these.
  */
 abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
-  readonly #scheme: KeyScheme
+  readonly #rnnMode: CellMode
+  readonly #scope: string
 
   constructor(
     rnnMode: CellMode,
@@ -26,18 +29,23 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     { scope = '', name = 'cudnn_rnn_saveable' }: OpaqueParamsSaveableOptions = {},
   ) {
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
-    this.#scheme = cellScheme((descriptor) => {
-      if (descriptor.cellMode === rnnMode) return cellPrefixes(descriptor, scope)
-      throw codedRangeError(
-        'ERR_OTHER_MODEL',
-        `Cannot save ${name} as it is a saveable of ${rnnMode}: the parameters belong to ${descriptor.cellMode}`,
-        { expected: rnnMode, actual: descriptor.cellMode },
-      )
-    }, scope)
+    this.#rnnMode = rnnMode
+    this.#scope = scope
+  }
+
+  protected override place(): SavedPlace {
+    return { form: 'cells', name: this.#scope }
   }
 
   protected override scheme(): KeyScheme {
-    return this.#scheme
+    return cellScheme((descriptor) => {
+      if (descriptor.cellMode === this.#rnnMode) return cellPrefixes(descriptor, this.#scope)
+      throw codedRangeError(
+        'ERR_OTHER_MODEL',
+        `Cannot save ${this.name} as it is a saveable of ${this.#rnnMode}: the parameters belong to ${descriptor.cellMode}`,
+        { expected: this.#rnnMode, actual: descriptor.cellMode },
+      )
+    })
   }
 }
 

@@ -6,13 +6,16 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 
-/** Every canonical tensor beside the region it fills: all weights, then all biases. */
-export function regionTensors(descriptor: RnnDescriptor, canonical: CanonicalParams): [ParamRegion, Tensor][] {
+/** The regions of a network: all weights, then all biases. */
+export function regionsOf(descriptor: RnnDescriptor): ParamRegion[] {
   const { weights, biases } = paramRegions(descriptor)
-  return [
-    ...weights.map((region, index): [ParamRegion, Tensor] => [region, canonical.weights[index]!]),
-    ...biases.map((region, index): [ParamRegion, Tensor] => [region, canonical.biases[index]!]),
-  ]
+  return [...weights, ...biases]
+}
+
+/** Every canonical tensor beside the region it fills, in the order of {@link regionsOf}. */
+export function regionTensors(descriptor: RnnDescriptor, canonical: CanonicalParams): [ParamRegion, Tensor][] {
+  const tensors = [...canonical.weights, ...canonical.biases]
+  return regionsOf(descriptor).map((region, index) => [region, tensors[index]!])
 }
 
 /** Canonical tensors made region by region, in the order of {@link regionTensors}. */

@@ -1,11 +1,8 @@
-import { CanonicalSaveable, type KeyScheme } from './canonical_saveable.js'
-import { defaultScheme } from './default_scheme.js'
+import { CanonicalSaveable } from './canonical_saveable.js'
+import type { SavedPlace } from './key_place.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
+import { DEFAULT_NAME } from './params_form.js'
 import type { Naming } from './saveable.js'
-import { tf12Scheme } from './tf12_scheme.js'
-import { tf13Scheme } from './tf13_scheme.js'
-
-const DEFAULT_NAME = 'params_canonical'
 
 /**
  * `tf.contrib.cudnn_rnn.RNNParamsSaveable`: saves an opaque buffer in canonical form, both biases exact. Several in one
@@ -24,8 +21,6 @@ const DEFAULT_NAME = 'params_canonical'
  * ```
  */
 export class RNNParamsSaveable extends CanonicalSaveable {
-  readonly #schemes: Readonly<Record<Naming, KeyScheme>>
-
   /**
    * @param paramVariables the first is saved; all of them are restored, as in TensorFlow.
    * @throws RangeError `ERR_NO_VARIABLE`
@@ -37,14 +32,9 @@ export class RNNParamsSaveable extends CanonicalSaveable {
     name = DEFAULT_NAME,
   ) {
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
-    this.#schemes = {
-      default: defaultScheme(name),
-      'tf-1.2': tf12Scheme(name, DEFAULT_NAME),
-      'tf-1.3': tf13Scheme(name, DEFAULT_NAME),
-    }
   }
 
-  protected override scheme(naming: Naming): KeyScheme {
-    return this.#schemes[naming]
+  protected override place(naming: Naming): SavedPlace {
+    return { form: naming, name: this.name }
   }
 }

@@ -1,5 +1,5 @@
-import type { KeyScheme } from './canonical_saveable.js'
-import { canonicalOf, regionTensors } from './region_tensors.js'
+import type { KeyScheme } from './key_scheme.js'
+import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
 
 /** The operation whose outputs TensorFlow 1.0 to 1.2 saved, under the names of those outputs. */
 const OPERATION = 'CudnnRNNParamsToCanonical'
@@ -16,7 +16,7 @@ export function tf12Scheme(name: string, defaultName: string): KeyScheme {
   return {
     // They label weights 1-D, or with rows and columns exchanged; the elements stay [rows, columns].
     anyShape: true,
-    owns: (candidate) => candidate.startsWith(`${operation}:`),
+    shapes: (descriptor) => new Map(regionsOf(descriptor).map(({ shape }, index) => [`${operation}:${index}`, shape])),
     toKeys: (descriptor, canonical) =>
       new Map(regionTensors(descriptor, canonical).map(([, tensor], index) => [`${operation}:${index}`, tensor])),
     fromKeys: (descriptor, tensors) => {

@@ -6,8 +6,8 @@ import {
   type Tensor,
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
-import type { KeyScheme } from './canonical_saveable.js'
-import { cellsOf, keysOf } from './cell_scheme.js'
+import { cellsOf, keysOf, shapesOf } from './cell_scheme.js'
+import type { KeyScheme } from './key_scheme.js'
 import { tf12Scheme } from './tf12_scheme.js'
 
 /** Where the input-side and the recurrent biases of a layer stand beside their sum. The space in GRU's is TensorFlow's. */
@@ -31,7 +31,15 @@ export function tf13Scheme(name: string, defaultName: string): KeyScheme {
     )
   return {
     anyShape: true,
-    owns: (candidate) => candidate.startsWith(`${scope}multi_rnn_cell/`) || fallback.owns(candidate),
+    shapes: (descriptor) => {
+      const mode = cellOf(descriptor)
+      if (mode === undefined) return fallback.shapes(descriptor)
+      const prefixes = prefixesOf(descriptor, mode)
+      const shapes = shapesOf(prefixes, descriptor)
+      const fused = [BIAS_ORDER[mode].length * descriptor.numUnits]
+      for (const prefix of prefixes) for (const bias of BIAS_TENSORS[mode]) shapes.set(`${prefix}/${bias}`, fused)
+      return shapes
+    },
     toKeys: (descriptor, canonical) => {
       const mode = cellOf(descriptor)
       if (mode === undefined) return fallback.toKeys(descriptor, canonical)

@@ -9,7 +9,14 @@ import {
   stackBidirectionalDynamicRnn,
 } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { CudnnGRUSaveable, CudnnLSTMSaveable, CudnnRNNReluSaveable, CudnnRNNTanhSaveable, Saver } from '../src/index.js'
+import {
+  CudnnGRUSaveable,
+  CudnnLSTMSaveable,
+  CudnnRNNReluSaveable,
+  CudnnRNNTanhSaveable,
+  Saver,
+  TensorSaveable,
+} from '../src/index.js'
 import { build, type Case, coded, temporaryPrefix } from './small_models.js'
 
 const SAVEABLES = {
@@ -25,8 +32,8 @@ const CELLS = {
   CudnnRNNTanh: () => new BasicRNNCell(7),
 }
 
-const saveableOf = (options: Case, run: ReturnType<typeof build>, scope?: string) =>
-  new SAVEABLES[options.model](run.model.paramsToCanonical, run.model.canonicalToParams, [run.params], { scope })
+const saveableOf = (options: Case, run: ReturnType<typeof build>, scope?: string, name?: string) =>
+  new SAVEABLES[options.model](run.model.paramsToCanonical, run.model.canonicalToParams, [run.params], { scope, name })
 
 const INPUT = { data: Float32Array.from({ length: 4 * 2 * 3 }, (_, index) => Math.sin(index)), shape: [4, 2, 3] }
 
@@ -106,6 +113,35 @@ it('an LSTMBlockFusedCell without forget bias computes what CudnnLSTM trained', 
   await reader.close()
   const { outputs } = cell.call(INPUT, { training: false } as never) as unknown as { outputs: { data: Float32Array } }
   expectClose(outputs.data, await outputOf(run))
+})
+
+it('restores beside optimizer slots of its variables and networks of other scopes, as TensorFlow’s own files hold them', async () => {
+  const run = build({ model: 'CudnnLSTM' })
+  const saveable = saveableOf({ model: 'CudnnLSTM' }, run, 'encoder')
+  const other = saveableOf(
+    { model: 'CudnnLSTM' },
+    build({ model: 'CudnnLSTM', numLayers: 3 }),
+    'outer/encoder',
+    'other',
+  )
+  const slots = [...(await saveable.tensors('default'))].map(
+    ([key, tensor]) =>
+      new TensorSaveable(
+        `${key}/Adam`,
+        () => tensor,
+        () => undefined,
+      ),
+  )
+  const prefix = await new Saver([saveable, other, ...slots]).save(await temporaryPrefix())
+  await new Saver([saveable]).restore(prefix)
+  const smaller = build({ model: 'CudnnLSTM', numLayers: 1 })
+  await expect(new Saver([saveableOf({ model: 'CudnnLSTM' }, smaller, 'encoder')]).restore(prefix)).rejects.toThrow(
+    coded('ERR_RESTORE_MISMATCH', {
+      extra: ['bias', 'kernel'].map(
+        (variable) => `encoder/rnn/multi_rnn_cell/cell_1/cudnn_compatible_lstm_cell/${variable}`,
+      ),
+    }),
+  )
 })
 
 it('a saveable of another model refuses', async () => {

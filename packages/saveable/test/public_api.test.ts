@@ -16,7 +16,9 @@ it('@cudnn-rnn/saveable exports exactly these names', () => {
       "RestoreError",
       "Saver",
       "TensorSaveable",
+      "convertCheckpoint",
       "isRestoreError",
+      "recogniseNetworks",
     ]
   `)
 })

@@ -5,6 +5,7 @@ import { registerDropoutConformance } from './dropout_conformance.js'
 import { registerFixtureConformance } from './fixture_conformance.js'
 import { registerGoldenConformance } from './golden_conformance.js'
 import { registerNumericalConformance } from './numerical_conformance.js'
+import { registerOptimizerConformance } from './optimizer_conformance.js'
 import { registerPassConformance } from './pass_conformance.js'
 import { registerRefusalConformance } from './refusal_conformance.js'
 import { registerStreamingConformance } from './streaming_conformance.js'
@@ -24,6 +25,7 @@ const PARTS = [
   registerStreamingConformance,
   registerRefusalConformance,
   registerDenseConformance,
+  registerOptimizerConformance,
 ]
 
 /** Registers everything that every executor must pass, for each of its dtypes. */

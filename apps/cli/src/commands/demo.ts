@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { runTraining } from '../run_training.js'
+import { runTraining } from '../character/run_training.js'
 import { addTrainingOptions, type TrainOptions, trainingRequest } from './train.js'
 
 /** Whatever the machine, the demo's training ends after this. */

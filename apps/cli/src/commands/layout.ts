@@ -3,6 +3,7 @@ import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDes
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'
+import { textTable } from '../text_table.js'
 
 interface LayoutOptions {
   readonly mode: CellMode
@@ -60,12 +61,6 @@ function table(descriptor: RnnDescriptor): string {
     `[${region.shape.join(',')}]`,
     String(region.offset),
   ])
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)))
-  const line = (cells: readonly string[]) =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column]!))
-      .join('  ')
-      .trimEnd()
   const summary = `${describeDescriptor(descriptor)}: ${size.toLocaleString('en-US')} elements`
-  return `${[summary, '', line(header), ...rows.map(line)].join('\n')}\n`
+  return `${[summary, '', ...textTable(header, rows)].join('\n')}\n`
 }

@@ -1,10 +1,8 @@
 import { openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
+import { sample } from '../character/sampler.js'
+import { restoreModel } from '../character/training_run.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
-import { readRunRecord } from '../run_record.js'
-import { restoreModel } from '../run_storage.js'
-import { sample } from '../sampler.js'
-import { Vocabulary } from '../vocabulary.js'
 
 interface SampleOptions {
   readonly length: number
@@ -27,11 +25,9 @@ export function addSampleCommand(program: Command): void {
     .option('--prompt <text>', 'text that the model reads first', '\n')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
-      const record = await readRunRecord(directory)
       const backend = await openBackend(backendName)
       try {
-        const model = await restoreModel(directory, backend, record)
-        const vocabulary = new Vocabulary(record.characters)
+        const { model, vocabulary } = await restoreModel(directory, backend)
         // Refuses unknown characters before anything is printed.
         vocabulary.encode(options.prompt)
         if (options.prompt.trim() !== '') process.stdout.write(options.prompt)

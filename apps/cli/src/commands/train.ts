@@ -1,8 +1,8 @@
 import { basename, extname, join } from 'node:path'
 import type { Command } from 'commander'
+import { runTraining, type TrainingRequest } from '../character/run_training.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
-import { runTraining, type TrainingRequest } from '../run_training.js'
 
 /** Options as commander hands them over. */
 export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile'> {

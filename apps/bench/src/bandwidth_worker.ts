@@ -1,0 +1,18 @@
+// Copies memory too large for any cache, again and again, between the two messages it is sent and sends.
+import { parentPort, workerData } from 'node:worker_threads'
+
+const { bytes, copies } = workerData as { bytes: number; copies: number }
+const source = new Float64Array(bytes / 8).fill(1)
+const target = new Float64Array(bytes / 8).fill(2)
+
+parentPort!.on('message', () => {
+  const times: number[] = []
+  for (let copy = 0; copy < copies; copy++) {
+    const began = performance.now()
+    target.set(source)
+    times.push(performance.now() - began)
+  }
+  parentPort!.postMessage(times)
+  parentPort!.close()
+})
+parentPort!.postMessage('ready')

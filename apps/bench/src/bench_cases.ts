@@ -1,0 +1,110 @@
+import type { CellMode } from '@cudnn-rnn/canonical'
+import type { Comparison, Lane, WeightType } from './comparison.js'
+import type { Contestant } from './contestant_table.js'
+import type { Pass, Workload } from './workload.js'
+
+/** B, T, H of the table, in order of work. */
+const SIZES = [
+  [1, 70, 128],
+  [1, 70, 512],
+  [1, 70, 1024],
+  [16, 70, 512],
+  [64, 70, 512],
+  [64, 50, 1024],
+] as const
+
+/** How much of a benchmark is run. */
+export interface CaseSelection {
+  /** Our executors, best first. */
+  readonly executors: readonly Contestant[]
+  readonly peers: readonly Contestant[]
+  readonly threads: number
+  /** Three of the six sizes. */
+  readonly quick: boolean
+}
+
+const CELL_MODES = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
+
+/** Every comparison of a benchmark, section by section and small before large, so that slow contestants are found out early. */
+export function benchCases(selection: CaseSelection): Comparison[] {
+  const { executors, peers, threads, quick } = selection
+  const sizes = quick ? [SIZES[0], SIZES[1], SIZES[3]] : SIZES
+  const best = executors.slice(0, 1)
+  const lane = (contestant: Contestant, changes: Partial<Lane> = {}): Lane => ({
+    contestant: contestant.name,
+    threads,
+    weights: 'float32',
+    pass: 'inference',
+    busy: false,
+    ...changes,
+  })
+  const passes = ['inference', 'training'] as const
+
+  const table = sizes.flatMap((size) =>
+    passes.flatMap((pass) =>
+      CELL_MODES.map((mode) => {
+        const work = workload(mode, size)
+        const lanes = [...executors, ...peers].filter(({ refusal }) => refusal(work, pass) === undefined)
+        return comparison(
+          'table',
+          work,
+          pass,
+          lanes.map((contestant) => lane(contestant, { pass })),
+        )
+      }),
+    ),
+  )
+  const streaming = CELL_MODES.map((mode) =>
+    comparison(
+      'streaming',
+      workload(mode, SIZES[1]),
+      'streaming',
+      best.flatMap((executor) => [lane(executor), lane(executor, { pass: 'streaming' })]),
+    ),
+  )
+  const stack = { numLayers: 2, bidirectional: true }
+  const onStacks = [...best, ...peers.filter(({ refusal }) => !refusal(workload('lstm', SIZES[1], stack), 'inference'))]
+  const threaded = CELL_MODES.map((mode) =>
+    comparison(
+      'threads',
+      workload(mode, SIZES[1], stack),
+      'inference',
+      onStacks.flatMap((contestant) => [lane(contestant, { threads: 1 }), lane(contestant, { threads: 2 })]),
+    ),
+  )
+  const weightTypes: readonly WeightType[] = ['float32', 'bfloat16', 'int8']
+  const weights = CELL_MODES.map((mode) =>
+    comparison(
+      'weights',
+      workload(mode, SIZES[2]),
+      'inference',
+      best.flatMap((executor) => weightTypes.map((type) => lane(executor, { weights: type }))),
+    ),
+  )
+  const busy = sizes.flatMap((size) =>
+    passes.flatMap((pass) =>
+      CELL_MODES.map((mode) =>
+        comparison(
+          'busy',
+          workload(mode, size),
+          pass,
+          best.flatMap((executor) => [lane(executor, { pass }), lane(executor, { pass, busy: true })]),
+        ),
+      ),
+    ),
+  )
+  return [...table, ...streaming, ...threaded, ...weights, ...busy].filter(({ lanes }) => lanes.length > 0)
+}
+
+function workload(
+  cellMode: CellMode,
+  [batch, time, numUnits]: readonly [number, number, number],
+  { numLayers = 1, bidirectional = false } = {},
+): Workload {
+  return { cellMode, numLayers, bidirectional, batch, time, inputSize: numUnits, numUnits }
+}
+
+function comparison(section: Comparison['section'], work: Workload, pass: Pass, lanes: readonly Lane[]): Comparison {
+  const { cellMode, batch, time, numUnits } = work
+  return { id: `${section}/${cellMode}/${pass}/${batch}x${time}x${numUnits}`, section, workload: work, lanes }
+}

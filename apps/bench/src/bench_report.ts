@@ -1,0 +1,107 @@
+import type { Comparison, Lane, Section } from './comparison.js'
+import type { Spread } from './statistics.js'
+
+/** What became of a lane. Times are in milliseconds. */
+export type Outcome =
+  | { readonly status: 'measured'; readonly spread: Spread; readonly difference: number | undefined }
+  /** Not run: it cannot, or it would take longer than a cell may. */
+  | { readonly status: 'skipped'; readonly reason: string }
+  | { readonly status: 'failed'; readonly reason: string }
+  /** Refused, as it computed other numbers than the first lane. */
+  | { readonly status: 'differs'; readonly difference: number }
+
+export interface LaneResult {
+  readonly lane: Lane
+  readonly outcome: Outcome
+}
+
+export interface ComparisonResult extends Omit<Comparison, 'lanes'> {
+  /** Of one run, by the formula of `workloadFlops`. */
+  readonly flops: number
+  readonly results: readonly LaneResult[]
+}
+
+/** A contestant as it introduced itself, or why it did not take part. */
+export interface ContestantReport {
+  readonly name: string
+  readonly title: string
+  readonly kind: 'executor' | 'peer'
+  readonly version: string | undefined
+  readonly detail: string
+  readonly takesPart: boolean
+}
+
+/** What this machine can do at its best: the largest values seen in short probes. */
+export interface MachinePeak {
+  /** Largest rate of a float32 product of two 1024 × 1024 matrices, by any contestant. */
+  readonly gflops: number
+  readonly productBy: string
+  /** Bytes copied per second through memory, read and written, in GB/s. */
+  readonly bandwidth: number
+}
+
+/** Memory of a contestant in a fresh process, in bytes; null where the system does not say. */
+export interface MemoryResult {
+  readonly contestant: string
+  readonly pass: 'inference' | 'training'
+  /** Resident before the workload was loaded. */
+  readonly resident: number | null
+  readonly peak: number | null
+}
+
+/** One number to reach and how far a benchmark came. */
+export interface TargetVerdict {
+  readonly number: number
+  readonly text: string
+  /** `open`: every cell measured reaches it, but some are missing. */
+  readonly verdict: 'met' | 'missed' | 'open'
+  /** The measured number, for people. */
+  readonly measured: string
+  /** Cells that miss it. */
+  readonly misses: readonly string[]
+}
+
+/** Everything a benchmark found out; what `--json` writes. */
+export interface BenchReport {
+  readonly date: string
+  readonly machine: Readonly<Record<'processor' | 'system' | 'node' | 'memory', string>>
+  /** Processes that wanted a core before the benchmark began: the system's load average over a minute, 0 on Windows. */
+  readonly loadBefore: number
+  readonly settings: {
+    readonly threads: number
+    readonly quick: boolean
+    readonly rounds: number
+    readonly sliceMs: number
+  }
+  readonly contestants: readonly ContestantReport[]
+  readonly peak: MachinePeak
+  readonly comparisons: readonly ComparisonResult[]
+  readonly memory: { readonly workload: string; readonly results: readonly MemoryResult[] }
+  readonly targets: readonly TargetVerdict[]
+}
+
+/** Comparisons of one section. */
+export function ofSection(comparisons: readonly ComparisonResult[], section: Section): ComparisonResult[] {
+  return comparisons.filter((comparison) => comparison.section === section)
+}
+
+/** Median of the first measured lane that `accepts`, in milliseconds. */
+export function medianOf(comparison: ComparisonResult, accepts: (lane: Lane) => boolean): number | undefined {
+  for (const { lane, outcome } of comparison.results) {
+    if (outcome.status === 'measured' && accepts(lane)) return outcome.spread.median
+  }
+  return undefined
+}
+
+/** Our time over that of the fastest peer; undefined where one of them is missing. */
+export function ratioToBestPeer(
+  comparison: ComparisonResult,
+  executor: string,
+  isPeer: (name: string) => boolean,
+): number | undefined {
+  const ours = medianOf(comparison, (lane) => lane.contestant === executor)
+  const peers = comparison.results.flatMap(({ lane, outcome }) =>
+    isPeer(lane.contestant) && outcome.status === 'measured' ? [outcome.spread.median] : [],
+  )
+  return ours === undefined || peers.length === 0 ? undefined : ours / Math.min(...peers)
+}

@@ -1,0 +1,170 @@
+import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
+import { inspectBackends } from '@cudnn-rnn/rnn'
+import { benchCases } from './bench_cases.js'
+import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
+import { Burner } from './burner.js'
+import { laneName } from './comparison.js'
+import { runComparison } from './comparison_run.js'
+import { ContestantPool } from './contestant_pool.js'
+import type { ContestantProcess } from './contestant_process.js'
+import { type Contestant, executorContestant, PEERS } from './contestant_table.js'
+import { betterPeak, probeMachine } from './machine_peak.js'
+import { measureMemory } from './memory_run.js'
+import { installPeers } from './peer_packages.js'
+import { judgeTargets } from './targets.js'
+import { TimeBudget } from './time_budget.js'
+import { sizesOf, type Workload } from './workload.js'
+
+export interface BenchOptions {
+  /** Our executors, best first; undefined for all that work here. */
+  readonly executors: readonly string[] | undefined
+  readonly threads: number
+  /** Interpreter with PyTorch, TensorFlow or Keras. */
+  readonly python: string | undefined
+  readonly quick: boolean
+  /** Pattern that the ids of comparisons have to match. */
+  readonly only: RegExp | undefined
+  /** Longest run of a cell, in milliseconds. */
+  readonly limitMs: number
+}
+
+type Announce = (line: string) => void
+
+/** Large enough that the weights show, small enough for every contestant. */
+const MEMORY_WORKLOAD: Workload = {
+  cellMode: 'lstm',
+  numLayers: 1,
+  bidirectional: false,
+  batch: 16,
+  time: 70,
+  inputSize: 512,
+  numUnits: 512,
+}
+
+/** Runs the benchmark. `announce` hears what is going on, a line at a time. Throws as `inspectBackends` does. */
+export async function runBench(options: BenchOptions, announce: Announce): Promise<BenchReport> {
+  const { threads, quick } = options
+  const [loadBefore = 0] = loadavg()
+  const rounds = quick ? 3 : 7
+  const sliceMs = quick ? 30 : 100
+  const executors = options.executors ?? (await workingExecutors(threads))
+  const invited = [...executors.map(executorContestant), ...PEERS]
+  const pool = new ContestantPool(invited, options.python)
+  const burner = new Burner(availableParallelism())
+  try {
+    const contestants = await invite(invited, pool, options, announce)
+    const present = invited.filter((_, index) => contestants[index]!.takesPart)
+    const executor = present.find(({ kind }) => kind === 'executor')
+    if (executor === undefined) {
+      const reasons = contestants
+        .filter(({ kind }) => kind === 'executor')
+        .map(({ name, detail }) => `${name}: ${detail}`)
+      const message = `Cannot run the benchmark as one of our executors must work here: ${reasons.join('; ')}`
+      throw Object.assign(new Error(message), { code: 'ERR_NO_EXECUTOR' })
+    }
+    announce('Probing the machine')
+    const peakBefore = await probe(present, pool, threads)
+    const comparisons = await compareAll(present, { pool, burner, rounds, sliceMs, options }, announce)
+    announce('Probing the machine again, and measuring memory')
+    const peak = betterPeak(peakBefore, await probe(present, pool, threads))
+    const memory = await measureMemory(MEMORY_WORKLOAD, present, pool, threads)
+    return {
+      date: new Date().toISOString(),
+      machine: {
+        processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
+        system: `${platform()} ${release()}`,
+        node: process.version,
+        memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+      },
+      loadBefore,
+      settings: { threads, quick, rounds, sliceMs },
+      contestants,
+      peak,
+      comparisons,
+      memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
+      targets: judgeTargets(comparisons, executor.name, (name) => PEERS.some((peer) => peer.name === name)),
+    }
+  } finally {
+    await pool.stop()
+    await burner.stop()
+  }
+}
+
+async function workingExecutors(threads: number): Promise<string[]> {
+  const reports = await inspectBackends({ threads })
+  return reports.filter(({ available }) => available).map(({ name }) => name)
+}
+
+/** Starts everybody and notes who they are, or why they do not come. */
+async function invite(
+  invited: readonly Contestant[],
+  pool: ContestantPool,
+  { threads, python }: BenchOptions,
+  announce: Announce,
+): Promise<ContestantReport[]> {
+  const peerProblem = installPeers(announce)
+  const reports: ContestantReport[] = []
+  for (const { name, title, kind, language } of invited) {
+    announce(`Starting ${title}`)
+    const absence =
+      language === 'python' && python === undefined
+        ? 'asked for by --python PATH'
+        : kind === 'peer' && language === 'node'
+          ? peerProblem
+          : undefined
+    const process = absence ?? (await pool.process(homeLane(name, threads)))
+    reports.push(
+      typeof process === 'string'
+        ? { name, title, kind, version: undefined, detail: process, takesPart: false }
+        : { name, title, kind, version: process.version, detail: process.detail, takesPart: true },
+    )
+  }
+  return reports
+}
+
+async function probe(present: readonly Contestant[], pool: ContestantPool, threads: number): Promise<MachinePeak> {
+  const running: [string, ContestantProcess][] = []
+  for (const { name, title } of present) {
+    const process = await pool.process(homeLane(name, threads))
+    if (typeof process !== 'string') running.push([title, process])
+  }
+  return probeMachine(running, threads)
+}
+
+async function compareAll(
+  present: readonly Contestant[],
+  {
+    options,
+    ...shared
+  }: { pool: ContestantPool; burner: Burner; rounds: number; sliceMs: number; options: BenchOptions },
+  announce: Announce,
+): Promise<ComparisonResult[]> {
+  const { threads, quick, only, limitMs } = options
+  const executors = present.filter(({ kind }) => kind === 'executor')
+  const peers = present.filter(({ kind }) => kind === 'peer')
+  const cases = benchCases({ executors, peers, threads, quick }).filter(({ id }) => only?.test(id) ?? true)
+  const context = { ...shared, budget: new TimeBudget(limitMs) }
+  const results: ComparisonResult[] = []
+  for (const [index, comparison] of cases.entries()) {
+    const result = await runComparison(comparison, context)
+    results.push(result)
+    announce(`${index + 1}/${cases.length} ${comparison.id}: ${progressOf(result)}`)
+  }
+  return results
+}
+
+/** The lane whose process a contestant is first seen in. */
+function homeLane(contestant: string, threads: number) {
+  return { contestant, threads, weights: 'float32', pass: 'inference' } as const
+}
+
+/** "cpu 1.23 ms, onnxruntime 1.50 ms" */
+function progressOf({ section, results }: ComparisonResult): string {
+  return results
+    .map(({ lane, outcome }) => {
+      const name = laneName(lane, section)
+      if (outcome.status === 'measured') return `${name} ${outcome.spread.median.toPrecision(3)} ms`
+      return outcome.status === 'differs' ? `${name} differs` : `${name} ${outcome.status}`
+    })
+    .join(', ')
+}

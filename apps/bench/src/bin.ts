@@ -1,0 +1,10 @@
+import { createProgram } from './program.js'
+
+try {
+  await createProgram().parseAsync()
+} catch (error) {
+  const code = error instanceof Error && 'code' in error ? ` [${String(error.code)}]` : ''
+  process.stderr.write(`error${code}: ${error instanceof Error ? error.message : String(error)}\n`)
+  if (process.env['DEBUG'] !== undefined && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+  process.exitCode = 1
+}

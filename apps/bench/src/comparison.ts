@@ -1,0 +1,37 @@
+import type { Pass, Workload } from './workload.js'
+
+/** The part of the report a comparison belongs to. */
+export type Section = 'table' | 'streaming' | 'threads' | 'weights' | 'busy'
+
+/** How an executor keeps its weights. */
+export type WeightType = 'float32' | 'bfloat16' | 'int8'
+
+/** One way of running a comparison's workload. */
+export interface Lane {
+  /** Name in the table of contestants. */
+  readonly contestant: string
+  readonly threads: number
+  readonly weights: WeightType
+  readonly pass: Pass
+  /** Whether another process burns every core meanwhile. */
+  readonly busy: boolean
+}
+
+/** Lanes that run the same workload in turns, and so can be compared. */
+export interface Comparison {
+  readonly id: string
+  readonly section: Section
+  readonly workload: Workload
+  readonly lanes: readonly Lane[]
+}
+
+/** What a lane shows in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
+export function laneName(lane: Lane, section: Section): string {
+  const traits = [
+    section === 'threads' ? `${lane.threads} thread${lane.threads === 1 ? '' : 's'}` : '',
+    lane.weights === 'float32' ? '' : lane.weights,
+    lane.busy ? 'busy machine' : '',
+    lane.pass === 'streaming' ? 'step by step' : '',
+  ]
+  return [lane.contestant, ...traits.filter((trait) => trait !== '')].join(', ')
+}

@@ -1,0 +1,109 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import type { WeightType } from './comparison.js'
+import type { Greeting, Reply, RequestName, Requests } from './contestant_protocol.js'
+import type { Contestant } from './contestant_table.js'
+
+/** How to start the process of a contestant. */
+export interface Launch {
+  readonly command: string
+  readonly args: readonly string[]
+}
+
+/** The command of a contestant; `python` is the interpreter for those written in it. */
+export function contestantLaunch(
+  { name, language }: Contestant,
+  threads: number,
+  weights: WeightType,
+  python: string | undefined,
+): Launch {
+  const args = [name, String(threads), weights]
+  if (language === 'node') {
+    return {
+      command: process.execPath,
+      args: [fileURLToPath(new URL('./contestant_main.js', import.meta.url)), ...args],
+    }
+  }
+  return {
+    command: python ?? 'python3',
+    args: ['-u', fileURLToPath(new URL('../python/contestant.py', import.meta.url)), ...args],
+  }
+}
+
+/** Lines of stderr kept to explain why a process ended. */
+const KEPT_LINES = 20
+
+/** A contestant in a process of its own: nobody shares its threads, its memory or its garbage collector. */
+export class ContestantProcess {
+  readonly version: string
+  readonly detail: string
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #lines: AsyncIterator<string>
+  readonly #ending: () => string
+
+  private constructor(
+    child: ChildProcessByStdio<Writable, Readable, Readable>,
+    lines: AsyncIterator<string>,
+    ending: () => string,
+    greeting: Greeting & { ready: true },
+  ) {
+    this.#child = child
+    this.#lines = lines
+    this.#ending = ending
+    this.version = greeting.version
+    this.detail = greeting.detail
+  }
+
+  /** Starts a process and waits for its greeting; a string says why the contestant cannot play here. */
+  static async start({ command, args }: Launch): Promise<ContestantProcess | string> {
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const tail: string[] = []
+    let failure = ''
+    child.on('error', (error) => {
+      failure = error.message
+    })
+    // Writing to a process that ended is reported by the answer that never comes.
+    child.stdin.on('error', () => {})
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      tail.push(line)
+      if (tail.length > KEPT_LINES) tail.shift()
+    })
+    const ending = () => failure || tail.join('\n') || 'its process ended'
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const greeting = await nextObject<Greeting>(lines)
+    if (greeting?.ready === true) return new ContestantProcess(child, lines, ending, greeting)
+    child.kill()
+    return greeting?.reason ?? ending()
+  }
+
+  /** Asks and waits for the answer. Throws Error `ERR_CONTESTANT` with what went wrong in the process. */
+  async request<Name extends RequestName>(
+    request: Name,
+    ask: Requests[Name]['ask'],
+  ): Promise<Requests[Name]['answer']> {
+    this.#child.stdin.write(`${JSON.stringify({ request, ask })}\n`)
+    const reply = await nextObject<Reply<Name>>(this.#lines)
+    if (reply?.ok === true) return reply.answer
+    throw Object.assign(new Error(reply?.message ?? this.#ending()), { code: 'ERR_CONTESTANT', request })
+  }
+
+  stop(): void {
+    this.#child.kill()
+  }
+}
+
+/** The next line that is a JSON object; undefined at the end. */
+async function nextObject<Kind>(lines: AsyncIterator<string>): Promise<Kind | undefined> {
+  for (;;) {
+    const { done, value } = await lines.next()
+    if (done) return undefined
+    if (!value.startsWith('{')) continue
+    try {
+      return JSON.parse(value) as Kind
+    } catch {
+      // A library's chatter that begins with a brace.
+    }
+  }
+}

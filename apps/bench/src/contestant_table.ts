@@ -1,0 +1,93 @@
+import type { LayoutName } from './parameter_layouts.js'
+import type { Pass, Workload } from './workload.js'
+
+/** Whoever runs workloads in a process of its own. */
+export interface Contestant {
+  /** Also the argument of the process that plays it. */
+  readonly name: string
+  readonly title: string
+  readonly kind: 'executor' | 'peer'
+  /** Written in TypeScript, or in Python and only there when an interpreter is given. */
+  readonly language: 'node' | 'python'
+  /** In which layout it takes its parameters and gives their gradients. */
+  readonly layout: LayoutName
+  /** Undefined where it can run the workload, else why not. */
+  readonly refusal: (workload: Workload, pass: Pass) => string | undefined
+}
+
+const inferenceOnly = (_: Workload, pass: Pass) => (pass === 'inference' ? undefined : 'compared in inference only')
+
+const tfjsRefusal = (workload: Workload, pass: Pass) =>
+  workload.cellMode === 'gru'
+    ? 'has no GRU that resets after the product'
+    : workload.bidirectional
+      ? 'compared on one layer only'
+      : inferenceOnly(workload, pass)
+
+/** The peers, strongest first. */
+export const PEERS: readonly Contestant[] = [
+  {
+    name: 'onnxruntime',
+    title: 'ONNX Runtime',
+    kind: 'peer',
+    language: 'node',
+    layout: 'onnx',
+    refusal: inferenceOnly,
+  },
+  {
+    name: 'pytorch',
+    title: 'PyTorch',
+    kind: 'peer',
+    language: 'python',
+    layout: 'pytorch',
+    refusal: (_, pass) => (pass === 'streaming' ? 'compared over whole sequences' : undefined),
+  },
+  {
+    name: 'tensorflow',
+    title: 'TensorFlow BlockLSTM',
+    kind: 'peer',
+    language: 'python',
+    layout: 'tensorflow',
+    refusal: (workload, pass) =>
+      workload.cellMode !== 'lstm' || workload.bidirectional || workload.numLayers > 1
+        ? 'is one forward LSTM layer'
+        : inferenceOnly(workload, pass),
+  },
+  {
+    name: 'keras',
+    title: 'Keras',
+    kind: 'peer',
+    language: 'python',
+    layout: 'keras',
+    refusal: (workload, pass) =>
+      workload.bidirectional ? 'compared on one layer only' : inferenceOnly(workload, pass),
+  },
+  {
+    name: 'tfjs-wasm',
+    title: 'TensorFlow.js WASM',
+    kind: 'peer',
+    language: 'node',
+    layout: 'keras',
+    refusal: tfjsRefusal,
+  },
+  {
+    name: 'tfjs-cpu',
+    title: 'TensorFlow.js CPU',
+    kind: 'peer',
+    language: 'node',
+    layout: 'keras',
+    refusal: tfjsRefusal,
+  },
+]
+
+/** One of our executors, by the name that `openBackend` knows. */
+export function executorContestant(name: string): Contestant {
+  return {
+    name,
+    title: `${name} executor`,
+    kind: 'executor',
+    language: 'node',
+    layout: 'canonical',
+    refusal: () => undefined,
+  }
+}

@@ -1,0 +1,137 @@
+import { type Backend, type BackendTensor, type OpenBackendOptions, openBackend } from '@cudnn-rnn/rnn'
+import { version } from '../package.json'
+import type { WeightType } from './comparison.js'
+import { type ExecutorModel, executorModel } from './executor_model.js'
+import { canonicalGroup, ungrouped } from './parameter_layouts.js'
+import type { Exercise, LoadedExercise, Player } from './player.js'
+import type { TensorRecord } from './tensor_file.js'
+
+/** A loaded network with its operands on the executor. */
+interface Loaded {
+  readonly network: ExecutorModel
+  readonly params: BackendTensor
+  readonly input: BackendTensor
+  release(): void
+}
+
+/** Plays one of our executors, through the models that everybody uses. Throws as `openBackend` does. */
+export async function openExecutorPlayer(name: string, threads: number, weights: WeightType): Promise<Player> {
+  // An executor that keeps only float32 refuses the option: its message says why the lane is left out.
+  const options = { threads, ...(weights !== 'float32' && { weights }) }
+  const backend = await openBackend(name, options as OpenBackendOptions)
+  return {
+    version,
+    detail: backend.reason,
+    load: (exercise) => load(backend, exercise),
+    product: async (size) => {
+      const matrix = backend.tensor({ data: new Float32Array(size * size).fill(1 / size), shape: [size, size] })
+      const bias = backend.zeros([size])
+      return async () => {
+        const product = backend.ops.linear(matrix, matrix, bias)
+        await product.read()
+        product.dispose()
+      }
+    },
+  }
+}
+
+async function load(backend: Backend, exercise: Exercise): Promise<LoadedExercise> {
+  const { workload, pass, parameters } = exercise
+  const network = executorModel(backend, workload)
+  const { weights, biases } = canonicalGroup(ungrouped(parameters)[0]!)
+  const params = await network.model.canonicalToParams(weights, biases)
+  const input = backend.tensor({ data: exercise.input, shape: [workload.time, workload.batch, workload.inputSize] })
+  const release = () => {
+    for (const part of [params, input, network.model]) part.dispose()
+  }
+  const loaded = { network, params, input, release }
+  if (pass === 'streaming') return streaming(loaded, exercise)
+  return pass === 'training' ? training(loaded, backend, exercise) : inference(loaded)
+}
+
+function inference({ network, params, input, release }: Loaded): LoadedExercise {
+  const pass = async (copy: boolean) => {
+    const { output, tensors } = await network.forward(input, params, false)
+    const { data, shape } = await output.read()
+    const kept = copy ? { data: Float32Array.from(data), shape } : undefined
+    for (const tensor of tensors) tensor.dispose()
+    return kept
+  }
+  return {
+    run: async () => {
+      await pass(false)
+    },
+    results: async () => ({ output: (await pass(true))! }),
+    release,
+  }
+}
+
+function training(
+  { network, params, input, release }: Loaded,
+  backend: Backend,
+  { workload, outputGradient }: Exercise,
+): LoadedExercise {
+  const columns = (workload.bidirectional ? 2 : 1) * workload.numUnits
+  const seed = backend.tensor({ data: outputGradient, shape: [workload.time, workload.batch, columns] })
+
+  /** One forward and backward; `use` sees the results before they are disposed. */
+  const pass = async <Used>(
+    use: (output: BackendTensor, input: BackendTensor, params: BackendTensor) => Promise<Used>,
+  ) => {
+    const forward = await network.forward(input, params, true)
+    const backward = await network.backward(forward.tape!, seed)
+    const used = await use(forward.output, backward.input, backward.params)
+    for (const tensor of [...forward.tensors, ...backward.tensors]) tensor.dispose()
+    return used
+  }
+  return {
+    run: async () => {
+      await pass(async (...results) => {
+        for (const result of results) await result.read()
+      })
+    },
+    results: () =>
+      pass(async (output, inputGradient, paramsGradient): Promise<TensorRecord> => {
+        const { weights, biases } = await network.model.paramsToCanonical(paramsGradient)
+        const named = [
+          ['output', await output.read()] as const,
+          ['inputGradient', await inputGradient.read()] as const,
+          ...weights.map((tensor, k) => [`0/weight_${k}`, tensor] as const),
+          ...biases.map((tensor, k) => [`0/bias_${k}`, tensor] as const),
+        ]
+        // Copies: an executor's memory may be used again once its tensor is disposed.
+        return Object.fromEntries(
+          named.map(([name, { data, shape }]) => [name, { data: Float32Array.from(data), shape }]),
+        )
+      }),
+    release: () => {
+      seed.dispose()
+      release()
+    },
+  }
+}
+
+function streaming({ network, params, release }: Loaded, { workload, input }: Exercise): LoadedExercise {
+  const { time, batch, inputSize, numUnits } = workload
+  const stream = network.model.stream(params, { batch })
+  const output = new Float32Array(time * batch * numUnits)
+  const step = (data: Float32Array, t: number, columns: number) => ({
+    data: data.subarray(t * batch * columns, (t + 1) * batch * columns),
+    shape: [batch, columns],
+  })
+  const steps = Array.from({ length: time }, (_, t) => ({
+    input: step(input, t, inputSize),
+    output: step(output, t, numUnits),
+  }))
+  return {
+    run: () => {
+      stream.reset()
+      for (const { input, output } of steps) stream.stepSync(input, output)
+    },
+    results: async () => ({ output: { data: output, shape: [time, batch, numUnits] } }),
+    release: () => {
+      stream.dispose()
+      release()
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import type { BenchReport } from './bench_report.js'
+import { laneName } from './comparison.js'
+
+/** Why cells have no time: a line per contestant and reason, with the number of cells. */
+export function leftOut({ comparisons }: Pick<BenchReport, 'comparisons'>): string[] {
+  const counts = new Map<string, number>()
+  for (const { section, results } of comparisons) {
+    for (const { lane, outcome } of results) {
+      if (outcome.status === 'measured') continue
+      const name = section === 'table' ? lane.contestant : laneName(lane, section)
+      const text =
+        outcome.status === 'differs'
+          ? `${name} differs from the first contestant, by more than 1e-4`
+          : // The seconds of a slow run differ from cell to cell; what they say does not.
+            `${name} ${outcome.status}: ${outcome.reason.replace(/^would take about [\d.]+ s a run, /, 'a run would take ')}`
+      counts.set(text, (counts.get(text) ?? 0) + 1)
+    }
+  }
+  return [...counts].map(([text, count]) => `${text} (${count} ${count === 1 ? 'cell' : 'cells'})`)
+}

@@ -1,0 +1,48 @@
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import type { MachinePeak } from './bench_report.js'
+import type { ContestantProcess } from './contestant_process.js'
+import { spreadOf } from './statistics.js'
+
+const PRODUCT_SIZE = 1024
+const PRODUCT_TIMES = 10
+const COPY_BYTES = 128 * 2 ** 20
+const COPIES = 8
+
+/** The better of two probes, value by value: other work on the machine can only make one worse. */
+export function betterPeak(first: MachinePeak, second: MachinePeak): MachinePeak {
+  const product = first.gflops >= second.gflops ? first : second
+  return { ...product, bandwidth: Math.max(first.bandwidth, second.bandwidth) }
+}
+
+/** Probes this machine: the best matrix product of any contestant, and copies through memory on all threads. */
+export async function probeMachine(
+  contestants: readonly (readonly [title: string, process: ContestantProcess])[],
+  threads: number,
+): Promise<MachinePeak> {
+  let best = { gflops: 0, productBy: 'nobody' }
+  for (const [productBy, process] of contestants) {
+    const { times } = await process.request('product', { size: PRODUCT_SIZE, times: PRODUCT_TIMES })
+    if (times === null) continue
+    const gflops = (2 * PRODUCT_SIZE ** 3) / (Math.min(...times) * 1e6)
+    if (gflops > best.gflops) best = { gflops, productBy }
+  }
+  return { ...best, bandwidth: await copyBandwidth(threads) }
+}
+
+/** GB/s read and written while every thread copies. */
+async function copyBandwidth(threads: number): Promise<number> {
+  const url = new URL('./bandwidth_worker.js', import.meta.url)
+  const workerData = { bytes: COPY_BYTES, copies: COPIES }
+  const workers = Array.from({ length: threads }, () => new Worker(url, { workerData }))
+  await Promise.all(workers.map((worker) => once(worker, 'message')))
+  const rates = await Promise.all(
+    workers.map(async (worker) => {
+      const answer = once(worker, 'message')
+      worker.postMessage('go')
+      const [times] = (await answer) as [number[]]
+      return (2 * COPY_BYTES) / (spreadOf(times).median * 1e6)
+    }),
+  )
+  return rates.reduce((sum, rate) => sum + rate, 0)
+}

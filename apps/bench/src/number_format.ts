@@ -1,0 +1,16 @@
+/** Three significant digits without an exponent: "0.182", "12.3", "141". */
+export function threeDigits(value: number): string {
+  if (value === 0) return '0'
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))))
+  return value.toFixed(Math.min(decimals, 6))
+}
+
+/** A share as whole percents: "42 %". */
+export function percent(share: number): string {
+  return `${Math.round(100 * share)} %`
+}
+
+/** Bytes as MiB, or "–" where nobody knows. */
+export function mebibytes(bytes: number | null): string {
+  return bytes === null ? '–' : `${Math.round(bytes / 2 ** 20)} MiB`
+}

@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+/** Holds the peers' manifest and lockfile; outside the workspace, so that only a benchmark pays for 400 MB of peers. */
+const FOLDER = fileURLToPath(new URL('../peers/', import.meta.url))
+
+/** A peer's CommonJS module from the folder of the peers; `Surface` is the part of it that is used. */
+export function requirePeer<Surface>(name: string): Surface {
+  return createRequire(`${FOLDER}package.json`)(name) as Surface
+}
+
+/** The exact version of a peer, from its own manifest. */
+export function peerVersion(name: string): string {
+  return requirePeer<{ version: string }>(`${FOLDER}node_modules/${name}/package.json`).version
+}
+
+/** Installs the peers where they are not yet. Returns why that failed, or undefined. */
+export function installPeers(announce: (line: string) => void): string | undefined {
+  if (existsSync(`${FOLDER}node_modules/.package-lock.json`)) return undefined
+  announce('Installing the peers once (ONNX Runtime and TensorFlow.js, about 400 MB) …')
+  // Without scripts: ONNX Runtime's would download CUDA, which nothing here uses.
+  const { status, stderr } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: FOLDER,
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  })
+  return status === 0 ? undefined : `npm ci in apps/bench/peers failed: ${stderr?.trim() ?? 'npm not found'}`
+}

@@ -1,0 +1,86 @@
+import type { Reply, RequestName, Requests } from './contestant_protocol.js'
+import type { LoadedExercise, Player } from './player.js'
+import { readTensorFile, writeTensorFile } from './tensor_file.js'
+
+type Handlers = {
+  readonly [Name in RequestName]: (ask: Requests[Name]['ask']) => Promise<Requests[Name]['answer']>
+}
+
+/** Answers requests for one player, one after the other. */
+export class PlayerSession {
+  readonly #player: Player
+  readonly #handlers: Handlers
+  #loaded: LoadedExercise | undefined
+
+  constructor(player: Player) {
+    this.#player = player
+    this.#handlers = {
+      prepare: async ({ task }) => {
+        this.#release()
+        const operands = readTensorFile(task.operands)
+        this.#loaded = await this.#player.load({
+          workload: task.workload,
+          pass: task.pass,
+          parameters: readTensorFile(task.parameters),
+          input: operands['input']!.data,
+          outputGradient: operands['outputGradient']!.data,
+        })
+        return { firstMs: await timed(() => this.#current().run()) }
+      },
+      run: async ({ sliceMs, warmUp }) => {
+        const loaded = this.#current()
+        if (warmUp) await loaded.run()
+        const times: number[] = []
+        for (let spent = 0; times.length === 0 || spent < sliceMs; ) {
+          const ms = await timed(() => loaded.run())
+          times.push(ms)
+          spent += ms
+        }
+        return { times }
+      },
+      results: async ({ path }) => ({ file: writeTensorFile(path, await this.#current().results()) }),
+      release: async () => {
+        this.#release()
+        return {}
+      },
+      memory: async () => ({
+        resident: process.memoryUsage.rss(),
+        peak: process.resourceUsage().maxRSS * 1024,
+      }),
+      product: async ({ size, times }) => {
+        const multiply = await this.#player.product?.(size)
+        if (multiply === undefined) return { times: null }
+        await multiply()
+        const measured: number[] = []
+        for (let run = 0; run < times; run++) measured.push(await timed(multiply))
+        return { times: measured }
+      },
+    }
+  }
+
+  /** The reply to one line of stdin. Never throws: what goes wrong is a reply too. */
+  async reply(line: string): Promise<Reply<RequestName>> {
+    try {
+      const { request, ask } = JSON.parse(line) as { request: RequestName; ask: never }
+      return { ok: true, answer: await this.#handlers[request](ask) }
+    } catch (error) {
+      return { ok: false, message: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  #current(): LoadedExercise {
+    if (this.#loaded === undefined) throw new Error('Cannot run as a task must be prepared first: there is none')
+    return this.#loaded
+  }
+
+  #release(): void {
+    this.#loaded?.release()
+    this.#loaded = undefined
+  }
+}
+
+async function timed(run: () => Promise<void> | void): Promise<number> {
+  const began = performance.now()
+  await run()
+  return performance.now() - began
+}

@@ -1,0 +1,75 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { Command, InvalidArgumentError } from 'commander'
+import pc from 'picocolors'
+import { benchPage } from './bench_page.js'
+import type { BenchReport } from './bench_report.js'
+import { runBench } from './bench_run.js'
+import { consoleReport } from './console_report.js'
+
+interface Options {
+  readonly executors?: readonly string[]
+  readonly threads: number
+  readonly python?: string
+  readonly quick: boolean
+  readonly only?: RegExp
+  readonly limit: number
+  readonly json?: string
+  readonly html: string
+}
+
+/** The command line of the benchmark; sets the exit code to 1 where a contestant computed other numbers. */
+export function createProgram(): Command {
+  return new Command('bench')
+    .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
+    .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
+    .option('--threads <n>', 'threads of every contestant', count, Math.min(2, availableParallelism()))
+    .option('--python <path>', 'Python interpreter with PyTorch, TensorFlow or Keras')
+    .option('--quick', 'three of the six sizes, and short turns', false)
+    .option('--only <pattern>', 'only comparisons whose id matches, such as table/lstm/inference', pattern)
+    .option('--limit <seconds>', 'leave out cells that take longer for one run', positive, 4)
+    .option('--json <file>', 'write everything that was measured')
+    .option('--html <file>', 'write the page with charts', 'bench.html')
+    .showHelpAfterError('(add --help for all options)')
+    .action(bench)
+}
+
+async function bench({ executors, threads, python, quick, only, limit, json, html }: Options): Promise<void> {
+  const announce = (line: string) => void process.stderr.write(`${pc.dim(line)}\n`)
+  const report = await runBench({ executors, threads, python, quick, only, limitMs: limit * 1000 }, announce)
+  process.stdout.write(consoleReport(report))
+  const page = resolve(html)
+  writeFileSync(page, benchPage(report))
+  process.stdout.write(`\nPage with charts: ${page}\n`)
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, undefined, 2)}\n`)
+  if (disagrees(report)) process.exitCode = 1
+}
+
+function disagrees({ comparisons }: BenchReport): boolean {
+  return comparisons.some(({ results }) => results.some(({ outcome }) => outcome.status === 'differs'))
+}
+
+function nameList(text: string): readonly string[] {
+  return text.split(',').map((name) => name.trim())
+}
+
+function positive(text: string): number {
+  const value = Number(text)
+  if (!(value > 0 && Number.isFinite(value))) throw new InvalidArgumentError('It must be a number above 0.')
+  return value
+}
+
+function count(text: string): number {
+  const value = positive(text)
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('It must be a whole number.')
+  return value
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,272 @@
+import {
+  type BenchReport,
+  type ComparisonResult,
+  medianOf,
+  type Outcome,
+  ofSection,
+  ratioToBestPeer,
+} from './bench_report.js'
+import type { Lane, Section, WeightType } from './comparison.js'
+import { mebibytes, percent, threeDigits } from './number_format.js'
+import { geometricMean } from './statistics.js'
+import { CELL_TITLES, recurrentBytes, sizesOf, type Workload } from './workload.js'
+
+/** A table of strings; the first column names the row, the others are numbers. */
+export interface ReportTable {
+  readonly title: string
+  /** What the numbers are, in a sentence. */
+  readonly note: string
+  readonly headers: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Every table of a report that has rows, in reading order. */
+export function reportTables(report: BenchReport): ReportTable[] {
+  const { comparisons } = report
+  const executor = report.contestants.find(({ kind, takesPart }) => kind === 'executor' && takesPart)!.name
+  return [
+    passTable(report, executor, 'inference'),
+    passTable(report, executor, 'training'),
+    lanesTable(comparisons, 'streaming', executor, {
+      title: 'One step at a time',
+      note: 'T calls of stepSync against one call over T steps, B × T × H, milliseconds.',
+      extras: [
+        ratioColumn(
+          'ratio',
+          ({ pass }) => pass === 'streaming',
+          ({ pass }) => pass === 'inference',
+        ),
+      ],
+    }),
+    lanesTable(comparisons, 'threads', executor, {
+      title: 'Two bidirectional layers on one thread and on two',
+      note: 'Milliseconds, and how much faster two threads are.',
+      extras: [
+        ...new Set(
+          ofSection(comparisons, 'threads').flatMap(({ results }) => results.map(({ lane }) => lane.contestant)),
+        ),
+      ].map((name) =>
+        ratioColumn(
+          `${name} gains`,
+          ({ contestant, threads }) => contestant === name && threads === 1,
+          ({ contestant, threads }) => contestant === name && threads === 2,
+        ),
+      ),
+    }),
+    lanesTable(comparisons, 'weights', executor, {
+      title: 'Smaller weights',
+      note: 'Milliseconds, and how far the outputs are from those of float32 weights.',
+      extras: [
+        ratioColumn('bfloat16 ratio', ({ weights }) => weights === 'bfloat16', isFull),
+        ratioColumn('int8 ratio', ({ weights }) => weights === 'int8', isFull),
+        differenceColumn('bfloat16'),
+        differenceColumn('int8'),
+      ],
+    }),
+    lanesTable(comparisons, 'busy', executor, {
+      title: 'On a busy machine',
+      note: 'Milliseconds alone, and while another process burns every core.',
+      extras: [
+        ratioColumn(
+          'ratio',
+          ({ busy }) => busy,
+          ({ busy }) => !busy,
+        ),
+      ],
+    }),
+    memoryTable(report),
+    agreementTable(report),
+  ].filter(({ rows }) => rows.length > 0)
+}
+
+/** A cell as people read it: median and quartiles, or why there is none. */
+function outcomeText(outcome: Outcome | undefined): string {
+  if (outcome === undefined) return ''
+  switch (outcome.status) {
+    case 'measured': {
+      const { median, q1, q3 } = outcome.spread
+      return `${threeDigits(median)} (${threeDigits(q1)}–${threeDigits(q3)})`
+    }
+    case 'differs':
+      return `differs by ${outcome.difference.toExponential(0)}`
+    default:
+      return outcome.status
+  }
+}
+
+function passTable(report: BenchReport, executor: string, pass: 'inference' | 'training'): ReportTable {
+  const { contestants, peak, comparisons, settings } = report
+  const cells = ofSection(comparisons, 'table').filter(({ results }) => results[0]?.lane.pass === pass)
+  const playing = contestants.filter(({ name }) =>
+    cells.some(({ results }) => results.some(({ lane }) => lane.contestant === name)),
+  )
+  const peers = new Set(contestants.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const ratios: number[] = []
+  const rows = cells.map((cell) => {
+    const ratio = ratioToBestPeer(cell, executor, (name) => peers.has(name))
+    if (ratio !== undefined) ratios.push(ratio)
+    const ms = medianOf(cell, ({ contestant }) => contestant === executor)
+    const gflops = ms === undefined ? undefined : cell.flops / (ms * 1e6)
+    const streamed = ms === undefined ? undefined : recurrentBytes(cell.workload) / (ms * 1e6)
+    return [
+      rowName(cell.workload),
+      ...playing.map(({ name }) => outcomeText(cell.results.find(({ lane }) => lane.contestant === name)?.outcome)),
+      ratio?.toFixed(2) ?? '',
+      gflops === undefined ? '' : threeDigits(gflops),
+      gflops === undefined ? '' : percent(gflops / peak.gflops),
+      ...(pass === 'training' ? [] : [streamed === undefined ? '' : percent(streamed / peak.bandwidth)]),
+    ]
+  })
+  if (ratios.length > 0) {
+    rows.push([
+      'geometric mean',
+      ...playing.map(() => ''),
+      geometricMean(ratios).toFixed(2),
+      '',
+      '',
+      ...(pass === 'training' ? [] : ['']),
+    ])
+  }
+  const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
+  return {
+    title: what,
+    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the shares of the peaks are ${executor}'s.${pass === 'training' ? '' : ' The bandwidth is that of the recurrent weights, which every step reads again: from a cache, where they fit, faster than from memory.'}`,
+    headers: [
+      'cell',
+      ...playing.map(({ name }) => name),
+      'ratio',
+      'GFLOP/s',
+      'of peak product',
+      ...(pass === 'training' ? [] : ['of peak bandwidth']),
+    ],
+    rows,
+  }
+}
+
+interface LanesTable {
+  readonly title: string
+  readonly note: string
+  /** Columns after the lanes. */
+  readonly extras: readonly ExtraColumn[]
+}
+
+interface ExtraColumn {
+  readonly header: string
+  readonly text: (comparison: ComparisonResult) => string
+}
+
+const isFull = ({ weights }: Lane) => weights === 'float32'
+
+/** Time of one lane over that of another. */
+function ratioColumn(header: string, above: (lane: Lane) => boolean, below: (lane: Lane) => boolean): ExtraColumn {
+  return {
+    header,
+    text: (comparison) => {
+      const top = medianOf(comparison, above)
+      const bottom = medianOf(comparison, below)
+      return top === undefined || bottom === undefined ? '' : (top / bottom).toFixed(2)
+    },
+  }
+}
+
+function differenceColumn(weights: WeightType): ExtraColumn {
+  return {
+    header: `${weights} differs by`,
+    text: ({ results }) => {
+      const outcome = results.find(({ lane }) => lane.weights === weights)?.outcome
+      return outcome?.status === 'measured' ? (outcome.difference?.toExponential(1) ?? '') : ''
+    },
+  }
+}
+
+/** A row per comparison and a column per lane, then what follows from them. */
+function lanesTable(
+  comparisons: readonly ComparisonResult[],
+  section: Section,
+  executor: string,
+  { title, note, extras }: LanesTable,
+): ReportTable {
+  const cells = ofSection(comparisons, section)
+  const columns = [...new Set(cells.flatMap(({ results }) => results.map(({ lane }) => columnName(lane, section))))]
+  const rows = cells.map((cell) => {
+    const pass = section === 'busy' ? ` ${cell.results[0]!.lane.pass}` : ''
+    return [
+      `${rowName(cell.workload)}${pass}`,
+      ...columns.map((column) =>
+        outcomeText(cell.results.find(({ lane }) => columnName(lane, section) === column)?.outcome),
+      ),
+      ...extras.map(({ text }) => text(cell)),
+    ]
+  })
+  const headers = ['cell', ...columns, ...extras.map(({ header }) => header)]
+  return { title, note: `${note} The executor is ${executor}.`, headers, rows }
+}
+
+function columnName(lane: Lane, section: Section): string {
+  switch (section) {
+    case 'streaming':
+      return lane.pass === 'streaming' ? 'step by step' : 'one call'
+    case 'threads':
+      return `${lane.contestant}, ${lane.threads} thread${lane.threads === 1 ? '' : 's'}`
+    case 'weights':
+      return lane.weights
+    case 'busy':
+      return lane.busy ? 'busy' : 'alone'
+    case 'table':
+      return lane.contestant
+    default:
+      return section satisfies never
+  }
+}
+
+function memoryTable({ memory, contestants }: BenchReport): ReportTable {
+  const rows = contestants.flatMap(({ name }) => {
+    const [inference, training] = (['inference', 'training'] as const).map((wanted) =>
+      memory.results.find(({ contestant, pass }) => contestant === name && pass === wanted),
+    )
+    if (inference === undefined) return []
+    const extra = (result: typeof inference | undefined) =>
+      result === undefined || result.peak === null || result.resident === null
+        ? '–'
+        : mebibytes(Math.max(0, result.peak - result.resident))
+    return [[name, mebibytes(inference.resident), extra(inference), extra(training), mebibytes(inference.peak)]]
+  })
+  return {
+    title: 'Memory',
+    note: `${memory.workload}, in a process of its own that holds the operands too.`,
+    headers: [
+      'contestant',
+      'loaded, before work',
+      'inference adds at most',
+      'training adds at most',
+      'peak of inference',
+    ],
+    rows,
+  }
+}
+
+function agreementTable({ comparisons, contestants }: BenchReport): ReportTable {
+  const rows = contestants.flatMap(({ name }) => {
+    const differences = (pass: Lane['pass']) =>
+      comparisons.flatMap(({ results }) =>
+        results.flatMap(({ lane, outcome }) => {
+          if (lane.contestant !== name || lane.pass !== pass || lane.weights !== 'float32') return []
+          const known = outcome.status === 'measured' || outcome.status === 'differs' ? outcome.difference : undefined
+          return known === undefined ? [] : [known]
+        }),
+      )
+    const [inference, training] = (['inference', 'training'] as const).map(differences)
+    const largest = (values: readonly number[]) => (values.length === 0 ? '' : Math.max(...values).toExponential(1))
+    return inference!.length + training!.length === 0 ? [] : [[name, largest(inference!), largest(training!)]]
+  })
+  return {
+    title: 'Agreement',
+    note: 'Largest absolute difference from the first contestant of each cell, over all cells, tensors with values above 1 in units of their largest. Above 1e-4 a time would not be shown.',
+    headers: ['contestant', 'outputs', 'outputs and gradients'],
+    rows,
+  }
+}
+
+function rowName(workload: Workload): string {
+  return `${CELL_TITLES[workload.cellMode]} ${sizesOf(workload)}`
+}

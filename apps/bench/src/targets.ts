@@ -1,0 +1,159 @@
+import { type ComparisonResult, medianOf, ofSection, ratioToBestPeer, type TargetVerdict } from './bench_report.js'
+import type { Lane } from './comparison.js'
+import { geometricMean } from './statistics.js'
+import { CELL_TITLES, sizesOf } from './workload.js'
+
+/** A cell of a target and its measured ratio; undefined where it could not be measured. */
+interface Cell {
+  readonly name: string
+  readonly ratio: number | undefined
+}
+
+interface Limits {
+  readonly each?: number
+  readonly mean?: number
+}
+
+/** Holds the measurements of `executor` against the numbers it is to reach. Ratios are times over times unless said. */
+export function judgeTargets(
+  comparisons: readonly ComparisonResult[],
+  executor: string,
+  isPeer: (name: string) => boolean,
+): TargetVerdict[] {
+  const table = ofSection(comparisons, 'table')
+  const own = (lane: Lane) => lane.contestant === executor
+  const cells = (of: readonly ComparisonResult[], ratio: (comparison: ComparisonResult) => number | undefined) =>
+    of.map((comparison) => ({ name: cellName(comparison), ratio: ratio(comparison) }))
+  const over = (above: (lane: Lane) => boolean, below: (lane: Lane) => boolean) => (comparison: ComparisonResult) =>
+    quotient(medianOf(comparison, above), medianOf(comparison, below))
+  const ofPass = (pass: Lane['pass']) => table.filter(({ results }) => results[0]?.lane.pass === pass)
+  const isSeed = ({ workload }: ComparisonResult) =>
+    workload.cellMode === 'lstm' && sizesOf(workload) === '1 × 70 × 512'
+  const compressed = (weights: Lane['weights']) =>
+    cells(
+      ofSection(comparisons, 'weights'),
+      over(
+        (lane) => lane.weights === weights,
+        (lane) => lane.weights === 'float32',
+      ),
+    )
+
+  return [
+    atMost(
+      1,
+      'Inference: time over the best peer',
+      { each: 1, mean: 0.75 },
+      cells(ofPass('inference'), (comparison) => ratioToBestPeer(comparison, executor, isPeer)),
+    ),
+    atMost(
+      2,
+      'Training: time over PyTorch',
+      { each: 0.8, mean: 0.5 },
+      cells(
+        ofPass('training'),
+        over(own, (lane) => lane.contestant === 'pytorch'),
+      ),
+    ),
+    atMost(
+      3,
+      "B 1, T 70, H 512: time over TensorFlow's fused LSTM",
+      { each: 0.25 },
+      cells(
+        ofPass('inference').filter(isSeed),
+        over(own, (lane) => lane.contestant === 'tensorflow'),
+      ),
+    ),
+    atMost(4, 'bfloat16 weights, B 1, H 1024: time over our float32', { each: 0.6 }, compressed('bfloat16')),
+    atMost(4, 'int8 weights, B 1, H 1024: time over our float32', { each: 0.4 }, compressed('int8')),
+    atMost(
+      5,
+      'Streaming: T steps over one call',
+      { each: 1.15 },
+      cells(
+        ofSection(comparisons, 'streaming'),
+        over(
+          (lane) => lane.pass === 'streaming',
+          (lane) => lane.pass === 'inference',
+        ),
+      ),
+    ),
+    atLeast(
+      6,
+      'Two layers, bidirectional, B 1: one thread over two',
+      1.6,
+      cells(
+        ofSection(comparisons, 'threads'),
+        over(
+          (lane) => own(lane) && lane.threads === 1,
+          (lane) => own(lane) && lane.threads === 2,
+        ),
+      ),
+    ),
+    atMost(
+      7,
+      'Another process burns every core: time over the quiet machine',
+      { each: 4 },
+      cells(
+        ofSection(comparisons, 'busy'),
+        over(
+          (lane) => lane.busy,
+          (lane) => !lane.busy,
+        ),
+      ),
+    ),
+  ]
+}
+
+function atMost(number: number, what: string, { each, mean }: Limits, cells: readonly Cell[]): TargetVerdict {
+  const limits = [each === undefined ? '' : `≤ ${each}`, mean === undefined ? '' : `geometric mean ≤ ${mean}`]
+  const text = `${what} ${limits.filter((limit) => limit !== '').join(', ')}`
+  return judged(
+    number,
+    text,
+    cells,
+    (ratio) => each === undefined || ratio <= each,
+    (average) => mean === undefined || average <= mean,
+  )
+}
+
+function atLeast(number: number, what: string, each: number, cells: readonly Cell[]): TargetVerdict {
+  return judged(
+    number,
+    `${what} ≥ ${each}`,
+    cells,
+    (ratio) => ratio >= each,
+    () => true,
+  )
+}
+
+function judged(
+  number: number,
+  text: string,
+  cells: readonly Cell[],
+  reaches: (ratio: number) => boolean,
+  meanReaches: (mean: number) => boolean,
+): TargetVerdict {
+  const known = cells.filter((cell): cell is Cell & { ratio: number } => cell.ratio !== undefined)
+  if (known.length === 0) return { number, text, verdict: 'open', measured: 'not measured', misses: [] }
+  const ratios = known.map(({ ratio }) => ratio)
+  const mean = geometricMean(ratios)
+  const misses = known.filter(({ ratio }) => !reaches(ratio))
+  const missed = misses.length > 0 || !meanReaches(mean)
+  const share = known.length === cells.length ? `${cells.length} cells` : `${known.length} of ${cells.length} cells`
+  const range = `${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}`
+  return {
+    number,
+    text,
+    verdict: missed ? 'missed' : known.length < cells.length ? 'open' : 'met',
+    measured: known.length === 1 ? `${mean.toFixed(2)}` : `${range}, geometric mean ${mean.toFixed(2)}, ${share}`,
+    misses: misses.map(({ name, ratio }) => `${name}: ${ratio.toFixed(2)}`),
+  }
+}
+
+function cellName({ workload, results }: ComparisonResult): string {
+  return `${CELL_TITLES[workload.cellMode]} ${results.at(-1)?.lane.pass ?? ''} ${sizesOf(workload)}`
+}
+
+function quotient(above: number | undefined, below: number | undefined): number | undefined {
+  return above === undefined || below === undefined ? undefined : above / below
+}

@@ -1,0 +1,91 @@
+import type { BenchReport, ComparisonResult, Outcome } from '../src/bench_report.js'
+import type { Lane } from '../src/comparison.js'
+import type { Workload } from '../src/workload.js'
+
+export const lane = (contestant: string, changes: Partial<Lane> = {}): Lane => ({
+  contestant,
+  threads: 2,
+  weights: 'float32',
+  pass: 'inference',
+  busy: false,
+  ...changes,
+})
+
+export const measured = (ms: number, difference?: number): Outcome => ({
+  status: 'measured',
+  spread: { median: ms, q1: ms * 0.9, q3: ms * 1.1, samples: 9 },
+  difference,
+})
+
+/** A comparison at B 1, T 70 whose lanes had these outcomes. */
+export function compared(
+  section: ComparisonResult['section'],
+  changes: Partial<Workload>,
+  ...results: (readonly [Lane, Outcome])[]
+): ComparisonResult {
+  const sizes = { batch: 1, time: 70, inputSize: 512, numUnits: 512 }
+  return {
+    id: section,
+    section,
+    workload: { cellMode: 'lstm', numLayers: 1, bidirectional: false, ...sizes, ...changes },
+    flops: 3e8,
+    results: results.map(([lane, outcome]) => ({ lane, outcome })),
+  }
+}
+
+/** A small report with every kind of outcome. */
+export const sampleReport: BenchReport = {
+  date: '2026-11-21T10:00:00.000Z',
+  machine: { processor: 'A <fast> CPU, 2 threads', system: 'linux', node: 'v20.19.0', memory: '24 GiB' },
+  loadBefore: 0.1,
+  settings: { threads: 2, quick: false, rounds: 7, sliceMs: 100 },
+  contestants: [
+    { name: 'cpu', title: 'cpu executor', kind: 'executor', version: '0.1.0', detail: 'AVX-512', takesPart: true },
+    { name: 'onnxruntime', title: 'ONNX Runtime', kind: 'peer', version: '1.30.0', detail: 'CPU', takesPart: true },
+    { name: 'pytorch', title: 'PyTorch', kind: 'peer', version: '2.13.0', detail: 'eager', takesPart: true },
+    { name: 'keras', title: 'Keras', kind: 'peer', version: undefined, detail: 'no module', takesPart: false },
+  ],
+  peak: { gflops: 500, productBy: 'cpu executor', bandwidth: 30 },
+  comparisons: [
+    compared(
+      'table',
+      {},
+      [lane('cpu'), measured(1.5)],
+      [lane('onnxruntime'), measured(2, 3e-7)],
+      [lane('pytorch'), { status: 'differs', difference: 0.02 }],
+    ),
+    compared(
+      'table',
+      { cellMode: 'gru' },
+      [lane('cpu'), measured(3)],
+      [lane('onnxruntime'), { status: 'skipped', reason: 'would take about 9.0 s a run, more than 4 s' }],
+      [lane('pytorch'), measured(6, 5e-7)],
+    ),
+    compared(
+      'table',
+      {},
+      [lane('cpu', { pass: 'training' }), measured(4)],
+      [lane('pytorch', { pass: 'training' }), measured(10, 6e-7)],
+    ),
+    compared(
+      'weights',
+      { numUnits: 1024 },
+      [lane('cpu'), measured(8)],
+      [lane('cpu', { weights: 'bfloat16' }), measured(4, 1e-3)],
+      [lane('cpu', { weights: 'int8' }), { status: 'failed', reason: 'out of <memory>' }],
+    ),
+    compared('busy', {}, [lane('cpu'), measured(2)], [lane('cpu', { busy: true }), measured(5)]),
+  ],
+  memory: {
+    workload: 'LSTM, 16 × 70 × 512',
+    results: [
+      { contestant: 'cpu', pass: 'inference', resident: 50 * 2 ** 20, peak: 80 * 2 ** 20 },
+      { contestant: 'cpu', pass: 'training', resident: 50 * 2 ** 20, peak: 95 * 2 ** 20 },
+      { contestant: 'onnxruntime', pass: 'inference', resident: null, peak: null },
+    ],
+  },
+  targets: [
+    { number: 1, text: 'Inference ≤ 1', verdict: 'missed', measured: '0.50 to 1.20', misses: ['gru: 1.20'] },
+    { number: 2, text: 'Training ≤ 0.8', verdict: 'met', measured: '0.40', misses: [] },
+  ],
+}

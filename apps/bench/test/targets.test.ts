@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest'
+import type { ComparisonResult } from '../src/bench_report.js'
+import { judgeTargets } from '../src/targets.js'
+import { compared, lane, measured } from './sample_report.js'
+
+const isPeer = (name: string) => name !== 'cpu' && name !== 'reference'
+const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer)
+const byText = (comparisons: ComparisonResult[], start: string) =>
+  verdictsOf(...comparisons).find(({ text }) => text.startsWith(start))
+
+describe('judgeTargets', () => {
+  it('names all seven numbers, open where nothing was measured', () => {
+    const verdicts = verdictsOf()
+    expect(verdicts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 4, 5, 6, 7])
+    expect(new Set(verdicts.map(({ verdict }) => verdict))).toEqual(new Set(['open']))
+  })
+
+  it('takes the fastest peer, not another executor of ours', () => {
+    const cell = compared(
+      'table',
+      {},
+      [lane('cpu'), measured(1)],
+      [lane('reference'), measured(0.1)],
+      [lane('onnxruntime'), measured(2)],
+      [lane('keras'), measured(8)],
+    )
+    expect(byText([cell], 'Inference')).toMatchObject({ verdict: 'met', measured: '0.50', misses: [] })
+  })
+
+  it('misses a target in one cell and names the cell', () => {
+    const cells = [0.4, 1.1].map((ms) =>
+      compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
+    )
+    expect(byText(cells, 'Inference')).toMatchObject({
+      verdict: 'missed',
+      misses: ['LSTM inference 1 × 70 × 512: 1.10'],
+    })
+  })
+
+  it('misses a target by the geometric mean alone', () => {
+    const cells = [0.9, 0.9].map((ms) =>
+      compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
+    )
+    expect(byText(cells, 'Inference')).toMatchObject({ verdict: 'missed', misses: [] })
+  })
+
+  it('holds training against PyTorch, and leaves a target open while a cell is missing', () => {
+    const training = (ms: number) =>
+      compared(
+        'table',
+        {},
+        [lane('cpu', { pass: 'training' }), measured(ms)],
+        [lane('pytorch', { pass: 'training' }), measured(10)],
+      )
+    const missing = compared('table', {}, [
+      lane('cpu', { pass: 'training' }),
+      { status: 'skipped', reason: 'would take too long' },
+    ])
+    expect(byText([training(4), training(5)], 'Training')).toMatchObject({ verdict: 'met' })
+    expect(byText([training(4), missing], 'Training')).toMatchObject({ verdict: 'open' })
+    expect(byText([training(9), missing], 'Training')).toMatchObject({ verdict: 'missed' })
+  })
+
+  it("holds the seed's own case against TensorFlow's fused LSTM", () => {
+    const cell = (numUnits: number) =>
+      compared('table', { numUnits }, [lane('cpu'), measured(1)], [lane('tensorflow'), measured(5)])
+    expect(byText([cell(512), cell(1024)], 'B 1, T 70, H 512')).toMatchObject({ verdict: 'met', measured: '0.20' })
+    expect(byText([cell(1024)], 'B 1, T 70, H 512')).toMatchObject({ verdict: 'open' })
+  })
+
+  it('wants two threads to be faster than one', () => {
+    const cell = (two: number) =>
+      compared('threads', {}, [lane('cpu', { threads: 1 }), measured(10)], [lane('cpu', { threads: 2 }), measured(two)])
+    expect(byText([cell(5)], 'Two layers')).toMatchObject({ verdict: 'met', measured: '2.00' })
+    expect(byText([cell(8)], 'Two layers')).toMatchObject({ verdict: 'missed' })
+  })
+
+  it('divides smaller weights, steps and busy machines by the plain lane beside them', () => {
+    const cells = [
+      compared(
+        'weights',
+        {},
+        [lane('cpu'), measured(10)],
+        [lane('cpu', { weights: 'bfloat16' }), measured(5)],
+        [lane('cpu', { weights: 'int8' }), measured(5)],
+      ),
+      compared('streaming', {}, [lane('cpu'), measured(10)], [lane('cpu', { pass: 'streaming' }), measured(12)]),
+      compared('busy', {}, [lane('cpu'), measured(10)], [lane('cpu', { busy: true }), measured(30)]),
+    ]
+    expect(byText(cells, 'bfloat16')).toMatchObject({ verdict: 'met', measured: '0.50' })
+    expect(byText(cells, 'int8')).toMatchObject({ verdict: 'missed', measured: '0.50' })
+    expect(byText(cells, 'Streaming')).toMatchObject({ verdict: 'missed', measured: '1.20' })
+    expect(byText(cells, 'Another process')).toMatchObject({ verdict: 'met', measured: '3.00' })
+  })
+})

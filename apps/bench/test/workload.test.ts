@@ -1,0 +1,32 @@
+import { describe, expect, it } from 'vitest'
+import { recurrentBytes, type Workload, workloadFlops } from '../src/workload.js'
+
+const lstm: Workload = {
+  cellMode: 'lstm',
+  numLayers: 1,
+  bidirectional: false,
+  batch: 16,
+  time: 70,
+  inputSize: 512,
+  numUnits: 512,
+}
+
+describe('workloadFlops', () => {
+  it('counts 2·T·B·G·H·(I+H) for a layer, and three times that in training', () => {
+    expect(workloadFlops(lstm, 'inference')).toBe(2 * 70 * 16 * 4 * 512 * 1024)
+    expect(workloadFlops(lstm, 'training')).toBe(3 * 2 * 70 * 16 * 4 * 512 * 1024)
+    expect(workloadFlops({ ...lstm, cellMode: 'gru', inputSize: 100 }, 'inference')).toBe(2 * 70 * 16 * 3 * 512 * 612)
+  })
+
+  it('feeds both directions of a layer to the next', () => {
+    const stack = { ...lstm, cellMode: 'rnn_tanh', numLayers: 2, bidirectional: true } as const
+    expect(workloadFlops(stack, 'inference')).toBe(2 * 70 * 16 * 512 * 2 * (512 + 512 + 1024 + 512))
+  })
+})
+
+describe('recurrentBytes', () => {
+  it('reads every recurrent matrix once a step', () => {
+    expect(recurrentBytes(lstm)).toBe(70 * 4 * 4 * 512 * 512)
+    expect(recurrentBytes({ ...lstm, numLayers: 2, bidirectional: true })).toBe(4 * 70 * 4 * 4 * 512 * 512)
+  })
+})

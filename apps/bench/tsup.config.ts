@@ -1,0 +1,9 @@
+import { packageBuild } from '../../scripts/tsup_preset.js'
+
+export default packageBuild({
+  entry: ['src/bin.ts', 'src/contestant_main.ts', 'src/bandwidth_worker.ts', 'src/burner_worker.ts'],
+  format: ['esm'],
+  dts: false,
+  platform: 'node',
+  target: 'node20',
+})

@@ -1,0 +1,111 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { tableText } from '@cudnn-rnn/report'
+import pc from 'picocolors'
+import { EXIT_CODES } from '../exit_codes.js'
+import type { LoggedFitResult } from '../logged_fit.js'
+import { checkNoRun } from '../run_settings.js'
+import { characterPage, characterTable, heldOutBits, type Sample } from './character_page.js'
+import { sample } from './sampler.js'
+import { TrainingRun } from './training_run.js'
+
+/** What the user asked for. */
+export interface TrainingRequest {
+  readonly directory: string
+  readonly textFile: string | undefined
+  readonly resume?: boolean
+  /** Replace a run that the directory holds. */
+  readonly overwrite?: boolean
+  readonly maxSeconds?: number
+  readonly steps: number
+  readonly units: number
+  readonly layers: number
+  readonly embedding: number
+  readonly dropout: number
+  readonly batch: number
+  readonly time: number
+  readonly learningRate: number
+  readonly evaluateEvery: number
+  readonly seed: number
+  readonly backend: string
+  readonly json?: boolean
+}
+
+const SAMPLE_LENGTH = 400
+const SAMPLE_TEMPERATURE = 0.7
+
+/** Trains as requested, then prints what the model writes and leaves a report page in the run's directory. */
+export async function runTraining(request: TrainingRequest): Promise<void> {
+  const { directory, json = false, maxSeconds } = request
+  if (!request.resume && !request.overwrite) checkNoRun(directory)
+  const run = request.resume
+    ? await TrainingRun.resume(directory, request.backend)
+    : await TrainingRun.create(directory, request.backend, newRun(request))
+  try {
+    if (!json) process.stdout.write(introduction(run))
+    const training = await run.run({ json, maxSeconds })
+    const sampled = await writeSample(run, training)
+    const page = join(directory, 'report.html')
+    await writeFile(page, characterPage(run, training.reports, sampled, await run.gates()))
+    if (!json) process.stdout.write(conclusion(run, training, sampled, page))
+    if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
+  } finally {
+    run.dispose()
+  }
+}
+
+function newRun(request: TrainingRequest) {
+  const { textFile, steps, time, batch, learningRate, evaluateEvery, seed, embedding, units, layers, dropout } = request
+  return {
+    textFile,
+    plan: { steps, time, batch, learningRate, evaluateEvery, seed },
+    sizes: { embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
+  }
+}
+
+function introduction({ backend, corpus, settings }: TrainingRun): string {
+  const { numUnits, numLayers, embeddingSize } = settings.sizes
+  const { bigram, trigram } = settings.baselines
+  const count = (n: number) => n.toLocaleString('en-US')
+  return `${[
+    `${pc.bold('Text')}      ${corpus.name}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
+    `${pc.bold('Model')}     embedding ${embeddingSize} → CudnnLSTM ${numLayers} × ${numUnits} → linear → softmax`,
+    `${pc.bold('Executor')}  ${backend.reason}`,
+    `${pc.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
+  ].join('\n')}\n\n`
+}
+
+async function writeSample({ corpus, model, settings }: TrainingRun, { ending }: LoggedFitResult): Promise<Sample> {
+  const { symbols } = corpus.vocabulary
+  const prompt = symbols.includes('T') ? 'The ' : symbols[0]!
+  let text = ''
+  if (ending === 'interrupted') return { prompt, text }
+  const options = { length: SAMPLE_LENGTH, temperature: SAMPLE_TEMPERATURE, seed: settings.plan.seed, prompt }
+  for await (const character of sample(model, corpus.vocabulary, options)) text += character
+  return { prompt, text }
+}
+
+function conclusion(
+  run: TrainingRun,
+  { ending, step, reports }: LoggedFitResult,
+  { prompt, text }: Sample,
+  page: string,
+) {
+  const { settings, directory } = run
+  const bits = heldOutBits(reports)
+  const lines = [
+    '',
+    bits === undefined ? `${pc.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
+    ...(text === '' ? [] : ['', pc.dim('What it writes:'), `${pc.bold(prompt)}${text}`, '']),
+    `${pc.bold('Report')}    ${page}`,
+    `${pc.bold('Sample')}    npx cudnn-rnn sample ${directory}`,
+  ]
+  if (ending !== 'finished') {
+    const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
+    lines.push(
+      `${pc.yellow(why)} after step ${step} of ${settings.plan.steps}; everything up to it is saved in ${directory}.`,
+      `${pc.bold('Go on')}     npx cudnn-rnn train --resume --out ${directory}`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,213 @@
+import { resolve } from 'node:path'
+import {
+  Adam,
+  type Backend,
+  cosineRate,
+  Dataset,
+  gateWeights,
+  openBackend,
+  type StepReport,
+  TrainingCheckpoints,
+  truncatedWindows,
+  Vocabulary,
+} from '@cudnn-rnn/rnn'
+import { codedRangeError } from '../coded_error.js'
+import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
+import { dropoutState } from '../dropout_state.js'
+import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
+import { beginRun, type RunSettings, readRunSettings } from '../run_settings.js'
+import type { CarriedState } from './carried_state.js'
+import { CharLanguageModel, type CharModelSizes } from './char_language_model.js'
+import { bitsPerCharacter } from './evaluation.js'
+import { NgramModel } from './ngram_model.js'
+import { loadCorpus, type TextCorpus } from './text_corpus.js'
+
+const CHARACTER_FORMAT = 'cudnn-rnn character model 2'
+
+/** How long and how to train; saved with every run, so that a resumed run goes on alike. */
+export interface TrainingPlan {
+  /** Updates of the whole run. */
+  readonly steps: number
+  /** T, characters per window. */
+  readonly time: number
+  /** B, lanes. */
+  readonly batch: number
+  readonly learningRate: number
+  /** Evaluate on the held-out text every so many steps, and at the end. */
+  readonly evaluateEvery: number
+  readonly seed: number
+}
+
+/** What a run was asked for; saved with it. */
+export interface CharacterSettings extends RunSettings {
+  readonly format: typeof CHARACTER_FORMAT
+  readonly corpus: string
+  /** Path of the text file; undefined for the book that comes with the installation. */
+  readonly textFile: string | undefined
+  /** Of the text; see `dataFingerprint`. */
+  readonly fingerprint: string
+  readonly characters: readonly string[]
+  readonly sizes: CharModelSizes
+  readonly plan: TrainingPlan
+  /** Bits per character of the baselines on the held-out text. */
+  readonly baselines: { readonly bigram: number; readonly trigram: number }
+}
+
+/** What a new run needs to know. */
+export interface NewRun {
+  readonly textFile: string | undefined
+  readonly plan: TrainingPlan
+  readonly sizes: Omit<CharModelSizes, 'vocabularySize'>
+}
+
+/** Steps over which the learning rate rises, and the share of it that is left at the last step. */
+const WARM_UP_STEPS = 20
+const FINAL_SHARE = 0.1
+
+/** Gradients longer than this are scaled down to it. */
+const MAXIMUM_NORM = 1
+
+/** A character model in training. Dispose it after use. */
+export class TrainingRun {
+  readonly directory: string
+  readonly settings: CharacterSettings
+  readonly corpus: TextCorpus
+  readonly backend: Backend
+  readonly model: CharLanguageModel
+  readonly #state: CarriedState
+  readonly #isNew: boolean
+
+  private constructor(
+    directory: string,
+    settings: CharacterSettings,
+    corpus: TextCorpus,
+    backend: Backend,
+    isNew: boolean,
+  ) {
+    this.directory = directory
+    this.settings = settings
+    this.corpus = corpus
+    this.backend = backend
+    this.model = new CharLanguageModel(backend, settings.sizes, settings.plan.seed)
+    this.#state = this.model.carriedState(settings.plan.batch)
+    this.#isNew = isNew
+  }
+
+  /** Begins a run; nothing is written before {@link run}. */
+  static async create(directory: string, backendName: string, { textFile, plan, sizes }: NewRun): Promise<TrainingRun> {
+    const corpus = await loadCorpus(textFile)
+    const { vocabulary, train, heldOut } = corpus
+    const bits = (order: number) => new NgramModel(order, train, vocabulary.size).bitsPerCharacter(heldOut)
+    const settings: CharacterSettings = {
+      format: CHARACTER_FORMAT,
+      corpus: corpus.name,
+      textFile: textFile === undefined ? undefined : resolve(textFile),
+      fingerprint: dataFingerprint(train, heldOut),
+      characters: vocabulary.symbols,
+      sizes: { ...sizes, vocabularySize: vocabulary.size },
+      plan,
+      baselines: { bigram: bits(2), trigram: bits(3) },
+    }
+    return new TrainingRun(directory, settings, corpus, await openBackend(backendName), true)
+  }
+
+  /** Goes on where the run in `directory` was saved last. Throws as `readRunSettings` and the checkpoint reader. */
+  static async resume(directory: string, backendName: string): Promise<TrainingRun> {
+    const settings = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
+    const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
+    checkFingerprint(corpus.name, settings.fingerprint, dataFingerprint(corpus.train, corpus.heldOut))
+    return new TrainingRun(directory, settings, corpus, await openBackend(backendName), false)
+  }
+
+  /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
+  async run(options: {
+    readonly json?: boolean | undefined
+    readonly quiet?: boolean | undefined
+    readonly maxSeconds?: number | undefined
+    readonly signal?: AbortSignal | undefined
+    readonly onStep?: ((report: StepReport) => void) | undefined
+  }): Promise<LoggedFitResult> {
+    const { steps, time, batch, learningRate, evaluateEvery } = this.settings.plan
+    const { model, corpus } = this
+    const characters = time * batch
+    const peak = learningRate
+    if (this.#isNew) await beginRun(this.directory, this.settings)
+    using optimizer = new Adam(this.backend, model.variables)
+    let heldOut = '–'
+    return await loggedFit({
+      ...options,
+      json: options.json ?? false,
+      directory: this.directory,
+      backend: this.backend,
+      data: new Dataset(truncatedWindows(corpus.train, { time, batch })).repeat(),
+      batchGradients: (window) => model.batchGradients(window, this.#state),
+      optimizer,
+      learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),
+      maxSteps: steps,
+      clipNorm: MAXIMUM_NORM,
+      evaluate: async () => ({ heldOutBits: await bitsPerCharacter(model, corpus.heldOut) }),
+      evaluateEvery,
+      earlyStopping: { metric: 'heldOutBits' },
+      saver: checkpointsOf(this.directory, model),
+      state: { tensors: this.#state.tensors, ...dropoutState(model.lstm, this.settings.sizes.dropout) },
+      jsonLine: (report) => jsonLine(report, characters),
+      figures: ({ loss, metrics, seconds }) => {
+        if (metrics?.['heldOutBits'] !== undefined) heldOut = metrics['heldOutBits'].toFixed(3)
+        const rate = Math.round(characters / seconds).toLocaleString('en-US')
+        const bits = (loss / Math.LN2).toFixed(3)
+        return [`loss ${loss.toFixed(3)} nats`, `${bits} bits/char`, `held-out ${heldOut}`, `${rate} chars/s`]
+      },
+      gates: () => this.gates(),
+    })
+  }
+
+  /** The weights of the LSTM, gate by gate. */
+  gates() {
+    return gateWeights(this.model.lstm, this.model.params.value)
+  }
+
+  dispose(): void {
+    this.#state.dispose()
+    this.model.dispose()
+    this.backend.dispose()
+  }
+}
+
+/**
+ * The trained model of a run, as it was saved last, and its vocabulary; dispose the model after use.
+ *
+ * @throws RangeError `ERR_NO_RUN`; CheckpointError, RestoreError for a checkpoint that is damaged or another's
+ */
+export async function restoreModel(
+  directory: string,
+  backend: Backend,
+): Promise<{ readonly model: CharLanguageModel; readonly vocabulary: Vocabulary }> {
+  const { sizes, plan, characters } = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
+  const model = new CharLanguageModel(backend, sizes, plan.seed)
+  try {
+    const record = await checkpointsOf(directory, model).restore(model.variables)
+    if (record !== undefined) return { model, vocabulary: new Vocabulary(characters) }
+  } catch (error) {
+    model.dispose()
+    throw error
+  }
+  model.dispose()
+  throw codedRangeError(
+    'ERR_NO_RUN',
+    `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "cudnn-rnn train --resume --out ${directory}"`,
+    { directory },
+  )
+}
+
+function checkpointsOf(directory: string, { backend, lstm }: CharLanguageModel): TrainingCheckpoints {
+  return new TrainingCheckpoints(backend, directory, { models: [lstm], maxToKeep: 2 })
+}
+
+/** What `--json` prints of a step. */
+function jsonLine(
+  { step, loss, gradientNorm, learningRate, metrics, seconds }: StepReport,
+  characters: number,
+): string {
+  const record = { step, bits: loss / Math.LN2, gradientNorm, learningRate, ...metrics }
+  return JSON.stringify({ ...record, charactersPerSecond: characters / seconds })
+}

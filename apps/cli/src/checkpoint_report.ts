@@ -1,0 +1,110 @@
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { isCheckpointError, openCheckpoint, type RecognisedNetwork, recogniseNetworks } from '@cudnn-rnn/rnn'
+
+/** What `cudnn-rnn inspect` finds out; `problem` is what is wrong with the files, where something is. */
+export interface CheckpointReport {
+  readonly prefix: string
+  readonly format?: 'v1' | 'v2'
+  readonly tensors: readonly TensorReport[]
+  readonly networks: readonly Omit<RecognisedNetwork, 'keys'>[]
+  readonly files: readonly { readonly name: string; readonly bytes: number }[]
+  readonly problem?: { readonly code: string; readonly message: string }
+}
+
+interface TensorReport {
+  readonly name: string
+  readonly dtype: string
+  readonly shape: readonly number[]
+  readonly bytes: number
+  /** Name of the network whose parameters it belongs to. */
+  readonly network?: string
+}
+
+/** Lists a checkpoint from its index alone; a damaged one gives what can be said about it. Throws when there is none. */
+export async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
+  const files = await filesOf(prefix)
+  try {
+    const reader = await openCheckpoint(prefix)
+    const names = reader.names()
+    const networks = recogniseNetworks(names.map((key) => ({ key, shape: reader.shape(key) })))
+    const owners = new Map(networks.flatMap((network) => network.keys.map((key) => [key, network] as const)))
+    const tensors = names.map((name): TensorReport => {
+      const network = owners.get(name)
+      return {
+        name,
+        dtype: reader.dtype(name),
+        shape: reader.shape(name),
+        bytes: reader.byteLength(name),
+        ...(network !== undefined && { network: network.name }),
+      }
+    })
+    await reader.close()
+    return {
+      prefix,
+      format: reader.format,
+      tensors,
+      networks: networks.map(({ form, name, structures }) => ({ form, name, structures })),
+      files,
+      ...problemWith(tensors, reader.format, files),
+    }
+  } catch (error) {
+    if (!isCheckpointError(error) || files.length === 0) throw error
+    return { prefix, tensors: [], networks: [], files, problem: { code: error.code, message: error.message } }
+  }
+}
+
+/** One tensor whose bytes are not what was written. */
+export interface DamagedTensor {
+  readonly name: string
+  readonly code: string
+  readonly message: string
+}
+
+/** Reads every tensor and checks its checksum. Throws CheckpointError when the checkpoint cannot be opened. */
+export async function verifyCheckpoint(
+  prefix: string,
+): Promise<{ readonly tensors: number; readonly bytes: number; readonly damaged: readonly DamagedTensor[] }> {
+  const reader = await openCheckpoint(prefix)
+  const damaged: DamagedTensor[] = []
+  let bytes = 0
+  try {
+    for (const name of reader.names()) {
+      try {
+        await reader.read(name)
+        bytes += reader.byteLength(name)
+      } catch (error) {
+        if (!isCheckpointError(error)) throw error
+        damaged.push({ name, code: error.code, message: error.message })
+      }
+    }
+    return { tensors: reader.names().length, bytes, damaged }
+  } finally {
+    await reader.close()
+  }
+}
+
+/** The files of a prefix, of either format. */
+async function filesOf(prefix: string): Promise<{ name: string; bytes: number }[]> {
+  const base = basename(prefix)
+  const names = await readdir(dirname(prefix)).catch(() => [] as string[])
+  const own = names.filter(
+    (name) =>
+      name === base || (name.startsWith(base) && /^\.(?:index|data-\d{5}-of-\d{5})$/.test(name.slice(base.length))),
+  )
+  return Promise.all(own.sort().map(async (name) => ({ name, bytes: (await stat(join(dirname(prefix), name))).size })))
+}
+
+/** What the index promises and the data files do not hold. */
+function problemWith(
+  tensors: readonly TensorReport[],
+  format: 'v1' | 'v2',
+  files: CheckpointReport['files'],
+): Pick<CheckpointReport, 'problem'> {
+  if (format === 'v1') return {}
+  const promised = tensors.reduce((sum, { bytes }) => sum + bytes, 0)
+  const held = files.filter(({ name }) => name.includes('.data-')).reduce((sum, { bytes }) => sum + bytes, 0)
+  if (held >= promised) return {}
+  const message = `The index names ${promised} bytes of tensors and the data files hold ${held}: one is missing or cut short`
+  return { problem: { code: 'ERR_CHECKPOINT_CORRUPT', message } }
+}

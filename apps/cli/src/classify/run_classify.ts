@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { tableText } from '@cudnn-rnn/report'
+import { openBackend } from '@cudnn-rnn/rnn'
+import pc from 'picocolors'
+import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
+import { EXIT_CODES } from '../exit_codes.js'
+import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { classifyPage, classifyTable, verdict } from './classify_page.js'
+import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
+import { confusionTable } from './confusion_matrix.js'
+import { readCorpus } from './corpus.js'
+
+/** What the user asked for. */
+export interface ClassifyRequest {
+  readonly directory: string
+  readonly resume?: boolean | undefined
+  readonly overwrite?: boolean | undefined
+  readonly json?: boolean | undefined
+  readonly maxSeconds?: number | undefined
+  readonly backend: string
+  readonly settings: Omit<ClassifySettings, 'fingerprint'>
+}
+
+/** Trains a classifier, compares it with its baselines, and leaves a report page in the run's directory. */
+export async function runClassify(request: ClassifyRequest): Promise<void> {
+  const { directory, json = false, maxSeconds } = request
+  if (!request.resume && !request.overwrite) checkNoRun(directory)
+  const saved = request.resume ? await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT) : undefined
+  const asked = saved ?? absolute(request.settings)
+  const corpus = await readCorpus(asked.source)
+  const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
+  if (saved !== undefined) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint)
+  const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend))
+  try {
+    if (!request.resume) await beginRun(directory, settings)
+    if (!json) process.stdout.write(introduction(run))
+    const result = await run.run({ json, maxSeconds })
+    const page = join(directory, 'report.html')
+    await writeFile(page, classifyPage(run, result, await run.model.recurrent.gates()))
+    process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
+    if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
+  } finally {
+    run.dispose()
+  }
+}
+
+/** A resumed run may start in another folder. */
+function absolute({ source, ...settings }: ClassifyRequest['settings']): ClassifyRequest['settings'] {
+  return { ...settings, source: { ...source, jsonl: source.jsonl === undefined ? undefined : resolve(source.jsonl) } }
+}
+
+function introduction({ corpus, examples, settings, backend }: ClassifyRun): string {
+  const { sizes, encoding } = settings
+  const { train, validation, test, labels, words } = examples
+  return `${[
+    `${pc.bold('Texts')}     ${corpus.name}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
+    `${pc.bold('Classes')}   ${labels.symbols.join(', ')}; ${words.size} words known, the first ${encoding.maxLength} of a text are read`,
+    `${pc.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
+    `${pc.bold('Executor')}  ${backend.reason}`,
+  ].join('\n')}\n\n`
+}
+
+function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult, page: string): string {
+  const { training, classifiers } = result
+  const lines = [
+    '',
+    tableText(classifyTable(result)),
+    '',
+    tableText(confusionTable(classifiers[0]!.matrix)),
+    '',
+    `${pc.bold('Verdict')}   ${verdict(result)}`,
+    `${pc.bold('Report')}    ${page}`,
+  ]
+  if (training.ending === 'interrupted' || training.ending === 'out of time') {
+    lines.push(
+      `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
+      `${pc.bold('Go on')}     npx cudnn-rnn classify --resume --out ${directory}`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function summary(result: ClassifyResult) {
+  const { step, ending, best } = result.training
+  return { step, ending, best, classifiers: result.classifiers }
+}

@@ -1,0 +1,83 @@
+import { basename, extname, join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { CLASSIFY_FORMAT } from '../classify/classify_run.js'
+import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
+import { codedRangeError } from '../coded_error.js'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
+
+/** Options as commander hands them over. */
+interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'> {
+  readonly jsonl?: string
+  readonly textField: string
+  readonly labelField: string
+  readonly limit: number
+  readonly out?: string
+  readonly words: number
+  readonly length: number
+  readonly cell: 'lstm' | 'gru'
+  readonly embedding: number
+  readonly units: number
+  readonly layers: number
+  readonly dropout: number
+  readonly steps: number
+  readonly batch: number
+  readonly learningRate: number
+  readonly weightDecay: number
+  readonly evaluateEvery: number
+  readonly patience: number
+  readonly seed: number
+}
+
+export function addClassifyCommand(program: Command): void {
+  program
+    .command('classify')
+    .description('sort texts into classes: real spam and ham, or JSON lines of your own')
+    .option('--jsonl <file>', 'JSON lines, one object with text and label per line')
+    .option('--text-field <name>', 'field of the text', 'text')
+    .option('--label-field <name>', 'field of the label', 'label')
+    .option('--limit <n>', 'texts to use at most', integerAtLeast(20), 3000)
+    .option('--words <n>', 'most frequent words to know', integerAtLeast(2), 3000)
+    .option('--length <n>', 'words of a text to read', integerAtLeast(1), 100)
+    .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('gru'))
+    .option('--embedding <n>', 'size of a word vector', integerAtLeast(1), 24)
+    .option('--units <n>', 'units per layer and direction', integerAtLeast(1), 16)
+    .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
+    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
+    .option('--batch <n>', 'texts per update', integerAtLeast(1), 32)
+    .option('--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005)
+    .option('--weight-decay <x>', 'of everything but biases', numberAtLeast(0), 0.05)
+    .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 33)
+    .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 5)
+    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
+    .option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
+    .option('--resume', 'go on where the run in --out was saved last, with its own settings')
+    .option('--overwrite', 'replace a run that --out holds')
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--json', 'print one JSON line per update, and one with the result')
+    .action((options: ClassifyOptions) => runClassify(classifyRequest(options)))
+}
+
+function classifyRequest(options: ClassifyOptions): ClassifyRequest {
+  const { jsonl, textField, labelField, limit, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
+  const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
+  if (dropout > 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot classify as --dropout must be in 0..1: current value is ${dropout}`,
+    )
+  }
+  const { evaluateEvery, patience, seed } = rest
+  return {
+    directory: out ?? join('runs', `classify-${jsonl === undefined ? 'spam' : basename(jsonl, extname(jsonl))}`),
+    ...{ resume, overwrite, json, maxSeconds, backend },
+    settings: {
+      format: CLASSIFY_FORMAT,
+      source: { jsonl, textField, labelField, limit },
+      encoding: { vocabularySize: words, maxLength: length, seed },
+      sizes: { cell, embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
+      ...{ steps, batch, learningRate, weightDecay, evaluateEvery, patience },
+    },
+  }
+}

@@ -1,0 +1,38 @@
+import { CELL_MODES, type CellMode, type ConvertOptions, convertCheckpoint } from '@cudnn-rnn/rnn'
+import { type Command, Option } from 'commander'
+import { checkpointPrefix } from '../checkpoint_path.js'
+
+interface ConvertCommandOptions {
+  readonly to: ConvertOptions['to']
+  readonly mode?: CellMode
+  readonly direction?: 'unidirectional' | 'bidirectional'
+}
+
+export function addConvertCommand(program: Command): void {
+  program
+    .command('convert')
+    .description('rewrite the recurrent networks of a checkpoint under other names')
+    .argument('<checkpoint>', 'prefix, or a directory for the latest in it')
+    .argument('<target>', 'prefix of the checkpoint to write')
+    .addOption(
+      new Option('--to <form>', 'keys to write: ours, a TensorFlow release’s, or those of its CPU cells (1.4 to 1.15)')
+        .choices(['default', 'tf-1.2', 'tf-1.3', 'cells'])
+        .makeOptionMandatory(),
+    )
+    .addOption(new Option('--mode <mode>', 'cell, where sizes cannot tell').choices(Object.keys(CELL_MODES)))
+    .addOption(
+      new Option('--direction <direction>', 'directions, where sizes cannot tell').choices([
+        'unidirectional',
+        'bidirectional',
+      ]),
+    )
+    .action(async (path: string, target: string, { to, mode, direction }: ConvertCommandOptions) => {
+      const prefix = await checkpointPrefix(path)
+      const networks = await convertCheckpoint(prefix, target, { to, cellMode: mode, direction })
+      for (const { name, from, biasesSummed } of networks) {
+        const note = biasesSummed ? '; the two biases of each gate became their sum, or halves of it' : ''
+        process.stdout.write(`${name === '' ? '(no scope)' : name}: ${from} → ${to}${note}\n`)
+      }
+      process.stdout.write(`${target}\n`)
+    })
+}

@@ -1,0 +1,81 @@
+import { basename, extname, join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { codedRangeError } from '../coded_error.js'
+import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
+import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
+
+/** Options as commander hands them over. */
+interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'> {
+  readonly csv?: string
+  readonly date?: string
+  readonly value?: string
+  readonly out?: string
+  readonly season: number
+  readonly window: number
+  readonly horizon: number
+  readonly heldOut: number
+  readonly cell: 'lstm' | 'gru'
+  readonly units: number
+  readonly layers: number
+  readonly dropout: number
+  readonly steps: number
+  readonly batch: number
+  readonly learningRate: number
+  readonly evaluateEvery: number
+  readonly patience: number
+  readonly seed: number
+}
+
+export function addForecastCommand(program: Command): void {
+  program
+    .command('forecast')
+    .description('foretell a time series: CO₂ in the air, or a CSV file of your own')
+    .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
+    .option('--value <column>', 'column to foretell (default: the only one of numbers)')
+    .option('--date <column>', 'column of dates (default: the first one)')
+    .option('--season <n>', 'steps of a season; 1 for none', integerAtLeast(1), 12)
+    .option('--window <n>', 'steps read before the forecast', integerAtLeast(2), 36)
+    .option('--horizon <n>', 'steps foretold', integerAtLeast(1), 12)
+    .option('--held-out <n>', 'values at the end that are never trained on', integerAtLeast(2), 72)
+    .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('lstm'))
+    .option('--units <n>', 'units per layer', integerAtLeast(1), 32)
+    .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
+    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
+    .option('--batch <n>', 'windows per update', integerAtLeast(1), 32)
+    .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.003)
+    .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 25)
+    .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 10)
+    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
+    .option('--out <dir>', 'directory of the run (default: runs/forecast-<name of the series>)')
+    .option('--resume', 'go on where the run in --out was saved last, with its own settings')
+    .option('--overwrite', 'replace a run that --out holds')
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--json', 'print one JSON line per update, and one with the result')
+    .action((options: ForecastOptions) => runForecast(forecastRequest(options)))
+}
+
+function forecastRequest(options: ForecastOptions): ForecastRequest {
+  const { csv, date, value, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
+  const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
+  if (dropout > 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot forecast as --dropout must be in 0..1: current value is ${dropout}`,
+    )
+  }
+  const { evaluateEvery, patience, seed } = rest
+  return {
+    directory: out ?? join('runs', `forecast-${csv === undefined ? 'co2' : basename(csv, extname(csv))}`),
+    ...{ resume, overwrite, json, maxSeconds, backend },
+    settings: {
+      format: FORECAST_FORMAT,
+      source: { csv, date, value },
+      shape: { season, window, horizon, heldOut },
+      sizes: { cell, numUnits: units, numLayers: layers, dropout },
+      ...{ steps, batch, learningRate, evaluateEvery, patience, seed },
+    },
+  }
+}

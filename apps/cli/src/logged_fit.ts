@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/report'
+import {
+  EventFile,
+  type FitOptions,
+  type FitResult,
+  fit,
+  type GateWeights,
+  MetricsFile,
+  metricsLine,
+  readMetrics,
+  type StepReport,
+} from '@cudnn-rnn/rnn'
+import { withInterrupt } from './interrupt.js'
+
+export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep'> {
+  readonly directory: string
+  /** Prints one JSON line per step instead of the progress display. */
+  readonly json: boolean
+  /** That line; by default a line of metrics. */
+  readonly jsonLine?: ((report: StepReport) => string) | undefined
+  /** Prints nothing. */
+  readonly quiet?: boolean | undefined
+  readonly onStep?: ((report: StepReport) => void) | undefined
+  readonly maxSeconds?: number | undefined
+  /** What the progress display shows of a step. */
+  readonly figures: (report: StepReport) => readonly string[]
+  readonly progress?: Omit<ProgressOptions, 'total' | 'done'> | undefined
+  /** The recurrent weights, for histograms at every evaluation. */
+  readonly gates: () => Promise<readonly GateWeights[]>
+}
+
+export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
+  readonly ending: FitResult['ending'] | 'interrupted' | 'out of time'
+  /** Of the whole run, what came before a resume included. */
+  readonly reports: readonly StepReport[]
+}
+
+/**
+ * `fit` as the commands run it: progress on the terminal, `metrics.jsonl` and TensorBoard's `events` in the directory, and
+ * an end that is saved at Ctrl-C and when the time is up.
+ */
+export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
+  const { directory, json, jsonLine = metricsLine, quiet = false, figures, gates } = options
+  const metricsPath = join(directory, 'metrics.jsonl')
+  let metrics: MetricsFile | undefined
+  let events: EventFile | undefined
+  let progress: TerminalProgress | undefined
+  try {
+    return await withInterrupt(async (interrupt) => {
+      const signals = [interrupt, timeLimit(options.maxSeconds), options.signal].filter(
+        (signal) => signal !== undefined,
+      )
+      const result = await fit({
+        ...options,
+        signal: AbortSignal.any(signals),
+        async onStart(step) {
+          metrics = await MetricsFile.open(metricsPath, step)
+          events = await EventFile.create(join(directory, 'events'), { afterStep: step })
+          if (!json && !quiet)
+            progress = new TerminalProgress(process.stdout, {
+              ...options.progress,
+              total: options.maxSteps,
+              done: step,
+            })
+        },
+        async onStep(report) {
+          await metrics?.write(report)
+          await writeEvents(events, report, report.metrics === undefined ? [] : await gates())
+          if (json) process.stdout.write(`${jsonLine(report)}\n`)
+          options.onStep?.(report)
+          progress?.update(report.step, figures(report), report.metrics !== undefined)
+        },
+      })
+      const why = interrupt.aborted || options.signal?.aborted ? 'interrupted' : 'out of time'
+      const ending = result.ending === 'aborted' ? why : result.ending
+      return { ...result, ending, reports: await readMetrics(metricsPath) }
+    })
+  } finally {
+    progress?.stop()
+    await metrics?.close()
+    await events?.close()
+  }
+}
+
+/** AbortSignal.timeout(0) would leave time for a step. */
+function timeLimit(maxSeconds: number | undefined): AbortSignal | undefined {
+  if (maxSeconds === undefined) return undefined
+  return maxSeconds === 0 ? AbortSignal.abort() : AbortSignal.timeout(maxSeconds * 1000)
+}
+
+async function writeEvents(
+  events: EventFile | undefined,
+  report: StepReport,
+  gates: readonly GateWeights[],
+): Promise<void> {
+  const { step, metrics } = report
+  await events?.scalar('train/loss', report.loss, step)
+  await events?.scalar('train/learning_rate', report.learningRate, step)
+  await events?.scalar('train/gradient_norm', report.gradientNorm, step)
+  for (const [name, value] of Object.entries(metrics ?? {})) await events?.scalar(`held_out/${name}`, value, step)
+  for (const { name, values } of gates) await events?.histogram(name, values, step)
+}

@@ -1,0 +1,57 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { codedRangeError } from './coded_error.js'
+
+/** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
+export interface RunSettings {
+  /** Names the task and its version. */
+  readonly format: string
+}
+
+const FILE_NAME = 'run.json'
+
+/** What a run leaves in its directory; nothing else there is touched. */
+const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|run\.json)$/
+
+/** Begins a run: removes what `directory` holds of another one, and writes its settings. */
+export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
+  await mkdir(directory, { recursive: true })
+  for (const entry of await readdir(directory)) {
+    if (OF_A_RUN.test(entry)) await rm(join(directory, entry), { recursive: true })
+  }
+  const path = join(directory, FILE_NAME)
+  await writeFile(`${path}.tmp`, `${JSON.stringify(settings, null, 2)}\n`)
+  await rename(`${path}.tmp`, path)
+}
+
+/** Throws RangeError `ERR_RUN_EXISTS` when the directory holds a run, which a new one would overwrite. */
+export function checkNoRun(directory: string): void {
+  if (!existsSync(join(directory, FILE_NAME))) return
+  throw codedRangeError(
+    'ERR_RUN_EXISTS',
+    `Cannot train as ${directory} holds a run already: go on with it by --resume, replace it by --overwrite, or name another directory by --out`,
+    { directory },
+  )
+}
+
+/** Throws RangeError `ERR_NO_RUN` when the directory holds no run of that task. */
+export async function readRunSettings<Settings extends RunSettings>(
+  directory: string,
+  format: Settings['format'],
+): Promise<Settings> {
+  try {
+    const settings = JSON.parse(await readFile(join(directory, FILE_NAME), 'utf8')) as Settings
+    if (settings.format === format) return settings
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    if (!missing && !(error instanceof SyntaxError)) throw error
+  }
+  throw codedRangeError(
+    'ERR_NO_RUN',
+    `Cannot go on as ${join(directory, FILE_NAME)} must be the record of one: ${format}`,
+    {
+      directory,
+    },
+  )
+}

@@ -1,0 +1,52 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll } from 'vitest'
+
+export const packagePath = fileURLToPath(new URL('..', import.meta.url))
+const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
+
+// Beside the sources, so that it finds the same dependencies; named for the process, so that two test runs may meet.
+const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}-${performance.now()}.mjs`)
+
+/** Builds the program from today's sources before the tests of a file, and removes it after them. */
+export function usesProgram(): void {
+  beforeAll(async () => {
+    const { dependencies } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    const siblings = await readdir(join(packagePath, '../../packages'))
+    await build({
+      entryPoints: [join(packagePath, 'src/bin.ts')],
+      outfile: bin,
+      bundle: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      external: Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/')),
+      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+      alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
+    })
+  })
+  afterAll(() => rm(bin, { force: true }))
+}
+
+export function start(args: readonly string[]): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [bin, ...args], { env: { ...process.env, NO_COLOR: '1' } })
+}
+
+export async function outcome(child: ChildProcessWithoutNullStreams) {
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve))
+  return { exitCode, stdout, stderr }
+}
+
+export const run = (...args: string[]) => outcome(start(args))

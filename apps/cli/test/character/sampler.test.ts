@@ -1,0 +1,60 @@
+import { openBackend, Vocabulary } from '@cudnn-rnn/rnn'
+import { describe, expect, it } from 'vitest'
+import { CharLanguageModel } from '../../src/character/char_language_model.js'
+import { type SamplingOptions, sample } from '../../src/character/sampler.js'
+import { coded, SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
+
+const vocabulary = Vocabulary.of(SMALL_TEXT)
+const sizes = { ...SMALL_SIZES, vocabularySize: vocabulary.size }
+const model = new CharLanguageModel(await openBackend('reference'), sizes, 3)
+
+async function write(options: Partial<SamplingOptions>): Promise<string> {
+  const complete = { length: 60, temperature: 1, seed: 1, prompt: 'call', ...options }
+  return collect(sample(model, vocabulary, complete))
+}
+
+async function collect(characters: AsyncIterable<string>): Promise<string> {
+  let text = ''
+  for await (const character of characters) text += character
+  return text
+}
+
+describe('sample', () => {
+  it('writes the same text for the same seed and another for another', async () => {
+    const text = await write({ seed: 7 })
+    expect(text).toHaveLength(60)
+    expect(await write({ seed: 7 })).toBe(text)
+    expect(await write({ seed: 8 })).not.toBe(text)
+  })
+
+  it('takes the likeliest character at temperature 0, whatever the seed', async () => {
+    expect(await write({ seed: 1, temperature: 0 })).toBe(await write({ seed: 2, temperature: 0 }))
+  })
+
+  it('reads the prompt before it writes', async () => {
+    expect(await write({ prompt: 'call', temperature: 0.3 })).not.toBe(
+      await write({ prompt: 'sea,', temperature: 0.3 }),
+    )
+  })
+
+  it('draws in proportion to the probabilities', async () => {
+    const backend = await openBackend('reference')
+    const unfair = new CharLanguageModel(backend, { ...sizes, vocabularySize: 2 }, 1)
+    unfair.output.kernel.assign(backend.zeros(unfair.output.kernel.shape))
+    unfair.output.bias.assign({ data: Float32Array.of(Math.log(3), 0), shape: [2] }) // three to one
+    const options = { length: 4000, temperature: 1, seed: 1, prompt: 'a' }
+    const text = await collect(sample(unfair, new Vocabulary(['a', 'b']), options))
+    // 3000 ± 4 standard deviations of √(4000 · ¾ · ¼)
+    expect(Math.abs(text.replaceAll('b', '').length - 3000)).toBeLessThan(4 * Math.sqrt(750))
+  })
+
+  it('refuses a prompt of unknown characters and opens nothing for it', async () => {
+    await expect(write({ prompt: 'callZ' })).rejects.toMatchObject(coded('ERR_UNKNOWN_SYMBOL', { symbol: 'Z' }))
+    expect(model.backend.stats().steppers).toBe(0)
+  })
+
+  it('closes its stream when the reader stops early', async () => {
+    for await (const _ of sample(model, vocabulary, { length: 10, temperature: 1, seed: 1, prompt: 'c' })) break
+    expect(model.backend.stats()).toMatchObject({ tensors: model.variables.length, steppers: 0 })
+  })
+})

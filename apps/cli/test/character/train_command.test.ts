@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
+import { describe, expect, it } from 'vitest'
+import { run, usesProgram } from '../built_program.js'
+import { killedAndWhole } from '../killed_program.js'
+import { temporaryDirectory, writeSmallText } from '../small_run.js'
+
+usesProgram()
+
+const SMALL = ['--units', '12', '--embedding', '4', '--batch', '3', '--time', '10', '--evaluate-every', '5']
+
+describe('cudnn-rnn train', () => {
+  it('prints a table against bigram and trigram, and leaves a page that stands by itself', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const text = await writeSmallText(directory)
+    const { exitCode, stdout } = await run('train', '--text', text, '--out', out, ...SMALL, '--steps', '10')
+    expect(exitCode).toBe(0)
+    for (const name of ['CudnnLSTM 1 × 12', 'trigram model', 'bigram model']) {
+      expect(stdout).toMatch(new RegExp(`^${name} +\\d\\.\\d{3}`, 'm'))
+    }
+    const page = await readFile(join(out, 'report.html'), 'utf8')
+    expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\(|@import/)
+    const { document } = parseHTML(page)
+    expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([
+      'Result',
+      'What the model writes',
+      'Loss',
+      'Learning rate',
+      'Gradient norm',
+      'Throughput',
+      'Weights by gate',
+      'Settings',
+    ])
+    expect(document.querySelector('blockquote')?.textContent.length).toBeGreaterThan(400)
+    expect(document.querySelector('svg')?.textContent).toContain('trigram')
+  })
+
+  it('killed at random moments and resumed, equals an uninterrupted run', async () => {
+    const directory = await temporaryDirectory()
+    const text = await writeSmallText(directory)
+    const args = ['train', '--text', text, ...SMALL, '--layers', '2', '--dropout', '0.3', '--steps', '60']
+    const { whole, killed } = await killedAndWhole(args, directory, 3)
+    expect(killed.metrics).toEqual(whole.metrics)
+    expect(whole.metrics).toHaveLength(60)
+    const sampled = (name: string) => run('sample', join(directory, name), '--length', '40')
+    expect(await sampled('killed')).toEqual(await sampled('whole'))
+  }, 60_000)
+})

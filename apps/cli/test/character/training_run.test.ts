@@ -1,0 +1,98 @@
+import { readdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openBackend, readMetrics } from '@cudnn-rnn/rnn'
+import { describe, expect, it } from 'vitest'
+import { restoreModel, TrainingRun } from '../../src/character/training_run.js'
+import { coded, SMALL_TEXT, smallRun, temporaryDirectory, writeSmallText } from '../small_run.js'
+
+/** Trains to the end, or to `stopAfter`; returns everything that was logged since the run began, without its seconds. */
+async function trainOn(run: TrainingRun, stopAfter = Number.POSITIVE_INFINITY) {
+  const controller = new AbortController()
+  const { reports, ending } = await run.run({
+    quiet: true,
+    signal: controller.signal,
+    onStep: ({ step }) => {
+      if (step === stopAfter) controller.abort()
+    },
+  })
+  run.dispose()
+  return { ending, reports: reports.map((report) => ({ ...report, seconds: 0 })) }
+}
+
+describe('TrainingRun', () => {
+  it.each([
+    ['one layer', {}],
+    ['two layers with dropout', { numLayers: 2, dropout: 0.5 }],
+  ])('resumes exactly where it stopped: every loss as in an uninterrupted run, with %s', async (_, sizes) => {
+    const directory = await temporaryDirectory()
+    const settings = smallRun(await writeSmallText(directory), sizes)
+    const [whole, parts] = [join(directory, 'whole'), join(directory, 'parts')]
+    const uninterrupted = await trainOn(await TrainingRun.create(whole, 'reference', settings))
+
+    expect(await trainOn(await TrainingRun.create(parts, 'reference', settings), 3)).toMatchObject({
+      ending: 'interrupted',
+    })
+    await trainOn(await TrainingRun.resume(parts, 'reference'), 6)
+    expect(await trainOn(await TrainingRun.resume(parts, 'reference'))).toEqual(uninterrupted)
+    expect(uninterrupted.reports.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+  })
+
+  it('evaluates as often as the plan says, learns, and keeps its last two checkpoints and the best', async () => {
+    const directory = await temporaryDirectory()
+    const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
+    await trainOn(run)
+    const evaluated = (await readMetrics(join(directory, 'metrics.jsonl'))).filter(
+      ({ metrics }) => metrics !== undefined,
+    )
+    expect(evaluated.map(({ step }) => step)).toEqual([4, 8])
+    const [before, after] = evaluated.map(({ metrics }) => metrics!['heldOutBits']!) as [number, number]
+    expect(after).toBeLessThan(before)
+    expect((await readdir(directory)).sort()).toEqual([
+      'best',
+      'checkpoint',
+      'events',
+      'metrics.jsonl',
+      ...['model-4', 'model-8'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`]),
+      'run.json',
+      'small.txt',
+    ])
+  })
+
+  it('leaves nothing alive when it is disposed', async () => {
+    const directory = await temporaryDirectory()
+    const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
+    await trainOn(run)
+    expect(run.backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+  })
+
+  it('refuses to go on with another text', async () => {
+    const directory = await temporaryDirectory()
+    const path = await writeSmallText(directory)
+    await trainOn(await TrainingRun.create(directory, 'reference', smallRun(path, {})), 2)
+    await writeFile(path, SMALL_TEXT.replace('call', 'cell'))
+    await expect(TrainingRun.resume(directory, 'reference')).rejects.toMatchObject(coded('ERR_DATA_CHANGED'))
+    await writeFile(path, `${SMALL_TEXT}Z`)
+    await expect(TrainingRun.resume(directory, 'reference')).rejects.toMatchObject(coded('ERR_UNKNOWN_SYMBOL'))
+  })
+})
+
+describe('restoreModel', () => {
+  it('gives back the very parameters that were trained', async () => {
+    const directory = await temporaryDirectory()
+    const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
+    await run.run({ quiet: true })
+    const { model } = await restoreModel(directory, await openBackend('reference'))
+    for (const [index, variable] of model.variables.entries()) {
+      expect((await variable.value.read()).data).toEqual((await run.model.variables[index]!.value.read()).data)
+    }
+    expect(model.variables).toHaveLength(4)
+  })
+
+  it('says that nothing was saved yet', async () => {
+    const directory = await temporaryDirectory()
+    const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
+    await trainOn(run, 1)
+    await rm(join(directory, 'checkpoint'))
+    await expect(restoreModel(directory, await openBackend('reference'))).rejects.toMatchObject(coded('ERR_NO_RUN'))
+  })
+})

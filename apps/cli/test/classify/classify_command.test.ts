@@ -1,0 +1,78 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
+import { describe, expect, it } from 'vitest'
+import { run, usesProgram } from '../built_program.js'
+import { killedAndWhole } from '../killed_program.js'
+import { temporaryDirectory } from '../small_run.js'
+
+usesProgram()
+
+const SMALL = ['--units', '8', '--embedding', '6', '--batch', '16', '--evaluate-every', '10', '--learning-rate', '0.02']
+
+/** Which of two words comes first: a bag of words cannot tell. */
+async function writeTexts(directory: string, change = (line: string, _row: number) => line): Promise<string> {
+  const lines = Array.from({ length: 200 }, (_, n) => {
+    const filler = Array.from({ length: n % 6 }, (_, k) => `filler${(n * k) % 4}`).join(' ')
+    const pair = n % 2 === 0 ? ['rise', 'fall'] : ['fall', 'rise']
+    const text = `${n % 3 === 0 ? filler : ''} ${pair[0]} ${filler} ${pair[1]}`
+    return change(JSON.stringify({ text, label: n % 2 === 0 ? 'up first' : 'down first' }), n + 1)
+  })
+  const path = join(directory, 'texts.jsonl')
+  await writeFile(path, `${lines.join('\n')}\n`)
+  return path
+}
+
+describe('cudnn-rnn classify', () => {
+  it('learns what a bag of words cannot, and shows it in table, confusion matrix and page', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const jsonl = await writeTexts(directory)
+    const { exitCode, stdout, stderr } = await run(
+      'classify',
+      '--jsonl',
+      jsonl,
+      ...SMALL,
+      '--steps',
+      '120',
+      '--out',
+      out,
+    )
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(stdout).toMatch(/^bidirectional GRU +100\.0 % +0 of 40 +1\.000$/m)
+    expect(stdout).toMatch(/^bag of words, logistic +[4-6]\d\.\d %/m)
+    expect(stdout).toMatch(/^is up first +0 +20 +100\.0 %$/m)
+    expect(stdout).toContain('The network beats the bag of words by')
+    const { document } = parseHTML(await readFile(join(out, 'report.html'), 'utf8'))
+    expect(document.querySelectorAll('h3')).toHaveLength(2)
+    expect(document.querySelectorAll('svg')).toHaveLength(5)
+  })
+
+  it('killed at random moments and resumed, equals an uninterrupted run', async () => {
+    const directory = await temporaryDirectory()
+    const jsonl = await writeTexts(directory)
+    const more = ['--layers', '2', '--dropout', '0.2', '--steps', '40', '--patience', '100', '--evaluate-every', '4']
+    const { whole, killed } = await killedAndWhole(['classify', '--jsonl', jsonl, ...SMALL, ...more], directory, 3)
+    expect(killed.metrics).toEqual(whole.metrics)
+    expect(killed.result).toBe(whole.result)
+  }, 60_000)
+
+  it.each([
+    ['ERR_DATA_SYNTAX', (line: string, row: number) => (row === 7 ? line.slice(0, -1) : line), /row 7/],
+    ['ERR_DATA_VALUE', (line: string, row: number) => (row === 9 ? '{"label":"x"}' : line), /value 9, field text/],
+    [
+      'ERR_DATA_VALUE',
+      (line: string, row: number) => (row === 9 ? '{"text":"x","label":null}' : line),
+      /value 9, field label/,
+    ],
+    ['ERR_DATA_VALUE', (line: string, row: number) => (row === 9 ? '17' : line), /value 9, field text/],
+    ['ERR_CLASSES', (line: string) => line.replace('up first', 'down first'), /down first 200/],
+  ])('refuses hostile data with %s', async (code, change, message) => {
+    const directory = await temporaryDirectory()
+    const jsonl = await writeTexts(directory, change)
+    const { exitCode, stdout, stderr } = await run('classify', '--jsonl', jsonl, '--out', join(directory, 'run'))
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toContain(`[${code}]`)
+    expect(stderr).toMatch(message)
+  })
+})

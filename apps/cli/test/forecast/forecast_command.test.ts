@@ -1,0 +1,141 @@
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseHTML } from 'linkedom'
+import { describe, expect, it } from 'vitest'
+import { outcome, run, start, usesProgram } from '../built_program.js'
+import { killedAndWhole } from '../killed_program.js'
+import { temporaryDirectory } from '../small_run.js'
+
+usesProgram()
+
+const SMALL = [
+  '--season',
+  '6',
+  '--window',
+  '8',
+  '--horizon',
+  '4',
+  '--held-out',
+  '20',
+  '--units',
+  '6',
+  '--batch',
+  '8',
+  '--evaluate-every',
+  '5',
+  '--dropout',
+  '0.2',
+  '--layers',
+  '2',
+] // prettier-ignore
+
+async function writeSeries(
+  directory: string,
+  rows = 150,
+  change = (line: string, _row: number) => line,
+): Promise<string> {
+  const lines = Array.from({ length: rows }, (_, k) => {
+    const date = new Date(Date.UTC(2000, k, 1)).toISOString().slice(0, 10)
+    return change(`${date},${(k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)).toFixed(4)}`, k + 2)
+  })
+  const path = join(directory, 'series.csv')
+  await writeFile(path, `month,value\n${lines.join('\n')}\n`)
+  return path
+}
+
+describe('cudnn-rnn forecast', () => {
+  it('prints a table against two baselines, and leaves page, forecast, metrics and checkpoints', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory)
+    const out = join(directory, 'run')
+    const { exitCode, stdout, stderr } = await run('forecast', '--csv', csv, ...SMALL, '--steps', '20', '--out', out)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    for (const name of ['LSTM', 'linear regression', 'seasonal naive'])
+      expect(stdout).toMatch(new RegExp(`^${name} +[\\d.]+`, 'm'))
+    const files = [
+      'best',
+      'checkpoint',
+      'events',
+      'forecast.csv',
+      'metrics.jsonl',
+      'model-20.index',
+      'report.html',
+      'run.json',
+    ]
+    expect(await readdir(out)).toEqual(expect.arrayContaining(files))
+    expect((await run('verify', out)).exitCode).toBe(0)
+    const forecast = (await readFile(join(out, 'forecast.csv'), 'utf8')).trim().split('\n')
+    expect(forecast.map((line) => line.split(',')[0])).toEqual([
+      'date',
+      '2012-07-01',
+      '2012-08-01',
+      '2012-09-01',
+      '2012-10-01',
+    ])
+    const page = await readFile(join(out, 'report.html'), 'utf8')
+    expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\(|@import/)
+    const { document } = parseHTML(page)
+    expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([
+      'Forecast',
+      'Backtest',
+      'Loss',
+      'Learning rate',
+      'Gradient norm',
+      'Throughput',
+      'Weights by gate',
+      'Settings',
+    ])
+    expect(document.querySelectorAll('svg')).toHaveLength(6)
+  })
+
+  it('killed at random moments and resumed, equals an uninterrupted run', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory)
+    const args = ['forecast', '--csv', csv, ...SMALL, '--steps', '60', '--patience', '100', '--cell', 'gru']
+    const { whole, killed } = await killedAndWhole(args, directory, 3)
+    expect(killed.metrics).toEqual(whole.metrics)
+    expect(killed.result).toBe(whole.result)
+  }, 60_000)
+
+  it('goes on after Ctrl-C, and refuses data that changed meanwhile', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory)
+    const out = join(directory, 'run')
+    const child = start([
+      'forecast',
+      '--csv',
+      csv,
+      ...SMALL,
+      '--steps',
+      '100000',
+      '--patience',
+      '100000',
+      '--json',
+      '--out',
+      out,
+    ])
+    child.stdout.once('data', () => child.kill('SIGINT'))
+    expect((await outcome(child)).exitCode).toBe(130)
+    await appendFile(csv, '2012-07-01,1\n')
+    const { exitCode, stderr } = await run('forecast', '--resume', '--out', out)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining('[ERR_DATA_CHANGED]') })
+  })
+
+  it.each([
+    ['ERR_DATA_RAGGED', (line: string, row: number) => (row === 7 ? `${line},9` : line), /row 7/],
+    ['ERR_DATA_VALUE', (line: string, row: number) => (row === 7 ? '2000-06-01,NaN' : line), /row 7, column value/],
+    [
+      'ERR_DATA_VALUE',
+      (line: string, row: number) => (row === 9 ? '2000-08-01,Infinity' : line),
+      /row 9, column value/,
+    ],
+    ['ERR_VALUE_COLUMN', (line: string) => line.replace(/,.*/, ',text'), /--value/],
+  ])('refuses hostile data with %s', async (code, change, message) => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory, 150, change)
+    const { exitCode, stdout, stderr } = await run('forecast', '--csv', csv, '--out', join(directory, 'run'))
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toContain(`[${code}]`)
+    expect(stderr).toMatch(message)
+  })
+})

@@ -1,0 +1,40 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { outcome, run, start } from './built_program.js'
+
+/** What a run leaves, without what alone may differ: its seconds. */
+interface Remains {
+  readonly metrics: readonly unknown[]
+  /** The last line that it prints: the result. */
+  readonly result: string
+}
+
+/** Runs a task once from end to end, and once more killed `kills` times at random moments and resumed. */
+export async function killedAndWhole(
+  [command = '', ...args]: readonly string[],
+  directory: string,
+  kills: number,
+): Promise<{ whole: Remains; killed: Remains }> {
+  const [wholeRun, killedRun] = [join(directory, 'whole'), join(directory, 'killed')]
+  const finish = async (out: string, more: readonly string[]): Promise<Remains> => {
+    const { exitCode, stdout, stderr } = await run(command, ...more, '--json', '--out', out)
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+    const lines = (await readFile(join(out, 'metrics.jsonl'), 'utf8')).trim().split('\n')
+    const metrics = lines.map((line) => ({ ...(JSON.parse(line) as object), seconds: 0 }))
+    return { metrics, result: stdout.trim().split('\n').at(-1)! }
+  }
+  const whole = await finish(wholeRun, args)
+  let next = args
+  for (let kill = 0; kill < kills; kill++) {
+    const child = start([command, ...next, '--json', '--out', killedRun])
+    let linesLeft = 1 + Math.floor((Math.random() * whole.metrics.length) / (kills + 1))
+    child.stdout.on('data', (piece: Buffer) => {
+      linesLeft -= piece.toString().split('\n').length - 1
+      if (linesLeft <= 0) setTimeout(() => child.kill('SIGKILL'), Math.random() * 10)
+    })
+    await outcome(child)
+    next = ['--resume']
+  }
+  return { whole, killed: await finish(killedRun, next) }
+}

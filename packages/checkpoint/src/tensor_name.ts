@@ -1,0 +1,15 @@
+import { CheckpointError } from './errors.js'
+
+// A name is what its bytes say: a byte order mark is part of it, and two names that are no text may not become one.
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** The name of a tensor. Throws `ERR_CHECKPOINT_CORRUPT` unless it is UTF-8. */
+export function decodeName(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch (cause) {
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read the name of a tensor as it is not UTF-8', {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,49 @@
+import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { WeightFileError } from './errors.js'
+import type { ArchiveEntry } from './files/zip_archive.js'
+import type { WeightFormat } from './weight_file.js'
+
+const HDF5 = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a]
+const ZIP = [0x50, 0x4b, 0x03, 0x04]
+const PICKLE = [0x80]
+const GZIP = [0x1f, 0x8b]
+
+/** What the first bytes say; a zip says more when it is opened ({@link detectZip}). */
+export async function detectFormat(source: ByteSource): Promise<WeightFormat | 'zip'> {
+  const first = await source.read(0, Math.min(16, source.size))
+  const begins = (magic: readonly number[]) => magic.every((byte, index) => first[index] === byte)
+  if (begins(HDF5)) return 'keras-h5'
+  if (begins(ZIP)) return 'zip'
+  if (first.length >= 10 && first[8] === 0x7b) return 'safetensors'
+  // A ModelProto begins with ir_version, field 1, a small number.
+  if (first[0] === 0x08 && first[1]! < 0x40) return 'onnx'
+  // A map of names begins a Flax file: fixmap, or map16 and map32.
+  if ((first[0]! & 0xf0) === 0x80 && first[0] !== 0x80) return 'flax'
+  if (first[0] === 0xde || first[0] === 0xdf) return 'flax'
+  throw unknown(source.name, adviceFor(begins))
+}
+
+/** What the files of a zip archive say. */
+export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntry>): WeightFormat {
+  const names = [...entries.keys()]
+  if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'
+  if (names.includes('model.weights.h5')) return 'keras-archive'
+  if (names.some((name) => name.endsWith('.npy'))) return 'npz'
+  throw unknown(path, `It is a zip archive of ${names.slice(0, 5).join(', ')}`)
+}
+
+function adviceFor(begins: (magic: readonly number[]) => boolean): string {
+  if (begins(PICKLE)) {
+    return 'It is a pickle, as PyTorch before 1.6 wrote: load it there and save the state_dict again, or as safetensors'
+  }
+  if (begins(GZIP)) return 'It is compressed: unpack it first'
+  return 'Name one by the option format if you know better'
+}
+
+function unknown(path: string, advice: string): WeightFileError {
+  return new WeightFileError(
+    'ERR_WEIGHTS_FORMAT',
+    `Cannot import weights as the file is of no known format (safetensors, PyTorch zip, NumPy npz, ONNX, Keras h5 or .keras, Flax msgpack, TensorFlow checkpoint). ${advice}`,
+    { path },
+  )
+}

@@ -1,0 +1,75 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { corrupt, unsupported } from './errors.js'
+
+/** Bytes of one element and how float32 or float64 values come out of them; all little-endian. */
+interface ElementType {
+  readonly bytes: number
+  readonly decode?: (bytes: Uint8Array<ArrayBuffer>) => FloatArray
+}
+
+/** Element types of weight files under one name each; those without `decode` are no weights. */
+export const ELEMENT_TYPES = Object.freeze({
+  float64: { bytes: 8, decode: (bytes) => new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8) },
+  float32: { bytes: 4, decode: (bytes) => new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4) },
+  float16: { bytes: 2, decode: (bytes) => widened(bytes, float16ToNumber) },
+  bfloat16: { bytes: 2, decode: (bytes) => widened(bytes, bfloat16ToNumber) },
+  int64: { bytes: 8 },
+  uint64: { bytes: 8 },
+  int32: { bytes: 4 },
+  uint32: { bytes: 4 },
+  int16: { bytes: 2 },
+  uint16: { bytes: 2 },
+  int8: { bytes: 1 },
+  uint8: { bytes: 1 },
+  bool: { bytes: 1 },
+} as const satisfies Readonly<Record<string, ElementType>>)
+
+export type ElementTypeName = keyof typeof ELEMENT_TYPES
+
+/**
+ * The elements in `bytes`, copied where they are not aligned.
+ *
+ * @throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a type that is not floating point
+ */
+export function decodeElements(path: string, name: string, type: ElementTypeName, bytes: Uint8Array): FloatArray {
+  const row: ElementType = ELEMENT_TYPES[type]
+  if (row.decode === undefined) throw unsupported(path, `weights are floating point: ${name} holds ${type}`)
+  if (bytes.byteLength % row.bytes !== 0) throw corrupt(path, `${name} ends within an element`)
+  const isAligned = bytes.byteOffset % row.bytes === 0 && bytes.buffer instanceof ArrayBuffer
+  return row.decode(isAligned ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes))
+}
+
+/**
+ * Product of `shape`, refusing what no file of this size can hold.
+ *
+ * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`
+ */
+export function checkedCount(path: string, name: string, shape: readonly number[], most: number): number {
+  const isShape = shape.every((size) => Number.isSafeInteger(size) && size >= 0)
+  const count = shape.reduce((product, size) => product * size, 1)
+  if (isShape && count <= most) return count
+  throw corrupt(path, `${name} cannot have shape [${shape.join(',')}]: there is room for ${Math.floor(most)} elements`)
+}
+
+function widened(bytes: Uint8Array<ArrayBuffer>, toNumber: (bits: number) => number): Float32Array {
+  return Float32Array.from(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2), toNumber)
+}
+
+/** IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. */
+function float16ToNumber(bits: number): number {
+  const sign = bits & 0x8000 ? -1 : 1
+  const exponent = (bits >> 10) & 0x1f
+  const fraction = bits & 0x3ff
+  if (exponent === 0) return sign * fraction * 2 ** -24
+  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
+}
+
+const BITS = new Uint32Array(1)
+const FLOAT = new Float32Array(BITS.buffer)
+
+/** The upper half of a float32. */
+function bfloat16ToNumber(bits: number): number {
+  BITS[0] = bits << 16
+  return FLOAT[0]!
+}

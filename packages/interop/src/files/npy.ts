@@ -1,0 +1,97 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { corrupt, unsupported } from '../errors.js'
+
+/**
+ * One `.npy` array: the magic, a version, the length of a header that is the text of a Python dict with `descr`,
+ * `fortran_order` and `shape`, and the elements. Source: numpy/lib/format.py.
+ */
+const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]
+
+/** Element types by the letters of `descr`, after the byte order. */
+const DTYPES: Readonly<Record<string, ElementTypeName>> = {
+  f8: 'float64',
+  f4: 'float32',
+  f2: 'float16',
+  i8: 'int64',
+  i4: 'int32',
+  i2: 'int16',
+  i1: 'int8',
+  u8: 'uint64',
+  u4: 'uint32',
+  u2: 'uint16',
+  u1: 'uint8',
+  b1: 'bool',
+}
+
+/** Arrays start at a multiple of this, as NumPy writes them. */
+const ALIGNMENT = 64
+
+/** A decoded array; its elements are converted when they are asked for. */
+export interface NpyArray {
+  readonly shape: readonly number[]
+  readonly dtype: string
+  elements(): FloatArray
+}
+
+/** Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`. */
+export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArray {
+  if (bytes.length < 10 || !MAGIC.every((byte, index) => bytes[index] === byte)) {
+    throw corrupt(path, `${name} does not begin as a NumPy array`)
+  }
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const isShort = bytes[6] === 1
+  const headerStart = isShort ? 10 : 12
+  if (bytes.length < headerStart) throw corrupt(path, `the header of ${name} is cut`)
+  const start = headerStart + (isShort ? view.getUint16(8, true) : view.getUint32(8, true))
+  if (start > bytes.length) throw corrupt(path, `the header of ${name} is cut`)
+  const header = new TextDecoder('latin1').decode(bytes.subarray(headerStart, start))
+  const descr = /'descr':\s*'([<>|=])([a-z]\d+)'/.exec(header)
+  const sizes = /'shape':\s*\(([\d,\s]*)\)/.exec(header)
+  const order = /'fortran_order':\s*(True|False)/.exec(header)
+  if (sizes === null || order === null) throw corrupt(path, `the header of ${name} is not that of an array`)
+  const shape = sizes[1]!.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number(size)]))
+  const type = descr === null ? undefined : DTYPES[descr[2]!]
+  const elements = () => {
+    if (type === undefined) throw unsupported(path, `weights are floating point: ${name} has ${header.trim()}`)
+    const { bytes: size } = ELEMENT_TYPES[type]
+    const count = checkedCount(path, name, shape, (bytes.length - start) / size)
+    const body = bytes.slice(start, start + count * size)
+    if (descr![1] === '>') swapBytes(body, size)
+    const data = decodeElements(path, name, type, body)
+    return order[1] === 'True' ? rowMajor(data, shape) : data
+  }
+  return { shape, dtype: descr?.[2] ?? 'object', elements }
+}
+
+/** A tensor as a `.npy` file, version 1.0. */
+export function encodeNpy({ data, shape }: Tensor<FloatArray>): Uint8Array {
+  const descr = data instanceof Float64Array ? '<f8' : '<f4'
+  const sizes = shape.length === 1 ? `${shape[0]},` : shape.join(', ')
+  const dict = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`
+  const start = Math.ceil((10 + dict.length + 1) / ALIGNMENT) * ALIGNMENT
+  const file = new Uint8Array(start + data.byteLength).fill(0x20, 10, start)
+  file.set([...MAGIC, 1, 0])
+  new DataView(file.buffer).setUint16(8, start - 10, true)
+  file.set(new TextEncoder().encode(dict), 10)
+  file[start - 1] = 0x0a
+  file.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), start)
+  return file
+}
+
+function swapBytes(bytes: Uint8Array, size: number): void {
+  for (let start = 0; start < bytes.length; start += size) bytes.subarray(start, start + size).reverse()
+}
+
+/** Column-major elements in row-major order. */
+function rowMajor<Data extends FloatArray>(data: Data, shape: readonly number[]): Data {
+  const result = data.slice() as Data
+  const index = shape.map(() => 0)
+  for (let to = 0; to < data.length; to++) {
+    let from = 0
+    for (let axis = shape.length - 1; axis >= 0; axis--) from = from * shape[axis]! + index[axis]!
+    result[to] = data[from]!
+    for (let axis = shape.length - 1; axis >= 0 && ++index[axis]! === shape[axis]; axis--) index[axis] = 0
+  }
+  return result
+}

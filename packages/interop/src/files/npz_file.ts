@@ -1,0 +1,35 @@
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { BlobWriter, Uint8ArrayReader, ZipWriter } from '@zip.js/zip.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { decodeNpy, encodeNpy, type NpyArray } from './npy.js'
+import type { ArchiveEntry } from './zip_archive.js'
+
+const SUFFIX = '.npy'
+
+/** Opens the arrays of a NumPy `.npz` archive. A zip cannot be read from its middle: each array is read to know its shape. */
+export async function openNpz(
+  path: string,
+  entries: ReadonlyMap<string, ArchiveEntry>,
+  close: () => Promise<void>,
+): Promise<WeightFile> {
+  const tensors: StoredTensor[] = []
+  for (const entry of entries.values()) {
+    if (!entry.name.endsWith(SUFFIX)) continue
+    const name = entry.name.slice(0, -SUFFIX.length)
+    const array: NpyArray = decodeNpy(path, name, await entry.read())
+    tensors.push({ name, shape: array.shape, dtype: array.dtype, read: async () => array.elements() })
+  }
+  return { format: 'npz', path, tensors, close }
+}
+
+/** A NumPy `.npz` archive of float tensors, stored without compression as `numpy.savez` does. */
+export async function encodeNpz(tensors: Readonly<Record<string, Tensor<FloatArray>>>): Promise<Uint8Array> {
+  const writer = new ZipWriter(new BlobWriter(), { level: 0, useWebWorkers: false, extendedTimestamp: false })
+  for (const [name, tensor] of Object.entries(tensors)) {
+    await writer.add(`${name}${SUFFIX}`, new Uint8ArrayReader(encodeNpy(tensor)), { lastModDate: ZIP_EPOCH })
+  }
+  return new Uint8Array(await (await writer.close()).arrayBuffer())
+}
+
+/** Equal tensors give equal files. */
+const ZIP_EPOCH = new Date(1980, 0, 1)

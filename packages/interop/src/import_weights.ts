@@ -1,0 +1,62 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { chooseReadings } from './networks/choose_readings.js'
+import { networkReadings } from './networks/network_readings.js'
+import type { ImportedCell, ImportedNetwork, ReadingOptions } from './networks/reading.js'
+import { openWeightFile, type WeightInput } from './open_weight_file.js'
+import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
+
+export interface ImportOptions extends ReadingOptions {
+  /** Default: what the file's first bytes say. */
+  readonly format?: WeightFormat | undefined
+}
+
+/** A tensor that belongs to no recurrent network. */
+export type LeftoverTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
+
+/** What a weight file holds. */
+export interface ImportedWeights {
+  readonly format: WeightFormat
+  /** Networks that the models take, in the order of the file. */
+  readonly networks: readonly ImportedNetwork[]
+  /** Networks that only a cell computes. */
+  readonly cells: readonly ImportedCell[]
+  /** Everything else; {@link openWeightFile} reads it. */
+  readonly leftovers: readonly LeftoverTensor[]
+}
+
+const OPTION_NAMES: readonly (keyof ImportOptions)[] = ['format', 'cellMode', 'convention', 'forgetBias']
+
+/**
+ * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.
+ *
+ * The format is detected; what nothing recognised is in `leftovers`; tensors that can be read in two ways are an error
+ * that shows both. Nothing in a file is ever executed, and memory is bounded by the file's size.
+ *
+ * @throws WeightFileError, RangeError `ERR_GRU_RESET_BEFORE`, `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`;
+ *   TypeError `ERR_UNKNOWN_OPTION`
+ */
+export async function importWeights(
+  input: WeightInput | WeightFile,
+  options: ImportOptions = {},
+): Promise<ImportedWeights> {
+  checkOptionNames('import weights', options, OPTION_NAMES)
+  const isOpen = typeof input === 'object' && 'tensors' in input
+  const file = isOpen ? input : await openWeightFile(input, options.format)
+  try {
+    const readings = chooseReadings(file.path, networkReadings(file, options), options)
+    const networks: ImportedNetwork[] = []
+    const cells: ImportedCell[] = []
+    for (const reading of readings) {
+      const result = await reading.result()
+      if ('network' in result) networks.push(result.network)
+      else cells.push(result.cell)
+    }
+    const used = new Set(readings.flatMap(({ tensors }) => tensors))
+    const leftovers = file.tensors
+      .filter((tensor) => !used.has(tensor))
+      .map(({ name, shape, dtype }) => ({ name, shape, dtype }))
+    return { format: file.format, networks, cells, leftovers }
+  } finally {
+    if (!isOpen) await file.close()
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * Weights of other frameworks' files to and from canonical tensors: PyTorch, Keras, ONNX, TensorFlow, Flax, NumPy. This
+ * package owns files and names; orders and layouts are in `@cudnn-rnn/canonical`.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, flatLayout, unpackCanonical } from '@cudnn-rnn/canonical'
+ * import { exportWeights, importWeights } from '@cudnn-rnn/interop'
+ *
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * const layout = flatLayout(descriptor)
+ * const canonical = unpackCanonical(layout, new Float32Array(layout.size).fill(0.1))
+ * const bytes = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
+ *
+ * const { format, networks, leftovers } = await importWeights(bytes)
+ * console.log(format, networks[0].name, networks[0].descriptor.numUnits, leftovers.length) // safetensors encoder 4 0
+ * ```
+ * @packageDocumentation
+ */
+// Reading
+export { isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
+// Writing
+export {
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type ExportOptions,
+  exportWeights,
+  type NetworkToExport,
+} from './export_weights.js'
+export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
+export type {
+  Convention,
+  FixedInputs,
+  ImportedCell,
+  ImportedNetwork,
+} from './networks/reading.js'
+export { openWeightFile, type WeightInput } from './open_weight_file.js'
+export { stackNetworks } from './stack_networks.js'
+export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'

@@ -1,0 +1,68 @@
+import type { CanonicalParams, CellMode, FloatArray, NamedTensors, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+
+/** Whose names, gate order and layout a network's tensors follow. */
+export const CONVENTIONS = ['pytorch', 'keras', 'keras-cudnn', 'tensorflow', 'flax', 'onnx', 'canonical'] as const
+
+export type Convention = (typeof CONVENTIONS)[number]
+
+/** What the run of a network needs beside weights, where the file fixes it (ONNX nodes). */
+export interface FixedInputs {
+  /** [L·D,B,H] */
+  readonly initialH?: Tensor<FloatArray>
+  /** [L·D,B,H] */
+  readonly initialC?: Tensor<FloatArray>
+  /** [B] */
+  readonly sequenceLengths?: readonly number[]
+}
+
+/** A recurrent network of a file, as the models take it. */
+export interface ImportedNetwork {
+  /** Where in the file: the common prefix of its tensors, or a node's name; may be empty. */
+  readonly name: string
+  readonly convention: Convention
+  readonly descriptor: RnnDescriptor
+  readonly canonical: CanonicalParams
+  /** True where a one-directional network reads the sequence from its end. */
+  readonly reverse: boolean
+  readonly inputs: FixedInputs
+  /** Names of the tensors it was made of. */
+  readonly tensorNames: readonly string[]
+  /** What the file leaves open and how it was taken, in sentences. */
+  readonly notes: readonly string[]
+}
+
+/** A network that only one of TensorFlow's cells computes: peepholes, or a GRU that resets before the product. */
+export interface ImportedCell {
+  readonly name: string
+  readonly convention: Convention
+  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell'
+  readonly inputSize: number
+  readonly numUnits: number
+  /** The cell's variables by TensorFlow's names; made for `forgetBias: 0`. */
+  readonly variables: NamedTensors
+  readonly reverse: boolean
+  readonly inputs: FixedInputs
+  readonly tensorNames: readonly string[]
+  readonly notes: readonly string[]
+}
+
+/** One way to read some tensors of a file; nothing is read before `network` or `cell` is called. */
+export interface Reading {
+  readonly name: string
+  readonly convention: Convention
+  readonly cellMode: CellMode
+  /** In words: whose, which gates in which order, sizes. */
+  readonly summary: string
+  readonly tensors: readonly StoredTensor[]
+  readonly result: () => Promise<{ readonly network: ImportedNetwork } | { readonly cell: ImportedCell }>
+}
+
+/** What decides between readings. */
+export interface ReadingOptions {
+  /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
+  readonly cellMode?: CellMode | undefined
+  readonly convention?: Convention | undefined
+  /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
+  readonly forgetBias?: number | undefined
+}

@@ -1,0 +1,47 @@
+import type { FloatArray, NamedTensors, Tensor } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+
+/** Tensors of one module: those that share a prefix, by their own names. */
+export interface StoredGroup {
+  readonly prefix: string
+  readonly tensors: Map<string, StoredTensor>
+}
+
+/**
+ * Groups tensors by prefix.
+ *
+ * @param split what a name says: the prefix and the tensor's own name; undefined for tensors of no interest.
+ */
+export function groupTensors(
+  tensors: readonly StoredTensor[],
+  split: (name: string) => readonly [prefix: string, own: string] | undefined,
+): StoredGroup[] {
+  const groups = new Map<string, StoredGroup>()
+  for (const tensor of tensors) {
+    const parts = split(tensor.name)
+    if (parts === undefined) continue
+    const [prefix, own] = parts
+    const group = groups.get(prefix) ?? { prefix, tensors: new Map() }
+    groups.set(prefix, group)
+    group.tensors.set(own, tensor)
+  }
+  return [...groups.values()]
+}
+
+/** Elements of every tensor of `groups`: all float64 where every one is, else all float32. */
+export async function readGroups(groups: readonly ReadonlyMap<string, StoredTensor>[]): Promise<NamedTensors[]> {
+  const read: Record<string, Tensor<FloatArray>>[] = []
+  for (const group of groups) {
+    const record: Record<string, Tensor<FloatArray>> = {}
+    for (const [own, { shape, read: elements }] of group) record[own] = { data: await elements(), shape }
+    read.push(record)
+  }
+  const isDouble = read.every((record) => Object.values(record).every(({ data }) => data instanceof Float64Array))
+  if (isDouble) return read
+  return read.map((record) => {
+    const single = Object.entries(record).map(([own, { data, shape }]) => {
+      return [own, { data: data instanceof Float64Array ? Float32Array.from(data) : data, shape }] as const
+    })
+    return Object.fromEntries(single)
+  })
+}

@@ -1,0 +1,48 @@
+import { type ByteSource, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
+import { detectFormat, detectZip } from './detect_format.js'
+import { WeightFileError } from './errors.js'
+import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
+import { openNpz } from './files/npz_file.js'
+import { openSafetensors } from './files/safetensors_reader.js'
+import { openTorchZip } from './files/torch_zip_file.js'
+import { openZip } from './files/zip_archive.js'
+import type { WeightFile, WeightFormat } from './weight_file.js'
+
+/** A file to read: its path, its bytes, or random access to it (a browser's `File` by `blobSource`). */
+export type WeightInput = string | Uint8Array | ByteSource
+
+/**
+ * Opens a weight file and lists its tensors; close it after use.
+ *
+ * @param format where the file's first bytes need not be asked.
+ * @throws WeightFileError
+ */
+export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<WeightFile> {
+  const source = await sourceOf(input)
+  try {
+    return await open(source, format ?? (await detectFormat(source)))
+  } catch (error) {
+    await source.close()
+    throw error
+  }
+}
+
+async function open(source: ByteSource, format: WeightFormat | 'zip'): Promise<WeightFile> {
+  const { name: path } = source
+  if (format === 'safetensors') return openSafetensors(source)
+  if (format === 'keras-h5') return openKerasH5(source)
+  const entries = await openZip(source)
+  const inner = format === 'zip' ? detectZip(path, entries) : format
+  const close = () => source.close()
+  if (inner === 'npz') return openNpz(path, entries, close)
+  if (inner === 'keras-archive') return openKerasArchive(path, entries, close)
+  return openTorchZip(path, entries, close)
+}
+
+async function sourceOf(input: WeightInput): Promise<ByteSource> {
+  if (input instanceof Uint8Array) return memorySource('(bytes)', input)
+  if (typeof input !== 'string') return input
+  const source = await openFileSource(input)
+  if (source !== undefined) return source
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as there is no such file', { path: input })
+}

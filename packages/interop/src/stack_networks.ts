@@ -1,0 +1,51 @@
+import { codedRangeError, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
+import type { ImportedNetwork } from './networks/reading.js'
+
+/**
+ * One network of several that feed each other, as files that store layer by layer hold them.
+ *
+ * @param networks in the order of computation; the input of each is the output of the one before.
+ * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes that do not fit
+ */
+export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNetwork {
+  const [first] = networks
+  if (first === undefined) throw refused('there must be at least one network', 0)
+  for (const [index, { descriptor, reverse, name }] of networks.entries()) {
+    for (const key of ['cellMode', 'numUnits', 'direction', 'numProj', 'cellClip'] as const) {
+      if (descriptor[key] === first.descriptor[key]) continue
+      throw refused(`every ${key} must be ${String(first.descriptor[key])}`, `${String(descriptor[key])} of ${name}`)
+    }
+    if (reverse) throw refused('every layer must read forward', `${name} reads backward`)
+    const expected = index === 0 ? descriptor.inputSize : outputSize(networks[index - 1]!.descriptor)
+    if (descriptor.inputSize === expected) continue
+    throw refused(`the input of ${name} must be the output before it, ${expected}`, descriptor.inputSize)
+  }
+  const { cellMode, numUnits, inputSize, inputMode, direction, numProj, cellClip } = first.descriptor
+  const numLayers = networks.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)
+  return {
+    name: networks.map(({ name }) => name).join('+'),
+    convention: first.convention,
+    descriptor: createRnnDescriptor({
+      cellMode,
+      numLayers,
+      numUnits,
+      inputSize,
+      inputMode,
+      direction,
+      numProj,
+      cellClip,
+    }),
+    canonical: {
+      weights: networks.flatMap(({ canonical }) => canonical.weights),
+      biases: networks.flatMap(({ canonical }) => canonical.biases),
+    },
+    reverse: false,
+    inputs: {},
+    tensorNames: networks.flatMap(({ tensorNames }) => tensorNames),
+    notes: [...new Set(networks.flatMap(({ notes }) => notes))],
+  }
+}
+
+function refused(rule: string, value: unknown) {
+  return codedRangeError('ERR_STACK', `Cannot stack networks as ${rule}: current value is ${String(value)}`, { value })
+}

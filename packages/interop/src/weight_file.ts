@@ -1,0 +1,41 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+
+/** Formats that {@link importWeights} reads, by the name that its `format` option and result use. */
+export const WEIGHT_FORMATS = [
+  'safetensors',
+  'pytorch',
+  'npz',
+  'onnx',
+  'keras-h5',
+  'keras-archive',
+  'flax',
+  'tensorflow',
+] as const
+
+export type WeightFormat = (typeof WEIGHT_FORMATS)[number]
+
+/** A tensor of a file, known by name and shape; its elements are read when they are asked for. */
+export interface StoredTensor {
+  readonly name: string
+  readonly shape: readonly number[]
+  /** The file's own word for the element type. */
+  readonly dtype: string
+  /** Row-major elements: float64 as stored, every other float as float32. Throws `ERR_WEIGHTS_UNSUPPORTED` for integers. */
+  read(): Promise<FloatArray>
+}
+
+/** What a Keras file says about a layer; files of weights alone say nothing. */
+export interface KerasLayerConfig {
+  readonly className: string
+  readonly config: Readonly<Record<string, unknown>>
+}
+
+/** An opened weight file, whatever its format. */
+export interface WeightFile {
+  readonly format: WeightFormat
+  readonly path: string
+  readonly tensors: readonly StoredTensor[]
+  /** Keras: layers by name. */
+  readonly layers?: ReadonlyMap<string, KerasLayerConfig>
+  close(): Promise<void>
+}

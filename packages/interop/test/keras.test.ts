@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { importWeights, stackNetworks } from '../src/index.js'
+import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
+
+// Made by fixtures/interop/make_keras.py.
+const { cases } = fixtureJson<{
+  readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>
+}>('keras/expected.json')
+
+const FILES = [
+  ['gru.weights.h5', 'keras'],
+  ['gru.legacy.h5', 'keras'],
+  ['gru.keras', 'keras'],
+  ['bidirectional_lstm.weights.h5', 'keras'],
+  ['bidirectional_lstm.legacy.h5', 'keras'],
+  ['bidirectional_lstm.keras', 'keras'],
+  ['simple_rnn.legacy.h5', 'keras'],
+  ['simple_rnn_relu.keras', 'keras'],
+  ['cudnn_lstm.h5', 'keras-cudnn'],
+  ['cudnn_gru.h5', 'keras-cudnn'],
+] as const
+
+describe.each(FILES)('importWeights of %s', (file, convention) => {
+  it('gives a network that computes the same', async () => {
+    const { networks, leftovers } = await importWeights(fixturePath(`keras/${file}`))
+    const { input, output } = cases[file.split('.')[0]!]!
+    expect(networks).toHaveLength(1)
+    expect(networks[0]!.convention).toBe(convention)
+    expect(leftovers.map(({ name }) => name).filter((name) => !/optimizer/.test(name))).toEqual([])
+    expectClose((await compute(networks[0]!, input)).output, output)
+  })
+})
+
+describe.each(['weights.h5', 'legacy.h5', 'keras'])('importWeights of lstm_stacked.%s', (kind) => {
+  it('gives one network for each layer, which stackNetworks puts together', async () => {
+    const { networks } = await importWeights(fixtureBytes(`keras/lstm_stacked.${kind}`))
+    expect(networks.map(({ name }) => name)).toEqual(kind === 'legacy.h5' ? ['first', 'second'] : ['lstm', 'lstm_1'])
+    const { input, output } = cases['lstm_stacked']!
+    expectClose((await compute(stackNetworks(networks), input)).output, output)
+  })
+})
+
+it('importWeights says what a file of weights alone leaves open', async () => {
+  const open = await importWeights(fixtureBytes('keras/lstm_stacked.weights.h5'))
+  expect(open.networks[0]!.notes).toEqual([expect.stringContaining('hard_sigmoid')])
+  const told = await importWeights(fixtureBytes('keras/lstm_stacked.keras'))
+  expect(told.networks[0]!.notes).toEqual([])
+})
+
+it('importWeights keeps that a layer reads backwards', async () => {
+  const { networks } = await importWeights(fixtureBytes('keras/gru_backwards.keras'))
+  expect(networks[0]!.reverse).toBe(true)
+})
+
+it.each(['weights.h5', 'keras'])('importWeights refuses gru_reset_before.%s and says why', async (kind) => {
+  await expect(importWeights(fixtureBytes(`keras/gru_reset_before.${kind}`))).rejects.toMatchObject({
+    code: 'ERR_GRU_RESET_BEFORE',
+  })
+})
+
+it('importWeights refuses another activation', async () => {
+  await expect(importWeights(fixtureBytes('keras/lstm_hard_sigmoid.keras'))).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_OTHER_FUNCTION',
+    message: expect.stringContaining('hard_sigmoid'),
+  })
+})
+
+it('importWeights asks for the cell of a SimpleRNN without description', async () => {
+  const bytes = fixtureBytes('keras/simple_rnn.weights.h5')
+  await expect(importWeights(bytes)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_AMBIGUOUS' })
+  const { networks } = await importWeights(bytes, { cellMode: 'rnn_tanh' })
+  const { input, output } = cases['simple_rnn']!
+  expectClose((await compute(networks[0]!, input)).output, output)
+})

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest'
+import { exportWeights, importWeights, openWeightFile } from '../src/index.js'
+import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
+
+// Made by fixtures/interop/make_pytorch.py.
+const expected = fixtureJson<{
+  readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>
+  readonly tagger: Readonly<Record<string, Numbers>>
+}>('pytorch/expected.json')
+
+describe.each(Object.entries(expected.cases))('importWeights of torch.nn %s', (name, { input, output }) => {
+  const cellMode = name === 'rnn_relu' ? 'rnn_relu' : name.startsWith('rnn') ? 'rnn_tanh' : undefined
+  const options = cellMode === undefined ? {} : ({ cellMode } as const)
+
+  it('gives a network that computes the same', async () => {
+    const { format, networks, leftovers } = await importWeights(fixturePath(`pytorch/${name}.safetensors`), options)
+    expect(format).toBe('safetensors')
+    expect(leftovers).toEqual([])
+    expectClose((await compute(networks[0]!, input)).output, output)
+  })
+
+  it.each(['safetensors', 'npz'] as const)('comes back bit for bit through %s', async (format) => {
+    const { networks } = await importWeights(fixtureBytes(`pytorch/${name}.safetensors`), options)
+    const again = await importWeights(await exportWeights(networks, { format }), options)
+    expect(again.networks[0]!.descriptor).toEqual(networks[0]!.descriptor)
+    expect(again.networks[0]!.canonical).toEqual(networks[0]!.canonical)
+  })
+})
+
+const TAGGER_FILES = [
+  ['tagger.safetensors', '', 0],
+  ['tagger.pt', '', 0],
+  ['training.pth', 'model.', 0],
+  ['tagger.npz', '', 0],
+  ['tagger_compressed.npz', '', 0],
+  ['tagger_half.pt', '', 2 ** -11],
+  ['tagger_bfloat16.pt', '', 2 ** -8],
+] as const
+
+describe.each(TAGGER_FILES)('importWeights of %s', (file, prefix, rounding) => {
+  it('finds the LSTM and the GRU cell and lists the rest', async () => {
+    const { networks, leftovers } = await importWeights(fixturePath(`pytorch/${file}`))
+    const cells = Object.fromEntries(networks.map(({ name, descriptor }) => [name, descriptor.cellMode]))
+    expect(cells).toEqual({ [`${prefix}encoder`]: 'lstm', [`${prefix}decoder`]: 'gru' })
+    const others = ['embedding.weight', 'head.bias', 'head.weight'].map((name) => prefix + name)
+    expect(leftovers.map(({ name }) => name).sort()).toEqual(others)
+  })
+
+  it('reads every tensor as PyTorch holds it', async () => {
+    const stored = await openWeightFile(fixturePath(`pytorch/${file}`))
+    for (const { name, read, shape } of stored.tensors) {
+      const { data } = expected.tagger[name.slice(prefix.length)]!
+      const limit = rounding * Math.max(...data.map(Math.abs))
+      expectClose({ data: await read(), shape }, expected.tagger[name.slice(prefix.length)]!, limit)
+    }
+    expect(stored.tensors).toHaveLength(Object.keys(expected.tagger).length)
+    await stored.close()
+  })
+})
+
+it('openWeightFile reads views with their strides and float64 as it is', async () => {
+  const { tensors } = await openWeightFile(fixtureBytes('pytorch/views.pt'))
+  const [view, double] = await Promise.all(tensors.map(({ read }) => read()))
+  expect(tensors[0]!.shape).toEqual([3, 3])
+  expect(view).toEqual(Float32Array.of(1, 5, 9, 2, 6, 10, 3, 7, 11))
+  expect(double).toEqual(Float64Array.of(1, 1))
+})
+
+it('importWeights asks for the cell where a plain RNN could be two', async () => {
+  const imported = importWeights(fixtureBytes('pytorch/rnn_relu.safetensors'))
+  await expect(imported).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_AMBIGUOUS',
+    readings: [expect.stringContaining('rnn_tanh'), expect.stringContaining('rnn_relu')],
+  })
+})
+
+it.each([
+  ['hostile.pt', '__builtin__.print'],
+  ['whole_module.pt', 'Tagger'],
+])('importWeights executes nothing of %s', async (file, named) => {
+  await expect(importWeights(fixtureBytes(`pytorch/${file}`))).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_PICKLE',
+    message: expect.stringContaining(named),
+  })
+})
+
+it('importWeights says how to save a file of PyTorch before 1.6 again', async () => {
+  await expect(importWeights(fixtureBytes('pytorch/tagger_legacy.pt'))).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_FORMAT',
+    message: expect.stringContaining('save the state_dict again'),
+  })
+})

@@ -1,0 +1,35 @@
+import { escapeHtml } from './escape_html.js'
+
+/** Rows of text under a header; columns beyond the first hold numbers and are set flush right. */
+export interface ResultTable {
+  readonly header: readonly string[]
+  readonly rows: readonly (readonly string[])[]
+  /** Index of the row that is set off; none by default. */
+  readonly best?: number | undefined
+}
+
+/** The table in plain text for a terminal, without its last line end. */
+export function tableText({ header, rows }: ResultTable): string {
+  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => Array.from(row[column]!).length)))
+  const line = (row: readonly string[]) =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  ')
+  return [header, widths.map((width) => '─'.repeat(width)), ...rows].map((row) => line(row).trimEnd()).join('\n')
+}
+
+/** The table as HTML. */
+export function tableHtml({ header, rows, best }: ResultTable): string {
+  const cell = (tag: 'td' | 'th') => (text: string, column: number) =>
+    `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(text)}</${tag}>`
+  const body = rows.map(
+    (row, index) => `<tr${index === best ? ' class="best"' : ''}>${row.map(cell('td')).join('')}</tr>`,
+  )
+  return `<table><thead><tr>${header.map(cell('th')).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
+}
+
+/** Labels and values, one pair per row: the settings of a run. */
+export function settingsHtml(settings: readonly (readonly [string, string])[]): string {
+  const rows = settings.map(
+    ([label, value]) => `<tr><th scope="row">${escapeHtml(label)}</th><td>${escapeHtml(value)}</td></tr>`,
+  )
+  return `<table>${rows.join('')}</table>`
+}

@@ -1,0 +1,53 @@
+import { Presets, SingleBar } from 'cli-progress'
+
+export interface ProgressOptions {
+  /** Steps of the whole run. */
+  readonly total: number
+  /** Where a resumed run begins; default 0. */
+  readonly done?: number | undefined
+  /** Width of the figures on a terminal, so that the bar takes what they leave of 80 columns; default 60. */
+  readonly figuresWidth?: number | undefined
+}
+
+/** Without a terminal, a line is printed at most every so many seconds. */
+const SECONDS_BETWEEN_LINES = 5
+
+/** Percentage, time left and spaces. */
+const FRAME_WIDTH = 18
+const SHORTEST_BAR = 4
+const LONGEST_BAR = 24
+
+/** Shows how a run goes: a bar on a terminal, plain lines anywhere else. */
+export class TerminalProgress {
+  readonly #stream: NodeJS.WriteStream
+  readonly #total: number
+  readonly #bar: SingleBar | undefined
+  #lastLine = 0
+
+  constructor(stream: NodeJS.WriteStream, { total, done = 0, figuresWidth = 60 }: ProgressOptions) {
+    this.#stream = stream
+    this.#total = total
+    if (!stream.isTTY) return
+    const format = '{bar} {percentage}%  {figures}  {eta_formatted} left'
+    const barsize = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, stream.columns - figuresWidth - FRAME_WIDTH))
+    this.#bar = new SingleBar({ format, stream, hideCursor: true, barsize, etaBuffer: 150 }, Presets.shades_classic)
+    this.#bar.start(total, done, { figures: '' })
+  }
+
+  /** @param important prints a line whatever the time since the last one: an evaluation. */
+  update(step: number, figures: readonly string[], important = false): void {
+    const text = figures.join('  ')
+    if (this.#bar !== undefined) {
+      this.#bar.update(step, { figures: text })
+      return
+    }
+    const now = Date.now()
+    if (!important && step !== this.#total && now - this.#lastLine < SECONDS_BETWEEN_LINES * 1000) return
+    this.#lastLine = now
+    this.#stream.write(`step ${step}/${this.#total}  ${text}\n`)
+  }
+
+  stop(): void {
+    this.#bar?.stop()
+  }
+}

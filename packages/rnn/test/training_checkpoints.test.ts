@@ -1,0 +1,93 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { Adam, CudnnLSTM, Dataset, fit, openCheckpoint, TrainingCheckpoints } from '../src/index.js'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'rnn-training-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const [T, B, H] = [3, 2, 4]
+
+/** Predicts the sign of a running sum with an LSTM and a linear layer; returns all losses and the parameters. */
+async function train(directory: string, maxSteps: number, saves = true) {
+  using backend = openReferenceBackend()
+  const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
+  const params = lstm.createParams({ seed: 1, name: 'lstm/opaque_kernel' })
+  const kernel = { name: 'output/kernel', value: backend.zeros([H, 2]) }
+  const bias = { data: new Float32Array(2), shape: [2] }
+  const losses: number[] = []
+  const evaluations: number[] = []
+  const { ops } = backend
+  const result = await fit({
+    backend,
+    data: Dataset.fromArray([0, 1, 2, 3, 4, 5, 6]).shuffle({ bufferSize: 7, seed: 2 }).repeat(),
+    async batchGradients(k) {
+      const data = Float32Array.from({ length: T * B }, (_, n) => Math.sin(k + n))
+      const labels = { data: Int32Array.from(data, (x) => (x > 0 ? 1 : 0)), shape: [T, B] }
+      const run = await lstm.call({ data, shape: [T, B, 1] }, null, null, params)
+      const logits = ops.linear(run.output, kernel.value, bias)
+      const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, labels)
+      const top = ops.linearGradients(run.output, kernel.value, logitsGradient)
+      const bottom = await lstm.gradients(run.tape, { output: top.input })
+      return { loss: (await loss.read()).data[0]!, gradients: [bottom.params, top.kernel] }
+    },
+    optimizer: new Adam(backend, [params, kernel], { weightDecay: 0.01 }),
+    learningRate: () => 0.05,
+    maxSteps,
+    evaluate: async () => ({ loss: evaluations[evaluations.push(losses.at(-1) ?? 0) - 1]! }),
+    evaluateEvery: 5,
+    earlyStopping: { metric: 'loss' },
+    saver: saves ? new TrainingCheckpoints(backend, directory, { models: [lstm] }) : undefined,
+    onStep: ({ loss }) => void losses.push(loss),
+  })
+  return { result, losses, params: [...(await params.value.read()).data] }
+}
+
+it('TrainingCheckpoints resumes fit bit for bit, from files that hold the canonical tensors', async () => {
+  const whole = await train(folder, 23, false)
+  const first = await train(folder, 11)
+  const second = await train(folder, 23)
+  expect([...first.losses, ...second.losses]).toEqual(whole.losses)
+  expect(second.params).toEqual(whole.params)
+
+  const reader = await openCheckpoint(join(folder, 'model-23'))
+  const names = reader.names()
+  await reader.close()
+  expect(names).toEqual(
+    expect.arrayContaining([
+      'lstm/opaque_kernel/layer_0/forward/weight_0',
+      'lstm/opaque_kernel/Adam/layer_0/forward/weight_7',
+      'lstm/opaque_kernel/Adam_1/layer_0/forward/bias_7',
+      'output/kernel',
+      'output/kernel/Adam_1',
+      'training_record',
+      'global_step',
+    ]),
+  )
+  const files = ['best', 'checkpoint', 'model-23.data-00000-of-00001', 'model-23.index']
+  expect((await readdir(folder)).sort()).toEqual(files)
+  const best = (await readFile(join(folder, 'best/checkpoint'))).toString()
+  expect(best).toContain(`model-${second.result.best?.step}"`)
+})
+
+it('TrainingCheckpoints refuses a damaged checkpoint, and buffers of a model that it does not know', async () => {
+  await train(folder, 5)
+  const data = join(folder, 'model-5.data-00000-of-00001')
+  const bytes = await readFile(data)
+  bytes[bytes.length >> 1]! ^= 1
+  await writeFile(data, bytes)
+  await expect(train(folder, 9)).rejects.toThrow(expect.objectContaining({ name: 'CheckpointError' }))
+
+  using backend = openReferenceBackend()
+  const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
+  const checkpoints = new TrainingCheckpoints(backend, join(folder, 'other'))
+  const record = { step: 1, optimizerStep: 1, position: null, best: null, skippedInARow: 0, extra: null }
+  await expect(checkpoints.save('latest', [lstm.createParams()], record)).rejects.toThrow(
+    expect.objectContaining({ code: 'ERR_UNKNOWN_LAYOUT' }),
+  )
+})

@@ -1,0 +1,130 @@
+import { type CellMode, codedRangeError, type Direction, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+import { DEFAULT_NAME, type ParamsForm, schemeOf } from './params_form.js'
+import { type RecognisedNetwork, recogniseNetworks } from './recognise_networks.js'
+
+export interface ConvertOptions {
+  /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
+  readonly to: Exclude<ParamsForm, 'opaque'>
+  /** Settles which cell a network has where sizes cannot tell: relu and tanh never can. */
+  readonly cellMode?: CellMode | undefined
+  /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
+  readonly direction?: Direction | undefined
+}
+
+/** One network that was rewritten. */
+export interface ConvertedNetwork {
+  readonly name: string
+  readonly from: ParamsForm
+  readonly structure: RnnDescriptor
+  /** True where the two biases of a gate became their sum, or halves of it. */
+  readonly biasesSummed: boolean
+}
+
+/**
+ * Rewrites the recurrent networks of a checkpoint in another form and copies every other tensor, opaque buffers included.
+ * Optimizer slots saved by `RNNParamsSaveable` are networks of their own here and are converted alike.
+ *
+ * @param prefix checkpoint to read, V1 or V2.
+ * @param target prefix of the checkpoint to write; may be in another directory.
+ * @throws RangeError `ERR_NO_NETWORK`, `ERR_AMBIGUOUS_NETWORK`, `ERR_DUPLICATE_KEY`, `ERR_DTYPE`; CheckpointError
+ */
+export async function convertCheckpoint(
+  prefix: string,
+  target: string,
+  { to, ...known }: ConvertOptions,
+): Promise<ConvertedNetwork[]> {
+  const reader = await openCheckpoint(prefix)
+  try {
+    const shapes = reader.names().map((key) => ({ key, shape: reader.shape(key) }))
+    const networks = recogniseNetworks(shapes).filter(({ form }) => form !== 'opaque')
+    if (networks.length === 0) {
+      throw codedRangeError(
+        'ERR_NO_NETWORK',
+        `Cannot convert ${prefix} as it must hold parameters of a recurrent network`,
+      )
+    }
+    const planned = networks.map((network) => ({ network, structure: structureOf(network, known) }))
+    const tensors = new Map<string, unknown>()
+    const put = (key: string, tensor: unknown) => {
+      if (tensors.has(key)) {
+        throw codedRangeError(
+          'ERR_DUPLICATE_KEY',
+          `Cannot convert ${prefix} as two tensors would have the key ${key}`,
+          {
+            key,
+          },
+        )
+      }
+      tensors.set(key, tensor)
+    }
+    const converted = new Set(networks.flatMap(({ keys }) => keys))
+    for (const key of reader.names()) if (!converted.has(key)) put(key, await reader.read(key))
+    for (const { network, structure } of planned) {
+      for (const [key, tensor] of await rewritten(reader, network, structure, to)) put(key, tensor)
+    }
+    const sorted = [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))
+    await writeCheckpoint(target, sorted as NamedTensor[])
+    return planned.map(({ network, structure }) => ({
+      name: network.name,
+      from: network.form,
+      structure,
+      biasesSummed: network.form !== to && (network.form === 'cells' || to === 'cells'),
+    }))
+  } finally {
+    await reader.close()
+  }
+}
+
+async function rewritten(
+  reader: CheckpointReader,
+  { form, name, keys }: RecognisedNetwork,
+  structure: RnnDescriptor,
+  to: ConvertOptions['to'],
+): Promise<ReadonlyMap<string, Tensor>> {
+  const tensors = new Map<string, Tensor>()
+  for (const key of keys) {
+    const dtype = reader.dtype(key)
+    if (dtype !== 'float32' && dtype !== 'float64') {
+      throw codedRangeError(
+        'ERR_DTYPE',
+        `Cannot convert ${key} as it must be float32 or float64: current dtype is ${dtype}`,
+        {
+          key,
+          dtype,
+        },
+      )
+    }
+    tensors.set(key, (await reader.read(key)) as Tensor)
+  }
+  const canonical = schemeOf(form as ConvertOptions['to'], name).fromKeys(structure, tensors)
+  return schemeOf(to, nameIn(to, form, name)).toKeys(structure, canonical)
+}
+
+/** No scope in one form is the default name in another. */
+function nameIn(to: ConvertOptions['to'], from: ParamsForm, name: string): string {
+  if (from === 'cells') return to !== 'cells' && name === '' ? DEFAULT_NAME : name
+  return to === 'cells' && name === DEFAULT_NAME ? '' : name
+}
+
+function structureOf(
+  { name, form, structures }: RecognisedNetwork,
+  { cellMode, direction }: Omit<ConvertOptions, 'to'>,
+): RnnDescriptor {
+  const candidates = structures.filter(
+    (structure) =>
+      (cellMode === undefined || structure.cellMode === cellMode) &&
+      (direction === undefined || structure.direction === direction),
+  )
+  const [structure] = candidates
+  if (candidates.length === 1) return structure!
+  const readings = structures.map((reading) => {
+    const { numLayers, numUnits, inputSize } = reading
+    return `${reading.cellMode} of ${numLayers} ${reading.direction} layers, ${numUnits} units, input ${inputSize}`
+  })
+  throw codedRangeError(
+    'ERR_AMBIGUOUS_NETWORK',
+    `Cannot convert network "${name}" (${form}) as its tensors must be those of one network: current readings are ${readings.join('; ') || 'none (tensors are missing)'}${readings.length > 1 ? '. Say which by cellMode or direction' : ''}`,
+    { network: name, structures },
+  )
+}

@@ -1,0 +1,69 @@
+import { elementCount, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { type KeyPlace, placeOfKey, scopesOfRelease13 } from './key_place.js'
+import { networkStructures } from './network_structures.js'
+import type { ParamsForm } from './params_form.js'
+
+/** Tensors of a checkpoint that are the parameters of one recurrent network. */
+export interface RecognisedNetwork {
+  readonly form: ParamsForm
+  /** The saveable's name; for `cells` and `opaque` the variable scope, which may be empty. */
+  readonly name: string
+  readonly keys: readonly string[]
+  /**
+   * Every network of just these keys and sizes. Several where sizes cannot tell (relu and tanh always come together), none
+   * where tensors are missing, or where nothing beside an opaque buffer says what is in it.
+   */
+  readonly structures: readonly RnnDescriptor[]
+}
+
+export interface NamedShape {
+  readonly key: string
+  readonly shape: readonly number[]
+}
+
+interface Group extends KeyPlace {
+  readonly shapes: Map<string, readonly number[]>
+}
+
+/** Finds the recurrent networks of a checkpoint by the names and shapes of its tensors, ordered by their first keys. */
+export function recogniseNetworks(tensors: Iterable<NamedShape>): RecognisedNetwork[] {
+  const groups = groupsOf([...tensors])
+  const structures = new Map<Group, RnnDescriptor[]>()
+  for (const group of groups) {
+    const { form, name, shapes } = group
+    if (form !== 'opaque') structures.set(group, networkStructures(form, name, shapes))
+  }
+  return groups.map((group) => ({
+    form: group.form,
+    name: group.name,
+    keys: [...group.shapes.keys()],
+    structures: structures.get(group) ?? structuresBeside(group, structures),
+  }))
+}
+
+function groupsOf(tensors: readonly NamedShape[]): Group[] {
+  const of13 = scopesOfRelease13(tensors.map(({ key }) => key))
+  const groups = new Map<string, Group>()
+  for (const { key, shape } of tensors) {
+    const place = placeOfKey(key, of13)
+    if (place === undefined) continue
+    const id = `${place.form}:${place.name}`
+    const group = groups.get(id) ?? { ...place, shapes: new Map() }
+    groups.set(id, group)
+    group.shapes.set(key, shape)
+  }
+  return [...groups.values()]
+}
+
+/**
+ * The structures of networks whose parameters have the size of an opaque buffer and stand near it: TensorFlow's layers save
+ * them twice, within the layer's scope or in the scope around it.
+ */
+function structuresBeside({ name, shapes }: Group, saved: ReadonlyMap<Group, RnnDescriptor[]>): RnnDescriptor[] {
+  const outer = name.split('/').slice(0, -1).join('/')
+  const size = elementCount([...shapes.values()][0]!)
+  return [...saved]
+    .filter(([group]) => group.form === 'cells' && (group.name === name || group.name === outer))
+    .flatMap(([, structures]) => structures)
+    .filter((descriptor) => flatLayout(descriptor).size === size)
+}

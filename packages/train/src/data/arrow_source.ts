@@ -1,0 +1,22 @@
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
+import { readTable, type TableRow } from './table_row.js'
+import { readUnchanged } from './unchanged_file.js'
+
+/**
+ * The rows of an Arrow IPC file or stream (Feather version 2 is the former); a stream is read batch by batch.
+ *
+ * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`
+ */
+export function arrowDataset(path: string): Dataset<TableRow> {
+  return fileDataset(path, () => readTable(path, 'Arrow', () => rowsOf(path)))
+}
+
+async function* rowsOf(path: string): AsyncGenerator<TableRow> {
+  // Loaded by those who read Arrow only.
+  const { RecordBatchReader } = await import('apache-arrow')
+  const reader = await RecordBatchReader.from(readUnchanged(path))
+  for await (const batch of reader) {
+    for (const row of batch) yield row.toJSON() as TableRow
+  }
+}

@@ -1,0 +1,55 @@
+import type { Position, Source } from './source.js'
+
+/**
+ * Reads `size` elements, lets `arrange` make a list of them, and yields that list. A position is the one before the
+ * block and how much of its list was yielded: going back reads one block again and nothing else need be saved.
+ *
+ * @param arrange must give the same list for the same block, block number and epoch.
+ */
+export function inBlocks<T, U>(
+  source: Source<T>,
+  size: number,
+  arrange: (block: readonly T[], number: number, epoch: number) => readonly U[],
+): Source<U> {
+  return {
+    open(position, epoch) {
+      const saved = position as { before: Position; number: number; yielded: number } | undefined
+      let before: Position = saved?.before ?? null
+      let number = saved?.number ?? 0
+      let yielded = saved?.yielded ?? 0
+      const upstream = source.open(before ?? undefined, epoch)
+      let list: readonly U[] | undefined
+      let after: Position = before
+      const read = async () => {
+        const block: T[] = []
+        while (block.length < size) {
+          const item = await upstream.next()
+          if (item === undefined) break
+          block.push(item.value)
+          after = item.position
+        }
+        return block
+      }
+      return {
+        async next() {
+          for (;;) {
+            if (list === undefined) {
+              const block = await read()
+              if (block.length === 0) return undefined
+              list = arrange(block, number, epoch)
+            }
+            if (yielded < list.length) {
+              const value = list[yielded++] as U
+              return { value, position: { before, number, yielded } }
+            }
+            list = undefined
+            before = after
+            number++
+            yielded = 0
+          }
+        },
+        close: () => upstream.close(),
+      }
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { Philox } from '@cudnn-rnn/backend'
+import { inBlocks } from './block_stage.js'
+import { permuted } from './shuffle_stage.js'
+import type { Source } from './source.js'
+
+export interface BucketOptions<T> {
+  readonly length: (value: T) => number
+  readonly batchSize: number
+  /** Elements that are sorted among themselves; default 100 batches. */
+  readonly poolSize?: number | undefined
+  /** Order of the batches of a pool; default 0. */
+  readonly seed?: number | undefined
+}
+
+/** Batches of elements of similar length: pools are sorted by length, cut into batches, and the batches shuffled. */
+export function bucketedByLength<T>(source: Source<T>, options: BucketOptions<T>): Source<readonly T[]> {
+  const { length, batchSize, poolSize = 100 * batchSize, seed = 0 } = options
+  return inBlocks(source, poolSize, (pool, number, epoch) => {
+    const sorted = pool.toSorted((a, b) => length(a) - length(b))
+    const batches: T[][] = []
+    for (let from = 0; from < sorted.length; from += batchSize) batches.push(sorted.slice(from, from + batchSize))
+    const random = new Philox(seed, epoch)
+    random.seek(number * poolSize)
+    return permuted(batches, random)
+  })
+}

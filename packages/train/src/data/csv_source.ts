@@ -1,0 +1,45 @@
+import { Readable } from 'node:stream'
+import { CsvError, parse } from 'csv-parse'
+import { DataError } from './data_error.js'
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
+import { readUnchanged } from './unchanged_file.js'
+
+/** One row of a CSV file by the names of its header. */
+export type CsvRow = Readonly<Record<string, string>>
+
+/**
+ * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
+ *
+ * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED` (a row with more or fewer fields than the header),
+ *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
+ */
+export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
+  return fileDataset(path, async function* () {
+    const parser = parse({
+      columns: true,
+      bom: true,
+      record_delimiter: ['\r\n', '\n'],
+      delimiter: options.delimiter ?? ',',
+      skip_empty_lines: true,
+    })
+    const bytes = Readable.from(readUnchanged(path))
+    bytes.on('error', (error) => parser.destroy(error))
+    try {
+      yield* bytes.pipe(parser) as AsyncIterable<CsvRow>
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error
+      const row = error.lines as number | undefined
+      const ragged = error.code === 'CSV_RECORD_INCONSISTENT_COLUMNS'
+      const code = ragged ? 'ERR_DATA_RAGGED' : 'ERR_DATA_SYNTAX'
+      throw new DataError(
+        code,
+        `Cannot read ${path} as row ${row} is not valid CSV: ${error.message}`,
+        { path, row },
+        { cause: error },
+      )
+    } finally {
+      bytes.destroy()
+    }
+  })
+}

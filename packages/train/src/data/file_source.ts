@@ -1,0 +1,37 @@
+import { stat } from 'node:fs/promises'
+import { DataError } from './data_error.js'
+import { Dataset } from './dataset.js'
+import { countedSource } from './source.js'
+
+/**
+ * A dataset of what `read` yields from a file. Positions also hold the file's size (not its time, which copying to
+ * another machine changes): going back into a file of another size is refused with DataError `ERR_DATA_CHANGED`.
+ */
+export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Dataset<T> {
+  const source = countedSource(read)
+  return new Dataset({
+    open(position, epoch) {
+      const saved = position as { readonly count: number; readonly size: number } | undefined
+      const cursor = source.open(saved?.count, epoch)
+      let size: number | undefined
+      return {
+        async next() {
+          size ??= await checkedSize(path, saved?.size)
+          const item = await cursor.next()
+          return item && { value: item.value, position: { count: item.position, size } }
+        },
+        close: () => cursor.close(),
+      }
+    },
+  })
+}
+
+async function checkedSize(path: string, expected: number | undefined): Promise<number> {
+  const { size } = await stat(path)
+  if (expected === undefined || size === expected) return size
+  throw new DataError(
+    'ERR_DATA_CHANGED',
+    `Cannot go on reading ${path} as it must be the file that was read before (${expected} bytes): current size is ${size} bytes`,
+    { path },
+  )
+}

@@ -1,0 +1,56 @@
+import { DataError } from './data_error.js'
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
+import { readUnchanged } from './unchanged_file.js'
+
+/** The lines of a UTF-8 text file without their ends. Throws DataError as `csvDataset`; `ERR_DATA_SYNTAX` for other bytes. */
+export function textDataset(path: string): Dataset<string> {
+  return fileDataset(path, () => lines(path))
+}
+
+/**
+ * The values of a JSON-lines file; blank lines are passed over. The type is the caller's claim: check what it needs.
+ *
+ * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_CHANGED`, `ERR_DATA_SYNTAX` naming the row
+ */
+export function jsonLinesDataset<T = unknown>(path: string): Dataset<T> {
+  return fileDataset(path, async function* () {
+    let row = 0
+    for await (const line of lines(path)) {
+      row++
+      if (line.trim() === '') continue
+      let value: T
+      try {
+        value = JSON.parse(line) as T
+      } catch (cause) {
+        const message = `Cannot read ${path} as row ${row} must be JSON: ${(cause as Error).message}`
+        throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
+      }
+      yield value
+    }
+  })
+}
+
+async function* lines(path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let row = 1
+  let rest = ''
+  const decode = (bytes?: Uint8Array) => {
+    try {
+      return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true })
+    } catch (cause) {
+      const message = `Cannot read ${path} as it must be UTF-8: the bytes near row ${row} are not`
+      throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
+    }
+  }
+  for await (const bytes of readUnchanged(path)) {
+    const pieces = (rest + decode(bytes)).split('\n')
+    rest = pieces.pop()!
+    for (const line of pieces) {
+      row++
+      yield line.endsWith('\r') ? line.slice(0, -1) : line
+    }
+  }
+  rest += decode()
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,32 @@
+import type { Item, Source } from './source.js'
+
+/** Applies `transform` to each element, up to `concurrency` at a time; the order stays. */
+export function mapped<T, U>(
+  source: Source<T>,
+  transform: (value: T) => U | Promise<U>,
+  concurrency: number,
+): Source<U> {
+  return {
+    open(position, epoch) {
+      const upstream = source.open(position, epoch)
+      const running: Promise<Item<U>>[] = []
+      let ended = false
+      return {
+        async next() {
+          while (!ended && running.length < concurrency) {
+            const item = await upstream.next()
+            if (item === undefined) ended = true
+            else {
+              const result = (async () => ({ value: await transform(item.value), position: item.position }))()
+              // Whoever takes it sees the rejection; one that is never taken must not end the process.
+              result.catch(() => {})
+              running.push(result)
+            }
+          }
+          return running.shift()
+        },
+        close: () => upstream.close(),
+      }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { codedRangeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+
+export interface PaddedSequences<Data extends FloatArray | Int32Array> {
+  /** [T,B,…]: time-major, T the longest length. */
+  readonly tensor: Tensor<Data>
+  /** [B], as `sequenceLengths` of a model's call. */
+  readonly lengths: Int32Array
+  /** [T,B]: 1 within a row's length, 0 beyond; the weights of a loss. */
+  readonly mask: Tensor<Float32Array>
+}
+
+/**
+ * Joins sequences [t,…] of unequal length into one time-major batch.
+ *
+ * @param value what fills the places beyond a row's length; default 0.
+ * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's
+ */
+export function padSequences<Data extends FloatArray | Int32Array>(
+  sequences: readonly Tensor<Data>[],
+  value = 0,
+): PaddedSequences<Data> {
+  const [first] = sequences
+  if (first === undefined) {
+    throw codedRangeError('ERR_EMPTY_BATCH', 'Cannot pad sequences as there must be at least one: current number is 0')
+  }
+  const step = first.shape.slice(1)
+  for (const [row, { shape }] of sequences.entries()) {
+    if (shape.length === first.shape.length && step.every((size, axis) => size === shape[axis + 1])) continue
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot pad sequences as row ${row} must have shape [${['*', ...step].join(',')}]: current shape is [${shape.join(',')}]`,
+      { row, expected: [undefined, ...step], actual: shape },
+    )
+  }
+  const lengths = Int32Array.from(sequences, ({ shape }) => shape[0]!)
+  const time = Math.max(...lengths)
+  const batch = sequences.length
+  const columns = elementCount(step)
+  const data = new (first.data.constructor as new (length: number) => Data)(time * batch * columns).fill(value) as Data
+  const mask = new Float32Array(time * batch)
+  for (const [row, sequence] of sequences.entries()) {
+    for (let t = 0; t < lengths[row]!; t++) {
+      data.set(sequence.data.subarray(t * columns, (t + 1) * columns), (t * batch + row) * columns)
+      mask[t * batch + row] = 1
+    }
+  }
+  return { tensor: { data, shape: [time, batch, ...step] }, lengths, mask: { data: mask, shape: [time, batch] } }
+}

@@ -1,0 +1,36 @@
+import type { Dataset } from './dataset.js'
+import { fileDataset } from './file_source.js'
+import { missingColumn, readTable, type TableRow } from './table_row.js'
+import { whileUnchanged } from './unchanged_file.js'
+
+/**
+ * The rows of a Parquet file, one row group at a time; every usual compression. Only `columns` are read when given.
+ *
+ * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`, `ERR_DATA_COLUMN`
+ */
+export function parquetDataset(
+  path: string,
+  options: { readonly columns?: readonly string[] } = {},
+): Dataset<TableRow> {
+  return fileDataset(path, () =>
+    whileUnchanged(path, () => readTable(path, 'Parquet', () => rowsOf(path, options.columns))),
+  )
+}
+
+async function* rowsOf(path: string, columns: readonly string[] | undefined): AsyncGenerator<TableRow> {
+  // Loaded by those who read Parquet only.
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import('hyparquet')
+  const { compressors } = await import('hyparquet-compressors')
+  const file = await asyncBufferFromFile(path)
+  const metadata = await parquetMetadataAsync(file)
+  const known = parquetSchema(metadata).children.map(({ element }) => element.name)
+  const missing = columns?.find((column) => !known.includes(column))
+  if (missing !== undefined) throw missingColumn({ path, column: missing }, known)
+  const selected = columns && { columns: [...columns] }
+  let rowStart = 0
+  for (const { num_rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows)
+    yield* await parquetReadObjects({ file, metadata, rowStart, rowEnd, compressors, ...selected })
+    rowStart = rowEnd
+  }
+}

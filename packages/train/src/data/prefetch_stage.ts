@@ -1,0 +1,41 @@
+import type { Item, Source } from './source.js'
+
+/**
+ * Reads up to `size` elements ahead while the consumer works. The position is that of the element handed out, so what
+ * was read ahead and not used is read again after a resume.
+ */
+export function prefetched<T>(source: Source<T>, size: number): Source<T> {
+  return {
+    open(position, epoch) {
+      const upstream = source.open(position, epoch)
+      const ready: Promise<Item<T> | undefined>[] = []
+      let last: Promise<unknown> = Promise.resolve()
+      let ended = false
+      // A cursor is asked one element at a time, so each request waits for the one before.
+      const request = () => {
+        const next = last.then(() => (ended ? undefined : upstream.next()))
+        next.then(
+          (item) => {
+            if (item === undefined) ended = true
+          },
+          () => {
+            ended = true
+          },
+        )
+        last = next.catch(() => {})
+        ready.push(next)
+      }
+      return {
+        async next() {
+          while (ready.length < size + 1) request()
+          return ready.shift()
+        },
+        async close() {
+          ended = true
+          await last
+          await upstream.close()
+        },
+      }
+    },
+  }
+}

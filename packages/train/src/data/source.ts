@@ -1,0 +1,53 @@
+/** Where a cursor stands, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
+export type Position = string | number | boolean | null | readonly Position[] | { readonly [key: string]: Position }
+
+/** An element, and the position just after it. */
+export interface Item<T> {
+  readonly value: T
+  readonly position: Position
+}
+
+/** One pass over a source. Nothing is read before `next` asks for it: that is the back-pressure. */
+export interface Cursor<T> {
+  /** The next element; undefined at the end. Not called again before it settles. */
+  next(): Promise<Item<T> | undefined>
+  /** Releases files and pending work. Idempotent. */
+  close(): Promise<void>
+}
+
+/**
+ * Something that can be read from the start or from a saved position, giving the same elements each time.
+ *
+ * @param position what an {@link Item} of this source had; undefined for the start.
+ * @param epoch counts passes of a repeated source from 0, so that a shuffle differs from pass to pass.
+ */
+export interface Source<T> {
+  open(position: Position | undefined, epoch: number): Cursor<T>
+}
+
+/** A source that yields what `read` yields; a position is the number of elements before it, skipped on the way back. */
+export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): Source<T> {
+  return {
+    open(position, _epoch) {
+      let count = 0
+      const skip = typeof position === 'number' ? position : 0
+      const items = iterate(read())
+      return {
+        async next() {
+          for (;;) {
+            const { done, value } = await items.next()
+            if (done) return undefined
+            if (++count > skip) return { value, position: count }
+          }
+        },
+        async close() {
+          await items.return(undefined)
+        },
+      }
+    },
+  }
+}
+
+async function* iterate<T>(items: AsyncIterable<T> | Iterable<T>): AsyncGenerator<T> {
+  yield* items
+}

@@ -1,0 +1,80 @@
+import { DataError } from './data_error.js'
+
+/** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
+export type TableRow = Readonly<Record<string, unknown>>
+
+/** The rows that `read` yields; what a reading library throws becomes a DataError `ERR_DATA_SYNTAX` naming the row. */
+export async function* readTable(
+  path: string,
+  format: string,
+  read: () => AsyncIterable<TableRow>,
+): AsyncGenerator<TableRow> {
+  let row = 0
+  try {
+    for await (const fields of read()) {
+      row++
+      yield fields
+    }
+  } catch (cause) {
+    if (cause instanceof DataError || (cause as NodeJS.ErrnoException).syscall !== undefined) throw cause
+    const message = `Cannot read ${path} as it must be a valid ${format} file: after row ${row}, ${(cause as Error).message}`
+    throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
+  }
+}
+
+/**
+ * A field of a row as a finite number.
+ *
+ * @param row counted from 1, for the message.
+ * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
+ */
+export function finiteNumber(
+  fields: TableRow,
+  column: string,
+  place: { readonly path: string; readonly row: number },
+): number {
+  const field = fields[column]
+  const at = { ...place, column }
+  if (field === undefined) throw missingColumn(at, Object.keys(fields))
+  const value = numberOf(field)
+  if (Number.isFinite(value)) return value
+  const shown = typeof field === 'string' ? JSON.stringify(field) : String(field)
+  throw new DataError(
+    'ERR_DATA_VALUE',
+    `Cannot read ${place.path} as row ${place.row}, column ${column} must be a finite number: current value is ${shown}`,
+    at,
+  )
+}
+
+/** A field as a class id in 0..classes-1. Throws as {@link finiteNumber}, `ERR_DATA_VALUE` also for ids out of range. */
+export function classId(
+  fields: TableRow,
+  column: string,
+  classes: number,
+  place: { readonly path: string; readonly row: number },
+): number {
+  const id = finiteNumber(fields, column, place)
+  if (Number.isInteger(id) && id >= 0 && id < classes) return id
+  throw new DataError(
+    'ERR_DATA_VALUE',
+    `Cannot read ${place.path} as row ${place.row}, column ${column} must be an integer in 0..${classes - 1}: current value is ${id}`,
+    { ...place, column },
+  )
+}
+
+/** A DataError `ERR_DATA_COLUMN` that lists the columns there are. */
+export function missingColumn(
+  place: { readonly path: string; readonly row?: number; readonly column: string },
+  known: readonly string[],
+): DataError {
+  return new DataError(
+    'ERR_DATA_COLUMN',
+    `Cannot read ${place.path} as there must be a column ${place.column}: current columns are ${known.join(', ')}`,
+    place,
+  )
+}
+
+function numberOf(field: unknown): number {
+  if (typeof field === 'string') return field.trim() === '' ? Number.NaN : Number(field)
+  return typeof field === 'number' || typeof field === 'bigint' ? Number(field) : Number.NaN
+}

@@ -1,0 +1,54 @@
+import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import type { Source } from './source.js'
+
+/** One window of truncated back-propagation through time. */
+export interface TokenWindow {
+  /** [T,B] */
+  readonly inputs: Tensor<Int32Array>
+  /** [T,B]: the inputs one step later. */
+  readonly labels: Tensor<Int32Array>
+  /** True for the first window: the state starts at zero. Else row b goes on where row b of the window before ended. */
+  readonly restarts: boolean
+}
+
+/**
+ * Cuts a sequence of ids into B lanes of equal length that are read side by side, T steps at a time, so that a state can
+ * be carried from window to window. What does not fill a last window is left out.
+ *
+ * @throws RangeError `ERR_SEQUENCE_TOO_SHORT` when there is not one window
+ */
+export function truncatedWindows(
+  ids: Int32Array,
+  { time, batch }: { readonly time: number; readonly batch: number },
+): Source<TokenWindow> {
+  const laneLength = Math.floor((ids.length - 1) / batch)
+  const windows = Math.floor(laneLength / time)
+  if (!(windows >= 1)) {
+    throw codedRangeError(
+      'ERR_SEQUENCE_TOO_SHORT',
+      `Cannot cut windows as ${batch} lanes of ${time} steps need at least ${batch * time + 1} ids: current number is ${ids.length}`,
+      { time, batch, length: ids.length },
+    )
+  }
+  const window = (index: number, shift: number): Tensor<Int32Array> => {
+    const data = new Int32Array(time * batch)
+    for (let t = 0; t < time; t++) {
+      for (let b = 0; b < batch; b++) data[t * batch + b] = ids[b * laneLength + index * time + t + shift]!
+    }
+    return { data, shape: [time, batch] }
+  }
+  return {
+    open(position) {
+      let index = typeof position === 'number' ? position : 0
+      return {
+        async next() {
+          if (index >= windows) return undefined
+          const value = { inputs: window(index, 0), labels: window(index, 1), restarts: index === 0 }
+          index++
+          return { value, position: index }
+        },
+        async close() {},
+      }
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import { codedRangeError } from '@cudnn-rnn/canonical'
+
+/** Symbols (characters, words, class names) and their ids: positions in the list. */
+export class Vocabulary {
+  readonly symbols: readonly string[]
+  /** What symbols that are not in the list are read as; undefined refuses them. */
+  readonly unknownId: number | undefined
+  readonly #ids: ReadonlyMap<string, number>
+
+  /** @param options.unknown one of the symbols, for all others. Throws RangeError `ERR_UNKNOWN_SYMBOL` if it is none. */
+  constructor(symbols: Iterable<string>, options: { readonly unknown?: string | undefined } = {}) {
+    this.symbols = [...symbols]
+    this.#ids = new Map(this.symbols.map((symbol, id) => [symbol, id]))
+    this.unknownId = options.unknown === undefined ? undefined : this.encode([options.unknown])[0]
+  }
+
+  /** Every symbol that occurs, in code point order; a string is read character by character. */
+  static of(symbols: Iterable<string>): Vocabulary {
+    return new Vocabulary([...new Set(symbols)].sort(byCodePoints))
+  }
+
+  get size(): number {
+    return this.symbols.length
+  }
+
+  /** Ids of the symbols, a string's characters for example. Throws RangeError `ERR_UNKNOWN_SYMBOL` naming the first one. */
+  encode(symbols: Iterable<string>): Int32Array {
+    return Int32Array.from(Array.from(symbols), (symbol, index) => {
+      const id = this.#ids.get(symbol) ?? this.unknownId
+      if (id !== undefined) return id
+      throw codedRangeError(
+        'ERR_UNKNOWN_SYMBOL',
+        `Cannot encode as the vocabulary of ${this.size} knows no ${JSON.stringify(symbol)}: it stands at position ${index}`,
+        { symbol, index },
+      )
+    })
+  }
+
+  /** The symbols joined, those of ids out of range left out. */
+  decode(ids: Iterable<number>, separator = ''): string {
+    return Array.from(ids, (id) => this.symbols[id] ?? '').join(separator)
+  }
+}
+
+function byCodePoints(a: string, b: string): number {
+  const [left, right] = [Array.from(a), Array.from(b)]
+  for (const [index, character] of left.entries()) {
+    const other = right[index]
+    if (other === undefined) return 1
+    if (character !== other) return character.codePointAt(0)! - other.codePointAt(0)!
+  }
+  return left.length - right.length
+}

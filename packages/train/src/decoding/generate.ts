@@ -1,0 +1,38 @@
+import { Philox } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { type SamplingOptions, sampleToken } from './sample_token.js'
+
+export interface GenerateOptions extends SamplingOptions {
+  /** Ids the model reads before the first is drawn: at least one. */
+  readonly prompt: readonly number[]
+  /** Most ids to draw; default endless. */
+  readonly length?: number | undefined
+  /** Drawing it ends the generation; it is not yielded. */
+  readonly endId?: number | undefined
+  /** Default 0. */
+  readonly seed?: number | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Streams ids from a model as they are drawn; a consumer that stops reading stops the model.
+ *
+ * @param next reads one id, carries the state itself, and returns the logits [V] of the one that follows.
+ * @throws as {@link sampleToken}; the signal's reason once it is aborted
+ */
+export async function* generate(
+  next: (id: number) => FloatArray | Promise<FloatArray>,
+  options: GenerateOptions,
+): AsyncGenerator<number, void, undefined> {
+  const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal } = options
+  const random = new Philox(seed)
+  let logits: FloatArray = new Float32Array(0)
+  for (const id of prompt) logits = await next(id)
+  for (let drawn = 0; drawn < length; drawn++) {
+    signal?.throwIfAborted()
+    const id = sampleToken(logits, random, options)
+    if (id === endId) return
+    yield id
+    if (drawn + 1 < length) logits = await next(id)
+  }
+}

@@ -1,0 +1,62 @@
+import { checkHyperparameter, type Philox } from '@cudnn-rnn/backend'
+import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+
+export interface SamplingOptions {
+  /** Logits are divided by it; default 1. 0 takes the most likely id always. */
+  readonly temperature?: number | undefined
+  /** Only the k most likely ids; default all. */
+  readonly topK?: number | undefined
+  /** Only the fewest most likely ids whose probabilities reach this sum (Holtzman et al. 2020); default 1, all. */
+  readonly topP?: number | undefined
+}
+
+/**
+ * Draws an id from the distribution that logits [V] describe. Draws one uniform number, also at temperature 0.
+ *
+ * @throws RangeError `ERR_HYPERPARAMETER`; `ERR_NOT_FINITE` for logits of which none is finite or one is NaN or +∞
+ */
+export function sampleToken(logits: FloatArray, random: Philox, options: SamplingOptions = {}): number {
+  const { temperature = 1, topK = logits.length, topP = 1 } = options
+  const action = 'sample'
+  checkHyperparameter(action, 'temperature', temperature, { minimum: 0 })
+  checkHyperparameter(action, 'topK', topK, { minimum: 1 })
+  checkHyperparameter(action, 'topP', topP, { minimum: Number.MIN_VALUE })
+  const uniform = random.uniform()
+  const ids = Array.from(logits.keys())
+  // Equal logits keep the order of their ids.
+  ids.sort((a, b) => logits[b]! - logits[a]! || a - b)
+  const best = logits[ids[0]!]
+  if (best === undefined || !Number.isFinite(best) || logits.some((logit) => Number.isNaN(logit))) {
+    throw codedRangeError(
+      'ERR_NOT_FINITE',
+      `Cannot ${action} as the largest logit must be finite: current value is ${best}`,
+      {
+        value: best,
+      },
+    )
+  }
+  if (temperature === 0) return ids[0]!
+  const kept = ids.slice(0, topK)
+  const shares = kept.map((id) => Math.exp((logits[id]! - best) / temperature))
+  const nucleus = reaching(shares, topP * sum(shares))
+  let left = uniform * sum(shares.slice(0, nucleus))
+  for (let k = 0; k < nucleus; k++) {
+    left -= shares[k]!
+    if (left < 0) return kept[k]!
+  }
+  return kept[nucleus - 1]!
+}
+
+/** How many leading shares it takes for their sum to reach `target`; at least one. */
+function reaching(shares: readonly number[], target: number): number {
+  let total = 0
+  for (const [index, share] of shares.entries()) {
+    total += share
+    if (total >= target) return index + 1
+  }
+  return shares.length
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

@@ -1,0 +1,91 @@
+/**
+ * Training on any executor: losses and a gradient check, optimizers and schedules, resumable data pipelines, a loop that
+ * goes on exactly where it was killed, decoding, and logs for TensorBoard.
+ *
+ * It does not know which executor computes nor which file format a checkpoint has: backends and savers are passed in.
+ *
+ * @example
+ * ```ts
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { Adam, constantRate, Dataset, fit } from '@cudnn-rnn/train'
+ *
+ * using backend = openReferenceBackend()
+ * const slope = { name: 'slope', value: backend.zeros([1]) }
+ * const result = await fit({
+ *   backend,
+ *   data: Dataset.fromArray([1, 2, 3, 4]).shuffle({ bufferSize: 4, seed: 1 }).repeat().batch(2),
+ *   async batchGradients(xs) {
+ *     const a = (await slope.value.read()).data[0] ?? 0
+ *     const errors = xs.map((x) => a * x - 3 * x)
+ *     const gradient = errors.reduce((sum, error, k) => sum + error * (xs[k] ?? 0), 0) / xs.length
+ *     const loss = errors.reduce((sum, error) => sum + error * error, 0) / (2 * xs.length)
+ *     return { loss, gradients: [backend.tensor({ data: Float32Array.of(gradient), shape: [1] })] }
+ *   },
+ *   optimizer: new Adam(backend, [slope]),
+ *   learningRate: constantRate(0.1),
+ *   maxSteps: 300,
+ * })
+ * console.log(result.ending) // finished
+ * console.log((await slope.value.read()).data[0]?.toFixed(2)) // 3.00
+ * ```
+ * @packageDocumentation
+ */
+
+export { arrowDataset } from './data/arrow_source.js'
+export type { BucketOptions } from './data/bucket_stage.js'
+export { type CsvRow, csvDataset } from './data/csv_source.js'
+export { DataError, isDataError } from './data/data_error.js'
+export { Dataset, DatasetIterator } from './data/dataset.js'
+export { jsonLinesDataset, textDataset } from './data/line_sources.js'
+export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
+export { parquetDataset } from './data/parquet_source.js'
+export type { Cursor, Item, Position, Source } from './data/source.js'
+export { classId, finiteNumber, type TableRow } from './data/table_row.js'
+export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
+export { Vocabulary } from './data/vocabulary.js'
+export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decoding/beam_search.js'
+export { type GenerateOptions, generate } from './decoding/generate.js'
+export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
+export { EventFile, type EventFileOptions } from './logs/event_file.js'
+export { type CanonicalReader, type GateWeights, gateWeights } from './logs/gate_weights.js'
+export { type Histogram, histogramOf } from './logs/histogram.js'
+export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
+export type { ClippingOptions } from './loop/clip_gradients.js'
+export type { EarlyStoppingOptions } from './loop/early_stopping.js'
+export { type FitOptions, type FitResult, fit, type StepReport } from './loop/fit.js'
+export type { BatchResult } from './loop/gradient_accumulator.js'
+export { NonFiniteError } from './loop/non_finite_error.js'
+export type { TrainingRecord, TrainingSaver } from './loop/training_saver.js'
+export type { FloatTensor } from './losses/axis_lines.js'
+export {
+  type CrossEntropyOptions,
+  type CrossEntropyResult,
+  crossEntropy,
+  sparseCrossEntropy,
+} from './losses/cross_entropy.js'
+export { entropyFromLogits, entropyGradient } from './losses/entropy.js'
+export { type DiagonalGaussian, type GaussianKlResult, gaussianKl } from './losses/gaussian_kl.js'
+export {
+  checkGradients,
+  type GradientCheckOptions,
+  type GradientCheckResult,
+  type GradientMismatch,
+} from './losses/gradient_check.js'
+export { type MeanSquaredErrorResult, meanSquaredError } from './losses/mean_squared_error.js'
+export { logSoftmax, logSumExp, softmax, softmaxGradient } from './losses/softmax.js'
+export { Adagrad, type AdagradOptimizerOptions } from './optimizers/adagrad.js'
+export { Adam, type AdamOptimizerOptions } from './optimizers/adam.js'
+export {
+  type CosineOptions,
+  constantRate,
+  cosineRate,
+  type ExponentialOptions,
+  exponentialRate,
+  piecewiseRate,
+  type Schedule,
+} from './optimizers/learning_rate.js'
+export { type Definition, Optimizer, type WeightDecayOptions } from './optimizers/optimizer.js'
+export { RmsProp, type RmsPropOptimizerOptions } from './optimizers/rms_prop.js'
+export { Sgd, type SgdOptions } from './optimizers/sgd.js'
+export type { Trainable } from './optimizers/trainable.js'
+export { type CanonicalMap, weightDecayMask } from './optimizers/weight_decay_mask.js'

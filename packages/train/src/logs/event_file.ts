@@ -1,0 +1,63 @@
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
+import { histogramOf } from './histogram.js'
+import { frameRecord } from './tf_record.js'
+
+export interface EventFileOptions {
+  readonly afterStep?: number | undefined
+  readonly now?: (() => number) | undefined
+}
+
+/** A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows. */
+export class EventFile {
+  readonly path: string
+  readonly #file: FileHandle
+  readonly #now: () => number
+
+  private constructor(path: string, file: FileHandle, now: () => number) {
+    this.path = path
+    this.#file = file
+    this.#now = now
+  }
+
+  /**
+   * Begins a new file in `directory`, which is made when it is missing.
+   *
+   * @param options.afterStep where a resumed run goes on: what files of before hold of later steps is hidden.
+   * @param options.now the wall time in seconds; the clock by default.
+   */
+  static async create(directory: string, options: EventFileOptions = {}): Promise<EventFile> {
+    const { afterStep = 0, now = () => Date.now() / 1000 } = options
+    await mkdir(directory, { recursive: true })
+    const seconds = String(Math.floor(now())).padStart(10, '0')
+    const path = join(directory, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}`)
+    const events = new EventFile(path, await open(path, 'a'), now)
+    await events.#append(versionEvent(now()))
+    if (afterStep > 0) await events.#append(sessionStartEvent(now(), afterStep + 1))
+    return events
+  }
+
+  scalar(tag: string, value: number, step: number): Promise<void> {
+    return this.#append(scalarEvent(this.#now(), step, tag, value))
+  }
+
+  /** Values of a tensor, for example a gate's weights; those that are not finite are left out. */
+  histogram(tag: string, values: ArrayLike<number>, step: number): Promise<void> {
+    return this.#append(histogramEvent(this.#now(), step, tag, histogramOf(values)))
+  }
+
+  /** Markdown. */
+  text(tag: string, text: string, step: number): Promise<void> {
+    return this.#append(textEvent(this.#now(), step, tag, text))
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close()
+  }
+
+  async #append(event: Uint8Array): Promise<void> {
+    await this.#file.appendFile(frameRecord(event))
+  }
+}

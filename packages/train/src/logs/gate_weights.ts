@@ -1,0 +1,29 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+import { type CanonicalParams, type FloatArray, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
+
+/** What the names need of a recurrent model: the models of @cudnn-rnn/models fit. */
+export interface CanonicalReader {
+  readonly descriptor: RnnDescriptor
+  paramsToCanonical(params: BackendTensor): Promise<CanonicalParams>
+}
+
+export interface GateWeights {
+  /** `layer_0/forward/recurrent/forget`: layer, direction, side and gate; a projection has no gate. */
+  readonly name: string
+  readonly values: FloatArray
+}
+
+/** The weight matrices inside an opaque buffer, gate by gate (those that exist): what {@link EventFile.histogram} and reports show. */
+export async function gateWeights(model: CanonicalReader, params: BackendTensor): Promise<GateWeights[]> {
+  const { weights } = await model.paramsToCanonical(params)
+  const regions = paramRegions(model.descriptor).weights
+  return regions.flatMap(({ layer, direction, side, gate, size }, index) => {
+    const path = [
+      `layer_${layer}`,
+      direction === 0 ? 'forward' : 'backward',
+      side,
+      ...(gate === undefined ? [] : [gate]),
+    ]
+    return size === 0 ? [] : [{ name: path.join('/'), values: weights[index]!.data }]
+  })
+}

@@ -1,0 +1,38 @@
+/** What TensorFlow's HistogramProto holds: moments, and counts of values up to each limit. */
+export interface Histogram {
+  readonly min: number
+  readonly max: number
+  readonly num: number
+  readonly sum: number
+  readonly sumSquares: number
+  /** Upper limits of the buckets, growing. */
+  readonly limits: readonly number[]
+  readonly counts: readonly number[]
+}
+
+const BUCKETS = 30
+
+/** Counts finite values in 30 buckets of equal width; NaN and infinities are left out. */
+export function histogramOf(values: ArrayLike<number>): Histogram {
+  let [min, max, num, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0]
+  for (let k = 0; k < values.length; k++) {
+    const value = values[k]!
+    if (!Number.isFinite(value)) continue
+    min = Math.min(min, value)
+    max = Math.max(max, value)
+    num++
+    sum += value
+    sumSquares += value * value
+  }
+  if (num === 0) return { min: 0, max: 0, num, sum, sumSquares, limits: [0], counts: [0] }
+  const width = (max - min) / BUCKETS
+  // One value alone needs a bucket that is not empty of width.
+  if (width === 0) return { min, max, num, sum, sumSquares, limits: [max, max + 1], counts: [num, 0] }
+  const counts = new Array<number>(BUCKETS).fill(0)
+  for (let k = 0; k < values.length; k++) {
+    const value = values[k]!
+    if (Number.isFinite(value)) counts[Math.min(BUCKETS - 1, Math.floor((value - min) / width))]!++
+  }
+  const limits = counts.map((_, k) => (k === BUCKETS - 1 ? max : min + (k + 1) * width))
+  return { min, max, num, sum, sumSquares, limits, counts }
+}

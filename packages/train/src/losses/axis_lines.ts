@@ -1,0 +1,49 @@
+import { codedRangeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+
+/** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */
+export interface AxisLines {
+  readonly count: number
+  readonly length: number
+  readonly stride: number
+  offset(line: number): number
+}
+
+/** Lines along `axis` (negative counts from the end). Throws RangeError `ERR_AXIS`, `ERR_SHAPE` for an empty axis. */
+export function axisLines(action: string, shape: readonly number[], axis = -1): AxisLines {
+  const index = axis < 0 ? shape.length + axis : axis
+  const length = shape[index]
+  if (!Number.isInteger(axis) || length === undefined) {
+    throw codedRangeError(
+      'ERR_AXIS',
+      `Cannot ${action} as axis must be an integer in ${-shape.length}..${shape.length - 1}: current value is ${axis}`,
+      { axis, rank: shape.length },
+    )
+  }
+  if (length === 0) {
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot ${action} as axis ${index} must not be empty: current shape is [${shape.join(',')}]`,
+      { actual: shape },
+    )
+  }
+  const stride = elementCount(shape.slice(index + 1))
+  return {
+    count: elementCount(shape) / length,
+    length,
+    stride,
+    offset: (line) => Math.floor(line / stride) * stride * length + (line % stride),
+  }
+}
+
+/** `shape` without `axis`. */
+export function withoutAxis(shape: readonly number[], axis = -1): number[] {
+  return shape.filter((_, index) => index !== (axis < 0 ? shape.length + axis : axis))
+}
+
+/** Zeros with the element type of `like`. */
+export function emptyLike(like: FloatArray, length = like.length): FloatArray {
+  return like instanceof Float32Array ? new Float32Array(length) : new Float64Array(length)
+}
+
+/** A host tensor of floating-point numbers. */
+export type FloatTensor = Tensor<FloatArray>

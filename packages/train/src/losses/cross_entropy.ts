@@ -1,0 +1,132 @@
+import { checkIdValues, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { emptyLike, type FloatTensor } from './axis_lines.js'
+import { elementSum } from './element_sum.js'
+import { logSoftmax } from './softmax.js'
+
+export interface CrossEntropyOptions {
+  /** [N…], one factor per row: 0 masks a padded step. The mean divides by their sum, or by N without them. */
+  readonly weights?: FloatTensor | undefined
+  /** In 0..1, default 0: this share of every label is spread evenly over the V classes (Szegedy et al. 2016). */
+  readonly labelSmoothing?: number | undefined
+}
+
+export interface CrossEntropyResult {
+  /** Mean over the rows that count, natural logarithm; 0 when none counts. */
+  readonly loss: number
+  /** [N…], each row's own loss, unweighted. */
+  readonly rowLosses: FloatTensor
+  readonly gradients: {
+    /** [N…,V], of `loss`. */
+    readonly logits: FloatTensor
+    /** [N…,V], of `loss`; for dense labels only. */
+    readonly labels?: FloatTensor
+  }
+}
+
+/**
+ * Cross-entropy of logits [N…,V] against dense labels [N…,V] (probabilities), with gradients to both: -Σ labels·log
+ * softmax(logits). Unlike TensorFlow's `softmax_cross_entropy_with_logits` of version 1, labels have a gradient.
+ *
+ * @throws TypeError `ERR_DTYPE`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_SHAPE`, `ERR_INVALID_OPTION`
+ */
+export function crossEntropy(
+  logits: FloatTensor,
+  labels: FloatTensor,
+  options: CrossEntropyOptions = {},
+): CrossEntropyResult {
+  const { classes, rows, dtype } = checkArguments(logits, options)
+  checkTensor(ACTION, 'labels', labels, { dtype, shape: logits.shape })
+  const smoothing = options.labelSmoothing ?? 0
+  const smooth = labels.data.map((p) => (1 - smoothing) * p + smoothing / classes)
+  const result = meanOverRows(logits, smooth as FloatArray, rows, classes, options)
+  const labelGradient = emptyLike(logits.data)
+  for (let k = 0; k < labelGradient.length; k++) {
+    labelGradient[k] = -(1 - smoothing) * result.rowFactor(Math.floor(k / classes)) * result.logProbabilities[k]!
+  }
+  return {
+    loss: result.loss,
+    rowLosses: result.rowLosses,
+    gradients: { logits: result.gradient, labels: { data: labelGradient, shape: labels.shape } },
+  }
+}
+
+/**
+ * Cross-entropy of logits [N…,V] against class ids [N…]. The same on an executor's memory: `DenseOps.softmaxCrossEntropy`.
+ *
+ * @throws as {@link crossEntropy}; RangeError `ERR_ID_OUT_OF_RANGE` for a label outside 0..V-1, naming its position
+ */
+export function sparseCrossEntropy(
+  logits: FloatTensor,
+  labels: Tensor<Int32Array>,
+  options: CrossEntropyOptions = {},
+): CrossEntropyResult {
+  const { classes, rows } = checkArguments(logits, options)
+  checkTensor(ACTION, 'labels', labels, { dtype: 'int32', shape: logits.shape.slice(0, -1) })
+  checkIdValues(ACTION, 'labels', labels.data, classes)
+  const smoothing = options.labelSmoothing ?? 0
+  const dense = emptyLike(logits.data).fill(smoothing / classes)
+  for (let row = 0; row < rows; row++) dense[row * classes + labels.data[row]!]! += 1 - smoothing
+  const { loss, rowLosses, gradient } = meanOverRows(logits, dense, rows, classes, options)
+  return { loss, rowLosses, gradients: { logits: gradient } }
+}
+
+const ACTION = 'compute cross-entropy'
+
+function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
+  checkOptionNames(ACTION, options, ['weights', 'labelSmoothing'])
+  const dtype = tensorDType(logits) === 'float64' ? 'float64' : 'float32'
+  checkTensor(ACTION, 'logits', logits, { dtype })
+  if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, [undefined])
+  const rowShape = logits.shape.slice(0, -1)
+  if (options.weights !== undefined) checkTensor(ACTION, 'weights', options.weights, { dtype, shape: rowShape })
+  const { labelSmoothing = 0 } = options
+  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${ACTION} as labelSmoothing must be in 0..1: current value is ${labelSmoothing}`,
+      { option: 'labelSmoothing', value: labelSmoothing },
+    )
+  }
+  const classes = logits.shape.at(-1)!
+  return { classes, rows: classes === 0 ? 0 : logits.data.length / classes, dtype } as const
+}
+
+function meanOverRows(
+  logits: FloatTensor,
+  labels: FloatArray,
+  rows: number,
+  classes: number,
+  { weights }: CrossEntropyOptions,
+) {
+  const logProbabilities = logSoftmax(logits).data
+  const total = weights === undefined ? rows : elementSum(weights.data)
+  const rowFactor = (row: number) => (total === 0 ? 0 : (weights?.data[row] ?? 1) / total)
+  const losses = emptyLike(logits.data, rows)
+  const gradient = emptyLike(logits.data)
+  let loss = 0
+  for (let row = 0; row < rows; row++) {
+    const factor = rowFactor(row)
+    let rowLoss = 0
+    let mass = 0
+    for (let k = row * classes; k < (row + 1) * classes; k++) {
+      mass += labels[k]!
+      // 0·log 0 is 0: a class that has no share cannot make the loss NaN.
+      if (labels[k] !== 0) rowLoss -= labels[k]! * logProbabilities[k]!
+    }
+    for (let k = row * classes; k < (row + 1) * classes; k++) {
+      gradient[k] = factor * (mass * Math.exp(logProbabilities[k]!) - labels[k]!)
+    }
+    losses[row] = rowLoss
+    // A masked row counts for nothing, also when its logits are not finite.
+    if (factor === 0) gradient.fill(0, row * classes, (row + 1) * classes)
+    else loss += factor * rowLoss
+  }
+  return {
+    loss,
+    rowLosses: { data: losses, shape: logits.shape.slice(0, -1) },
+    gradient: { data: gradient, shape: logits.shape },
+    logProbabilities,
+    rowFactor,
+  }
+}

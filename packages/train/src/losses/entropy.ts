@@ -1,0 +1,36 @@
+import { axisLines, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
+import { logSoftmax } from './softmax.js'
+
+/** Entropy in nats along `axis` (which the result lacks) of the distribution that logits describe: Σ p·(logsumexp - logits). */
+export function entropyFromLogits(logits: FloatTensor, axis = -1): FloatTensor {
+  const lines = axisLines('compute entropy', logits.shape, axis)
+  const logProbabilities = logSoftmax(logits, axis).data
+  const result = emptyLike(logits.data, lines.count)
+  for (let line = 0; line < lines.count; line++) {
+    const offset = lines.offset(line)
+    for (let j = 0; j < lines.length; j++) result[line]! -= plogp(logProbabilities[offset + j * lines.stride]!)
+  }
+  return { data: result, shape: withoutAxis(logits.shape, axis) }
+}
+
+/** Gradient of Σ entropyFromLogits(logits) by the logits: -p·(log p + entropy). */
+export function entropyGradient(logits: FloatTensor, axis = -1): FloatTensor {
+  const lines = axisLines('differentiate entropy', logits.shape, axis)
+  const logProbabilities = logSoftmax(logits, axis).data
+  const entropy = entropyFromLogits(logits, axis).data
+  const result = emptyLike(logits.data)
+  for (let line = 0; line < lines.count; line++) {
+    const offset = lines.offset(line)
+    for (let j = 0; j < lines.length; j++) {
+      const at = offset + j * lines.stride
+      result[at] = -plogp(logProbabilities[at]!) - Math.exp(logProbabilities[at]!) * entropy[line]!
+    }
+  }
+  return { data: result, shape: logits.shape }
+}
+
+/** p·log p from log p; 0 in the limit of p = 0. */
+function plogp(logProbability: number): number {
+  const p = Math.exp(logProbability)
+  return p === 0 ? 0 : p * logProbability
+}

@@ -1,0 +1,130 @@
+import { Philox } from '@cudnn-rnn/backend'
+import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+
+/** What is differentiated: a scalar function of named tensors, and the gradient that is claimed for each of them. */
+export interface GradientCheckOptions {
+  readonly inputs: Readonly<Record<string, Tensor<FloatArray>>>
+  /** The loss at the values given; called many times. */
+  readonly loss: (inputs: Readonly<Record<string, Tensor<FloatArray>>>) => number | Promise<number>
+  /** The analytic gradient at `inputs`, for each input by name, in its shape. */
+  readonly gradients: Readonly<Record<string, Tensor<FloatArray>>>
+  /** Half the distance of the two points of a central difference; default 1e-5. Use about 1e-2 with float32 losses. */
+  readonly delta?: number | undefined
+  /**
+   * 'jacobian' (default) moves every element by itself and can name the worst; 'directional' moves each input along one
+   * random direction, two evaluations per input however large it is.
+   */
+  readonly method?: 'jacobian' | 'directional' | undefined
+  /** Seed of the directions; default 0. */
+  readonly seed?: number | undefined
+}
+
+/** The element (or input, for directional checks: index -1) where both gradients differ most. */
+export interface GradientMismatch {
+  readonly input: string
+  readonly index: number
+  readonly numeric: number
+  readonly analytic: number
+  /** |numeric - analytic| */
+  readonly error: number
+}
+
+export interface GradientCheckResult {
+  /** The largest absolute difference: what `tf.test.compute_gradient_error` returns. */
+  readonly maxError: number
+  /** maxError divided by the largest magnitude of either gradient (0 when both are 0). */
+  readonly maxRelativeError: number
+  readonly worst: GradientMismatch
+}
+
+/**
+ * Compares analytic gradients with central differences, in the spirit of `tf.test.compute_gradient_error`.
+ *
+ * @throws RangeError `ERR_SHAPE` for a gradient that lacks or has another size than its input,
+ *   `ERR_NOT_FINITE` for a loss that is not finite near the inputs, `ERR_INVALID_OPTION` for a delta that is not > 0
+ */
+export async function checkGradients(options: GradientCheckOptions): Promise<GradientCheckResult> {
+  const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = options
+  checkOptions(inputs, gradients, delta)
+  let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }
+  let magnitude = 0
+  for (const [input, tensor] of Object.entries(inputs)) {
+    const gradient = gradients[input]!.data
+    const directions =
+      method === 'jacobian' ? unitDirections(tensor.data.length) : randomDirection(tensor.data.length, seed)
+    for (const { index, along } of directions) {
+      const numeric = await slope(options, input, along, delta)
+      const analytic = along.reduce((sum, [k, length]) => sum + length * gradient[k]!, 0)
+      const error = Math.abs(numeric - analytic)
+      magnitude = Math.max(magnitude, Math.abs(numeric), Math.abs(analytic))
+      if (error > worst.error || Number.isNaN(error)) worst = { input, index, numeric, analytic, error }
+      if (Number.isNaN(error)) return { maxError: error, maxRelativeError: error, worst }
+    }
+  }
+  const maxError = Math.max(0, worst.error)
+  return { maxError, maxRelativeError: magnitude === 0 ? 0 : maxError / magnitude, worst }
+}
+
+/** Steps of a direction: [element, length]. */
+type Direction = readonly (readonly [number, number])[]
+
+function* unitDirections(size: number): Generator<{ index: number; along: Direction }> {
+  for (let index = 0; index < size; index++) yield { index, along: [[index, 1]] }
+}
+
+/** A direction of unit length, its elements all of one size and of random sign. */
+function* randomDirection(size: number, seed: number): Generator<{ index: number; along: Direction }> {
+  const random = new Philox(seed)
+  const length = 1 / Math.sqrt(size)
+  const along = Array.from({ length: size }, (_, k) => [k, random.uniform() < 0.5 ? length : -length] as const)
+  if (size > 0) yield { index: -1, along }
+}
+
+async function slope(
+  { inputs, loss }: GradientCheckOptions,
+  input: string,
+  along: Direction,
+  delta: number,
+): Promise<number> {
+  const at = async (sign: number) => {
+    const { data, shape } = inputs[input]!
+    const moved = data.slice() as FloatArray
+    for (const [k, length] of along) moved[k]! += sign * delta * length
+    const value = await loss({ ...inputs, [input]: { data: moved, shape } })
+    if (Number.isFinite(value)) return { value, moved }
+    throw codedRangeError(
+      'ERR_NOT_FINITE',
+      `Cannot check gradients as the loss must be finite near ${input}: current value is ${value}`,
+      { input, value },
+    )
+  }
+  const above = await at(1)
+  const below = await at(-1)
+  // What was really moved after rounding to the element type, not what was asked for.
+  const [k, length] = along[0]!
+  const distance = (above.moved[k]! - below.moved[k]!) / length
+  return (above.value - below.value) / distance
+}
+
+function checkOptions(
+  inputs: GradientCheckOptions['inputs'],
+  gradients: GradientCheckOptions['gradients'],
+  delta: number,
+): void {
+  if (!(delta > 0 && Number.isFinite(delta))) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot check gradients as delta must be a number > 0: current value is ${delta}`,
+      { option: 'delta', value: delta },
+    )
+  }
+  for (const [input, { data }] of Object.entries(inputs)) {
+    const actual = gradients[input]?.data.length
+    if (actual === data.length) continue
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot check gradients as that of ${input} must have ${data.length} elements: current number is ${actual ?? 'none'}`,
+      { argument: input, expected: data.length, actual },
+    )
+  }
+}

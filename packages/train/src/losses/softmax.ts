@@ -1,0 +1,77 @@
+import { type AxisLines, axisLines, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
+
+/**
+ * log Σ exp(logits) along `axis` (-1 by default), which the result lacks. The maximum is subtracted first, so that no
+ * exponential overflows; a line of -∞ alone gives -∞.
+ *
+ * @throws RangeError `ERR_AXIS`, `ERR_SHAPE`
+ */
+export function logSumExp({ data, shape }: FloatTensor, axis = -1): FloatTensor {
+  const lines = axisLines('compute log-sum-exp', shape, axis)
+  const result = emptyLike(data, lines.count)
+  for (let line = 0; line < lines.count; line++) result[line] = lineLogSumExp(data, lines, line)
+  return { data: result, shape: withoutAxis(shape, axis) }
+}
+
+/** logits - logSumExp(logits): log-probabilities along `axis`. Throws as {@link logSumExp}. */
+export function logSoftmax({ data, shape }: FloatTensor, axis = -1): FloatTensor {
+  const lines = axisLines('compute log-softmax', shape, axis)
+  const result = emptyLike(data)
+  for (let line = 0; line < lines.count; line++) {
+    const offset = lines.offset(line)
+    const maximum = lineMaximum(data, lines, line)
+    // (logits - max) - log Σ exp(logits - max): the sum of both would lose the small one beside a large maximum.
+    let sum = 0
+    for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride]! - maximum)
+    const logSum = Math.log(sum)
+    for (let j = 0; j < lines.length; j++) {
+      const at = offset + j * lines.stride
+      result[at] = data[at]! - maximum - logSum
+    }
+  }
+  return { data: result, shape }
+}
+
+/** Probabilities along `axis`; stable for logits of any size. Throws as {@link logSumExp}. */
+export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
+  const { data, shape } = logSoftmax(logits, axis)
+  return { data: data.map((value) => Math.exp(value)) as typeof data, shape }
+}
+
+/**
+ * Gradient of a loss by the logits, from that by `softmax(logits)`: p·(g - Σ g·p) along `axis`.
+ *
+ * @param probabilities what {@link softmax} returned; `outputGradient` has its shape.
+ */
+export function softmaxGradient(probabilities: FloatTensor, outputGradient: FloatTensor, axis = -1): FloatTensor {
+  const lines = axisLines('differentiate softmax', probabilities.shape, axis)
+  const p = probabilities.data
+  const g = outputGradient.data
+  const result = emptyLike(p)
+  for (let line = 0; line < lines.count; line++) {
+    const offset = lines.offset(line)
+    let inner = 0
+    for (let j = 0; j < lines.length; j++) inner += g[offset + j * lines.stride]! * p[offset + j * lines.stride]!
+    for (let j = 0; j < lines.length; j++) {
+      const at = offset + j * lines.stride
+      result[at] = p[at]! * (g[at]! - inner)
+    }
+  }
+  return { data: result, shape: probabilities.shape }
+}
+
+function lineMaximum(data: FloatTensor['data'], lines: AxisLines, line: number): number {
+  const offset = lines.offset(line)
+  let maximum = Number.NEGATIVE_INFINITY
+  for (let j = 0; j < lines.length; j++) maximum = Math.max(maximum, data[offset + j * lines.stride]!)
+  return maximum
+}
+
+function lineLogSumExp(data: FloatTensor['data'], lines: AxisLines, line: number): number {
+  const offset = lines.offset(line)
+  const maximum = lineMaximum(data, lines, line)
+  if (maximum === Number.NEGATIVE_INFINITY) return maximum
+  let sum = 0
+  for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride]! - maximum)
+  return maximum + Math.log(sum)
+}

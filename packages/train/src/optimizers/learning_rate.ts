@@ -1,0 +1,75 @@
+import { checkHyperparameter } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+
+/** The learning rate of an update; `step` counts the updates done before it, from 0. */
+export type Schedule = (step: number) => number
+
+/** The same rate always. */
+export function constantRate(rate: number): Schedule {
+  checkRate('rate', rate)
+  return () => rate
+}
+
+export interface CosineOptions {
+  readonly peak: number
+  /** Steps of the whole schedule, warm-up included; the rate stays at `final` after them. */
+  readonly steps: number
+  /** Steps of linear growth from peak/warmup to peak; default 0. */
+  readonly warmup?: number | undefined
+  /** Default 0. */
+  readonly final?: number | undefined
+}
+
+/** final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017). */
+export function cosineRate({ peak, steps, warmup = 0, final = 0 }: CosineOptions): Schedule {
+  checkRate('peak', peak)
+  checkRate('final', final)
+  checkHyperparameter(ACTION, 'warmup', warmup, { minimum: 0 })
+  checkHyperparameter(ACTION, 'steps', steps, { minimum: warmup + 1 })
+  return (step) => {
+    if (step < warmup) return (peak * (step + 1)) / warmup
+    const x = Math.min(1, (step - warmup) / (steps - warmup))
+    return final + ((peak - final) * (1 + Math.cos(Math.PI * x))) / 2
+  }
+}
+
+export interface ExponentialOptions {
+  readonly initial: number
+  /** Factor over `every` steps. */
+  readonly decay: number
+  /** Default 1. */
+  readonly every?: number | undefined
+  /** Default false: smoothly; true: once per `every` steps. */
+  readonly staircase?: boolean | undefined
+}
+
+/** initial·decay^(step/every): TensorFlow's `exponential_decay`. */
+export function exponentialRate({ initial, decay, every = 1, staircase = false }: ExponentialOptions): Schedule {
+  checkRate('initial', initial)
+  checkRate('decay', decay)
+  checkHyperparameter(ACTION, 'every', every, { minimum: 1 })
+  return (step) => initial * decay ** (staircase ? Math.floor(step / every) : step / every)
+}
+
+/**
+ * rates[k] from boundaries[k-1] on: one more rate than boundaries. Throws RangeError `ERR_SCHEDULE` for another count or
+ * boundaries that do not grow.
+ */
+export function piecewiseRate(boundaries: readonly number[], rates: readonly number[]): Schedule {
+  for (const [index, rate] of rates.entries()) checkRate(`rates[${index}]`, rate)
+  const grows = boundaries.every((boundary, k) => boundary > (boundaries[k - 1] ?? -1))
+  if (rates.length !== boundaries.length + 1 || !grows) {
+    throw codedRangeError(
+      'ERR_SCHEDULE',
+      `Cannot ${ACTION} as boundaries must grow and have one rate more: current values are [${boundaries.join(',')}] and [${rates.join(',')}]`,
+      { boundaries, rates },
+    )
+  }
+  return (step) => rates[boundaries.filter((boundary) => step >= boundary).length]!
+}
+
+const ACTION = 'make a learning-rate schedule'
+
+function checkRate(name: string, rate: number): void {
+  checkHyperparameter(ACTION, name, rate, { minimum: 0 })
+}

@@ -1,0 +1,120 @@
+import { type Backend, type BackendTensor, checkHyperparameter, checkUpdate, type TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { Trainable } from './trainable.js'
+
+export interface WeightDecayOptions {
+  /** Decoupled weight decay (AdamW's): before each update, variable ← variable − learningRate·weightDecay·variable. Default 0. */
+  readonly weightDecay?: number | undefined
+  /**
+   * Which elements of a variable decay: true all (default), false none, or a tensor of 0 and 1 in its shape, such as
+   * {@link weightDecayMask} makes for opaque buffers. The optimizer does not dispose it.
+   */
+  readonly decayMask?: ((variable: Trainable) => TensorLike | boolean) | undefined
+}
+
+/**
+ * Updates a list of variables on their executor. What it remembers (`slots` and `step`) is all that must be saved to go
+ * on exactly; a slot of an opaque buffer has that buffer's layout, so it is saved canonically like the buffer itself.
+ */
+export abstract class Optimizer {
+  readonly variables: readonly Trainable[]
+  /** In the order of the variables; `<variable>/<slot>` in TensorFlow's words. */
+  readonly slots: readonly Trainable[]
+  protected readonly backend: Backend
+  readonly #slotCount: number
+  readonly #weightDecay: number
+  readonly #decayMasks: readonly (TensorLike | boolean)[]
+  #step = 0
+
+  protected constructor(
+    backend: Backend,
+    variables: readonly Trainable[],
+    slotNames: readonly string[],
+    { weightDecay = 0, decayMask = () => true }: WeightDecayOptions,
+  ) {
+    checkHyperparameter('build optimizer', 'weightDecay', weightDecay, { minimum: 0 })
+    this.backend = backend
+    this.variables = [...variables]
+    this.#slotCount = slotNames.length
+    this.#weightDecay = weightDecay
+    this.#decayMasks = variables.map(decayMask)
+    this.slots = variables.flatMap(({ name, value }) =>
+      slotNames.map((slot) => ({
+        name: `${name}/${slot}`,
+        value: backend.zeros(value.shape, { layout: value.layout }),
+      })),
+    )
+  }
+
+  /** Updates done. */
+  get step(): number {
+    return this.#step
+  }
+
+  /** Goes on after `step` updates; the slots are restored by assigning to them. Throws RangeError `ERR_HYPERPARAMETER`. */
+  restoreStep(step: number): void {
+    checkHyperparameter('restore optimizer', 'step', step, { minimum: 0 })
+    this.#step = step
+  }
+
+  /**
+   * One update of every variable; `gradients` in their order.
+   *
+   * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_HYPERPARAMETER` (before any update)
+   */
+  apply(gradients: readonly TensorLike[], learningRate: number): void {
+    const action = 'apply gradients'
+    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
+    if (gradients.length !== this.variables.length) {
+      throw codedRangeError(
+        'ERR_GRADIENT_COUNT',
+        `Cannot ${action} as there must be one per variable (${this.variables.length}): current number is ${gradients.length}`,
+        { expected: this.variables.length, actual: gradients.length },
+      )
+    }
+    for (const [index, { name, value }] of this.variables.entries()) {
+      checkUpdate(action, this.backend.dtype, { [name]: value, [`gradient of ${name}`]: gradients[index]! })
+    }
+    this.#step++
+    for (const [index, { value }] of this.variables.entries()) {
+      this.#decay(index, learningRate)
+      const slots = this.slots.slice(index * this.#slotCount, (index + 1) * this.#slotCount)
+      this.update(
+        value,
+        gradients[index]!,
+        slots.map((slot) => slot.value),
+        learningRate,
+      )
+    }
+  }
+
+  /** Releases the slots; the variables live on. */
+  dispose(): void {
+    for (const { value } of this.slots) value.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  /** One variable's update; `slots` in the order of the names, {@link step} already counts this update. */
+  protected abstract update(
+    variable: BackendTensor,
+    gradient: TensorLike,
+    slots: readonly BackendTensor[],
+    learningRate: number,
+  ): void
+
+  #decay(index: number, learningRate: number): void {
+    const mask = this.#decayMasks[index]
+    if (this.#weightDecay === 0 || mask === false) return
+    const rate = learningRate * this.#weightDecay
+    this.backend.ops.applyWeightDecay(this.variables[index]!.value, mask === true ? { rate } : { rate, mask })
+  }
+}
+
+/**
+ * Whose formula: they differ in where ε stands and whether the rate enters a velocity. 'pytorch' (default) or
+ * 'tensorflow' (Keras).
+ */
+export type Definition = 'pytorch' | 'tensorflow'

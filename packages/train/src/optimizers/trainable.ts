@@ -1,0 +1,7 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+
+/** A named tensor that training writes into: the models' `Variable`, an opaque buffer or a plain tensor alike. */
+export interface Trainable {
+  readonly name: string
+  readonly value: BackendTensor
+}

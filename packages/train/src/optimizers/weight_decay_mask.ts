@@ -1,0 +1,22 @@
+import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
+import { type CanonicalParams, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
+
+/** What a mask needs of a recurrent model: the models of @cudnn-rnn/models fit. */
+export interface CanonicalMap {
+  readonly descriptor: RnnDescriptor
+  canonicalToParams(weights: CanonicalParams['weights'], biases: CanonicalParams['biases']): Promise<BackendTensor>
+}
+
+/**
+ * A tensor in a model's opaque layout that is 1 where weights are and 0 where biases are: the canonical tensors of 1
+ * and 0, sent through the executor's own map. For `decayMask`; the caller disposes it.
+ */
+export async function weightDecayMask(backend: Backend, model: CanonicalMap): Promise<BackendTensor> {
+  const regions = paramRegions(model.descriptor)
+  const { array } = DTYPES[backend.dtype]
+  const filled = (value: number) => (region: (typeof regions.weights)[number]) => ({
+    data: new array(region.size).fill(value),
+    shape: region.shape,
+  })
+  return model.canonicalToParams(regions.weights.map(filled(1)), regions.biases.map(filled(0)))
+}

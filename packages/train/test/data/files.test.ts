@@ -1,0 +1,87 @@
+import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { csvDataset, finiteNumber, isDataError, jsonLinesDataset, type Position, textDataset } from '../../src/index.js'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'train-data-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+async function file(content: string | Uint8Array): Promise<string> {
+  const path = join(folder, 'data')
+  await writeFile(path, content)
+  return path
+}
+
+async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+const failing = (code: string, fields = {}) => expect.objectContaining({ name: 'DataError', code, ...fields })
+
+it('csvDataset reads quoted fields by the names of the header', async () => {
+  const path = await file('\ufeffdate,value\n"1 May, 1990",2.5\r\n2,-1e3\n')
+  expect(await collect(csvDataset(path))).toEqual([
+    { date: '1 May, 1990', value: '2.5' },
+    { date: '2', value: '-1e3' },
+  ])
+})
+
+it('csvDataset names the ragged row', async () => {
+  const path = await file('a,b\n1,2\n3\n')
+  await expect(collect(csvDataset(path))).rejects.toThrow(failing('ERR_DATA_RAGGED', { row: 3 }))
+  const quotes = await file('a,b\n1,"2\n')
+  await expect(collect(csvDataset(quotes))).rejects.toThrow(failing('ERR_DATA_SYNTAX'))
+})
+
+it('an empty file is refused by every reader', async () => {
+  const path = await file('')
+  for (const dataset of [csvDataset(path), textDataset(path), jsonLinesDataset(path)]) {
+    await expect(collect<unknown>(dataset)).rejects.toThrow(failing('ERR_DATA_EMPTY'))
+  }
+})
+
+it.each(['', 'nan', 'Infinity', '1,5', '12 '.repeat(2)])('finiteNumber refuses %j, naming row and column', (text) => {
+  const place = { path: 'prices.csv', row: 7 }
+  expect(() => finiteNumber({ price: text }, 'price', place)).toThrow(
+    failing('ERR_DATA_VALUE', { row: 7, column: 'price' }),
+  )
+  expect(() => finiteNumber({ other: '1' }, 'price', place)).toThrow(failing('ERR_DATA_COLUMN', { column: 'price' }))
+})
+
+it('jsonLinesDataset names the row that is not JSON', async () => {
+  const path = await file('{"text":"a"}\n\n{"text":}\n')
+  await expect(collect(jsonLinesDataset(path))).rejects.toThrow(failing('ERR_DATA_SYNTAX', { row: 3 }))
+})
+
+it('textDataset joins lines across pieces and refuses bytes that are not UTF-8', async () => {
+  const long = 'ä'.repeat(70_000)
+  expect(await collect(textDataset(await file(`${long}\nb\r\nc`)))).toEqual([long, 'b', 'c'])
+  const broken = await file(Uint8Array.of(0x61, 0x0a, 0xff))
+  const error = await collect(textDataset(broken)).catch((reason: unknown) => reason)
+  expect(isDataError(error, 'ERR_DATA_SYNTAX')).toBe(true)
+})
+
+it('a file that changes while it is read is refused', async () => {
+  const path = await file('a\n'.repeat(100_000))
+  const iterator = textDataset(path).iterate()
+  await iterator.next()
+  await appendFile(path, 'more\n')
+  await expect(collect(iterator)).rejects.toThrow(failing('ERR_DATA_CHANGED'))
+})
+
+it('textDataset resumes after any line, but not into a file of another size', async () => {
+  const path = await file('a\nb\nc\n')
+  const iterator = textDataset(path).repeat(2).iterate()
+  for (let line = 0; line < 5; line++) await iterator.next()
+  const position = JSON.parse(JSON.stringify(iterator.position)) as Position
+  await iterator.return()
+  expect(await collect(textDataset(path).repeat(2).iterate(position))).toEqual(['c'])
+  await appendFile(path, 'd\n')
+  await expect(collect(textDataset(path).repeat(2).iterate(position))).rejects.toThrow(failing('ERR_DATA_CHANGED'))
+})

@@ -1,0 +1,37 @@
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { MetricsFile, readMetrics, type StepReport } from '../../src/index.js'
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'train-metrics-'))
+})
+afterEach(() => rm(folder, { recursive: true }))
+
+const report = (step: number, loss = 1 / step): StepReport => ({
+  step,
+  loss,
+  learningRate: 0.1,
+  gradientNorm: Number.POSITIVE_INFINITY,
+  skipped: false,
+  seconds: 0.5,
+})
+
+it('MetricsFile holds every step once, although the process died in between', async () => {
+  const path = join(folder, 'run', 'metrics.jsonl')
+  const first = await MetricsFile.open(path)
+  for (const step of [1, 2, 3]) await first.write(report(step))
+  await first.close()
+  await appendFile(path, '{"step":4,"lo')
+  const second = await MetricsFile.open(path, 2)
+  for (const step of [3, 4]) await second.write(report(step, Number.NaN))
+  await second.close()
+  expect(await readMetrics(path)).toEqual([report(1), report(2), report(3, Number.NaN), report(4, Number.NaN)])
+  expect((await readFile(path, 'utf8')).split('\n')).toHaveLength(5)
+})
+
+it('readMetrics finds nothing where no file is', async () => {
+  expect(await readMetrics(join(folder, 'none'))).toEqual([])
+})

@@ -1,0 +1,174 @@
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { expect, it } from 'vitest'
+import { Dataset, fit, metricsLine, Sgd, type StepReport } from '../../src/index.js'
+import { linearTask, MemorySaver } from './linear_task.js'
+
+it('fit learns, reports every step and leaves no tensor behind', async () => {
+  using backend = openReferenceBackend()
+  const reports: StepReport[] = []
+  const { options, kernel } = linearTask(backend, new MemorySaver(backend), {
+    onStep: (report) => void reports.push(report),
+  })
+  const { tensors } = backend.stats()
+  const result = await fit(options)
+  expect(result).toMatchObject({ step: 60, ending: 'finished' })
+  expect(backend.stats().tensors).toBe(tensors)
+  const [a, b] = (await kernel.value.read()).data
+  expect(Math.abs(a! - 2)).toBeLessThan(0.1)
+  expect(Math.abs(b! + 1)).toBeLessThan(0.1)
+  expect(reports.map(({ step }) => step)).toEqual(Array.from({ length: 60 }, (_, k) => k + 1))
+  expect(JSON.parse(metricsLine(reports[0]!))).toMatchObject({ step: 1, skipped: false })
+})
+
+it.each([1, 7, 8, 33, 59])(
+  'fit that was stopped after step %d and resumed equals an uninterrupted run, step for step',
+  async (stopAt) => {
+    const run = async (steps: number | undefined, from?: MemorySaver) => {
+      using backend = openReferenceBackend()
+      const saver = new MemorySaver(backend, from)
+      const abort = new AbortController()
+      const lines: string[] = []
+      const { options, kernel } = linearTask(backend, saver, {
+        accumulate: 2,
+        signal: abort.signal,
+        onStep: (report) => {
+          lines.push(metricsLine({ ...report, seconds: 0 }))
+          if (report.step === steps) abort.abort()
+        },
+      })
+      const { ending } = await fit(options)
+      return { ending, saver, lines, elements: [...(await kernel.value.read()).data] }
+    }
+    const whole = await run(undefined)
+    const first = await run(stopAt)
+    expect(first.ending).toBe('aborted')
+    const second = await run(undefined, first.saver)
+    expect([...first.lines, ...second.lines]).toEqual(whole.lines)
+    expect(second.elements).toEqual(whole.elements)
+  },
+)
+
+it('fit that dies between checkpoints goes on from the latest one', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  const dying = linearTask(backend, saver, {
+    onStep: ({ step }) => {
+      if (step === 17) throw new Error('killed')
+    },
+  })
+  await expect(fit(dying.options)).rejects.toThrow('killed')
+  const resumed: number[] = []
+  await fit(linearTask(backend, saver, { onStep: ({ step }) => void resumed.push(step) }).options)
+  expect(resumed[0]).toBe(15)
+})
+
+it('fit stops early, and keeps the best apart from the latest', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  const losses = [3, 2, 2.5, 2.1, Number.NaN, 1]
+  const { options } = linearTask(backend, saver, {
+    evaluate: async () => ({ loss: losses.shift()! }),
+    evaluateEvery: 2,
+    earlyStopping: { metric: 'loss', patience: 3 },
+  })
+  const result = await fit(options)
+  expect(result).toEqual({ step: 10, ending: 'stopped early', best: { value: 2, step: 4, evaluationsSince: 3 } })
+  expect(JSON.parse(saver.saved.get('best')!.record)).toMatchObject({ step: 4 })
+  expect(JSON.parse(saver.saved.get('latest')!.record)).toMatchObject({ step: 10 })
+  expect(await fit(linearTask(backend, saver, options).options)).toMatchObject({ step: 10, ending: 'stopped early' })
+})
+
+it('fit skips updates whose gradients are not finite, says so, and gives up after too many', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  let calls = 0
+  const reports: StepReport[] = []
+  const { options, kernel } = linearTask(backend, saver, {
+    batchGradients: async () => {
+      const data = new Float32Array(2).fill(++calls === 1 ? 1 : Number.POSITIVE_INFINITY)
+      return { loss: 1, gradients: [backend.tensor({ data, shape: [2, 1] })] }
+    },
+    maxSkipped: 3,
+    onStep: (report) => void reports.push(report),
+  })
+  await expect(fit(options)).rejects.toThrow(
+    expect.objectContaining({ code: 'ERR_NON_FINITE_GRADIENTS', step: 4, skipped: 3 }),
+  )
+  expect(reports.map(({ skipped }) => skipped)).toEqual([false, true, true, true])
+  expect(metricsLine(reports[1]!)).toContain('"gradientNorm":"Infinity"')
+  expect((await kernel.value.read()).data.every(Number.isFinite)).toBe(true)
+  expect(options.optimizer.step).toBe(1)
+})
+
+it('fit averages accumulated gradients: two halves equal one batch', async () => {
+  using backend = openReferenceBackend()
+  const trained = async (accumulate: number, batches: readonly (readonly number[])[]) => {
+    const { options, kernel } = linearTask(backend, new MemorySaver(backend), {
+      accumulate,
+      maxSteps: 1,
+      data: Dataset.fromArray(batches),
+      batchGradients: async (batch) => {
+        const data = Float32Array.of(batch.reduce((sum, x) => sum + x, 0) / batch.length, 1)
+        return { loss: 0, gradients: [backend.tensor({ data, shape: [2, 1] })] }
+      },
+    })
+    await fit(options)
+    return [...(await kernel.value.read()).data]
+  }
+  expect(
+    await trained(2, [
+      [1, 2],
+      [3, 6],
+    ]),
+  ).toEqual(await trained(1, [[1, 2, 3, 6]]))
+})
+
+it('fit clamps gradients to clipValue, then scales them to clipNorm, and reports the norm before', async () => {
+  using backend = openReferenceBackend()
+  const step = async (clipping: { clipValue?: number; clipNorm?: number | undefined }) => {
+    let gradientNorm = 0
+    const variable = { name: 'v', value: backend.zeros([2]) }
+    await fit({
+      backend,
+      data: Dataset.fromArray([0]),
+      batchGradients: async () => ({
+        loss: 0,
+        gradients: [backend.tensor({ data: Float32Array.of(-30, 40), shape: [2] })],
+      }),
+      optimizer: new Sgd(backend, [variable]),
+      learningRate: () => 1,
+      maxSteps: 1,
+      onStep: (report) => {
+        gradientNorm = report.gradientNorm
+      },
+      ...clipping,
+    })
+    return { gradientNorm, elements: [...(await variable.value.read()).data] }
+  }
+  expect(await step({ clipNorm: undefined })).toEqual({ gradientNorm: 50, elements: [30, -40] })
+  expect(await step({ clipNorm: 5 })).toEqual({ gradientNorm: 50, elements: [3, -4] })
+  expect(await step({ clipValue: 32 })).toEqual({ gradientNorm: 50, elements: [30, -32] })
+  const both = await step({ clipValue: 1, clipNorm: 1 })
+  expect(both.elements.map((element) => element.toFixed(6))).toEqual(['0.707107', '-0.707107'])
+})
+
+it('fit lets signals and timers in between steps', async () => {
+  using backend = openReferenceBackend()
+  const { options } = linearTask(backend, new MemorySaver(backend), {
+    signal: AbortSignal.timeout(20),
+    maxSteps: 10_000_000,
+  })
+  expect(await fit(options)).toMatchObject({ ending: 'aborted' })
+})
+
+it('fit ends with its data, and refuses to watch a metric that is not there', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  const few = Dataset.fromArray([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]).batch(5)
+  expect(await fit(linearTask(backend, saver, { data: few }).options)).toMatchObject({ step: 2, ending: 'out of data' })
+  const wrong = linearTask(backend, new MemorySaver(backend), {
+    evaluate: async () => ({ loss: 1 }),
+    earlyStopping: { metric: 'los' },
+  })
+  await expect(fit(wrong.options)).rejects.toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_METRIC' }))
+})

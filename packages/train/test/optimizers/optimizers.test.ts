@@ -1,0 +1,118 @@
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { CudnnLSTM } from '@cudnn-rnn/models'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { expectAllclose } from '@cudnn-rnn/testing'
+import { expect, it } from 'vitest'
+import {
+  Adagrad,
+  Adam,
+  type Definition,
+  type Optimizer,
+  RmsProp,
+  Sgd,
+  type Trainable,
+  weightDecayMask,
+} from '../../src/index.js'
+import { filled, pytorch, tensorflow } from '../fixture.js'
+
+const start = () => ({ data: filled(6, 0.6, 0.77, 0.4), shape: [6] })
+const learningRate = (step: number) => 0.02 * (1.5 + Math.cos(0.1 * step))
+// As fixtures/train/fills.py: exact in float32, through which Keras casts its hyperparameters.
+const momentum = 0.875
+const betas = { beta1: 0.875, beta2: 1 - 2 ** -10 }
+const epsilon = 2 ** -10
+
+type Make = (backend: Backend, variables: readonly Trainable[], definition: Definition) => Optimizer
+
+const OPTIMIZERS: Readonly<Record<string, Make>> = {
+  sgd: (b, v, definition) => new Sgd(b, v, { definition }),
+  momentum: (b, v, definition) => new Sgd(b, v, { definition, momentum }),
+  nesterov: (b, v, definition) => new Sgd(b, v, { definition, momentum, nesterov: true }),
+  adam: (b, v, definition) => new Adam(b, v, { definition, ...betas, epsilon }),
+  adamw: (b, v, definition) => new Adam(b, v, { definition, ...betas, epsilon, weightDecay: 0.125 }),
+  rmsprop: (b, v, definition) => new RmsProp(b, v, { definition, epsilon, decay: momentum }),
+  rmspropMomentum: (b, v, definition) => new RmsProp(b, v, { definition, epsilon, decay: momentum, momentum }),
+  adagrad: (b, v, definition) => new Adagrad(b, v, { definition, epsilon, initialAccumulator: 0.125 }),
+}
+
+async function run(make: Make, definition: Definition, onStep: (step: number, x: ArrayLike<number>) => void) {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  const value: BackendTensor = backend.tensor(start())
+  using optimizer = make(backend, [{ name: 'x', value }], definition)
+  for (let step = 1; step <= 100; step++) {
+    const x = (await value.read()).data
+    const gradient = filled(6, 0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k]!)
+    optimizer.apply([{ data: gradient, shape: [6] }], learningRate(step))
+    onStep(step, (await value.read()).data)
+  }
+  expect(optimizer.step).toBe(100)
+}
+
+const oracles = { pytorch: pytorch.optimizers, tensorflow: tensorflow.optimizers } as const
+const cases = Object.keys(OPTIMIZERS).flatMap((name) => [[name, 'pytorch'] as const, [name, 'tensorflow'] as const])
+
+it.each(cases)('%s follows %s over 100 steps with a moving rate', async (name, definition) => {
+  const expected = oracles[definition][name]!
+  await run(OPTIMIZERS[name]!, definition, (step, x) => {
+    const values = expected[String(step)]
+    if (values !== undefined) expectAllclose(`x after step ${step}`, x, values, 1e-12)
+  })
+})
+
+it("Sgd with momentum follows TensorFlow's own ApplyMomentum, whose velocity is without the rate", async () => {
+  await run(OPTIMIZERS['momentum']!, 'pytorch', (step, x) => {
+    if (step === 100) expectAllclose('x', x, tensorflow.rawMomentum, 1e-12)
+  })
+})
+
+it('clipByGlobalNorm and clipByValue equal TensorFlow', async () => {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  const make = (count: number, ...fill: [number, number, number]) =>
+    backend.tensor({ data: filled(count, ...fill), shape: [count] })
+  const tensors = [make(5, 3, 0.37, 0.1), make(3, 2, 0.53, 0.2)]
+  const { norm, clipped } = tensorflow.clipByGlobalNorm
+  expectAllclose('norm', (await backend.ops.clipByGlobalNorm(tensors, 1.5).read()).data, [norm], 1e-12)
+  for (const [k, tensor] of tensors.entries()) {
+    expectAllclose(`tensor ${k}`, (await tensor.read()).data, clipped[k]!, 1e-12)
+  }
+  const tensor = make(5, 3, 0.37, 0.1)
+  backend.ops.clipByValue([tensor], 1)
+  expectAllclose('clipped by value', (await tensor.read()).data, tensorflow.clipByValue, 1e-15)
+})
+
+it('weightDecayMask spares the biases inside an opaque buffer and nothing else', async () => {
+  using backend = openReferenceBackend()
+  using lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 3, inputSize: 2, direction: 'bidirectional' })
+  const ones = (tensors: readonly { shape: readonly number[] }[]) =>
+    tensors.map(({ shape }) => ({ data: new Float32Array(shape.reduce((n, d) => n * d, 1)).fill(1), shape }))
+  const zeroed = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
+  const value = await lstm.canonicalToParams(ones(zeroed.weights), ones(zeroed.biases))
+  const mask = await weightDecayMask(backend, lstm)
+  const optimizer = new Adam(backend, [{ name: 'opaque_kernel', value }], { weightDecay: 0.5, decayMask: () => mask })
+  optimizer.apply([backend.zeros(value.shape, { layout: value.layout })], 0.5)
+  const { weights, biases } = await lstm.paramsToCanonical(value)
+  expect(new Set(weights.flatMap(({ data }) => [...data]))).toEqual(new Set([0.75]))
+  expect(new Set(biases.flatMap(({ data }) => [...data]))).toEqual(new Set([1]))
+})
+
+it('Optimizer.apply refuses before it updates anything', async () => {
+  using backend = openReferenceBackend()
+  const variables = ['a', 'b'].map((name) => ({ name, value: backend.zeros([2]) }))
+  const optimizer = new Sgd(backend, variables)
+  const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
+  const coded = (code: string) => expect.objectContaining({ code })
+  expect(() => optimizer.apply([ones(2)], 1)).toThrow(coded('ERR_GRADIENT_COUNT'))
+  expect(() => optimizer.apply([ones(2), ones(3)], 1)).toThrow(coded('ERR_SHAPE'))
+  expect(() => optimizer.apply([ones(2), ones(2)], Number.NaN)).toThrow(coded('ERR_HYPERPARAMETER'))
+  expect([...(await variables[0]!.value.read()).data]).toEqual([0, 0])
+  expect(optimizer.step).toBe(0)
+})
+
+it('Optimizer slots have the layout of their variable and TensorFlow names', () => {
+  using backend = openReferenceBackend()
+  using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 2, inputSize: 2 })
+  const params = lstm.createParams({ name: 'opaque_kernel' })
+  const { slots } = new Adam(backend, [params])
+  expect(slots.map(({ name }) => name)).toEqual(['opaque_kernel/Adam', 'opaque_kernel/Adam_1'])
+  expect(slots[0]!.value.layout).toBe(params.value.layout)
+})
