@@ -84,6 +84,25 @@ std::map<std::uintptr_t, Allocation>::iterator Holding(std::uintptr_t address) {
   return address < candidate->first + candidate->second.bytes ? candidate : memory.live.end();
 }
 
+// Fills new memory. Large pieces show one file full of the pattern, page by page copied when it is written: a work space
+// of many megabytes costs nothing until it is used.
+void FillFresh(unsigned char* at, std::size_t bytes) {
+  constexpr std::size_t kPiece = 2 << 20;
+  static const int pattern = [] {
+    const int file = memfd_create("fresh device memory", MFD_CLOEXEC);
+    const std::vector<unsigned char> content(kPiece, kFresh);
+    return write(file, content.data(), kPiece) == static_cast<ssize_t>(kPiece) ? file : -1;
+  }();
+  const auto map = [](unsigned char* place) {
+    return mmap(place, kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, pattern, 0) != MAP_FAILED;
+  };
+  while (bytes >= kPiece && pattern >= 0 && map(at)) {
+    at += kPiece;
+    bytes -= kPiece;
+  }
+  std::memset(at, kFresh, bytes);
+}
+
 void CheckCanaries(std::uintptr_t begin, const Allocation& allocation) {
   const unsigned char* bytes = Shadow(begin);
   for (std::size_t i = allocation.bytes; i < allocation.room; ++i) {
@@ -115,7 +134,7 @@ void* AllocateDevice(int device, std::size_t bytes) {
   const std::uintptr_t address = memory.arena + memory.next;
   unsigned char* shadow = Shadow(address);
   if (mprotect(shadow, room, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  std::memset(shadow, kFresh, bytes);
+  FillFresh(shadow, bytes);
   std::memset(shadow + bytes, kCanary, room - bytes);
   memory.next += room + page;
   memory.used[device] += bytes;

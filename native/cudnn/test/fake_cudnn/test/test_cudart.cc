@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -83,13 +84,16 @@ TEST(host_access, "the host faults when it reads device memory") {
   CHECK(faulted);
 }
 
-TEST(fresh, "new device memory holds NaN") {
-  float* x = nullptr;
-  cuda().cudaMalloc(reinterpret_cast<void**>(&x), 4);
-  float read = 0;
-  cuda().cudaMemcpy(&read, x, 4, cudaMemcpyDeviceToHost);
-  CHECK(read != read);
-  cuda().cudaFree(x);
+TEST(fresh, "new device memory holds NaN, small or large, whatever was there before") {
+  for (const std::size_t count : {1u, 3u << 20, 1u, 3u << 20}) {
+    float* x = nullptr;
+    CHECK_EQUAL(cuda().cudaMalloc(reinterpret_cast<void**>(&x), 4 * count), cudaSuccess);
+    std::vector<float> values(count);
+    cuda().cudaMemcpy(values.data(), x, 4 * count, cudaMemcpyDeviceToHost);
+    CHECK(std::all_of(values.begin(), values.end(), [](float value) { return value != value; }));
+    cuda().cudaMemset(x, 0, 4 * count);
+    cuda().cudaFree(x);
+  }
 }
 
 TEST(free_mistakes, "freeing twice and copying past the end are refused") {
