@@ -10,13 +10,15 @@ export class BackendUnavailableError extends Error {
   readonly code = 'ERR_BACKEND_UNAVAILABLE'
   readonly backend: string
   readonly attempts: readonly BackendAttempt[]
+  /** What the reader can do, as a sentence. */
+  readonly advice: string
 
-  /** @param advice what the reader can do, as a sentence. */
   constructor(backend: string, attempts: readonly BackendAttempt[], advice: string, options?: ErrorOptions) {
     const tried = attempts.map(({ name, reason }) => `${name}: ${reason}`).join('; ')
     super(`Cannot open backend "${backend}" as it does not work here (${tried}). ${advice}`, options)
     this.backend = backend
     this.attempts = attempts
+    this.advice = advice
   }
 }
 

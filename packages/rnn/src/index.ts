@@ -239,6 +239,7 @@ export {
   type GradientCheckResult,
   type GradientMismatch,
   gateWeights,
+  gatherStateRows,
   gaussianKl,
   generate,
   type Histogram,

@@ -1,8 +1,16 @@
-import { type Backend, type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendAttempt,
+  BackendUnavailableError,
+  isBackendUnavailableError,
+} from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
 
-const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = ['dtype', 'device', 'threads']
+const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = ['dtype', 'device', 'precision', 'libraryDir', 'threads']
+
+/** What helps wherever an executor is missing. */
+const ALWAYS = 'Use "auto" or "reference"; models and checkpoints are the same on every executor.'
 
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
@@ -30,11 +38,14 @@ export async function openBackend(name = 'auto', options: OpenBackendOptions = {
     )
   }
   const attempts: BackendAttempt[] = []
+  let advice = ''
   for (const row of candidates) {
-    const backend = await attempt(row, options, attempts)
-    if (backend !== undefined) return attempts.length === 0 ? backend : withReason(backend, attempts)
+    const tried = await attempt(row, options)
+    if ('backend' in tried) return attempts.length === 0 ? tried.backend : withReason(tried.backend, attempts)
+    attempts.push(...tried.attempts)
+    advice = tried.advice
   }
-  throw new BackendUnavailableError(name, attempts, candidates.at(-1)!.absence.advice)
+  throw new BackendUnavailableError(name, attempts, advice)
 }
 
 /** What `doctor` reports of one executor. */
@@ -50,35 +61,27 @@ export interface BackendReport {
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
   const reports: BackendReport[] = []
   for (const row of EXECUTORS) {
-    const attempts: BackendAttempt[] = []
-    const backend = await attempt(row, options, attempts)
-    reports.push({
-      name: row.name,
-      available: backend !== undefined,
-      reason: backend?.reason ?? attempts.map(({ reason }) => reason).join('; '),
-      advice: backend === undefined ? row.absence.advice : '',
-    })
-    backend?.dispose()
+    const tried = await attempt(row, options)
+    if ('backend' in tried) {
+      reports.push({ name: row.name, available: true, reason: tried.backend.reason, advice: '' })
+      tried.backend.dispose()
+    } else {
+      const reason = tried.attempts.map(({ reason }) => reason).join('; ')
+      reports.push({ name: row.name, available: false, reason, advice: tried.advice })
+    }
   }
   return reports
 }
 
-/** Opens one executor, or notes in `attempts` why it cannot work here. Argument mistakes are thrown on. */
-async function attempt(
-  row: ExecutorRow,
-  options: OpenBackendOptions,
-  attempts: BackendAttempt[],
-): Promise<Backend | undefined> {
-  if (row.open === undefined) {
-    attempts.push({ name: row.name, reason: row.absence.reason })
-    return undefined
-  }
+type Attempt = { readonly backend: Backend } | { readonly attempts: readonly BackendAttempt[]; readonly advice: string }
+
+/** Opens one executor, or says why it cannot work here and what to do. Argument mistakes are thrown on. */
+async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<Attempt> {
   try {
-    return await row.open(options)
+    return { backend: await row.open(options) }
   } catch (error) {
-    if (!(error instanceof BackendUnavailableError)) throw error
-    attempts.push(...error.attempts)
-    return undefined
+    if (!isBackendUnavailableError(error)) throw error
+    return { attempts: error.attempts, advice: `${error.advice} ${ALWAYS}` }
   }
 }
 

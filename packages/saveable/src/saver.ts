@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import {
@@ -186,14 +186,22 @@ export class Saver {
       allModelCheckpointTimestamps: history.map(({ time }) => time),
       lastPreservedTimestamp: preserved,
     })
-    for (const path of evicted) await removeCheckpoint(resolvePath(directory, path))
+    for (const path of evicted) await removeCheckpoint(directory, resolvePath(directory, path))
   }
 }
 
-/** Deletes a checkpoint, its index first: without it the rest is not one. */
-async function removeCheckpoint(prefix: string): Promise<void> {
-  for (const ending of ['.index', '.data-00000-of-00001', '.meta'])
-    await rm(join(`${prefix}${ending}`), { force: true })
+/**
+ * Deletes a checkpoint, its index first: without it the rest is not one. A state file may name any path, so only files of
+ * its own directory are touched.
+ */
+async function removeCheckpoint(directory: string, prefix: string): Promise<void> {
+  if (resolve(dirname(prefix)) !== resolve(directory)) return
+  await rm(`${prefix}.index`, { force: true })
+  const base = basename(prefix)
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(base) || !/^\.(?:data-\d{5}-of-\d{5}|meta)$/.test(name.slice(base.length))) continue
+    await rm(join(directory, name), { force: true })
+  }
 }
 
 function elements(shape: readonly number[]): number {

@@ -89,7 +89,7 @@ describe('Saver.save', () => {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
       // From 1 to 9 saves and then a part of the next.
-      acknowledged = Math.max(acknowledged, await killAfter(child, 1 + (round % 9), Math.random() * 12))
+      acknowledged = Math.max(acknowledged, await killAfter(child, 1 + (round % 9), (round * 7.3) % 12))
       const latest = await latestCheckpoint(directory)
       expect(await checkRestores(latest!)).toBeGreaterThanOrEqual(acknowledged)
       const { allModelCheckpointPaths = [] } = (await readCheckpointState(directory)) ?? {}

@@ -1,6 +1,6 @@
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { latestCheckpoint, readCheckpointState } from '@cudnn-rnn/checkpoint'
+import { latestCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { isRestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
 import { build, coded, temporaryPrefix, valuesOf } from './small_models.js'
@@ -35,6 +35,29 @@ describe('Saver.save', () => {
       (await readCheckpointState(dirname(path)))?.allModelCheckpointPaths.map((each) => each.split('/').at(-1)),
     ).toEqual(['model-20', 'model-300'])
     expect(await latestCheckpoint(dirname(path))).toBe(`${path}-300`)
+  })
+
+  it('deletes every data file of an old checkpoint, and nothing outside its directory, whatever the state file says', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const path = await temporaryPrefix()
+    const directory = dirname(path)
+    const elsewhere = await new Saver([saveable]).save(await temporaryPrefix(), { globalStep: 1 })
+    const sharded = ['model-1.index', 'model-1.meta', 'model-1.data-00000-of-00002', 'model-1.data-00001-of-00002']
+    for (const name of [...sharded, 'model-10.meta']) await writeFile(join(directory, name), '')
+    await writeCheckpointState(directory, {
+      modelCheckpointPath: 'model-1',
+      allModelCheckpointPaths: [elsewhere, 'model-1'],
+      allModelCheckpointTimestamps: [1, 2],
+      lastPreservedTimestamp: 1,
+    })
+    await new Saver([saveable], { maxToKeep: 1 }).save(path, { globalStep: 2 })
+    expect((await readdir(directory)).sort()).toEqual([
+      'checkpoint',
+      'model-10.meta',
+      'model-2.data-00000-of-00001',
+      'model-2.index',
+    ])
+    await new Saver([saveable]).restore(elsewhere)
   })
 
   it('goes on with the history of a saver before it, and moves a name saved again to the end', async () => {

@@ -14,4 +14,6 @@
  */
 export { expectAllclose } from './closeness.js'
 export { type ConformanceOptions, runConformance } from './conformance.js'
+export { filled, filledCanonical } from './fills.js'
 export { runNvidiaSample } from './nvidia_sample.js'
+export { readAll } from './small_network.js'

@@ -5,7 +5,7 @@ import {
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import type { NetworkToExport } from '../export_weights.js'
+import type { NetworkToExport } from '../network_to_export.js'
 
 const CLASS_NAMES = { lstm: 'lstm', gru: 'gru', rnn_relu: 'simple_rnn', rnn_tanh: 'simple_rnn' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const

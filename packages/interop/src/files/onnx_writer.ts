@@ -10,7 +10,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
-import type { NetworkToExport } from '../export_weights.js'
+import type { NetworkToExport } from '../network_to_export.js'
 import { encodeOnnxModel, type GraphToWrite, type NodeToWrite, type OnnxElementType } from './onnx_encoder.js'
 
 /** The first operator set whose recurrent operators know both layouts, and the file version that came with it. */

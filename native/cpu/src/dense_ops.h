@@ -1,0 +1,45 @@
+// The dense operations of training. Equations: packages/reference/src.
+#ifndef CUDNN_RNN_CPU_DENSE_OPS_H_
+#define CUDNN_RNN_CPU_DENSE_OPS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "rnn_forward.h"
+
+namespace cudnn_rnn {
+
+// An operand of a product, element (i, j) at data[i · row_stride + j · column_stride].
+template <typename T>
+struct Operand {
+  const T* data;
+  ptrdiff_t row_stride;
+  ptrdiff_t column_stride;
+};
+
+// c [rows, columns] = bias [columns] (zeros for null) + a [rows, depth] · b [depth, columns]
+template <typename T>
+void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
+              ptrdiff_t columns);
+
+// sums [columns] = the sum of the rows of x [rows, columns]
+template <typename T>
+void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns);
+
+// Mean cross-entropy of softmax(logits [rows, classes]) and its gradient; weights [rows] may be null.
+template <typename T>
+T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
+                      ptrdiff_t rows, ptrdiff_t classes);
+
+// The root of the sum of all squares, in double precision.
+template <typename T>
+double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors);
+
+// Runs `part` on ranges that cover [0, count), side by side where that pays.
+template <typename T>
+void ForEach(const Engine<T>& engine, ptrdiff_t count, const std::function<void(ptrdiff_t, ptrdiff_t)>& part);
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_DENSE_OPS_H_

@@ -1,0 +1,370 @@
+#include "executor_object.h"
+
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "arguments.h"
+#include "dense_ops.h"
+#include "isa.h"
+#include "network_object.h"
+#include "optimizer_updates.h"
+#include "rnn_backward.h"
+#include "rnn_forward.h"
+
+namespace cudnn_rnn {
+namespace {
+
+const Kernels* KernelsNamed(const std::string& name) {
+  for (const Kernels* kernels : SupportedKernels()) {
+    if (name.empty() || kernels->name == name) return kernels;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Napi::Function ExecutorObject::Define(Napi::Env env) {
+  return DefineClass(env, "NativeExecutor",
+                     {
+                         InstanceMethod<&ExecutorObject::Describe>("describe"),
+                         InstanceMethod<&ExecutorObject::Forward>("forward"),
+                         InstanceMethod<&ExecutorObject::Backward>("backward"),
+                         InstanceMethod<&ExecutorObject::Linear>("linear"),
+                         InstanceMethod<&ExecutorObject::LinearGradients>("linearGradients"),
+                         InstanceMethod<&ExecutorObject::Embedding>("embedding"),
+                         InstanceMethod<&ExecutorObject::EmbeddingGradient>("embeddingGradient"),
+                         InstanceMethod<&ExecutorObject::SoftmaxCrossEntropyOf>("softmaxCrossEntropy"),
+                         InstanceMethod<&ExecutorObject::NormOf>("norm"),
+                         InstanceMethod<&ExecutorObject::Update>("update"),
+                         InstanceMethod<&ExecutorObject::Completed>("completed"),
+                         InstanceMethod<&ExecutorObject::Done>("done"),
+                         InstanceMethod<&ExecutorObject::Wait>("wait"),
+                         InstanceMethod<&ExecutorObject::Close>("close"),
+                     });
+}
+
+// new NativeExecutor(isa: string, threads: number, float64: boolean); an isa of '' is the best there is
+ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<ExecutorObject>(info), env_(info.Env()) {
+  const Kernels* kernels = KernelsNamed(info[0].ToString().Utf8Value());
+  if (kernels == nullptr) throw Napi::Error::New(env_, "Cannot open the executor as this processor lacks the instruction set");
+  core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value());
+  const auto settle = [](napi_env env, napi_value, void* context, void*) {
+    // A closing environment calls back without one.
+    if (env != nullptr) static_cast<ExecutorObject*>(context)->Settle();
+  };
+  const napi_status status =
+      napi_create_threadsafe_function(env_, nullptr, nullptr, Napi::String::New(env_, "cudnn_rnn_cpu"), 0, 1, nullptr,
+                                      nullptr, this, settle, &notify_);
+  if (status != napi_ok) throw Napi::Error::New(env_, "Cannot open the executor as Node.js gave it no way to call back");
+  napi_unref_threadsafe_function(env_, notify_);
+  queue_ = std::make_unique<JobQueue>(
+      [notify = notify_] { napi_call_threadsafe_function(notify, nullptr, napi_tsfn_nonblocking); });
+  // Work in flight reads JavaScript's memory: it must end before the environment does.
+  napi_add_env_cleanup_hook(env_, StopAtExit, this);
+}
+
+ExecutorObject::~ExecutorObject() {
+  napi_remove_env_cleanup_hook(env_, StopAtExit, this);
+  Stop();
+}
+
+void ExecutorObject::Stop() {
+  if (notify_ == nullptr) return;
+  queue_->Stop();
+  napi_release_threadsafe_function(std::exchange(notify_, nullptr), napi_tsfn_abort);
+}
+
+// close(): drops what is queued; what waits for it is rejected. The threads end.
+void ExecutorObject::Close(const Napi::CallbackInfo& info) {
+  Stop();
+  Settle();
+  for (auto& [number, deferred] : std::exchange(waiting_, {})) {
+    deferred.Reject(Napi::Error::New(info.Env(), "closed").Value());
+  }
+  pending_.clear();
+  core_.reset();
+}
+
+// describe(): { isa: string, threads: number }
+Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
+  Napi::Object description = Napi::Object::New(info.Env());
+  description.Set("isa", core_->kernels->name);
+  description.Set("threads", core_->pool.size());
+  return description;
+}
+
+Napi::Value ExecutorObject::Push(const Napi::Object& arguments, std::function<void()> job) {
+  Settle();
+  const uint64_t number = queue_->Push(std::move(job));
+  pending_.push_back({number, Napi::Persistent(arguments)});
+  return Napi::Number::New(env_, static_cast<double>(number));
+}
+
+void ExecutorObject::Settle() {
+  const Napi::HandleScope scope(env_);
+  for (;;) {
+    const uint64_t completed = queue_->completed();
+    while (!pending_.empty() && pending_.front().number <= completed) pending_.pop_front();
+    while (!waiting_.empty() && waiting_.begin()->first <= completed) {
+      const auto [number, deferred] = *waiting_.begin();
+      waiting_.erase(waiting_.begin());
+      const std::string failure = queue_->FailureOf(number);
+      if (failure.empty()) {
+        deferred.Resolve(Napi::Env(env_).Undefined());
+      } else {
+        deferred.Reject(Napi::Error::New(env_, failure).Value());
+      }
+    }
+    if (waiting_.empty()) {
+      if (notify_ != nullptr) napi_unref_threadsafe_function(env_, notify_);
+      return;
+    }
+    if (notify_ == nullptr || queue_->Await(waiting_.begin()->first)) return;
+  }
+}
+
+// completed(number): boolean
+Napi::Value ExecutorObject::Completed(const Napi::CallbackInfo& info) {
+  const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+  return Napi::Boolean::New(info.Env(), queue_->completed() >= number);
+}
+
+// done(number): Promise<void>
+Napi::Value ExecutorObject::Done(const Napi::CallbackInfo& info) {
+  const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+  const auto deferred = Napi::Promise::Deferred::New(info.Env());
+  waiting_.insert({number, deferred});
+  napi_ref_threadsafe_function(env_, notify_);
+  Settle();
+  return deferred.Promise();
+}
+
+// wait(number): void
+void ExecutorObject::Wait(const Napi::CallbackInfo& info) {
+  queue_->Wait(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+}
+
+// forward({ network, time, batch, input, h, c, params, lengths, dropoutPosition, output, hFinal, cFinal, tape }): number
+// tape: a fresh NativeTape in training, else null
+Napi::Value ExecutorObject::Forward(const Napi::CallbackInfo& info) {
+  return core_->is_double ? ForwardOf<double>(info) : ForwardOf<float>(info);
+}
+
+template <typename T>
+Napi::Value ExecutorObject::ForwardOf(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  const auto network = NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network<T>();
+  ForwardPass<T> pass{};
+  pass.network = network.get();
+  pass.time = static_cast<ptrdiff_t>(Number(arguments, "time"));
+  pass.batch = static_cast<ptrdiff_t>(Number(arguments, "batch"));
+  pass.input = Elements<T>(arguments, "input");
+  pass.h = Elements<T>(arguments, "h");
+  pass.c = Elements<T>(arguments, "c");
+  pass.params.data = Elements<T>(arguments, "params");
+  pass.lengths = Elements<int32_t>(arguments, "lengths");
+  pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
+  pass.output = Elements<T>(arguments, "output");
+  pass.h_final = Elements<T>(arguments, "hFinal");
+  pass.c_final = Elements<T>(arguments, "cFinal");
+  std::shared_ptr<Tape<T>> tape;
+  const Napi::Value tape_object = arguments.Get("tape");
+  if (tape_object.IsObject()) {
+    const auto core = core_;
+    tape = std::shared_ptr<Tape<T>>(new Tape<T>(), [core](Tape<T>* released) {
+      core->blocks.GiveBack(std::move(released->memory));
+      delete released;
+    });
+    tape->time = pass.time;
+    tape->batch = pass.batch;
+    if (pass.lengths != nullptr) tape->lengths.assign(pass.lengths, pass.lengths + pass.batch);
+    pass.tape = tape.get();
+    Arena measure(nullptr);
+    tape->Carve(*network, &measure);
+    tape_object.As<Napi::Object>().Set("bytes", static_cast<double>(measure.used()));
+    TapeObject::Unwrap(tape_object.As<Napi::Object>())->tape.set(tape);
+  }
+  const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
+  return Push(arguments, [engine, pass, network, tape] { RunForward(engine, pass); });
+}
+
+// backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams }): number
+Napi::Value ExecutorObject::Backward(const Napi::CallbackInfo& info) {
+  return core_->is_double ? BackwardOf<double>(info) : BackwardOf<float>(info);
+}
+
+template <typename T>
+Napi::Value ExecutorObject::BackwardOf(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  const auto network = NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network<T>();
+  const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
+  BackwardPass<T> pass{};
+  pass.network = network.get();
+  pass.input = Elements<T>(arguments, "input");
+  pass.params = Elements<T>(arguments, "params");
+  pass.tape = tape.get();
+  pass.d_output = Elements<T>(arguments, "dOutput");
+  pass.dh_final = Elements<T>(arguments, "dhFinal");
+  pass.dc_final = Elements<T>(arguments, "dcFinal");
+  pass.d_input = Elements<T>(arguments, "dInput");
+  pass.dh = Elements<T>(arguments, "dh");
+  pass.dc = Elements<T>(arguments, "dc");
+  pass.d_params = Elements<T>(arguments, "dParams");
+  const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
+  return Push(arguments, [engine, pass, network, tape] { RunBackward(engine, pass); });
+}
+
+// linear({ input, kernel, bias, rows, inputs, outputs, output }): number
+Napi::Value ExecutorObject::Linear(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? LinearJob<double>(arguments) : LinearJob<float>(arguments));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::LinearJob(const Napi::Object& arguments) {
+  const T* input = Elements<T>(arguments, "input");
+  const T* kernel = Elements<T>(arguments, "kernel");
+  const T* bias = Elements<T>(arguments, "bias");
+  T* output = Elements<T>(arguments, "output");
+  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
+  const auto inputs = static_cast<ptrdiff_t>(Number(arguments, "inputs"));
+  const auto outputs = static_cast<ptrdiff_t>(Number(arguments, "outputs"));
+  return [=, engine = core_->engine<T>()] {
+    Multiply<T>(engine, {input, inputs, 1}, {kernel, outputs, 1}, bias, output, rows, inputs, outputs);
+  };
+}
+
+// linearGradients({ input, kernel, dOutput, rows, inputs, outputs, dInput, dKernel, dBias }): number
+Napi::Value ExecutorObject::LinearGradients(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? LinearGradientsJob<double>(arguments) : LinearGradientsJob<float>(arguments));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::LinearGradientsJob(const Napi::Object& arguments) {
+  const T* input = Elements<T>(arguments, "input");
+  const T* kernel = Elements<T>(arguments, "kernel");
+  const T* d_output = Elements<T>(arguments, "dOutput");
+  T* d_input = Elements<T>(arguments, "dInput");
+  T* d_kernel = Elements<T>(arguments, "dKernel");
+  T* d_bias = Elements<T>(arguments, "dBias");
+  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
+  const auto inputs = static_cast<ptrdiff_t>(Number(arguments, "inputs"));
+  const auto outputs = static_cast<ptrdiff_t>(Number(arguments, "outputs"));
+  return [=, engine = core_->engine<T>()] {
+    Multiply<T>(engine, {d_output, outputs, 1}, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
+    Multiply<T>(engine, {input, 1, inputs}, {d_output, outputs, 1}, nullptr, d_kernel, inputs, rows, outputs);
+    SumRows(d_output, d_bias, rows, outputs);
+  };
+}
+
+// embedding({ table, ids, columns, output }): number
+Napi::Value ExecutorObject::Embedding(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? EmbeddingJob<double>(arguments, false) : EmbeddingJob<float>(arguments, false));
+}
+
+// embeddingGradient({ table, ids, columns, output }): number; adds rows of output to those of table
+Napi::Value ExecutorObject::EmbeddingGradient(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? EmbeddingJob<double>(arguments, true) : EmbeddingJob<float>(arguments, true));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::EmbeddingJob(const Napi::Object& arguments, bool gradient) {
+  T* table = Elements<T>(arguments, "table");
+  T* output = Elements<T>(arguments, "output");
+  size_t count;
+  const int32_t* ids = Elements<int32_t>(arguments.Get("ids"), &count);
+  const auto columns = static_cast<ptrdiff_t>(Number(arguments, "columns"));
+  return [=] {
+    for (size_t n = 0; n < count; n++) {
+      T* row = table + ids[n] * columns;
+      T* out = output + static_cast<ptrdiff_t>(n) * columns;
+      if (gradient) {
+        for (ptrdiff_t k = 0; k < columns; k++) row[k] += out[k];
+      } else {
+        std::copy_n(row, columns, out);
+      }
+    }
+  };
+}
+
+// softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient }): number
+Napi::Value ExecutorObject::SoftmaxCrossEntropyOf(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? SoftmaxJob<double>(arguments) : SoftmaxJob<float>(arguments));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::SoftmaxJob(const Napi::Object& arguments) {
+  const T* logits = Elements<T>(arguments, "logits");
+  const int32_t* labels = Elements<int32_t>(arguments, "labels");
+  const T* weights = Elements<T>(arguments, "weights");
+  T* loss = Elements<T>(arguments, "loss");
+  T* gradient = Elements<T>(arguments, "gradient");
+  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
+  const auto classes = static_cast<ptrdiff_t>(Number(arguments, "classes"));
+  return [=, engine = core_->engine<T>()] {
+    *loss = SoftmaxCrossEntropy(engine, logits, labels, weights, gradient, rows, classes);
+  };
+}
+
+// norm({ tensors: array[], maxNorm: number, norm }): number; scales the tensors down to maxNorm where that is finite
+Napi::Value ExecutorObject::NormOf(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? NormJob<double>(arguments) : NormJob<float>(arguments));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::NormJob(const Napi::Object& arguments) {
+  const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
+  std::vector<std::pair<T*, ptrdiff_t>> tensors;
+  for (uint32_t k = 0; k < list.Length(); k++) {
+    size_t count;
+    T* data = Elements<T>(list.Get(k), &count);
+    tensors.emplace_back(data, static_cast<ptrdiff_t>(count));
+  }
+  T* result = Elements<T>(arguments, "norm");
+  const double max_norm = Number(arguments, "maxNorm");
+  return [=, engine = core_->engine<T>()] {
+    const double norm = Norm(tensors);
+    *result = static_cast<T>(norm);
+    // A norm that is not finite leaves the tensors as they are, for the caller to see.
+    if (!(norm > max_norm) || !std::isfinite(norm)) return;
+    const T scale = static_cast<T>(max_norm / norm);
+    for (const auto& [data, count] : tensors) {
+      ForEach(engine, count, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t k = begin; k < end; k++) data[k] *= scale;
+      });
+    }
+  };
+}
+
+// update({ rule: number, operands: array[], numbers: Float64Array }): number; see optimizer_updates.h
+Napi::Value ExecutorObject::Update(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  return Push(arguments, core_->is_double ? UpdateJob<double>(arguments) : UpdateJob<float>(arguments));
+}
+
+template <typename T>
+std::function<void()> ExecutorObject::UpdateJob(const Napi::Object& arguments) {
+  UpdateOperands<T> update{};
+  const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
+  size_t count = 0;
+  for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {
+    update.data[k] = Elements<T>(operands.Get(k), k == 0 ? &count : nullptr);
+  }
+  size_t numbers = 0;
+  const double* values = Elements<double>(arguments.Get("numbers"), &numbers);
+  for (size_t k = 0; k < numbers && k < kMaxNumbers; k++) update.numbers[k] = values[k];
+  const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
+  return [=, engine = core_->engine<T>()] {
+    ForEach(engine, static_cast<ptrdiff_t>(count),
+            [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
+  };
+}
+
+}  // namespace cudnn_rnn

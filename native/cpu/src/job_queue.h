@@ -1,0 +1,61 @@
+// The thread on which an executor's calls run, in the order they were made.
+#ifndef CUDNN_RNN_CPU_JOB_QUEUE_H_
+#define CUDNN_RNN_CPU_JOB_QUEUE_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+namespace cudnn_rnn {
+
+class JobQueue {
+ public:
+  // `notify` is called on the queue's thread when an awaited job or the last one queued is done.
+  explicit JobQueue(std::function<void()> notify);
+  ~JobQueue();
+  JobQueue(const JobQueue&) = delete;
+  JobQueue& operator=(const JobQueue&) = delete;
+
+  // Returns the job's number; numbers grow by one.
+  uint64_t Push(std::function<void()> job);
+
+  // The number of the last job that is done; all before it are.
+  uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+
+  // Asks to be notified when job `number` is done. False when it already is.
+  bool Await(uint64_t number);
+
+  // Blocks until job `number` is done.
+  void Wait(uint64_t number) const;
+
+  // What the job threw, empty if nothing.
+  std::string FailureOf(uint64_t number);
+
+  // Drops what is queued, sets `cancelled` for the job at work, and joins the thread. Idempotent.
+  void Stop();
+  const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+ private:
+  void Work();
+
+  const std::function<void()> notify_;
+  std::mutex mutex_;
+  std::condition_variable pushed_;
+  std::deque<std::function<void()>> jobs_;
+  std::unordered_map<uint64_t, std::string> failures_;
+  uint64_t last_ = 0;
+  std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> awaited_{UINT64_MAX};
+  std::atomic<bool> cancelled_{false};
+  std::thread thread_;
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_JOB_QUEUE_H_

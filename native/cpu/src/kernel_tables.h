@@ -1,0 +1,73 @@
+// Fills the tables of kernels.h for the vectors of the vector_*.h included before.
+#ifndef CUDNN_RNN_CPU_KERNEL_TABLES_H_
+#define CUDNN_RNN_CPU_KERNEL_TABLES_H_
+
+#include "activations.h"
+#include "cell_kernels.h"
+#include "kernels.h"
+#include "product_kernels.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+template <typename V>
+static void MapSigmoid(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) Sigmoid(V::Load(x + k)).Store(y + k);
+}
+
+template <typename V>
+static void MapTanh(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) Tanh(V::Load(x + k)).Store(y + k);
+}
+
+template <typename V>
+static typename V::Element ExpSum(const typename V::Element* x, typename V::Element offset, typename V::Element* y,
+                                  ptrdiff_t count) {
+  V sum = V::Set(0);
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) {
+    const V exponential = Exp(V::Load(x + k) - V::Set(offset));
+    exponential.Store(y + k);
+    sum = sum + exponential;
+  }
+  return Sum(sum);
+}
+
+// The formats of an inference's weights exist in float32 only.
+template <typename V, typename Weight>
+static constexpr void (*NarrowProduct())(const PanelProduct<typename V::Element>&) {
+  if constexpr (sizeof(typename V::Element) == 4) {
+    return Product<V, Weight, false>;
+  } else {
+    return nullptr;
+  }
+}
+
+template <typename V>
+static constexpr KernelTable<typename V::Element> TableOf() {
+  using T = typename V::Element;
+  return {
+      kTileRows<V, 4>,
+      Product<V, T, false>,
+      NarrowProduct<V, uint16_t>(),
+      NarrowProduct<V, int8_t>(),
+      Product<V, T, true>,
+      Transposed<V>,
+      LstmForward<V>,
+      GruForward<V>,
+      PlainForward<V, Relu>,
+      PlainForward<V, HyperbolicTangent>,
+      LstmBackward<V>,
+      GruBackward<V>,
+      PlainBackward<V, Relu>,
+      PlainBackward<V, HyperbolicTangent>,
+      ColumnSums<V>,
+      MapSigmoid<V>,
+      MapTanh<V>,
+      ExpSum<V>,
+  };
+}
+
+}  // namespace
+
+#endif  // CUDNN_RNN_CPU_KERNEL_TABLES_H_

@@ -1,0 +1,9 @@
+#include "vector_avx2.h"
+// The vectors come first: the kernels are written over them.
+#include "kernel_tables.h"
+
+namespace cudnn_rnn {
+
+const Kernels kAvx2Kernels = {"AVX2", TableOf<VectorF32>(), TableOf<VectorF64>()};
+
+}  // namespace cudnn_rnn

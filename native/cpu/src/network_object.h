@@ -1,0 +1,47 @@
+#ifndef CUDNN_RNN_CPU_NETWORK_OBJECT_H_
+#define CUDNN_RNN_CPU_NETWORK_OBJECT_H_
+
+#include <napi.h>
+
+#include <memory>
+
+#include "executor_core.h"
+
+namespace cudnn_rnn {
+
+// JavaScript's NativeNetwork: sizes and layout of one network.
+class NetworkObject : public Napi::ObjectWrap<NetworkObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit NetworkObject(const Napi::CallbackInfo& info);
+
+  template <typename T>
+  const std::shared_ptr<Network<T>>& network() const {
+    return network_.get<T>();
+  }
+
+ private:
+  Napi::Value ParamsSize(const Napi::CallbackInfo& info);
+  void MoveRegion(const Napi::CallbackInfo& info);
+  template <typename T>
+  void MoveRegionOf(const Napi::CallbackInfo& info);
+
+  OfEitherType<Network> network_;
+};
+
+// JavaScript's NativeTape: what a training forward keeps.
+class TapeObject : public Napi::ObjectWrap<TapeObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit TapeObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<TapeObject>(info) {}
+
+  OfEitherType<Tape> tape;
+
+ private:
+  // A job that still uses the tape keeps its memory until it is done.
+  void Release(const Napi::CallbackInfo&) { tape = {}; }
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_NETWORK_OBJECT_H_

@@ -1,0 +1,148 @@
+// One time step of one layer and direction, shared by whole passes and streams.
+#ifndef CUDNN_RNN_CPU_RECURRENT_STEP_H_
+#define CUDNN_RNN_CPU_RECURRENT_STEP_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "narrow_weights.h"
+#include "network.h"
+#include "thread_pool.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_forward;
+    case Cell::kGru:
+      return kernels.gru_forward;
+    case Cell::kRelu:
+      return kernels.relu_forward;
+    default:
+      return kernels.tanh_forward;
+  }
+}
+
+template <typename T>
+void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_backward;
+    case Cell::kGru:
+      return kernels.gru_backward;
+    case Cell::kRelu:
+      return kernels.relu_backward;
+    default:
+      return kernels.tanh_backward;
+  }
+}
+
+// The parameters of a pass: the opaque buffer, and its narrow copy where the inference reads that instead.
+template <typename T>
+struct Params {
+  const T* data;
+  const NarrowWeights* narrow = nullptr;
+
+  // c = init + a · matrix, panel `panel`
+  void Multiply(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row,
+                PanelProduct<T> product) const {
+    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
+    const ptrdiff_t begin = matrix.offset + panel * matrix.depth * matrix.chunks * kChunk<T>;
+    const ptrdiff_t element = begin + first_row * width;
+    product.panel_stride = width;
+    product.chunks = matrix.ChunksOf(panel);
+    product.scales = nullptr;
+    if (narrow == nullptr) {
+      product.panel = data + element;
+      kernels.product(product);
+    } else if constexpr (sizeof(T) == 4) {
+      if (narrow->format() == WeightFormat::kBfloat16) {
+        product.panel = narrow->bfloat16() + element;
+        kernels.product_bfloat16(product);
+      } else {
+        product.panel = narrow->int8() + element;
+        product.scales = narrow->scales(begin);
+        kernels.product_int8(product);
+      }
+    }
+  }
+};
+
+// Where one step reads and writes; a step's panels are shared out among the team.
+template <typename T>
+struct RecurrentStep {
+  const Network<T>& network;
+  const KernelTable<T>& kernels;
+  const LayerLayout& layout;
+  Params<T> params;
+  ptrdiff_t batch;
+  T* z;  // of this step: [panels][B][z_width], z_panel_stride apart
+  ptrdiff_t z_panel_stride;
+  const T* h_previous;  // [B][padded columns]
+  T* h;
+  const T* c_previous;  // [B][padded units]
+  T* c;
+  T* unprojected;  // [B][padded units], with a projection
+  bool keep;
+
+  // The columns of h that this member of the team computes.
+  static void OwnColumns(const Network<T>& network, const LayerLayout& layout, const Team& team, ptrdiff_t* begin,
+                         ptrdiff_t* end) {
+    const bool projects = layout.projection.present();
+    const ptrdiff_t panels = projects ? layout.projection.panels : network.panels();
+    const ptrdiff_t width = projects ? layout.projection.chunks * kChunk<T> : network.panel_units();
+    *begin = std::min(network.columns(), team.Begin(panels) * width);
+    *end = std::min(network.columns(), team.End(panels) * width);
+  }
+
+  // Adds R·h to the pre-activations in z and applies the cell. Meets the team between cell and projection.
+  void Run(const Team& team) const {
+    const auto cell = ForwardKernel(kernels, network.options().cell);
+    const bool projects = layout.projection.present();
+    const T clip = static_cast<T>(network.options().clip);
+    for (ptrdiff_t panel = team.Begin(network.panels()); panel < team.End(network.panels()); panel++) {
+      T* pre = z + panel * z_panel_stride;
+      T* recurrent = pre + network.z_recurrent_begin();
+      const ptrdiff_t unit = panel * network.panel_units();
+      PanelProduct<T> product{};
+      product.a = h_previous;
+      product.a_stride = network.padded_columns();
+      product.rows = batch;
+      product.depth = network.columns();
+      product.init = product.c = recurrent;
+      product.init_stride = product.c_stride = network.z_width();
+      params.Multiply(kernels, layout.recurrent, panel, 0, product);
+      CellForward<T> step{};
+      step.z = pre;
+      step.z_stride = network.z_width();
+      step.rows = batch;
+      step.chunks = layout.recurrent.ChunksOf(panel);
+      step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
+      step.c = c == nullptr ? nullptr : c + unit;
+      step.h_previous = h_previous + unit;
+      step.h = (projects ? unprojected : h) + unit;
+      step.state_stride = network.padded_units();
+      step.clip = clip;
+      step.keep = keep;
+      cell(step);
+    }
+    if (!projects) return;
+    team.Wait();
+    for (ptrdiff_t panel = team.Begin(layout.projection.panels); panel < team.End(layout.projection.panels); panel++) {
+      PanelProduct<T> product{};
+      product.a = unprojected;
+      product.a_stride = network.padded_units();
+      product.rows = batch;
+      product.depth = network.options().units;
+      product.c = h + panel * layout.projection.chunks * kChunk<T>;
+      product.c_stride = network.padded_columns();
+      params.Multiply(kernels, layout.projection, panel, 0, product);
+    }
+  }
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_RECURRENT_STEP_H_

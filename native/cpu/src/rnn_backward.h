@@ -1,0 +1,28 @@
+#ifndef CUDNN_RNN_CPU_RNN_BACKWARD_H_
+#define CUDNN_RNN_CPU_RNN_BACKWARD_H_
+
+#include "rnn_forward.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+struct BackwardPass {
+  const Network<T>* network;
+  const T* input;     // [T,B,I], of the forward
+  const T* params;
+  Tape<T>* tape;      // consumed: its pre-activations are overwritten with their gradients
+  const T* d_output;  // gradients of the loss by the results; null for zeros
+  const T* dh_final;
+  const T* dc_final;
+  T* d_input;         // [T,B,I]
+  T* dh;              // [L·D,B,C]
+  T* dc;              // [L·D,B,H], LSTM only
+  T* d_params;        // opaque, zeros on entry
+};
+
+template <typename T>
+void RunBackward(const Engine<T>& engine, const BackwardPass<T>& pass);
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_RNN_BACKWARD_H_

@@ -1,0 +1,160 @@
+// Inference one time step at a time with the state carried inside. Everything is allocated when it is made.
+#ifndef CUDNN_RNN_CPU_RNN_STEPPER_H_
+#define CUDNN_RNN_CPU_RNN_STEPPER_H_
+
+#include <algorithm>
+#include <vector>
+
+#include "memory_block.h"
+#include "recurrent_step.h"
+#include "rnn_forward.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+class Stepper {
+ public:
+  // Unidirectional networks only.
+  Stepper(const Network<T>& network, ptrdiff_t batch) : network_(network), batch_(batch) {
+    Arena measure(nullptr);
+    Carve(&measure);
+    memory_ = MemoryBlock(measure.used());
+    std::fill_n(memory_.data(), measure.used(), char{0});
+    Arena arena(memory_.data());
+    Carve(&arena);
+  }
+
+  // input [T,B,I] → output [T,B,C]
+  void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
+    const double operations = 2.0 * batch_ * network_.gates() * network_.options().units * network_.columns();
+    const int members = MembersFor(*engine.pool, operations);
+    engine.pool->RunOrAlone(members, [&](Team team) {
+      for (ptrdiff_t t = 0; t < steps; t++) {
+        const T* x = input + t * batch_ * network_.options().input_size;
+        ptrdiff_t x_stride = network_.options().input_size;
+        for (Layer& layer : layers_) {
+          StepLayer(team, *engine.kernels, params, layer, x, x_stride);
+          team.Wait();
+          x = layer.hidden[1 - layer.now];
+          x_stride = network_.padded_columns();
+        }
+        if (team.index == 0) {
+          for (ptrdiff_t row = 0; row < batch_; row++) {
+            std::copy_n(x + row * x_stride, network_.columns(), output + (t * batch_ + row) * network_.columns());
+          }
+          for (Layer& layer : layers_) layer.now = 1 - layer.now;
+        }
+        team.Wait();
+      }
+    });
+  }
+
+  void ResetRow(ptrdiff_t row) {
+    for (Layer& layer : layers_) {
+      std::fill_n(layer.hidden[layer.now] + row * network_.padded_columns(), network_.padded_columns(), T{0});
+      if (layer.cells != nullptr) std::fill_n(layer.cells + row * network_.padded_units(), network_.padded_units(), T{0});
+    }
+  }
+
+  // Copies the states h [L,B,C] and c [L,B,H] (null without) out of the stream, or into it.
+  void MoveState(T* h, T* c, bool into) {
+    for (size_t l = 0; l < layers_.size(); l++) {
+      for (ptrdiff_t row = 0; row < batch_; row++) {
+        const ptrdiff_t state = static_cast<ptrdiff_t>(l) * batch_ + row;
+        Move(layers_[l].hidden[layers_[l].now] + row * network_.padded_columns(), h + state * network_.columns(),
+             network_.columns(), into);
+        if (c == nullptr) continue;
+        Move(layers_[l].cells + row * network_.padded_units(), c + state * network_.options().units,
+             network_.options().units, into);
+      }
+    }
+  }
+
+ private:
+  struct Layer {
+    const LayerLayout* layout;
+    T* z;
+    T* hidden[2];
+    T* cells;
+    T* unprojected;
+    int now;  // which of the two h is the present one
+  };
+
+  void Carve(Arena* arena) {
+    layers_.clear();
+    T* z = arena->Take<T>(network_.panels() * batch_ * network_.z_width());
+    T* unprojected = network_.options().projection > 0 ? arena->Take<T>(batch_ * network_.padded_units()) : nullptr;
+    for (int l = 0; l < network_.options().layers; l++) {
+      Layer layer{&network_.layer(l), z, {}, nullptr, unprojected, 0};
+      for (T*& hidden : layer.hidden) hidden = arena->Take<T>(batch_ * network_.padded_columns());
+      if (network_.has_cell_state()) layer.cells = arena->Take<T>(batch_ * network_.padded_units());
+      layers_.push_back(layer);
+    }
+  }
+
+  void StepLayer(const Team& team, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer, const T* x,
+                 ptrdiff_t x_stride) const {
+    const ptrdiff_t z_panel_stride = batch_ * network_.z_width();
+    for (ptrdiff_t panel = team.Begin(network_.panels()); panel < team.End(network_.panels()); panel++) {
+      T* z = layer.z + panel * z_panel_stride;
+      StartPanel(params, layer, panel, x, x_stride, z);
+      if (!layer.layout->input.present()) continue;
+      PanelProduct<T> product{};
+      product.a = x;
+      product.a_stride = x_stride;
+      product.rows = batch_;
+      product.depth = layer.layout->input.depth;
+      product.init = product.c = z;
+      product.init_stride = product.c_stride = network_.z_width();
+      params.Multiply(kernels, layer.layout->input, panel, 0, product);
+    }
+    RecurrentStep<T> step{network_, kernels, *layer.layout, params, batch_};
+    step.z = layer.z;
+    step.z_panel_stride = z_panel_stride;
+    step.h_previous = layer.hidden[layer.now];
+    step.h = layer.hidden[1 - layer.now];
+    step.c_previous = step.c = layer.cells;
+    step.unprojected = layer.unprojected;
+    step.keep = false;
+    step.Run(team);
+  }
+
+  // Biases and, with skip_input, the input.
+  void StartPanel(const Params<T>& params, const Layer& layer, ptrdiff_t panel, const T* x, ptrdiff_t x_stride, T* z) const {
+    const ptrdiff_t input_width = network_.z_input_width();
+    const ptrdiff_t width = layer.layout->recurrent.ChunksOf(panel) * kChunk<T>;
+    const ptrdiff_t units = network_.panel_units();
+    const ptrdiff_t valid = std::min(units, network_.options().units - panel * units);
+    std::fill_n(z, network_.z_width(), T{0});
+    for (ptrdiff_t k = 0; k < width; k++) {
+      if (layer.layout->input_bias >= 0) z[k] += params.data[layer.layout->input_bias + panel * input_width + k];
+      if (layer.layout->recurrent_bias >= 0) {
+        z[network_.z_recurrent_begin() + k] += params.data[layer.layout->recurrent_bias + panel * input_width + k];
+      }
+    }
+    for (ptrdiff_t row = 1; row < batch_; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
+    if (layer.layout->input.present()) return;
+    for (ptrdiff_t row = 0; row < batch_; row++) {
+      for (ptrdiff_t gate = 0; gate < input_width; gate += units) {
+        for (ptrdiff_t k = 0; k < valid; k++) z[row * network_.z_width() + gate + k] += x[row * x_stride + panel * units + k];
+      }
+    }
+  }
+
+  static void Move(T* own, T* other, ptrdiff_t count, bool into) {
+    if (into) {
+      std::copy_n(other, count, own);
+    } else {
+      std::copy_n(own, count, other);
+    }
+  }
+
+  const Network<T>& network_;
+  const ptrdiff_t batch_;
+  std::vector<Layer> layers_;
+  MemoryBlock memory_;
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_RNN_STEPPER_H_

@@ -1,0 +1,31 @@
+#ifndef CUDNN_RNN_CPU_STEPPER_OBJECT_H_
+#define CUDNN_RNN_CPU_STEPPER_OBJECT_H_
+
+#include <napi.h>
+
+#include <memory>
+
+#include "executor_core.h"
+#include "rnn_stepper.h"
+
+namespace cudnn_rnn {
+
+// JavaScript's NativeStepper: one stream, computed on the calling thread with the help of the pool.
+class StepperObject : public Napi::ObjectWrap<StepperObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit StepperObject(const Napi::CallbackInfo& info);
+
+ private:
+  void Step(const Napi::CallbackInfo& info);
+  void ResetRow(const Napi::CallbackInfo& info);
+  void MoveState(const Napi::CallbackInfo& info);
+
+  std::shared_ptr<ExecutorCore> core_;
+  OfEitherType<Network> network_;
+  OfEitherType<Stepper> stepper_;
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_STEPPER_OBJECT_H_

@@ -1,0 +1,92 @@
+// Vectors of 64-bit ARM. Included by kernels_neon.cc only. Functions as in vector_avx512.h.
+#ifndef CUDNN_RNN_CPU_VECTOR_NEON_H_
+#define CUDNN_RNN_CPU_VECTOR_NEON_H_
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace {
+
+struct VectorF32 {
+  using Element = float;
+  static constexpr ptrdiff_t kLanes = 4;
+  static constexpr int kAccumulators = 24;
+  static constexpr int kTransposedRows = 4;
+  float32x4_t v;
+
+  static VectorF32 Load(const float* p) { return {vld1q_f32(p)}; }
+  static VectorF32 Load(const uint16_t* p) { return {vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16))}; }
+  static VectorF32 Load(const int8_t* p) {
+    int32_t bits;
+    __builtin_memcpy(&bits, p, sizeof bits);
+    const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(bits));
+    return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))))};
+  }
+  static VectorF32 Set(float x) { return {vdupq_n_f32(x)}; }
+  void Store(float* p) const { vst1q_f32(p, v); }
+};
+
+static inline VectorF32 operator+(VectorF32 a, VectorF32 b) { return {vaddq_f32(a.v, b.v)}; }
+static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {vsubq_f32(a.v, b.v)}; }
+static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {vmulq_f32(a.v, b.v)}; }
+static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {vdivq_f32(a.v, b.v)}; }
+static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {vminq_f32(a.v, b.v)}; }
+static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {vmaxq_f32(a.v, b.v)}; }
+static inline VectorF32 Abs(VectorF32 a) { return {vabsq_f32(a.v)}; }
+static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
+  return {vbslq_f32(vdupq_n_u32(0x80000000u), sign.v, magnitude.v)};
+}
+static inline VectorF32 Round(VectorF32 a) { return {vrndnq_f32(a.v)}; }
+static inline VectorF32 PowerOfTwo(VectorF32 n) {
+  return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
+}
+static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
+  return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
+}
+static inline float Sum(VectorF32 a) { return vaddvq_f32(a.v); }
+static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
+  float32x4_t sums = vpaddq_f32(vpaddq_f32(a[0].v, a[1].v), vpaddq_f32(a[2].v, a[3].v));
+  if (accumulate) sums = vaddq_f32(sums, vld1q_f32(p));
+  vst1q_f32(p, sums);
+}
+
+struct VectorF64 {
+  using Element = double;
+  static constexpr ptrdiff_t kLanes = 2;
+  static constexpr int kAccumulators = 24;
+  static constexpr int kTransposedRows = 4;
+  float64x2_t v;
+
+  static VectorF64 Load(const double* p) { return {vld1q_f64(p)}; }
+  static VectorF64 Set(double x) { return {vdupq_n_f64(x)}; }
+  void Store(double* p) const { vst1q_f64(p, v); }
+};
+
+static inline VectorF64 operator+(VectorF64 a, VectorF64 b) { return {vaddq_f64(a.v, b.v)}; }
+static inline VectorF64 operator-(VectorF64 a, VectorF64 b) { return {vsubq_f64(a.v, b.v)}; }
+static inline VectorF64 operator*(VectorF64 a, VectorF64 b) { return {vmulq_f64(a.v, b.v)}; }
+static inline VectorF64 operator/(VectorF64 a, VectorF64 b) { return {vdivq_f64(a.v, b.v)}; }
+static inline VectorF64 MultiplyAdd(VectorF64 a, VectorF64 b, VectorF64 c) { return {vfmaq_f64(c.v, a.v, b.v)}; }
+static inline VectorF64 Min(VectorF64 a, VectorF64 b) { return {vminq_f64(a.v, b.v)}; }
+static inline VectorF64 Max(VectorF64 a, VectorF64 b) { return {vmaxq_f64(a.v, b.v)}; }
+static inline VectorF64 Abs(VectorF64 a) { return {vabsq_f64(a.v)}; }
+static inline VectorF64 CopySign(VectorF64 magnitude, VectorF64 sign) {
+  return {vbslq_f64(vdupq_n_u64(0x8000000000000000u), sign.v, magnitude.v)};
+}
+static inline VectorF64 Round(VectorF64 a) { return {vrndnq_f64(a.v)}; }
+static inline VectorF64 PowerOfTwo(VectorF64 n) {
+  return {vreinterpretq_f64_s64(vshlq_n_s64(vaddq_s64(vcvtq_s64_f64(n.v), vdupq_n_s64(1023)), 52))};
+}
+static inline VectorF64 WhereLess(VectorF64 a, VectorF64 b, VectorF64 x) {
+  return {vreinterpretq_f64_u64(vandq_u64(vcltq_f64(a.v, b.v), vreinterpretq_u64_f64(x.v)))};
+}
+static inline double Sum(VectorF64 a) { return vaddvq_f64(a.v); }
+static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
+  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
+}
+
+}  // namespace
+
+#endif  // CUDNN_RNN_CPU_VECTOR_NEON_H_

@@ -1,0 +1,80 @@
+// The gradient of a matrix as one product over all rows of a pass.
+#ifndef CUDNN_RNN_CPU_WEIGHT_GRADIENT_H_
+#define CUDNN_RNN_CPU_WEIGHT_GRADIENT_H_
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels.h"
+#include "network.h"
+#include "thread_pool.h"
+
+namespace cudnn_rnn {
+
+// gradient [panels][depth][chunks] = xᵀ [depth, rows] · dz [panels][rows][chunks]
+template <typename T>
+struct WeightGradient {
+  // Rows summed at a time: their part of x fits the second-level cache.
+  static constexpr ptrdiff_t kRowBlock = 256;
+
+  const KernelTable<T>& kernels;
+  PanelMatrix matrix;
+  ptrdiff_t rows;
+  const T* x;
+  ptrdiff_t x_stride;
+  const T* dz;
+  ptrdiff_t dz_stride;
+  ptrdiff_t dz_panel_stride;
+  T* gradient;  // of the matrix
+  T* packed;    // [PackedSize]
+
+  static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock; }
+
+  // Every member of the team must call this. Meets it several times; returns after the last.
+  void Run(const Team& team) const {
+    const ptrdiff_t tile = kernels.tile_rows;
+    const ptrdiff_t tiles = (matrix.depth + tile - 1) / tile;
+    const ptrdiff_t items = matrix.panels * tiles;
+    for (ptrdiff_t first = 0; first < rows; first += kRowBlock) {
+      const ptrdiff_t count = std::min(kRowBlock, rows - first);
+      for (ptrdiff_t t = team.Begin(tiles); t < team.End(tiles); t++) Pack(t * tile, first, count);
+      team.Wait();
+      for (ptrdiff_t item = team.Begin(items); item < team.End(items);) {
+        const ptrdiff_t panel = item / tiles;
+        const ptrdiff_t tile_begin = item % tiles;
+        const ptrdiff_t tile_end = std::min(tiles, tile_begin + team.End(items) - item);
+        const ptrdiff_t k = tile_begin * tile;
+        const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
+        PanelProduct<T> product{};
+        product.a = packed + k * count;
+        product.rows = std::min(matrix.depth, tile_end * tile) - k;
+        product.depth = count;
+        product.panel = dz + panel * dz_panel_stride + first * dz_stride;
+        product.panel_stride = dz_stride;
+        product.chunks = matrix.ChunksOf(panel);
+        product.c = gradient + panel * matrix.depth * matrix.chunks * kChunk<T> + k * width;
+        product.c_stride = width;
+        product.init = first == 0 ? nullptr : product.c;
+        product.init_stride = width;
+        kernels.product_packed(product);
+        item += tile_end - tile_begin;
+      }
+      team.Wait();
+    }
+  }
+
+ private:
+  // x of the rows [first, first + count), columns from k on, as [count][columns of the tile].
+  void Pack(ptrdiff_t k, ptrdiff_t first, ptrdiff_t count) const {
+    const ptrdiff_t columns = std::min<ptrdiff_t>(kernels.tile_rows, matrix.depth - k);
+    T* to = packed + k * count;
+    const T* from = x + first * x_stride + k;
+    for (ptrdiff_t row = 0; row < count; row++, from += x_stride) {
+      for (ptrdiff_t column = 0; column < columns; column++) *to++ = from[column];
+    }
+  }
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_WEIGHT_GRADIENT_H_

@@ -1,0 +1,303 @@
+// The dense operations of training that are no matrix products, compiled by NVRTC with -DREAL=float or -DREAL=double.
+//
+// Conventions: every kernel is one-dimensional in grid and block, takes pointers, `long long` counts and REAL scalars, and
+// stays right for any grid (grid-stride loops) unless it says "one block per …". Blocks that reduce have BLOCK threads and
+// use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no warp intrinsics
+// and no atomics, so results do not depend on scheduling.
+
+#ifndef BLOCK
+#define BLOCK 256
+#endif
+
+typedef long long Index;
+
+#define EACH(index, count)                                                                            \
+  for (Index index = (Index)blockIdx.x * blockDim.x + threadIdx.x, index##Stride = (Index)gridDim.x * blockDim.x; \
+       index < (count); index += index##Stride)
+
+// ---- elementwise ----------------------------------------------------------------------------------------------------
+
+extern "C" __global__ void fill(REAL* x, Index count, REAL value) {
+  EACH(k, count) x[k] = value;
+}
+
+// rows[n,o] = bias[o]: what a product with beta = 1 adds to.
+extern "C" __global__ void broadcast_rows(REAL* rows, const REAL* bias, Index count, Index columns) {
+  EACH(k, count) rows[k] = bias[k % columns];
+}
+
+// x ← x + scale·y
+extern "C" __global__ void add_scaled(REAL* x, const REAL* y, Index count, REAL scale) {
+  EACH(k, count) x[k] += scale * y[k];
+}
+
+// Clamps to ±limit; a comparison with NaN is false, so NaN stays.
+extern "C" __global__ void clip_by_value(REAL* x, Index count, REAL limit) {
+  EACH(k, count) x[k] = x[k] > limit ? limit : x[k] < -limit ? -limit : x[k];
+}
+
+// ---- half precision -------------------------------------------------------------------------------------------------
+
+// To bfloat16, to the nearest, ties to even; NaN stays NaN.
+extern "C" __global__ void to_bfloat16(unsigned short* y, const REAL* x, Index count) {
+  EACH(k, count) {
+    float value = (float)x[k];
+    unsigned bits;
+    memcpy(&bits, &value, 4);
+    y[k] = value != value ? 0x7fff : (unsigned short)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+  }
+}
+
+extern "C" __global__ void from_bfloat16(REAL* y, const unsigned short* x, Index count) {
+  EACH(k, count) {
+    unsigned bits = (unsigned)x[k] << 16;
+    float value;
+    memcpy(&value, &bits, 4);
+    y[k] = value;
+  }
+}
+
+// To IEEE half, to the nearest, ties to even, in integer arithmetic, as NVRTC comes without cuda_fp16.h.
+extern "C" __global__ void to_float16(unsigned short* y, const REAL* x, Index count) {
+  EACH(k, count) {
+    float value = (float)x[k];
+    unsigned bits;
+    memcpy(&bits, &value, 4);
+    unsigned sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff, half;
+    if (magnitude > 0x7f800000) {
+      half = 0x7fff;
+    } else if (magnitude >= 0x477ff000) {  // rounds to 65536 or more: infinity
+      half = 0x7c00;
+    } else if (magnitude < 0x38800000) {  // below 2^-14: subnormal; adding 1/2 leaves its bits at the end of the mantissa
+      float shifted;
+      memcpy(&shifted, &magnitude, 4);
+      shifted += 0.5f;
+      memcpy(&half, &shifted, 4);
+      half -= 0x3f000000;
+    } else {
+      half = (magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13;
+    }
+    y[k] = (unsigned short)(sign | half);
+  }
+}
+
+extern "C" __global__ void from_float16(REAL* y, const unsigned short* x, Index count) {
+  EACH(k, count) {
+    unsigned sign = (unsigned)(x[k] & 0x8000) << 16, magnitude = x[k] & 0x7fff, bits;
+    if (magnitude >= 0x7c00) {
+      bits = 0x7f800000 | ((magnitude & 0x3ff) << 13);
+    } else {
+      // 2^112 moves the exponent from half's bias to float's, subnormals included.
+      unsigned raised = magnitude << 13;
+      float value;
+      memcpy(&value, &raised, 4);
+      value *= 5.192296858534828e33f;
+      memcpy(&bits, &value, 4);
+    }
+    bits |= sign;
+    float value;
+    memcpy(&value, &bits, 4);
+    y[k] = value;
+  }
+}
+
+// ---- sequences ------------------------------------------------------------------------------------------------------
+
+// y [T,B,C] = x where t < lengths[b], else 0. In place where y = x.
+extern "C" __global__ void mask_sequence(REAL* y, const REAL* x, const int* lengths, Index count, Index batch,
+                                         Index columns) {
+  EACH(k, count) {
+    Index step = k / (batch * columns), row = k / columns % batch;
+    y[k] = step < lengths[row] ? x[k] : (REAL)0;
+  }
+}
+
+// y [L,B,C] = x where lengths[b] > 0, else source (0 where source is null). In place where y = x.
+extern "C" __global__ void replace_empty_rows(REAL* y, const REAL* x, const REAL* source, const int* lengths,
+                                              Index count, Index batch, Index columns) {
+  EACH(k, count) {
+    Index row = k / columns % batch;
+    y[k] = lengths[row] > 0 ? x[k] : source ? source[k] : (REAL)0;
+  }
+}
+
+// ---- embedding ------------------------------------------------------------------------------------------------------
+
+// rows[n,e] = table[ids[n],e]; an id outside the table gives NaN.
+extern "C" __global__ void embedding(REAL* rows, const REAL* table, const int* ids, Index count, Index columns,
+                                     Index vocabulary) {
+  EACH(k, count) {
+    Index id = ids[k / columns];
+    rows[k] = id >= 0 && id < vocabulary ? table[id * columns + k % columns] : (REAL)(0.0 / 0.0);
+  }
+}
+
+// table[v,e] = Σ over n with ids[n] = v of rows[n,e], in the order of n: every run adds up alike. One block per v.
+extern "C" __global__ void embedding_gradient(REAL* table, const int* ids, const REAL* rows, Index count,
+                                              Index columns) {
+  Index id = blockIdx.x;
+  for (Index e = threadIdx.x; e < columns; e += blockDim.x) {
+    REAL sum = 0;
+    for (Index n = 0; n < count; n++) {
+      if (ids[n] == id) sum += rows[n * columns + e];
+    }
+    table[id * columns + e] = sum;
+  }
+}
+
+// ---- reductions -----------------------------------------------------------------------------------------------------
+
+// The sum of `value` over the block's BLOCK threads, to all of them.
+static __device__ double block_sum(double value) {
+  __shared__ double parts[BLOCK];
+  parts[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = BLOCK / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half) parts[threadIdx.x] += parts[threadIdx.x + half];
+    __syncthreads();
+  }
+  double sum = parts[0];
+  __syncthreads();
+  return sum;
+}
+
+static __device__ REAL block_max(REAL value) {
+  __shared__ REAL parts[BLOCK];
+  parts[threadIdx.x] = value;
+  __syncthreads();
+  for (int half = BLOCK / 2; half > 0; half /= 2) {
+    if (threadIdx.x < half && !(parts[threadIdx.x] >= parts[threadIdx.x + half])) {
+      parts[threadIdx.x] = parts[threadIdx.x + half];
+    }
+    __syncthreads();
+  }
+  REAL maximum = parts[0];
+  __syncthreads();
+  return maximum;
+}
+
+// partial[blockIdx] = the block's share of Σ x².
+extern "C" __global__ void sum_of_squares(double* partial, const REAL* x, Index count) {
+  double sum = 0;
+  EACH(k, count) sum += (double)x[k] * x[k];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+}
+
+// norm = √(Σ partial). One block.
+extern "C" __global__ void norm_of_partials(REAL* norm, const double* partial, Index count) {
+  double sum = 0;
+  for (Index k = threadIdx.x; k < count; k += BLOCK) sum += partial[k];
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) *norm = (REAL)sqrt(sum);
+}
+
+// x ← x·limit/norm where norm > limit and finite.
+extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, REAL limit) {
+  REAL current = *norm;
+  if (!(current > limit) || current - current != 0) return;
+  REAL scale = limit / current;
+  EACH(k, count) x[k] *= scale;
+}
+
+// total = Σ x in double. One block.
+extern "C" __global__ void sum(double* total, const REAL* x, Index count) {
+  double value = 0;
+  for (Index k = threadIdx.x; k < count; k += BLOCK) value += (double)x[k];
+  value = block_sum(value);
+  if (threadIdx.x == 0) *total = value;
+}
+
+// ---- softmax cross-entropy ------------------------------------------------------------------------------------------
+
+// One block per row: loss[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
+// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN.
+extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, const REAL* logits, const int* labels,
+                                                 const REAL* weights, const double* total, Index rows, Index classes) {
+  Index n = blockIdx.x;
+  const REAL* z = logits + n * classes;
+  REAL* g = gradient + n * classes;
+  double sumOfWeights = weights ? *total : (double)rows;
+  double weight = sumOfWeights == 0 ? 0 : (weights ? (double)weights[n] : 1.0) / sumOfWeights;
+  REAL maximum = z[0];
+  for (Index v = threadIdx.x; v < classes; v += BLOCK) maximum = z[v] > maximum ? z[v] : maximum;
+  maximum = block_max(maximum);
+  double sum = 0;
+  for (Index v = threadIdx.x; v < classes; v += BLOCK) sum += exp((double)(z[v] - maximum));
+  sum = block_sum(sum);
+  int label = labels[n];
+  int valid = label >= 0 && label < classes;
+  for (Index v = threadIdx.x; v < classes; v += BLOCK) {
+    double share = exp((double)(z[v] - maximum)) / sum - (v == label ? 1 : 0);
+    g[v] = weight == 0 ? (REAL)0 : (REAL)(valid ? weight * share : 0.0 / 0.0);
+  }
+  if (threadIdx.x == 0) {
+    loss[n] = weight == 0 ? 0 : valid ? weight * (log(sum) - (double)(z[label] - maximum)) : 0.0 / 0.0;
+  }
+}
+
+// loss = Σ rows. One block.
+extern "C" __global__ void sum_losses(REAL* loss, const double* rows, Index count) {
+  double value = 0;
+  for (Index k = threadIdx.x; k < count; k += BLOCK) value += rows[k];
+  value = block_sum(value);
+  if (threadIdx.x == 0) *loss = (REAL)value;
+}
+
+// ---- optimizers -----------------------------------------------------------------------------------------------------
+
+// v ← momentum·v + rateIn·g;  x ← x - rateOut·v, or with Nesterov's look-ahead x ← x - rateOut·(rateIn·g + momentum·v).
+extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index count, REAL momentum, REAL rateIn,
+                                          REAL rateOut, Index nesterov) {
+  EACH(k, count) {
+    REAL gradient = rateIn * g[k];
+    REAL velocity = momentum * v[k] + gradient;
+    v[k] = velocity;
+    x[k] -= rateOut * (nesterov ? gradient + momentum * velocity : velocity);
+  }
+}
+
+// Kingma & Ba's algorithm 1; correction = 1/(1-βᵗ), computed once on the host, as is 1-β.
+extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, REAL rate, REAL beta1,
+                                      REAL rest1, REAL beta2, REAL rest2, REAL correction1, REAL correction2,
+                                      REAL epsilon) {
+  EACH(k, count) {
+    REAL gradient = g[k];
+    REAL first = beta1 * m[k] + rest1 * gradient;
+    REAL second = beta2 * v[k] + rest2 * gradient * gradient;
+    m[k] = first;
+    v[k] = second;
+    x[k] -= rate * (first * correction1) / (sqrt(second * correction2) + epsilon);
+  }
+}
+
+static __device__ REAL root_of(REAL square, REAL epsilon, Index epsilonInRoot) {
+  return epsilonInRoot ? sqrt(square + epsilon) : sqrt(square) + epsilon;
+}
+
+// s ← decay·s + rest·g²;  v ← momentum·v + rateIn·g/root(s);  x ← x - rateOut·v
+extern "C" __global__ void apply_rms_prop(REAL* x, REAL* s, REAL* v, const REAL* g, Index count, REAL decay, REAL rest,
+                                          REAL momentum, REAL rateIn, REAL rateOut, REAL epsilon, Index epsilonInRoot) {
+  EACH(k, count) {
+    REAL square = decay * s[k] + rest * g[k] * g[k];
+    REAL velocity = momentum * v[k] + rateIn * g[k] / root_of(square, epsilon, epsilonInRoot);
+    s[k] = square;
+    v[k] = velocity;
+    x[k] -= rateOut * velocity;
+  }
+}
+
+// s ← s + g²;  x ← x - rate·g/root(s)
+extern "C" __global__ void apply_adagrad(REAL* x, REAL* s, const REAL* g, Index count, REAL rate, REAL epsilon,
+                                         Index epsilonInRoot) {
+  EACH(k, count) {
+    REAL square = s[k] + g[k] * g[k];
+    s[k] = square;
+    x[k] -= rate * g[k] / root_of(square, epsilon, epsilonInRoot);
+  }
+}
+
+// x ← x - rate·mask·x (mask 1 everywhere where it is null)
+extern "C" __global__ void apply_weight_decay(REAL* x, const REAL* mask, Index count, REAL rate) {
+  EACH(k, count) x[k] -= rate * (mask ? mask[k] : (REAL)1) * x[k];
+}

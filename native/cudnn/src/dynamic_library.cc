@@ -1,0 +1,60 @@
+#include "dynamic_library.h"
+
+#ifdef _WIN32
+#define NOMINMAX
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#ifdef __linux__
+#include <link.h>
+#endif
+#endif
+
+namespace cudnn_rnn {
+
+#ifdef _WIN32
+
+void* OpenLibrary(const std::string& path, std::string* error) {
+  const bool is_path = path.find_first_of("\\/") != std::string::npos;
+  const DWORD flags = is_path ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS : 0;
+  HMODULE library = LoadLibraryExA(path.c_str(), nullptr, flags);
+  if (library == nullptr) *error = "LoadLibraryEx failed with error " + std::to_string(GetLastError());
+  return library;
+}
+
+void* FindSymbol(void* library, const char* name) {
+  return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
+
+std::string LibraryFile(void* library) {
+  char file[MAX_PATH];
+  const DWORD length = GetModuleFileNameA(static_cast<HMODULE>(library), file, sizeof file);
+  return std::string(file, length);
+}
+
+#else
+
+void* OpenLibrary(const std::string& path, std::string* error) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* text = dlerror();
+    *error = text == nullptr ? "dlopen failed" : text;
+  }
+  return library;
+}
+
+void* FindSymbol(void* library, const char* name) { return dlsym(library, name); }
+
+std::string LibraryFile(void* library) {
+#ifdef __linux__
+  link_map* map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) return map->l_name;
+#else
+  (void)library;
+#endif
+  return "";
+}
+
+#endif
+
+}  // namespace cudnn_rnn

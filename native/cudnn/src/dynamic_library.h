@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+
+namespace cudnn_rnn {
+
+/// Opens the library at `path` (or by name, where it holds no separator) for the rest of the process; null and the
+/// loader's text in `error` where that fails. Symbols stay local: two CUDA libraries may live side by side.
+void* OpenLibrary(const std::string& path, std::string* error);
+
+void* FindSymbol(void* library, const char* name);
+
+/// The file that `library` was loaded from, or an empty string.
+std::string LibraryFile(void* library);
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,80 @@
+#include "host_block.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr std::size_t kSmallest = 4096;
+constexpr std::size_t kMostKept = std::size_t{256} << 20;
+
+std::size_t CapacityFor(std::size_t bytes) {
+  std::size_t capacity = kSmallest;
+  while (capacity < bytes) capacity *= 2;
+  return capacity;
+}
+
+HostBlock Pageable(std::size_t bytes) {
+  void* data = std::malloc(bytes == 0 ? 1 : bytes);
+  if (data == nullptr) throw std::bad_alloc();
+  return {data, bytes, false};
+}
+
+}  // namespace
+
+bool HostBlockPool::TakeKept(std::size_t capacity, HostBlock* block) {
+  const std::lock_guard lock(mutex_);
+  auto found = kept_.find(capacity);
+  if (found == kept_.end() || found->second.empty()) return false;
+  *block = found->second.back();
+  found->second.pop_back();
+  kept_bytes_ -= capacity;
+  return true;
+}
+
+HostBlockRef HostBlockPool::Share(HostBlock block) {
+  return HostBlockRef(new HostBlock(block), [this](const HostBlock* shared) {
+    Give(*shared);
+    delete shared;
+  });
+}
+
+HostBlockRef HostBlockPool::TakeWithoutCuda(std::size_t bytes) {
+  HostBlock block;
+  return Share(TakeKept(CapacityFor(bytes), &block) ? block : Pageable(bytes));
+}
+
+HostBlockRef HostBlockPool::Take(std::size_t bytes) {
+  const std::size_t capacity = CapacityFor(bytes);
+  HostBlock block;
+  if (TakeKept(capacity, &block)) return Share(block);
+  void* data = nullptr;
+  if (libraries_.cudart.cudaMallocHost(&data, capacity) == 0 && data != nullptr) return Share({data, capacity, true});
+  libraries_.cudart.cudaGetLastError();
+  return Share(Pageable(bytes));
+}
+
+void HostBlockPool::Give(const HostBlock& block) {
+  if (!block.pinned) return std::free(block.data);
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_bytes_ + block.capacity <= kMostKept) {
+      kept_[block.capacity].push_back(block);
+      kept_bytes_ += block.capacity;
+      return;
+    }
+  }
+  libraries_.cudart.cudaFreeHost(block.data);
+}
+
+void HostBlockPool::Clear() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [capacity, blocks] : kept_) {
+    for (HostBlock& block : blocks) libraries_.cudart.cudaFreeHost(block.data);
+  }
+  kept_.clear();
+  kept_bytes_ = 0;
+}
+
+}  // namespace cudnn_rnn

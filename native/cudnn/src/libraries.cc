@@ -1,0 +1,72 @@
+#include "libraries.h"
+
+#include <cstring>
+
+#include "dynamic_library.h"
+
+namespace cudnn_rnn {
+namespace {
+
+/// One row of a symbol table: where the address goes, and whether its absence matters.
+struct Row {
+  const char* name;
+  void* slot;
+  bool required;
+};
+
+std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
+  std::vector<std::string> missing;
+  for (const Row& row : rows) {
+    void* address = FindSymbol(library, row.name);
+    if (address == nullptr && row.required) missing.emplace_back(row.name);
+    std::memcpy(row.slot, &address, sizeof address);
+  }
+  return missing;
+}
+
+}  // namespace
+
+std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
+#define SYMBOL(result, name, parameters) Row{#name, &table.name, true},
+#define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, &table.name, false},
+  if (kind == "cudart") {
+    CudartTable& table = cudart;
+    return Fill({
+#include "cudart_symbols.def"
+                },
+                library);
+  }
+  if (kind == "driver") {
+    DriverTable& table = driver;
+    return Fill({
+#include "driver_symbols.def"
+                },
+                library);
+  }
+  if (kind == "nvrtc") {
+    NvrtcTable& table = nvrtc;
+    return Fill({
+#include "nvrtc_symbols.def"
+                },
+                library);
+  }
+  if (kind == "cublas") {
+    CublasTable& table = cublas;
+    return Fill({
+#include "cublas_symbols.def"
+                },
+                library);
+  }
+  if (kind == "cudnn") {
+    CudnnTable& table = cudnn;
+    return Fill({
+#include "cudnn_symbols.def"
+                },
+                library);
+  }
+#undef OPTIONAL_SYMBOL
+#undef SYMBOL
+  return {"the table " + kind};
+}
+
+}  // namespace cudnn_rnn

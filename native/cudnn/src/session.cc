@@ -1,0 +1,136 @@
+#include "session.h"
+
+#include <cstring>
+#include <utility>
+
+#include "status.h"
+
+namespace cudnn_rnn {
+
+Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle)
+    : libraries_(std::move(libraries)),
+      settle_(std::move(settle)),
+      host_blocks_(*libraries_),
+      worker_(*libraries_, device, host_blocks_) {}
+
+Session::~Session() { Close(); }
+
+void Session::Start(std::unique_ptr<Batch> first) {
+  waiter_thread_ = std::thread([this] { RunWaiter(); });
+  worker_thread_ = std::thread([this, first = std::move(first)]() mutable { RunWorker(std::move(first)); });
+}
+
+Batch& Session::pending() {
+  if (!pending_) pending_ = std::make_unique<Batch>();
+  return *pending_;
+}
+
+std::unique_ptr<Batch> Session::TakePending() {
+  pending();
+  return std::exchange(pending_, nullptr);
+}
+
+void Session::Close() {
+  if (closed_) return;
+  closed_ = true;
+  pending_ = nullptr;
+  auto dropped = inbox_->Close();
+  if (worker_thread_.joinable()) worker_thread_.join();
+  if (waiter_thread_.joinable()) waiter_thread_.join();
+  NativeError error;
+  error.library = "session";
+  error.call = "close";
+  error.name = "SESSION_CLOSED";
+  for (auto& batch : dropped) {
+    batch->error = std::make_shared<NativeError>(error);
+    Finish(std::move(batch));
+  }
+}
+
+void Session::RunWorker(std::unique_ptr<Batch> first) {
+  try {
+    info_ = worker_.Open();
+  } catch (const NativeError& error) {
+    first->error = std::make_shared<NativeError>(error);
+  }
+  const bool failed = first->error != nullptr;
+  Finish(std::move(first));
+  while (!failed) {
+    Inbox::Work work = inbox_->Next();
+    if (work.retired.empty() && !work.batch) break;
+    for (void* pointer : work.retired) worker_.Free(pointer);
+    if (!work.batch) continue;
+    worker_.Run(*work.batch);
+    if (work.batch->hold && !work.batch->error) inbox_->SetHeld(true);
+    if (work.batch->release) inbox_->SetHeld(false);
+    Dispatch(std::move(work.batch));
+  }
+  {
+    const std::lock_guard lock(waiting_mutex_);
+    no_more_waiting_ = true;
+    waiting_changed_.notify_one();
+  }
+  // Events are still being waited for: the handles go when the waiter is through.
+  waiter_thread_.join();
+  worker_.Close();
+}
+
+void Session::Dispatch(std::unique_ptr<Batch> batch) {
+  // What ran owns nothing any more: buffers are freed in the stream's order, not when somebody looks at the batch.
+  batch->allocations.clear();
+  batch->commands.clear();
+  batch->reads.clear();
+  batch->writes.clear();
+  const auto& cudart = libraries_->cudart;
+  if (batch->transfers.empty() && (!batch->wait || batch->error)) return Finish(std::move(batch));
+  Waiting waiting;
+  const unsigned flags = cudaEventBlockingSync | cudaEventDisableTiming;
+  cudaError_t status = cudart.cudaEventCreateWithFlags(&waiting.event, flags);
+  if (status == 0) status = cudart.cudaEventRecord(waiting.event, worker_.stream);
+  if (status != 0 && !batch->error) {
+    try {
+      CheckCudart(*libraries_, status, "cudaEventRecord");
+    } catch (const NativeError& error) {
+      batch->error = std::make_shared<NativeError>(error);
+    }
+  }
+  waiting.batch = std::move(batch);
+  const std::lock_guard lock(waiting_mutex_);
+  waiting_.push_back(std::move(waiting));
+  waiting_changed_.notify_one();
+}
+
+void Session::RunWaiter() {
+  const auto& cudart = libraries_->cudart;
+  cudart.cudaSetDevice(worker_.device);
+  while (true) {
+    std::unique_lock lock(waiting_mutex_);
+    waiting_changed_.wait(lock, [this] { return no_more_waiting_ || !waiting_.empty(); });
+    if (waiting_.empty()) return;
+    Waiting waiting = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    if (waiting.event != nullptr) {
+      const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
+      try {
+        if (!waiting.batch->error) CheckCudart(*libraries_, status, "cudaEventSynchronize");
+      } catch (const NativeError& error) {
+        waiting.batch->error = std::make_shared<NativeError>(error);
+      }
+      cudart.cudaEventDestroy(waiting.event);
+    }
+    Finish(std::move(waiting.batch));
+  }
+}
+
+void Session::Finish(std::unique_ptr<Batch> batch) {
+  for (Transfer& transfer : batch->transfers) {
+    if (transfer.destination != nullptr && !batch->error) {
+      std::memcpy(transfer.destination, transfer.block->data, transfer.bytes);
+    }
+  }
+  batch->transfers.clear();
+  if (batch->settlement != nullptr) settle_(std::move(batch));
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "inbox.h"
+#include "worker.h"
+
+namespace cudnn_rnn {
+
+/// One executor's device: a worker thread that makes all calls in order, a second one that waits for the device, and the
+/// inbox between them and JavaScript.
+///
+/// Note [Threads]. The CUDA device, the cuDNN handle and stream capture all belong to a thread, and calls may block when
+/// the device's queue is full: so every call is made by the worker. Waiting for events is left to the waiter, so that
+/// the worker keeps the device fed. JavaScript's thread only appends commands, and is told of ends by `settle`.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  /// `settle` is called with every batch that has a settlement, from either thread.
+  using Settle = std::function<void(std::unique_ptr<Batch>)>;
+
+  Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle);
+  ~Session();
+
+  /// Starts the threads; `first` settles when the device is open, or with the error that prevents it.
+  void Start(std::unique_ptr<Batch> first);
+
+  /// The batch that JavaScript is putting together.
+  Batch& pending();
+  std::unique_ptr<Batch> TakePending();
+  bool Post(std::unique_ptr<Batch>& batch, bool urgent) { return inbox_->Post(batch, urgent); }
+  /// Stops the threads and gives everything back. Idempotent; on JavaScript's thread.
+  void Close();
+
+  const Libraries& libraries() const { return *libraries_; }
+  const std::shared_ptr<Inbox>& inbox() const { return inbox_; }
+  HostBlockPool& host_blocks() { return host_blocks_; }
+  const DeviceInfo& info() const { return info_; }
+  bool closed() const { return closed_; }
+
+ private:
+  struct Waiting {
+    cudaEvent_t event = nullptr;
+    std::unique_ptr<Batch> batch;
+  };
+
+  void RunWorker(std::unique_ptr<Batch> first);
+  void RunWaiter();
+  /// Hands `batch` to the waiter if something of it is still under way on the device, else ends it.
+  void Dispatch(std::unique_ptr<Batch> batch);
+  /// Copies downloads out, gives staging memory back, and settles.
+  void Finish(std::unique_ptr<Batch> batch);
+
+  const std::shared_ptr<const Libraries> libraries_;
+  const Settle settle_;
+  HostBlockPool host_blocks_;
+  Worker worker_;
+  DeviceInfo info_;
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  std::unique_ptr<Batch> pending_;
+  bool closed_ = false;
+
+  std::mutex waiting_mutex_;
+  std::condition_variable waiting_changed_;
+  std::deque<Waiting> waiting_;
+  bool no_more_waiting_ = false;
+
+  std::thread worker_thread_;
+  std::thread waiter_thread_;
+};
+
+}  // namespace cudnn_rnn

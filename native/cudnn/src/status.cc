@@ -1,0 +1,59 @@
+#include "status.h"
+
+namespace cudnn_rnn {
+namespace {
+
+std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
+
+NativeError ErrorOf(const char* library, const char* call, int status, std::string name, std::string detail) {
+  NativeError error;
+  error.library = library;
+  error.call = call;
+  error.status = status;
+  error.name = std::move(name);
+  error.detail = std::move(detail);
+  return error;
+}
+
+}  // namespace
+
+void CheckCudart(const Libraries& libraries, cudaError_t status, const char* call) {
+  if (status == 0) return;
+  // Clears the last error, so that a later kernel launch is not blamed for this one; sticky errors stay.
+  libraries.cudart.cudaGetLastError();
+  throw ErrorOf("cudart", call, status, TextOf(libraries.cudart.cudaGetErrorName(status)),
+                TextOf(libraries.cudart.cudaGetErrorString(status)));
+}
+
+void CheckDriver(const Libraries& libraries, CUresult status, const char* call) {
+  if (status == 0) return;
+  const char* name = nullptr;
+  const char* text = nullptr;
+  libraries.driver.cuGetErrorName(status, &name);
+  libraries.driver.cuGetErrorString(status, &text);
+  throw ErrorOf("driver", call, status, TextOf(name), TextOf(text));
+}
+
+void CheckNvrtc(const Libraries& libraries, nvrtcResult status, const char* call, const std::string& log) {
+  if (status == 0) return;
+  throw ErrorOf("nvrtc", call, status, TextOf(libraries.nvrtc.nvrtcGetErrorString(status)), log);
+}
+
+void CheckCublas(const Libraries& libraries, cublasStatus_t status, const char* call) {
+  if (status == 0) return;
+  throw ErrorOf("cublas", call, status, TextOf(libraries.cublas.cublasGetStatusName(status)), "");
+}
+
+void CheckCudnn(const Libraries& libraries, cudnnStatus_t status, const char* call) {
+  if (status == 0) return;
+  std::string detail;
+  if (libraries.cudnn.cudnnGetLastErrorString != nullptr) {
+    // Per thread, and only to be trusted right after a status that is not success.
+    char text[1024] = "";
+    libraries.cudnn.cudnnGetLastErrorString(text, sizeof text);
+    detail = text;
+  }
+  throw ErrorOf("cudnn", call, status, TextOf(libraries.cudnn.cudnnGetErrorString(status)), detail);
+}
+
+}  // namespace cudnn_rnn

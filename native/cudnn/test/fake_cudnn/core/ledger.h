@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+namespace fake {
+
+/// Counts a call of `symbol` and returns its number, from 1.
+long CountCall(const char* symbol);
+
+/// Calls of `symbol` so far.
+long CallCount(const std::string& symbol);
+
+/// Adds `change` to the number of live things of `kind` ("streams", "device bytes", …).
+void CountLive(const char* kind, long change);
+
+/// Notes a rule of CUDA or cuDNN that the caller broke, whether or not the real libraries would have noticed.
+void ReportViolation(const std::string& text);
+
+/// Everything counted, as JSON: {"live": {kind: n}, "calls": {symbol: n}, "violations": [text]}.
+std::string Report();
+
+/// Forgets calls and violations. Live counts stay, as the things do.
+void ResetLedger();
+
+}  // namespace fake

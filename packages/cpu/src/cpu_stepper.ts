@@ -1,0 +1,129 @@
+import { checkTensor, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import type { CpuMemory } from './cpu_memory.js'
+import type { CpuTensor } from './cpu_tensor.js'
+import type { NativeNetwork, NativeStepper } from './native_addon.js'
+
+/** Inference of a unidirectional network one time step at a time, on the calling thread with the pool's help. */
+export class CpuStepper implements RnnStepper {
+  readonly batch: number
+  readonly #memory: CpuMemory
+  readonly #descriptor: RnnDescriptor
+  readonly #stepper: NativeStepper
+  readonly #params: FloatArray
+  /** The tensor of the parameters: queued work may be about to write it. */
+  readonly #variable: CpuTensor | undefined
+  readonly #arrayType: unknown
+  #disposed = false
+
+  /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1. */
+  constructor(memory: CpuMemory, descriptor: RnnDescriptor, network: NativeNetwork, params: TensorLike, batch: number) {
+    if (descriptor.direction === 'bidirectional') {
+      throw codedRangeError(
+        'ERR_BIDIRECTIONAL_STREAM',
+        'Cannot open a stream as a bidirectional network needs the whole sequence: use call() on it.',
+      )
+    }
+    if (!Number.isSafeInteger(batch) || batch < 1) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
+        { option: 'batch', value: batch },
+      )
+    }
+    this.batch = batch
+    this.#memory = memory
+    this.#descriptor = descriptor
+    this.#variable = isBackendTensor(params) ? memory.own('open a stream', 'params', params) : undefined
+    this.#params = (isBackendTensor(params) ? this.#variable!.data : params.data) as FloatArray
+    this.#arrayType = this.#params.constructor
+    this.#stepper = new memory.addon.NativeStepper(memory.executor, network, batch)
+    memory.ledger.add('steppers')
+  }
+
+  stepSync(input: Tensor, out?: Tensor): Tensor {
+    this.#checkAlive('step a stream')
+    const descriptor = this.#descriptor
+    const columns = hiddenColumns(descriptor)
+    const steps = input.shape.length === 3 ? input.shape[0]! : 1
+    if (!this.#fits(input, descriptor.inputSize, steps)) this.#refuse('input', input, input, descriptor.inputSize)
+    if (out !== undefined && !(this.#fits(out, columns, steps) && out.shape.length === input.shape.length)) {
+      this.#refuse('out', out, input, columns)
+    }
+    const result = out ?? {
+      data: this.#memory.allocate(steps * this.batch * columns),
+      shape: [...input.shape.slice(0, -1), columns],
+    }
+    if (this.#variable !== undefined && this.#variable.job > 0) this.#memory.executor.wait(this.#variable.job)
+    this.#stepper.step(this.#params, input.data as FloatArray, result.data as FloatArray, steps)
+    return result
+  }
+
+  reset(rows?: readonly number[]): void {
+    this.#checkAlive('reset a stream')
+    for (const row of rows ?? []) {
+      if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
+      throw codedRangeError(
+        'ERR_STREAM_ROW',
+        `Cannot reset a stream as rows must be in 0..${this.batch - 1}: current value is ${row}`,
+        { row },
+      )
+    }
+    if (rows !== undefined) for (const row of rows) this.#stepper.resetRow(row)
+    else for (let row = 0; row < this.batch; row++) this.#stepper.resetRow(row)
+  }
+
+  state(): RnnStreamState {
+    this.#checkAlive('read the state of a stream')
+    const zeros = (columns: number): Tensor<FloatArray> => {
+      const shape = [this.#descriptor.numLayers, this.batch, columns]
+      return { data: this.#memory.allocate(shape[0]! * this.batch * columns), shape }
+    }
+    const h = zeros(hiddenColumns(this.#descriptor))
+    const c = this.#descriptor.cellMode === 'lstm' ? zeros(this.#descriptor.numUnits) : undefined
+    this.#stepper.moveState(h.data, c?.data ?? null, false)
+    return { h, c }
+  }
+
+  restore(state: RnnStreamState): void {
+    const action = 'restore the state of a stream'
+    this.#checkAlive(action)
+    const { dtype } = this.#memory
+    const shape = (columns: number) => [this.#descriptor.numLayers, this.batch, columns]
+    const isLstm = this.#descriptor.cellMode === 'lstm'
+    checkTensor(action, 'h', state.h, { dtype, shape: shape(hiddenColumns(this.#descriptor)) })
+    if (isLstm) checkTensor(action, 'c', state.c as Tensor, { dtype, shape: shape(this.#descriptor.numUnits) })
+    this.#stepper.moveState(state.h.data as FloatArray, isLstm ? (state.c?.data as FloatArray) : null, true)
+  }
+
+  dispose(): void {
+    if (this.#disposed) return
+    this.#disposed = true
+    this.#memory.ledger.remove('steppers')
+  }
+
+  /** The check of the fast path: allocates nothing. */
+  #fits({ data, shape }: Tensor, columns: number, steps: number): boolean {
+    const rank = shape.length
+    return (
+      (rank === 2 || rank === 3) &&
+      shape[rank - 2] === this.batch &&
+      shape[rank - 1] === columns &&
+      data.constructor === this.#arrayType &&
+      data.length === steps * this.batch * columns
+    )
+  }
+
+  /** Throws what is wrong with a tensor that does not fit. */
+  #refuse(name: string, tensor: Tensor, input: Tensor, columns: number): never {
+    const shape = [...(input.shape.length === 3 ? [input.shape[0]] : []), this.batch, columns]
+    checkTensor('step a stream', name, tensor, { dtype: this.#memory.dtype, shape })
+    throw new Error(`unreachable: ${name} was refused and then accepted`)
+  }
+
+  #checkAlive(action: string): void {
+    this.#memory.checkAlive(action)
+    if (!this.#disposed) return
+    throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
+  }
+}

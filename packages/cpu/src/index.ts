@@ -1,0 +1,24 @@
+/**
+ * The fast executor for machines without a GPU: C++ kernels for AVX-512, AVX2, NEON and any other processor, on a pool of
+ * threads, with the parameters kept in the layout that the kernels stream through.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import { openCpuBackend } from '@cudnn-rnn/cpu'
+ *
+ * using backend = openCpuBackend({ threads: 2 })
+ * const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 }))
+ * const { outputH } = await rnn.forward({
+ *   input: { data: new Float32Array(6).fill(1), shape: [3, 1, 2] },
+ *   inputH: null,
+ *   inputC: null,
+ *   params: backend.zeros([rnn.paramsSize]),
+ *   sequenceLengths: null,
+ *   training: false,
+ * })
+ * console.log(backend.reason, (await outputH.read()).data)
+ * ```
+ * @packageDocumentation
+ */
+export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'

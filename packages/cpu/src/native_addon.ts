@@ -1,0 +1,150 @@
+import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+
+/**
+ * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/optimizer_updates.h: the operands, of which
+ * the first is written (others where their name says so), and the numbers that go with them.
+ */
+export const UPDATE_RULES = Object.freeze([
+  /** variable, source */
+  'assign',
+  /** variable, source; scale */
+  'addScaled',
+  /** variable, velocity, gradient; learningRate, momentum, nesterov, rateInVelocity */
+  'momentum',
+  /** variable, firstMoment, secondMoment, gradient; learningRate, beta1, beta2, epsilon, step */
+  'adam',
+  /** variable, meanSquare, velocity, gradient; learningRate, decay, momentum, epsilon, epsilonInRoot, rateInVelocity */
+  'rmsProp',
+  /** variable, sumOfSquares, gradient; learningRate, epsilon, epsilonInRoot */
+  'adagrad',
+  /** variable, mask; rate */
+  'weightDecay',
+  /** variable; limit */
+  'clip',
+] as const)
+
+export type UpdateRule = (typeof UPDATE_RULES)[number]
+
+/** Sizes and layout of one network. */
+export interface NativeNetwork {
+  paramsSize(): number
+  /** @param side 0 input, 1 recurrent, 2 projection. @param into true copies from `canonical` into `params`. */
+  moveRegion(
+    params: FloatArray,
+    canonical: FloatArray,
+    pseudoLayer: number,
+    side: number,
+    gate: number,
+    isBias: boolean,
+    into: boolean,
+  ): void
+}
+
+/** What a training forward keeps; filled by `forward`. */
+export interface NativeTape {
+  readonly bytes: number
+  release(): void
+}
+
+export interface NativeStepper {
+  step(params: FloatArray, input: FloatArray, output: FloatArray, steps: number): void
+  resetRow(row: number): void
+  moveState(h: FloatArray, c: FloatArray | null, into: boolean): void
+}
+
+/** Operations are queued; each returns its number. Their arguments are kept alive until they are done. */
+export interface NativeExecutor {
+  describe(): { readonly isa: string; readonly threads: number }
+  forward(job: {
+    readonly network: NativeNetwork
+    readonly time: number
+    readonly batch: number
+    readonly input: FloatArray
+    readonly h: FloatArray | null
+    readonly c: FloatArray | null
+    readonly params: FloatArray
+    readonly lengths: Int32Array | null
+    readonly dropoutPosition: number
+    readonly output: FloatArray
+    readonly hFinal: FloatArray
+    readonly cFinal: FloatArray | null
+    readonly tape: NativeTape | null
+  }): number
+  backward(job: {
+    readonly network: NativeNetwork
+    readonly input: FloatArray
+    readonly params: FloatArray
+    readonly tape: NativeTape
+    readonly dOutput: FloatArray | null
+    readonly dhFinal: FloatArray | null
+    readonly dcFinal: FloatArray | null
+    readonly dInput: FloatArray
+    readonly dh: FloatArray
+    readonly dc: FloatArray | null
+    readonly dParams: FloatArray
+  }): number
+  linear(job: LinearJob & { readonly bias: FloatArray; readonly output: FloatArray }): number
+  linearGradients(
+    job: LinearJob & {
+      readonly dOutput: FloatArray
+      readonly dInput: FloatArray
+      readonly dKernel: FloatArray
+      readonly dBias: FloatArray
+    },
+  ): number
+  embedding(job: EmbeddingJob): number
+  /** Adds the rows of `output` to those of `table`. */
+  embeddingGradient(job: EmbeddingJob): number
+  softmaxCrossEntropy(job: {
+    readonly logits: FloatArray
+    readonly labels: Int32Array
+    readonly weights: FloatArray | null
+    readonly rows: number
+    readonly classes: number
+    readonly loss: FloatArray
+    readonly gradient: FloatArray
+  }): number
+  /** Writes the global norm and, where it is above `maxNorm`, scales the tensors down to that. */
+  norm(job: { readonly tensors: readonly FloatArray[]; readonly maxNorm: number; readonly norm: FloatArray }): number
+  update(job: {
+    readonly rule: number
+    readonly operands: readonly (FloatArray | null)[]
+    readonly numbers: Float64Array
+  }): number
+  completed(job: number): boolean
+  /** Resolves when operation `job` is done; rejects with what it threw, or when the executor is closed before. */
+  done(job: number): Promise<void>
+  /** Blocks until operation `job` is done. */
+  wait(job: number): void
+  close(): void
+}
+
+interface LinearJob {
+  readonly input: FloatArray
+  readonly kernel: FloatArray
+  readonly rows: number
+  readonly inputs: number
+  readonly outputs: number
+}
+
+interface EmbeddingJob {
+  readonly table: FloatArray
+  readonly ids: Int32Array
+  readonly columns: number
+  readonly output: FloatArray
+}
+
+/** What native/cpu exports. */
+export interface NativeAddon {
+  /** Instruction sets that this processor has kernels for, best first. */
+  supportedIsas(): string[]
+  physicalCores(): number
+  /** Bytes from the beginning of a buffer to its first multiple of 64. */
+  alignedOffset(buffer: ArrayBuffer): number
+  /** Applies an activation in place, a multiple of 16 elements; for the measurement of its error. */
+  activation(isa: string, name: 'sigmoid' | 'tanh', values: FloatArray): void
+  readonly NativeExecutor: new (isa: string, threads: number, float64: boolean) => NativeExecutor
+  readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
+  readonly NativeTape: new () => NativeTape
+  readonly NativeStepper: new (executor: NativeExecutor, network: NativeNetwork, batch: number) => NativeStepper
+}

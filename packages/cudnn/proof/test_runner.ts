@@ -1,0 +1,68 @@
+// What the conformance suite uses of vitest, for machines that have nothing but Node.js: the bundle of the proof has this
+// module in vitest's place. Tests run one after another and print one JSON line each.
+import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
+import * as chai from 'chai'
+
+chai.use(JestExtend)
+chai.use(JestChaiExpect)
+chai.use(JestAsymmetricMatchers)
+
+export const expect = chai.expect
+
+type Run = (...args: unknown[]) => unknown
+interface Entry {
+  readonly name: string
+  readonly run: () => unknown
+}
+
+const entries: Entry[] = []
+const path: string[] = []
+
+export function describe(name: string, register: () => void): void {
+  path.push(name)
+  register()
+  path.pop()
+}
+
+/** `test(name, run)` or `test(name, options, run)`. */
+function addTest(name: string, ...rest: readonly unknown[]): void {
+  entries.push({ name: [...path, name].join(' > '), run: rest.at(-1) as () => unknown })
+}
+
+/** `test.each(rows)(title, run)`: an array is spread over the arguments; the title takes them for %s, %f, %o and $name. */
+function each(rows: readonly unknown[]) {
+  return (title: string, ...rest: readonly unknown[]) => {
+    for (const row of rows) {
+      const values = Array.isArray(row) ? row : [row]
+      let next = 0
+      const name = title
+        .replaceAll(/%[sfo]/g, () => textOf(values[next++]))
+        .replaceAll(/\$(\w+)/g, (_, field: string) => textOf((row as Record<string, unknown>)[field]))
+      addTest(name, () => (rest.at(-1) as Run)(...values))
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+export const test = Object.assign(addTest, { each })
+export const it = test
+
+/** Runs what was registered; `report` gets one object per test. */
+export async function runTests(report: (line: object) => void): Promise<{ passed: number; failed: number }> {
+  const counts = { passed: 0, failed: 0 }
+  for (const { name, run } of entries.splice(0)) {
+    const began = performance.now()
+    let problem: string | undefined
+    try {
+      await run()
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error)
+    }
+    counts[problem === undefined ? 'passed' : 'failed']++
+    report({ test: name, passed: problem === undefined, milliseconds: Math.round(performance.now() - began), problem })
+  }
+  return counts
+}

@@ -1,0 +1,144 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { BackendAttempt } from '@cudnn-rnn/backend'
+import { libraryFolders, libraryNames } from './library_places.js'
+import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
+
+/** Where each library was found. */
+export type LibraryFiles = Readonly<Partial<Record<LibraryKind | 'cublasLt', string>>>
+
+/** NVIDIA's libraries, found and bound; or what was tried, and the one sentence of advice. */
+export interface CudaLibraries {
+  readonly libraries: Libraries | undefined
+  readonly files: LibraryFiles
+  /** As `cudnnGetVersion` numbers it. */
+  readonly cudnnVersion: number | undefined
+  readonly attempts: readonly BackendAttempt[]
+  readonly advice: string
+}
+
+const KINDS = ['driver', 'cudart', 'cublas', 'nvrtc'] as const
+
+const ADVICE: Readonly<Record<LibraryKind | 'cublasLt', string>> = {
+  driver: 'Install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all).',
+  cudnn:
+    'Install cuDNN 9 (pip install nvidia-cudnn-cu13, or the package libcudnn9-cuda-13), or set CUDNN_RNN_LIBRARY_DIR to the folder that holds it.',
+  cudart: 'Install the CUDA runtime (pip install nvidia-cuda-runtime), or set CUDNN_RNN_LIBRARY_DIR.',
+  cublas: 'Install cuBLAS (pip install nvidia-cublas), or set CUDNN_RNN_LIBRARY_DIR.',
+  cublasLt: 'Install cuBLAS (pip install nvidia-cublas), or set CUDNN_RNN_LIBRARY_DIR.',
+  nvrtc: 'Install NVRTC (pip install nvidia-cuda-nvrtc), or set CUDNN_RNN_LIBRARY_DIR.',
+}
+
+/**
+ * Finds, opens and binds NVIDIA's libraries. Never ends the process, whatever half-installed state it meets.
+ *
+ * Note [Preloading]. libcudnn is a shim that opens its sub-libraries at the first call, and aborts the process when the
+ * graph library is missing; and a sub-library of another version on LD_LIBRARY_PATH would win. So the sub-libraries
+ * beside the shim are opened first, by absolute path, and nothing of the shim is called unless all are there.
+ */
+export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): CudaLibraries {
+  const search = new LibrarySearch(addon, libraryFolders(libraryDir))
+  const cudnn = search.find('cudnn', libraryNames('cudnn'))
+  if (cudnn === undefined) return search.failure('cudnn')
+  const conflict = search.preload(cudnn, cudnnSubLibraries(cudnn))
+  if (conflict !== undefined) return search.failure('cudnn', conflict)
+  const alone = addon.bindLibraries({ cudnn })
+  if (alone.libraries === null) {
+    return search.failure('cudnn', `${cudnn} lacks ${alone.missing.join(', ')}; cuDNN 8.0.2 or later is needed`)
+  }
+  const mixed = addon.versionConflict(alone.libraries)
+  if (mixed !== '') {
+    return search.failure('cudnn', `${cudnn} and its sub-libraries are of different versions (${mixed})`)
+  }
+  const cudaMajor = Math.floor(alone.cudnnCudart! / 1000)
+
+  const paths: Partial<Record<LibraryKind, string>> = { cudnn }
+  // cuDNN opens cuBLASLt itself, at the first forward: better to miss it now.
+  if (search.find('cublasLt', libraryNames('cublasLt', cudaMajor)) === undefined) return search.failure('cublasLt')
+  for (const kind of KINDS) {
+    const found = search.find(kind, libraryNames(kind, cudaMajor))
+    if (found === undefined) return search.failure(kind)
+    paths[kind] = found
+  }
+  // NVRTC looks for its built-ins by bare name only.
+  search.preload(paths.nvrtc!, nvrtcBuiltins(paths.nvrtc!))
+  const bound = addon.bindLibraries(paths)
+  if (bound.libraries === null) return search.failure('cudart', `symbols are missing: ${bound.missing.join(', ')}`)
+  return {
+    libraries: bound.libraries,
+    files: search.files,
+    cudnnVersion: alone.cudnnVersion,
+    attempts: search.attempts,
+    advice: '',
+  }
+}
+
+/** Opens libraries folder by folder, and notes what was tried. */
+class LibrarySearch {
+  readonly files: Partial<Record<LibraryKind | 'cublasLt', string>> = {}
+  readonly attempts: BackendAttempt[] = []
+  readonly #addon: NativeAddon
+  readonly #folders: readonly string[]
+
+  constructor(addon: NativeAddon, folders: readonly string[]) {
+    this.#addon = addon
+    this.#folders = folders
+  }
+
+  /** The file of the first library that opens: every name in one folder before the next folder. */
+  find(kind: LibraryKind | 'cublasLt', names: readonly string[]): string | undefined {
+    for (const folder of this.#folders) {
+      for (const name of names) {
+        const path = folder === '' ? name : join(folder, name)
+        if (folder !== '' && !existsSync(path)) continue
+        const { file, error } = this.#addon.openLibrary(path)
+        if (error === undefined) {
+          this.files[kind] = realPath(file || path)
+          return this.files[kind]
+        }
+        this.attempts.push({ name: kind, reason: error })
+      }
+    }
+    const folders = this.#folders.map((folder) => folder || "the system's loader").join(', ')
+    this.attempts.push({ name: kind, reason: `${names.join(' or ')} was not found in ${folders}` })
+    return undefined
+  }
+
+  /** Opens the libraries named, all beside `library`; returns what is wrong with the first that does not open. */
+  preload(library: string, names: readonly string[]): string | undefined {
+    for (const name of names) {
+      const { error } = this.#addon.openLibrary(join(dirname(library), name))
+      if (error !== undefined) return `${library} needs ${name} beside it: ${error}`
+    }
+    return undefined
+  }
+
+  failure(kind: LibraryKind | 'cublasLt', reason?: string): CudaLibraries {
+    if (reason !== undefined) this.attempts.push({ name: kind, reason })
+    const { files, attempts } = this
+    return { libraries: undefined, files, cudnnVersion: undefined, attempts, advice: ADVICE[kind] }
+  }
+}
+
+/** The sub-libraries that must be opened before anything is called, in order. */
+function cudnnSubLibraries(shim: string): readonly string[] {
+  const isWindows = process.platform === 'win32'
+  if (/so\.8|64_8/.test(shim)) {
+    const parts = ['ops_infer', 'ops_train', 'cnn_infer', 'adv_infer', 'adv_train']
+    const names = parts.map((part) => (isWindows ? `cudnn_${part}64_8.dll` : `libcudnn_${part}.so.8`))
+    return names.filter((name) => existsSync(join(dirname(shim), name)))
+  }
+  return ['graph', 'ops', 'adv'].map((part) => (isWindows ? `cudnn_${part}64_9.dll` : `libcudnn_${part}.so.9`))
+}
+
+function nvrtcBuiltins(nvrtc: string): readonly string[] {
+  return readdirSync(dirname(nvrtc)).filter((name) => /^(lib)?nvrtc-builtins(\.so\.|64_)[\d.]+(dll)?$/.test(name))
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file)
+  } catch {
+    return file
+  }
+}

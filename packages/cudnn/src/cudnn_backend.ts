@@ -1,0 +1,90 @@
+import { type Backend, type BackendStats, checkIsTensor, type FloatDType, tensorDType } from '@cudnn-rnn/backend'
+import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { CudnnDenseOps } from './cudnn_dense_ops.js'
+import type { CudnnExecutor } from './cudnn_executor.js'
+import { CudnnRnn } from './cudnn_rnn.js'
+import type { CudnnTensor } from './cudnn_tensor.js'
+import type { SessionInfo } from './native_addon.js'
+import type { Arithmetic } from './precision.js'
+
+/** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
+export class CudnnBackend implements Backend {
+  readonly name = 'cudnn'
+  readonly reason: string
+  readonly dtype: FloatDType
+  readonly ops: CudnnDenseOps
+  readonly #executor: CudnnExecutor
+
+  constructor(executor: CudnnExecutor) {
+    const { info } = executor.session
+    this.#executor = executor
+    this.dtype = executor.memory.dtype
+    this.reason = `cudnn: ${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
+    this.ops = new CudnnDenseOps(executor)
+  }
+
+  /** What the device and the libraries said of themselves. */
+  get device(): SessionInfo {
+    return this.#executor.session.info
+  }
+
+  get precision(): Arithmetic['precision'] {
+    return this.#executor.arithmetic.precision
+  }
+
+  tensor(host: Tensor): CudnnTensor {
+    const action = 'make a tensor'
+    const { memory } = this.#executor
+    memory.checkAlive(action)
+    checkIsTensor(action, 'host', host)
+    const dtype = tensorDType(host)
+    if (dtype !== this.dtype && dtype !== 'int32') {
+      const actual = host.data.constructor.name
+      throw codedTypeError(
+        'ERR_DTYPE',
+        `Cannot make a tensor as this executor holds ${this.dtype} and int32: current type is ${actual}`,
+        { argument: 'host', expected: this.dtype, actual },
+      )
+    }
+    return memory.fromHost(host.data, host.shape, dtype)
+  }
+
+  zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
+    const action = 'make a tensor of zeros'
+    const { memory } = this.#executor
+    memory.checkAlive(action)
+    if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+      throw codedRangeError(
+        'ERR_SHAPE',
+        `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
+        { actual: shape },
+      )
+    }
+    return memory.zeros(shape, options.layout)
+  }
+
+  rnn(descriptor: RnnDescriptor): CudnnRnn {
+    this.#executor.memory.checkAlive('prepare a network')
+    return new CudnnRnn(this.#executor, descriptor)
+  }
+
+  stats(): BackendStats {
+    return this.#executor.memory.ledger.snapshot()
+  }
+
+  dispose(): void {
+    this.#executor.memory.dispose()
+    this.#executor.session.close()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+}
+
+/** 92400 is 9.24.0; before 9 the thousands were the major version. */
+export function versionText(version: number): string {
+  const major = version >= 10_000 ? Math.floor(version / 10_000) : Math.floor(version / 1000)
+  const rest = version - major * (version >= 10_000 ? 10_000 : 1000)
+  return `${major}.${Math.floor(rest / 100)}.${rest % 100}`
+}

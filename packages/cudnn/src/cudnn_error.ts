@@ -1,0 +1,111 @@
+/** What the addon's errors carry. */
+export interface NativeErrorFields {
+  readonly library: string
+  readonly call: string
+  readonly status: number
+  readonly statusName: string
+  readonly detail: string
+  readonly requestedBytes: number
+  readonly freeBytes: number
+  readonly totalBytes: number
+}
+
+export type CudnnErrorCode =
+  | 'ERR_BACKEND_DISPOSED'
+  | 'ERR_CUBLAS'
+  | 'ERR_CUDA'
+  | 'ERR_CUDNN'
+  | 'ERR_CUDNN_BAD_PARAM'
+  | 'ERR_CUDNN_LAYOUT'
+  | 'ERR_CUDNN_NOT_SUPPORTED'
+  | 'ERR_DEVICE_LOST'
+  | 'ERR_NVRTC'
+  | 'ERR_OUT_OF_DEVICE_MEMORY'
+
+/** A call into NVIDIA's libraries that failed. */
+export class CudnnError extends Error {
+  override readonly name = 'CudnnError'
+  readonly code: CudnnErrorCode
+  /** The C function. */
+  readonly call: string
+  readonly status: number
+  /** CUDNN_STATUS_NOT_SUPPORTED, cudaErrorIllegalAddress, … */
+  readonly statusName: string
+  /** The library's own text about this failure; often empty. */
+  readonly detail: string
+  /** Bytes of device memory asked for and free, where memory ran out; else 0. */
+  readonly requestedBytes: number
+  readonly freeBytes: number
+
+  constructor(code: CudnnErrorCode, message: string, fields: NativeErrorFields, options?: ErrorOptions) {
+    super(message, options)
+    this.code = code
+    this.call = fields.call
+    this.status = fields.status
+    this.statusName = fields.statusName
+    this.detail = fields.detail
+    this.requestedBytes = fields.requestedBytes
+    this.freeBytes = fields.freeBytes
+  }
+}
+
+/** True for a {@link CudnnError}, also one of another copy of this package, with one of `codes` (any when none given). */
+export function isCudnnError(error: unknown, ...codes: CudnnErrorCode[]): error is CudnnError {
+  if (!(error instanceof Error) || error.name !== 'CudnnError') return false
+  return codes.length === 0 || codes.includes((error as CudnnError).code)
+}
+
+/**
+ * Turns an error of the addon into a {@link CudnnError}; anything else comes back as it is.
+ *
+ * @param action "run forward": completes "Cannot <action> as …".
+ */
+export function cudnnError(action: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !('statusName' in error)) return error
+  const fields = error as Error & NativeErrorFields
+  const code = codeOf(fields)
+  return new CudnnError(code, `Cannot ${action} as ${ruleOf(code, fields)}`, fields, { cause: error })
+}
+
+function codeOf({ library, call, status, statusName }: NativeErrorFields): CudnnErrorCode {
+  if (statusName === 'SESSION_CLOSED') return 'ERR_BACKEND_DISPOSED'
+  switch (library) {
+    case 'cudnn':
+      return cudnnCodeOf(status)
+    case 'cublas':
+      return 'ERR_CUBLAS'
+    case 'nvrtc':
+      return 'ERR_NVRTC'
+    default:
+      if (call.startsWith('cudaMalloc') && status === 2) return 'ERR_OUT_OF_DEVICE_MEMORY'
+      return STICKY_ERRORS.has(status) ? 'ERR_DEVICE_LOST' : 'ERR_CUDA'
+  }
+}
+
+/** Errors after which the device's context is dead for the whole process. */
+const STICKY_ERRORS: ReadonlySet<number> = new Set([214, 700, 702, 714, 715, 716, 717, 718, 719])
+
+/** cuDNN 9 numbers its statuses from 1000 on by category; 8 counts from 1. The two share no number but 0. */
+function cudnnCodeOf(status: number): CudnnErrorCode {
+  if (status === 4004 || status === 4003 || status === 2) return 'ERR_OUT_OF_DEVICE_MEMORY'
+  const category = Math.floor(status / 1000)
+  if (category === 3 || status === 9 || status === 6) return 'ERR_CUDNN_NOT_SUPPORTED'
+  if (category === 2 || status === 3 || status === 5) return 'ERR_CUDNN_BAD_PARAM'
+  return 'ERR_CUDNN'
+}
+
+function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
+  const { call, statusName, status, detail, requestedBytes, freeBytes, totalBytes } = fields
+  const text = detail === '' ? '' : ` ("${detail.trim()}")`
+  switch (code) {
+    case 'ERR_BACKEND_DISPOSED':
+      return 'the backend was disposed'
+    case 'ERR_OUT_OF_DEVICE_MEMORY':
+      if (requestedBytes === 0) return `${call} ran out of device memory${text}. Use smaller batches.`
+      return `${requestedBytes} bytes of device memory were asked for and ${freeBytes} of ${totalBytes} are free. Use smaller batches, or dispose tensors and tapes that are not needed.`
+    case 'ERR_DEVICE_LOST':
+      return `the device failed in an earlier call, ${statusName} (${status})${text}, and cannot be used again in this process. Start the process anew.`
+    default:
+      return `${call} returned ${statusName} (${status})${text}`
+  }
+}

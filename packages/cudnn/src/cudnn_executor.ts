@@ -1,0 +1,17 @@
+import type { Algorithm } from './cudnn_enums.js'
+import type { DeviceKernels } from './device_kernels.js'
+import type { DeviceMemory } from './device_memory.js'
+import type { DeviceSession } from './device_session.js'
+import type { Arithmetic } from './precision.js'
+import type { Workspace } from './workspace.js'
+
+/** What the parts of one open cuDNN executor share. */
+export interface CudnnExecutor {
+  readonly session: DeviceSession
+  readonly memory: DeviceMemory
+  readonly kernels: DeviceKernels
+  readonly arithmetic: Arithmetic
+  readonly workspace: Workspace
+  /** The algorithm to use, or `measured` for the fastest of the legal ones. */
+  readonly algorithm: Algorithm | 'measured'
+}

@@ -1,0 +1,81 @@
+import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
+import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import type { DeviceBuffer } from './device_buffer.js'
+import type { DeviceSession } from './device_session.js'
+import type { Ledger } from './ledger.js'
+
+/** The memory that a tensor lies in, as far as the tensor needs it. */
+export interface TensorHome {
+  readonly session: DeviceSession
+  readonly ledger: Ledger
+  readonly disposed: boolean
+  /** Releases the buffer of a tensor that nobody disposed, once nobody can. */
+  watch(tensor: CudnnTensor, buffer: DeviceBuffer): void
+  unwatch(tensor: CudnnTensor): void
+}
+
+/** A tensor in device memory. */
+export class CudnnTensor implements BackendTensor {
+  readonly shape: readonly number[]
+  readonly dtype: DType
+  readonly layout: string | undefined
+  readonly memory: TensorHome
+  /** Grows with every overwrite; a tape compares it to know whether its operands are still what the forward read. */
+  version = 0
+  #buffer: DeviceBuffer | undefined
+
+  /** Takes over one ownership of `buffer`. */
+  constructor(
+    memory: TensorHome,
+    buffer: DeviceBuffer,
+    shape: readonly number[],
+    dtype: DType,
+    layout: string | undefined,
+  ) {
+    this.memory = memory
+    this.#buffer = buffer
+    this.shape = Object.freeze([...shape])
+    this.dtype = dtype
+    this.layout = layout
+    memory.ledger.add('tensors', this.bytes)
+    memory.watch(this, buffer)
+  }
+
+  get bytes(): number {
+    return elementCount(this.shape) * DTYPES[this.dtype].bytes
+  }
+
+  get disposed(): boolean {
+    return this.#buffer === undefined || this.memory.disposed
+  }
+
+  /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
+  get buffer(): DeviceBuffer {
+    if (this.#buffer === undefined || this.memory.disposed) {
+      throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
+    }
+    return this.#buffer
+  }
+
+  async read(): Promise<Tensor> {
+    const { buffer, shape } = this
+    const data = new DTYPES[this.dtype].array(elementCount(shape))
+    await this.memory.session.finish('read tensor', (native, session) =>
+      native.download(session, buffer.handle, 0, data),
+    )
+    return { data, shape }
+  }
+
+  dispose(): void {
+    if (this.#buffer === undefined) return
+    this.memory.unwatch(this)
+    this.memory.ledger.remove('tensors', this.bytes)
+    const buffer = this.#buffer
+    this.#buffer = undefined
+    buffer.release()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+}

@@ -1,0 +1,134 @@
+import {
+  type BackendTensor,
+  DTYPES,
+  type DType,
+  type FloatDType,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { CudnnTensor, type TensorHome } from './cudnn_tensor.js'
+import { DeviceBuffer } from './device_buffer.js'
+import type { DeviceSession } from './device_session.js'
+import { Ledger } from './ledger.js'
+
+/** A tensor's share in the ledger and in a buffer, for the net that catches tensors nobody disposed. */
+interface Leftover {
+  readonly buffer: DeviceBuffer
+  readonly bytes: number
+}
+
+/** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
+export class DeviceMemory implements TensorHome {
+  readonly session: DeviceSession
+  readonly dtype: FloatDType
+  readonly ledger = new Ledger()
+  #disposed = false
+  readonly #forgotten = new FinalizationRegistry<Leftover>(({ buffer, bytes }) => {
+    this.ledger.remove('tensors', bytes)
+    if (!this.#disposed) buffer.release()
+  })
+
+  constructor(session: DeviceSession, dtype: FloatDType) {
+    this.session = session
+    this.dtype = dtype
+  }
+
+  get disposed(): boolean {
+    return this.#disposed
+  }
+
+  dispose(): void {
+    this.#disposed = true
+  }
+
+  /** Throws RangeError `ERR_BACKEND_DISPOSED` once the executor was disposed. */
+  checkAlive(action: string): void {
+    if (!this.#disposed) return
+    throw codedRangeError('ERR_BACKEND_DISPOSED', `Cannot ${action} as the backend was disposed`)
+  }
+
+  watch(tensor: CudnnTensor, buffer: DeviceBuffer): void {
+    this.#forgotten.register(tensor, { buffer, bytes: tensor.bytes }, tensor)
+  }
+
+  unwatch(tensor: CudnnTensor): void {
+    this.#forgotten.unregister(tensor)
+  }
+
+  /** Appends an allocation of `elements` elements to the batch under construction. */
+  allocate(elements: number, dtype: DType = this.dtype): DeviceBuffer {
+    return new DeviceBuffer(this.session, elements * DTYPES[dtype].bytes)
+  }
+
+  /** Appends an allocation for a host array, and its upload; the array may change afterwards. */
+  upload(data: Tensor['data'], dtype: DType): DeviceBuffer {
+    const buffer = this.allocate(data.length, dtype)
+    this.session.native.upload(this.session.handle, buffer.handle, 0, data)
+    return buffer
+  }
+
+  /** Makes a tensor of `buffer`, whose ownership it takes over. */
+  tensor(
+    buffer: DeviceBuffer,
+    shape: readonly number[],
+    { dtype = this.dtype, layout }: { readonly dtype?: DType; readonly layout?: string | undefined } = {},
+  ): CudnnTensor {
+    return new CudnnTensor(this, buffer, shape, dtype, layout)
+  }
+
+  /** A tensor of zeros, queued by itself. */
+  zeros(shape: readonly number[], layout?: string): CudnnTensor {
+    const buffer = this.#queued((native, session) => {
+      const made = this.allocate(elementCount(shape))
+      native.clear(session, made.handle, 0, made.bytes)
+      return made
+    })
+    return this.tensor(buffer, shape, { layout })
+  }
+
+  /** A tensor of a host array, queued by itself. */
+  fromHost(data: Tensor['data'], shape: readonly number[], dtype: DType, layout?: string): CudnnTensor {
+    return this.tensor(
+      this.#queued(() => this.upload(data, dtype)),
+      shape,
+      { dtype, layout },
+    )
+  }
+
+  /**
+   * The buffer of an argument that was checked before: of a tensor its own (retained), of a host array an upload, which
+   * is appended to the batch under construction. The caller releases it.
+   *
+   * @throws TypeError `ERR_FOREIGN_TENSOR` for a backend tensor of another executor
+   */
+  operand(action: string, name: string, tensor: TensorLike): DeviceBuffer {
+    if (isBackendTensor(tensor)) return this.own(action, name, tensor).buffer.retain()
+    return this.upload(tensor.data, tensor.data instanceof Int32Array ? 'int32' : this.dtype)
+  }
+
+  /** `tensor` as a tensor of this executor; throws as {@link operand}. */
+  own(action: string, name: string, tensor: BackendTensor): CudnnTensor {
+    if (tensor instanceof CudnnTensor && tensor.memory === this) return tensor
+    throw codedTypeError(
+      'ERR_FOREIGN_TENSOR',
+      `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
+      { argument: name },
+    )
+  }
+
+  /** Throws `ERR_FOREIGN_TENSOR` for a backend tensor of another executor, before anything is queued. */
+  checkOwn(action: string, tensors: Readonly<Record<string, TensorLike | null | undefined>>): void {
+    for (const [name, tensor] of Object.entries(tensors)) {
+      if (isBackendTensor(tensor)) this.own(action, name, tensor)
+    }
+  }
+
+  #queued(append: (native: DeviceSession['native'], session: DeviceSession['handle']) => DeviceBuffer): DeviceBuffer {
+    let buffer: DeviceBuffer | undefined
+    this.session.post((native, session) => {
+      buffer = append(native, session)
+    })
+    return buffer!
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * The cuDNN executor: recurrent networks and their training on NVIDIA GPUs. NVIDIA's libraries are opened at run time;
+ * without them opening fails with everything that was tried.
+ *
+ * @example
+ * ```ts no-run
+ * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+ * import { CudnnLSTM } from '@cudnn-rnn/models'
+ *
+ * using backend = await openCudnnBackend()
+ * const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 512, inputSize: 64 })
+ * const params = lstm.createParams({ seed: 1 })
+ * const { output } = await lstm.call({ data: new Float32Array(70 * 32 * 64), shape: [70, 32, 64] }, null, null, params)
+ * console.log((await output.read()).shape) // [70, 32, 512]
+ * ```
+ * @packageDocumentation
+ */
+export type { CudnnBackend } from './cudnn_backend.js'
+export type { Algorithm } from './cudnn_enums.js'
+export { CudnnError, type CudnnErrorCode, isCudnnError } from './cudnn_error.js'
+export { type CudnnReport, inspectCudnn } from './inspect_cudnn.js'
+export type { SessionInfo } from './native_addon.js'
+export { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
+export type { Precision } from './precision.js'

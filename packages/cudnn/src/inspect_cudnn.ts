@@ -1,0 +1,63 @@
+import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { type LibraryFiles, openCudaLibraries } from './cuda_libraries.js'
+import { versionText } from './cudnn_backend.js'
+import { loadAddon } from './load_addon.js'
+import type { SessionInfo } from './native_addon.js'
+import { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
+
+/** What stands between this machine and the cuDNN executor, for people and for bug reports. */
+export interface CudnnReport {
+  /** The addon's file; undefined where there is none. */
+  readonly addon: string | undefined
+  /** Where each library was found. */
+  readonly files: LibraryFiles
+  /** "9.24.0" */
+  readonly cudnn: string | undefined
+  /** Undefined where no device opens. */
+  readonly device: SessionInfo | undefined
+  readonly attempts: readonly BackendAttempt[]
+  /** What works here beyond float32. */
+  readonly features: readonly string[]
+  /** What to do next; empty where everything works. */
+  readonly advice: string
+}
+
+/** Looks for everything the executor needs, without failing. */
+export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
+  const loaded = loadAddon()
+  if (loaded.addon === undefined) {
+    const attempts = loaded.attempts.map((reason) => ({ name: 'addon', reason }))
+    const advice = 'Build the addon with `npm run build:native`, which needs a C++ compiler and CMake.'
+    return { ...NOTHING, attempts, advice }
+  }
+  const { files, cudnnVersion, attempts, advice } = openCudaLibraries(loaded.addon, options.libraryDir)
+  const report = { ...NOTHING, addon: loaded.file, files, attempts, advice }
+  if (cudnnVersion === undefined) return report
+  const cudnn = versionText(cudnnVersion)
+  try {
+    using backend = await openCudnnBackend(options)
+    return { ...report, cudnn, device: backend.device, features: featuresOf(backend.device), advice: '' }
+  } catch (error) {
+    if (!isBackendUnavailableError(error)) throw error
+    return { ...report, cudnn, attempts: [...attempts, ...error.attempts], advice: error.advice }
+  }
+}
+
+const NOTHING: CudnnReport = {
+  addon: undefined,
+  files: {},
+  cudnn: undefined,
+  device: undefined,
+  attempts: [],
+  features: [],
+  advice: '',
+}
+
+function featuresOf({ computeCapability, cudnnVersion, memoryPools }: SessionInfo): readonly string[] {
+  return [
+    ...(computeCapability >= 80 ? ['tf32'] : []),
+    ...(computeCapability >= 53 ? ['float16'] : []),
+    ...(computeCapability >= 80 && cudnnVersion >= 91_300 ? ['bfloat16'] : []),
+    ...(memoryPools ? ['memory pools'] : []),
+  ]
+}

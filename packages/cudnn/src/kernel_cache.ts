@@ -1,0 +1,40 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** Compiled kernels on disk, one file per source, options and compiler. Whatever goes wrong, kernels are compiled anew. */
+export class KernelCache {
+  readonly #folder: string
+
+  /** @param folder default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
+  constructor(folder?: string) {
+    const { env } = process
+    this.#folder =
+      folder ?? env['CUDNN_RNN_CACHE_DIR'] ?? join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'cudnn-rnn')
+  }
+
+  /** The image that `compile` makes, from disk if it was made before. */
+  async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const file = join(this.#folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.cubin`)
+    try {
+      return await readFile(file)
+    } catch {
+      const image = await compile()
+      await this.#write(file, image)
+      return image
+    }
+  }
+
+  /** Written beside and renamed, so that no other process reads half a file. */
+  async #write(file: string, image: Uint8Array): Promise<void> {
+    const half = `${file}.${randomUUID()}`
+    try {
+      await mkdir(this.#folder, { recursive: true })
+      await writeFile(half, image)
+      await rename(half, file)
+    } catch {
+      // A read-only or full disk costs the compilation next time, nothing else.
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * The kernels of native/cudnn/kernels/dense.cu and their parameters in order, one letter each: `i` a buffer read, `I` one
+ * read that may be null, `o` one overwritten, `u` one updated in place, `n` a count, `s` a scalar of the element type.
+ */
+export const KERNELS = Object.freeze({
+  fill: 'ons',
+  broadcast_rows: 'oinn',
+  add_scaled: 'uins',
+  clip_by_value: 'uns',
+  to_bfloat16: 'oin',
+  from_bfloat16: 'oin',
+  to_float16: 'oin',
+  from_float16: 'oin',
+  mask_sequence: 'oiinnn',
+  replace_empty_rows: 'oiIinnn',
+  embedding: 'oiinnn',
+  embedding_gradient: 'oiinn',
+  sum_of_squares: 'oin',
+  norm_of_partials: 'oin',
+  clip_by_norm: 'uins',
+  sum: 'oin',
+  softmax_cross_entropy: 'ooiiIInn',
+  sum_losses: 'oin',
+  apply_momentum: 'uuinsssn',
+  apply_adam: 'uuuinssssssss',
+  apply_rms_prop: 'uuuinssssssn',
+  apply_adagrad: 'uuinssn',
+  apply_weight_decay: 'uIns',
+} as const)
+
+export type KernelName = keyof typeof KERNELS
+
+/** Threads of a block; the kernels that reduce are compiled for it. */
+export const BLOCK = 256

@@ -1,0 +1,103 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { LibraryKind } from './native_addon.js'
+
+/** CUDA releases whose libraries the addon can use, newest first. */
+export const CUDA_MAJORS = [13, 12, 11] as const
+
+/** The folder of every library in NVIDIA's Python wheels, below site-packages/nvidia, newest layout first. */
+const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc'] as const
+
+const isWindows = process.platform === 'win32'
+
+/** File names to look for, best first; for all but cuDNN and the driver those of `cudaMajor` come first. */
+export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number): readonly string[] {
+  const majors = [...CUDA_MAJORS].sort((a, b) => Number(b === cudaMajor) - Number(a === cudaMajor))
+  switch (kind) {
+    case 'cudnn':
+      return isWindows ? ['cudnn64_9.dll', 'cudnn64_8.dll'] : ['libcudnn.so.9', 'libcudnn.so.8']
+    case 'driver':
+      return isWindows ? ['nvcuda.dll'] : ['libcuda.so.1']
+    case 'cudart':
+      return majors.map((major) => {
+        if (isWindows) return major === 11 ? 'cudart64_110.dll' : `cudart64_${major}.dll`
+        return major === 11 ? 'libcudart.so.11.0' : `libcudart.so.${major}`
+      })
+    case 'nvrtc':
+      return majors.map((major) => {
+        if (isWindows) return `nvrtc64_${major === 11 ? '112' : `${major}0`}_0.dll`
+        return major === 11 ? 'libnvrtc.so.11.2' : `libnvrtc.so.${major}`
+      })
+    case 'cublas':
+      return majors.map((major) => (isWindows ? `cublas64_${major}.dll` : `libcublas.so.${major}`))
+    case 'cublasLt':
+      return majors.map((major) => (isWindows ? `cublasLt64_${major}.dll` : `libcublasLt.so.${major}`))
+  }
+}
+
+/**
+ * Where libraries are looked for, in order: the folder named by the caller or by CUDNN_RNN_LIBRARY_DIR, CUDNN_PATH,
+ * NVIDIA's Python wheels, Conda, the system's loader (the empty string), CUDA_PATH and CUDA_HOME, the usual folders.
+ */
+export function libraryFolders(libraryDir: string | undefined): readonly string[] {
+  const { env } = process
+  const named = libraryDir ?? env['CUDNN_RNN_LIBRARY_DIR']
+  const folders = [
+    ...(named ? [named, ...wheelFolders(named)] : []),
+    ...toolkitFolders(env['CUDNN_PATH']),
+    ...sitePackages().flatMap(wheelFolders),
+    ...(env['CONDA_PREFIX'] ? [join(env['CONDA_PREFIX'], isWindows ? 'Library/bin' : 'lib')] : []),
+    '',
+    ...toolkitFolders(env['CUDA_PATH']),
+    ...toolkitFolders(env['CUDA_HOME']),
+    ...(isWindows
+      ? subfolders('C:\\Program Files\\NVIDIA\\CUDNN', 'v').map((folder) => join(folder, 'bin'))
+      : [
+          '/usr/lib/x86_64-linux-gnu',
+          '/usr/lib/aarch64-linux-gnu',
+          '/usr/local/cuda/lib64',
+          '/usr/local/nvidia/lib64',
+          '/usr/lib/wsl/lib',
+        ]),
+  ]
+  return [...new Set(folders.filter((folder) => folder === '' || existsSync(folder)))]
+}
+
+function toolkitFolders(root: string | undefined): string[] {
+  if (!root) return []
+  return (isWindows ? ['bin\\x64', 'bin'] : ['lib64', 'lib']).map((folder) => join(root, folder))
+}
+
+/** The library folders of the wheels below a site-packages folder. */
+function wheelFolders(root: string): string[] {
+  const inside = isWindows ? ['bin/x86_64', 'bin'] : ['lib']
+  return WHEEL_FOLDERS.flatMap((wheel) => inside.map((folder) => join(root, 'nvidia', wheel, folder)))
+}
+
+/** Python's site-packages folders: of the active environment, of the user, of the system. */
+function sitePackages(): string[] {
+  const { VIRTUAL_ENV, CONDA_PREFIX } = process.env
+  if (isWindows) {
+    return [VIRTUAL_ENV, CONDA_PREFIX]
+      .filter((root) => root !== undefined)
+      .map((root) => join(root, 'Lib/site-packages'))
+  }
+  const roots = [VIRTUAL_ENV, CONDA_PREFIX, join(homedir(), '.local'), '/usr/local', '/usr']
+  return roots
+    .filter((root) => root !== undefined)
+    .flatMap((root) => subfolders(join(root, 'lib'), 'python3'))
+    .flatMap((python) => [join(python, 'site-packages'), join(python, 'dist-packages')])
+}
+
+/** The subfolders of `folder` whose names begin with `prefix`, highest version first; none where it does not exist. */
+function subfolders(folder: string, prefix: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => name.startsWith(prefix))
+      .sort((a, b) => b.localeCompare(a, 'en', { numeric: true }))
+      .map((name) => join(folder, name))
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,43 @@
+import { createRequire } from 'node:module'
+import type { NativeAddon } from './native_addon.js'
+
+const require = createRequire(import.meta.url)
+const FILE = 'cudnn_rnn_cudnn.node'
+
+/** The addon, or what was tried to load it and why it failed. */
+export type LoadedAddon =
+  | { readonly addon: NativeAddon; readonly file: string }
+  | { readonly addon: undefined; readonly attempts: readonly string[] }
+
+/**
+ * Loads the addon: from the file that the environment variable `CUDNN_RNN_CUDNN_ADDON` names and nowhere else, or from
+ * the platform's package, or from where `npm run build:native` leaves it.
+ */
+export function loadAddon(): LoadedAddon {
+  const attempts: string[] = []
+  const platform = platformTriple()
+  const named = process.env['CUDNN_RNN_CUDNN_ADDON']
+  const places = named
+    ? [named]
+    : [`@cudnn-rnn/native-cudnn-${platform}`, `../../../native/cudnn/prebuilds/${platform}/${FILE}`]
+  for (const place of places) {
+    try {
+      return { addon: require(place) as NativeAddon, file: require.resolve(place) }
+    } catch (error) {
+      attempts.push(`${place}: ${firstLine(error)}`)
+    }
+  }
+  return { addon: undefined, attempts }
+}
+
+/** linux-x64-gnu, linux-arm64-musl, win32-x64, darwin-arm64. */
+function platformTriple(): string {
+  const { platform, arch } = process
+  if (platform !== 'linux') return `${platform}-${arch}`
+  const report = process.report.getReport() as unknown as { readonly header: { readonly glibcVersionRuntime?: string } }
+  return `${platform}-${arch}-${report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+}
+
+function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split('\n')[0]!
+}

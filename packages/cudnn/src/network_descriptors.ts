@@ -1,0 +1,75 @@
+import { numPseudoLayers, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import {
+  ALGORITHMS,
+  type Algorithm,
+  BIAS_MODE_NUMBERS,
+  CELL_MODE_NUMBERS,
+  DIRECTION_NUMBERS,
+  INPUT_MODE_NUMBERS,
+  PADDED_IO_ENABLED,
+} from './cudnn_enums.js'
+import type { DropoutDescriptor, Libraries, NativeAddon, RnnDescriptorHandle } from './native_addon.js'
+import type { Arithmetic } from './precision.js'
+
+/** The one place where a network's description becomes cuDNN's. Throws the addon's error where cuDNN refuses it. */
+export function makeRnnDescriptor(
+  native: NativeAddon,
+  libraries: Libraries,
+  { dataType, mathPrecision, mathType }: Arithmetic,
+  network: RnnDescriptor,
+  algorithm: Algorithm,
+  dropout: DropoutDescriptor | null,
+): RnnDescriptorHandle {
+  return native.rnnDescriptor(
+    libraries,
+    ALGORITHMS[algorithm],
+    CELL_MODE_NUMBERS[network.cellMode],
+    BIAS_MODE_NUMBERS[network.biasMode],
+    DIRECTION_NUMBERS[network.direction],
+    INPUT_MODE_NUMBERS[network.inputMode],
+    dataType,
+    mathPrecision,
+    mathType,
+    network.inputSize,
+    network.numUnits,
+    network.numProj ?? network.numUnits,
+    network.numLayers,
+    dropout,
+    PADDED_IO_ENABLED,
+    network.cellClip ?? null,
+  )
+}
+
+/** Largest H that the persistent kernels take: cuDNN 9.24's own checks. */
+const SMALL_H_LIMIT = { plain: 384, gated: 192 } as const
+const PERSIST_STATIC_LIMIT = { plain: 2560, gated: 1536 } as const
+
+/**
+ * The algorithms that cuDNN accepts for this network and rows of equal or unequal length; `standard` is always first.
+ * `persist_dynamic` compiles kernels per batch size and crashed for others: it is never tried unasked.
+ */
+export function legalAlgorithms(
+  network: RnnDescriptor,
+  { precision }: Arithmetic,
+  hasUnequalRows: boolean,
+): readonly Algorithm[] {
+  const canPersist =
+    !hasUnequalRows && network.biasMode === 'double' && network.numProj === undefined && precision !== 'float64'
+  if (!canPersist) return ['standard']
+  const kind = network.cellMode === 'lstm' || network.cellMode === 'gru' ? 'gated' : 'plain'
+  const algorithms: Algorithm[] = ['standard']
+  if (network.numUnits <= PERSIST_STATIC_LIMIT[kind]) algorithms.push('persist_static')
+  if (network.numUnits <= SMALL_H_LIMIT[kind]) algorithms.push('persist_static_small_h')
+  return algorithms
+}
+
+/** True where dropout touches anything: it acts between layers, in training. */
+export function hasDropout({ dropout, numLayers }: RnnDescriptor): boolean {
+  return dropout > 0 && numLayers > 1
+}
+
+/** Elements of the states h and c of a batch. */
+export function stateElements(network: RnnDescriptor, batch: number): { readonly h: number; readonly c: number } {
+  const rows = numPseudoLayers(network) * batch
+  return { h: rows * (network.numProj ?? network.numUnits), c: rows * network.numUnits }
+}

@@ -1,0 +1,132 @@
+import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { type CudaLibraries, openCudaLibraries } from './cuda_libraries.js'
+import { CudnnBackend, versionText } from './cudnn_backend.js'
+import { ALGORITHMS, type Algorithm } from './cudnn_enums.js'
+import { isCudnnError } from './cudnn_error.js'
+import { DeviceKernels } from './device_kernels.js'
+import { DeviceMemory } from './device_memory.js'
+import { DeviceSession } from './device_session.js'
+import { KernelCache } from './kernel_cache.js'
+import { loadAddon } from './load_addon.js'
+import type { NativeAddon } from './native_addon.js'
+import { type Arithmetic, arithmeticOf, type Precision } from './precision.js'
+import { Workspace } from './workspace.js'
+
+export interface CudnnBackendOptions {
+  /** Element type of tensors and parameters; default float32. */
+  readonly dtype?: FloatDType | undefined
+  /** Arithmetic of a float32 executor; default float32, true single precision. */
+  readonly precision?: Precision | undefined
+  /** Index of the GPU; default 0. */
+  readonly device?: number | undefined
+  /** Folder that holds NVIDIA's libraries; default CUDNN_RNN_LIBRARY_DIR. It is searched before everything else. */
+  readonly libraryDir?: string | undefined
+  /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
+  readonly algorithm?: Algorithm | 'measured' | undefined
+  /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
+  readonly cacheDir?: string | undefined
+}
+
+const OPTION_NAMES: readonly (keyof CudnnBackendOptions)[] = [
+  'dtype',
+  'precision',
+  'device',
+  'libraryDir',
+  'algorithm',
+  'cacheDir',
+]
+
+/** The first release whose recurrent networks compute in bfloat16. */
+const FIRST_BFLOAT16_VERSION = 91_300
+
+/**
+ * Opens the cuDNN executor on one GPU.
+ *
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where it cannot work here, with everything that was tried
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @example
+ * ```ts no-run
+ * import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+ *
+ * using backend = await openCudnnBackend({ precision: 'tf32' })
+ * console.log(backend.reason) // cudnn: NVIDIA H200, cuDNN 9.24.0, tf32
+ * ```
+ */
+export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {
+  const arithmetic = checkOptions(options)
+  const { dtype = 'float32', device = 0, algorithm = 'measured', libraryDir, cacheDir } = options
+  const loaded = loadAddon()
+  if (loaded.addon === undefined) {
+    const advice = 'Build it with `npm run build:native`, which needs a C++ compiler and CMake.'
+    throw unavailable([{ name: 'cudnn', reason: `no addon (${loaded.attempts.join('; ')})` }], advice)
+  }
+  const { addon } = loaded
+  const found = openCudaLibraries(addon, libraryDir)
+  const libraries = checkLibraries(addon, found, device, arithmetic)
+  let session: DeviceSession | undefined
+  try {
+    session = await DeviceSession.open(addon, libraries, device)
+    const kernels = await DeviceKernels.load(session, dtype, new KernelCache(cacheDir))
+    const memory = new DeviceMemory(session, dtype)
+    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, workspace: new Workspace(session) })
+  } catch (error) {
+    session?.close()
+    if (!isCudnnError(error)) throw error
+    const advice = 'Run `nvidia-smi`, and see that driver, CUDA libraries and cuDNN fit each other.'
+    throw unavailable([{ name: 'cudnn', reason: error.message }], advice, { cause: error })
+  }
+}
+
+function checkOptions(options: CudnnBackendOptions): Arithmetic {
+  checkOptionNames('open the cuDNN backend', options, OPTION_NAMES)
+  const { dtype = 'float32', device = 0, algorithm = 'measured', precision } = options
+  const allowed = {
+    dtype: [dtype, ['float32', 'float64']],
+    algorithm: [algorithm, ['measured', ...Object.keys(ALGORITHMS)]],
+  } as const
+  for (const [option, [value, values]] of Object.entries(allowed)) {
+    if ((values as readonly string[]).includes(value)) continue
+    throw invalidOption(option, value, `must be one of ${values.join(', ')}`)
+  }
+  if (!Number.isInteger(device) || device < 0) throw invalidOption('device', device, 'must be an integer >= 0')
+  return arithmeticOf(dtype, precision)
+}
+
+/** The libraries, if there is a device to use them on. */
+function checkLibraries(
+  addon: NativeAddon,
+  { libraries, cudnnVersion, attempts, advice }: CudaLibraries,
+  device: number,
+  { precision }: Arithmetic,
+) {
+  if (libraries === undefined) throw unavailable(attempts, advice)
+  const { count, error } = addon.deviceCount(libraries)
+  if (error !== '' || count === 0) {
+    const reason = error === '' ? 'the driver sees no GPU' : `the driver sees no GPU (${error})`
+    throw unavailable([{ name: 'cudnn', reason }], 'Run `nvidia-smi`: a driver that fits the CUDA libraries is needed.')
+  }
+  if (device >= count) throw invalidOption('device', device, `must be below the number of GPUs (${count})`)
+  if (precision === 'bfloat16' && cudnnVersion! < FIRST_BFLOAT16_VERSION) {
+    const rule = `needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion!)} is here`
+    throw invalidOption('precision', precision, rule)
+  }
+  return libraries
+}
+
+/** Every attempt under the executor's name, for the facade. */
+function unavailable(attempts: readonly BackendAttempt[], advice: string, options?: ErrorOptions) {
+  const named = attempts.map(({ name, reason }) => ({
+    name: 'cudnn',
+    reason: name === 'cudnn' ? reason : `${name}: ${reason}`,
+  }))
+  return new BackendUnavailableError('cudnn', named, advice, options)
+}
+
+function invalidOption(option: string, value: unknown, rule: string) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot open the cuDNN backend as ${option} ${rule}: current value is ${String(value)}`,
+    { option, value },
+  )
+}

@@ -1,0 +1,316 @@
+import { isBackendTensor, type RnnPassSizes, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  hiddenColumns,
+  numPseudoLayers,
+  outputSize,
+  type ParamLayout,
+  type PlacedRegion,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { Conversion } from './conversion.js'
+import { FORWARD_MODE } from './cudnn_enums.js'
+import type { CudnnExecutor } from './cudnn_executor.js'
+import type { TapeContents } from './cudnn_tape.js'
+import type { CudnnTensor } from './cudnn_tensor.js'
+import { DeviceBuffer } from './device_buffer.js'
+import type { Lane } from './device_session.js'
+import { hasDropout, stateElements } from './network_descriptors.js'
+import type { PassBuffers } from './pass_buffers.js'
+import type { RnnPlan } from './rnn_plan.js'
+
+/** Arguments of a pass on the device, in the executor's element type. */
+export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | undefined>>
+
+/** What a forward made: results in the executor's element type, and what cuDNN read and wrote. */
+export interface ForwardBuffers {
+  readonly plan: RnnPlan
+  readonly output: DeviceBuffer
+  readonly outputH: DeviceBuffer
+  readonly outputC: DeviceBuffer | undefined
+  readonly kept: Omit<TapeContents['buffers'], 'reserve'> & { readonly reserve: DeviceBuffer | undefined }
+}
+
+export interface BackwardBuffers {
+  readonly input: DeviceBuffer
+  readonly inputH: DeviceBuffer
+  readonly inputC: DeviceBuffer | undefined
+  readonly params: DeviceBuffer
+}
+
+/** The passes of one network: what cuDNN is called with, and what is put right before and after it. */
+export class RnnPasses {
+  readonly #executor: CudnnExecutor
+  readonly #network: RnnDescriptor
+  readonly #layout: ParamLayout
+  readonly #conversion: Conversion
+  readonly #isLstm: boolean
+
+  constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
+    this.#executor = executor
+    this.#network = network
+    this.#layout = layout
+    this.#conversion = new Conversion(executor.memory, executor.kernels, executor.arithmetic)
+    this.#isLstm = network.cellMode === 'lstm'
+  }
+
+  /** The arguments' buffers; host arrays are read now and uploaded in a batch of their own. */
+  operands<Name extends string>(
+    action: string,
+    owned: PassBuffers,
+    tensors: Readonly<Record<Name, TensorLike | null | undefined>>,
+  ): Given<Name> {
+    const { memory, session } = this.#executor
+    const given: Partial<Record<Name, DeviceBuffer | undefined>> = {}
+    const take = (hostArrays: boolean) => {
+      for (const [name, tensor] of Object.entries<TensorLike | null | undefined>(tensors)) {
+        if (tensor === null || tensor === undefined || isBackendTensor(tensor) === hostArrays) continue
+        given[name as Name] = owned.own(memory.operand(action, name, tensor))
+      }
+    }
+    take(false)
+    const needsUpload = Object.values<TensorLike | null | undefined>(tensors).some(
+      (tensor) => tensor !== null && tensor !== undefined && !isBackendTensor(tensor),
+    )
+    if (needsUpload) session.post(() => take(true))
+    return given as Given<Name>
+  }
+
+  /** Queues a forward. Rejects with the CudnnError of the call that failed; nothing has changed then. */
+  async forward(
+    lane: Lane,
+    plan: RnnPlan,
+    given: Given<'input' | 'inputH' | 'inputC' | 'params'>,
+    made: PassBuffers,
+  ): Promise<ForwardBuffers> {
+    const { workspace } = this.#executor
+    const { lengths, descriptors, training } = plan
+    const conversion = this.#conversion
+    const sizes = this.#elements(plan.sizes)
+    let result: ForwardBuffers | undefined
+    await this.#issue(lane, 'run forward', (native, handle) => {
+      const own = made.own.bind(made)
+      const input = own(this.#withoutPadding(given.input!, sizes.x, plan, this.#network.inputSize))
+      const x = own(conversion.toCudnn(input, sizes.x))
+      const hx = own(given.inputH && conversion.toCudnn(given.inputH, sizes.h))
+      const cx = own(given.inputC && conversion.toCudnn(given.inputC, sizes.c))
+      const params = own(training ? this.#withDroppedInputs(given.params!) : given.params!.retain())
+      const weights = own(conversion.toCudnn(params, this.#layout.size))
+      const y = own(conversion.allocate(sizes.y))
+      const hy = own(conversion.allocate(sizes.h))
+      const cy = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
+      const reserve = own(training ? new DeviceBuffer(this.#executor.session, plan.reserveBytes) : undefined)
+      native.rnnForward(
+        handle,
+        plan.rnn,
+        training ? FORWARD_MODE.training : FORWARD_MODE.inference,
+        lengths.shown.handle,
+        ...([descriptors.x, x.handle, descriptors.y, y.handle] as const),
+        ...([descriptors.h, hx?.handle ?? null, hy.handle] as const),
+        ...([descriptors.c, cx?.handle ?? null, cy?.handle ?? null] as const),
+        ...([weights.handle, workspace.atLeast(plan.workspaceBytes).handle, reserve?.handle ?? null] as const),
+      )
+      const output = own(this.#withoutEmptySequences(own(conversion.fromCudnn(y, sizes.y)), sizes.y, plan))
+      const outputH = own(conversion.fromCudnn(hy, sizes.h))
+      const outputC = own(cy && conversion.fromCudnn(cy, sizes.c))
+      if (lengths.hasEmptyRows) {
+        this.#passThrough(outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
+        if (outputC) this.#passThrough(outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
+      }
+      result = { plan, output, outputH, outputC, kept: { x, hx, cx, y, weights, reserve } }
+    })
+    return result!
+  }
+
+  /** Queues a backward. Rejects as {@link forward}. */
+  async backward(
+    { plan, buffers }: TapeContents,
+    given: Given<'output' | 'outputH' | 'outputC'>,
+    made: PassBuffers,
+  ): Promise<BackwardBuffers> {
+    const { kernels, session, workspace } = this.#executor
+    const { lengths, descriptors } = plan
+    const conversion = this.#conversion
+    const sizes = this.#elements(plan.sizes)
+    const { batch } = plan.sizes
+    let result: BackwardBuffers | undefined
+    await this.#issue(session, 'run backward', (native, handle) => {
+      const own = made.own.bind(made)
+      const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
+        if (gradient === undefined) return undefined
+        const known = own(this.#withoutEmptyRows(gradient, plan, elements, columns))
+        return own(conversion.toCudnn(known, elements))
+      }
+      const output = given.output
+        ? this.#withoutPadding(given.output, sizes.y, plan, outputSize(this.#network))
+        : this.#zeros(sizes.y)
+      const dy = own(conversion.toCudnn(own(output), sizes.y))
+      const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
+      const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
+      const dx = own(conversion.allocate(sizes.x))
+      const dhx = own(conversion.allocate(sizes.h))
+      const dcx = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
+      const dw = own(conversion.allocate(this.#layout.size))
+      const work = workspace.atLeast(plan.workspaceBytes)
+      const { x, hx, cx, y, weights, reserve } = buffers
+      native.rnnBackwardData(
+        handle,
+        plan.rnn,
+        lengths.shown.handle,
+        ...([descriptors.y, y.handle, dy.handle, descriptors.x, dx.handle] as const),
+        ...([descriptors.h, hx?.handle ?? null, dhy?.handle ?? null, dhx.handle] as const),
+        ...([descriptors.c, cx?.handle ?? null, dcy?.handle ?? null, dcx?.handle ?? null] as const),
+        ...([weights.handle, work.handle, reserve.handle] as const),
+      )
+      native.clear(handle, dw.handle, 0, dw.bytes)
+      native.rnnBackwardWeights(
+        handle,
+        plan.rnn,
+        lengths.shown.handle,
+        ...([descriptors.x, x.handle, descriptors.h, hx?.handle ?? null, descriptors.y, y.handle] as const),
+        ...([dw.handle, work.handle, reserve.handle] as const),
+      )
+      const input = own(conversion.fromCudnn(dx, sizes.x))
+      const inputH = own(conversion.fromCudnn(dhx, sizes.h))
+      const inputC = own(dcx && conversion.fromCudnn(dcx, sizes.c))
+      const params = own(conversion.fromCudnn(dw, this.#layout.size))
+      if (lengths.real !== undefined) {
+        // What cuDNN leaves in dx past a row's end is not documented.
+        kernels.each('mask_sequence', sizes.x, input, input, lengths.real, sizes.x, batch, this.#network.inputSize)
+      }
+      if (lengths.hasEmptyRows) {
+        this.#passThrough(inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
+        if (inputC) this.#passThrough(inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
+      }
+      for (const region of this.#droppedInputs()) this.#clearRegion(params, region)
+      result = { input, inputH, inputC, params }
+    })
+    return result!
+  }
+
+  /** Tensors of a forward's results, which take shares of their own in the buffers. */
+  outputs({ time, batch }: RnnPassSizes, { output, outputH, outputC }: ForwardBuffers) {
+    const [h, c] = this.#stateShapes(batch)
+    return {
+      output: this.#tensor(output, [time, batch, outputSize(this.#network)]),
+      outputH: this.#tensor(outputH, h),
+      outputC: outputC && this.#tensor(outputC, c),
+    }
+  }
+
+  gradients({ time, batch }: RnnPassSizes, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
+    const [h, c] = this.#stateShapes(batch)
+    return {
+      input: this.#tensor(input, [time, batch, this.#network.inputSize]),
+      inputH: this.#tensor(inputH, h),
+      inputC: inputC && this.#tensor(inputC, c),
+      params: this.#tensor(params, [this.#layout.size], layout),
+    }
+  }
+
+  /** What the backward of a training forward needs, with shares of its own. */
+  tapeContents(rnn: object, { plan, kept }: ForwardBuffers): TapeContents {
+    for (const buffer of Object.values(kept)) buffer?.retain()
+    return { rnn, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
+  }
+
+  #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
+    return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
+  }
+
+  #stateShapes(batch: number): readonly [readonly number[], readonly number[]] {
+    const layers = numPseudoLayers(this.#network)
+    return [
+      [layers, batch, hiddenColumns(this.#network)],
+      [layers, batch, this.#network.numUnits],
+    ]
+  }
+
+  #elements({ time, batch }: RnnPassSizes) {
+    const steps = time * batch
+    return {
+      x: steps * this.#network.inputSize,
+      y: steps * outputSize(this.#network),
+      ...stateElements(this.#network, batch),
+    }
+  }
+
+  /** `sequence` with zeros past each row's end: not even NaN may reach the products there. */
+  #withoutPadding(sequence: DeviceBuffer, elements: number, plan: RnnPlan, columns: number): DeviceBuffer {
+    const { real } = plan.lengths
+    if (real === undefined) return sequence.retain()
+    const masked = this.#executor.memory.allocate(elements)
+    this.#executor.kernels.each('mask_sequence', elements, masked, sequence, real, elements, plan.sizes.batch, columns)
+    return masked
+  }
+
+  /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
+  #withoutEmptySequences(output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
+    if (!plan.lengths.hasEmptyRows) return output.retain()
+    return this.#withoutPadding(output, elements, plan, outputSize(this.#network))
+  }
+
+  #withoutEmptyRows(states: DeviceBuffer, plan: RnnPlan, elements: number, columns: number): DeviceBuffer {
+    if (!plan.lengths.hasEmptyRows) return states.retain()
+    const known = this.#executor.memory.allocate(elements)
+    const { kernels } = this.#executor
+    const { real } = plan.lengths
+    kernels.each('replace_empty_rows', elements, known, states, null, real!, elements, plan.sizes.batch, columns)
+    return known
+  }
+
+  /** Puts `source` (zeros if undefined) into the empty rows of `states`. */
+  #passThrough(
+    states: DeviceBuffer,
+    source: DeviceBuffer | undefined,
+    plan: RnnPlan,
+    elements: number,
+    columns: number,
+  ): void {
+    const { batch } = plan.sizes
+    const real = plan.lengths.real!
+    const { kernels } = this.#executor
+    kernels.each('replace_empty_rows', elements, states, states, source ?? null, real, elements, batch, columns)
+  }
+
+  #zeros(elements: number): DeviceBuffer {
+    const { memory, session } = this.#executor
+    const buffer = memory.allocate(elements)
+    session.native.clear(session.handle, buffer.handle, 0, buffer.bytes)
+    return buffer
+  }
+
+  /**
+   * The matrices whose input a dropout of 1 drops: cuDNN would divide by 1 - 1, so the network runs with these matrices
+   * zero instead, which is the same, and their gradient is zero.
+   */
+  #droppedInputs(): readonly PlacedRegion[] {
+    if (!hasDropout(this.#network) || this.#network.dropout < 1) return []
+    return this.#layout.weights.filter(({ layer, side }) => layer > 0 && side === 'input')
+  }
+
+  #withDroppedInputs(params: DeviceBuffer): DeviceBuffer {
+    const regions = this.#droppedInputs()
+    if (regions.length === 0) return params.retain()
+    const { memory, session } = this.#executor
+    const copy = memory.allocate(this.#layout.size)
+    session.native.copy(session.handle, copy.handle, 0, params.handle, 0, params.bytes)
+    for (const region of regions) this.#clearRegion(copy, region)
+    return copy
+  }
+
+  #clearRegion(params: DeviceBuffer, { offset, size }: PlacedRegion): void {
+    const { native, handle } = this.#executor.session
+    const bytes = params.bytes / this.#layout.size
+    native.clear(handle, params.handle, offset * bytes, size * bytes)
+  }
+
+  async #issue(lane: Lane, action: string, append: Parameters<Lane['run']>[1]): Promise<void> {
+    try {
+      await lane.run(action, append)
+    } catch (error) {
+      // A workspace that the failed batch was to allocate does not exist.
+      this.#executor.workspace.release()
+      throw error
+    }
+  }
+}

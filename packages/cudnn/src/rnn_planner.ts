@@ -1,0 +1,150 @@
+import type { RnnPassSizes } from '@cudnn-rnn/backend'
+import {
+  numGates,
+  numPseudoLayers,
+  type ParamLayout,
+  type PlacedRegion,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { fastestAlgorithm } from './algorithm_choice.js'
+import type { Algorithm } from './cudnn_enums.js'
+import { CudnnError, cudnnError } from './cudnn_error.js'
+import type { CudnnExecutor } from './cudnn_executor.js'
+import type { Lane } from './device_session.js'
+import { DropoutStates } from './dropout_states.js'
+import type { RnnDescriptorHandle } from './native_addon.js'
+import { hasDropout, legalAlgorithms, makeRnnDescriptor } from './network_descriptors.js'
+import { DeviceLengths, PlanCache, passDescriptors, RnnPlan, tempSpaceSizes } from './rnn_plan.js'
+
+/** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
+const PLANS_PER_NETWORK = 32
+
+/** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
+export class RnnPlanner {
+  /** Undefined where dropout touches nothing, or drops everything, for which no random numbers are needed. */
+  readonly dropout: DropoutStates | undefined
+  readonly #executor: CudnnExecutor
+  readonly #network: RnnDescriptor
+  readonly #layout: ParamLayout
+  readonly #plans = new PlanCache(PLANS_PER_NETWORK)
+  readonly #descriptors = new Map<string, RnnDescriptorHandle>()
+  readonly #algorithms = new Map<string, Algorithm>()
+  #isLayoutChecked = false
+
+  constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
+    this.#executor = executor
+    this.#network = network
+    this.#layout = layout
+    this.dropout =
+      hasDropout(network) && network.dropout < 1
+        ? new DropoutStates(executor.session, network.dropout, network.seed)
+        : undefined
+  }
+
+  known(key: string): RnnPlan | undefined {
+    return this.#plans.get(key)
+  }
+
+  /** Queues the dropout generator before a training forward that needs it. */
+  makeDropout(training: boolean): void {
+    if (training) this.dropout?.make()
+  }
+
+  /** The plan for passes of these sizes; asks the device, so it runs where the queue is held. */
+  async plan(lane: Lane, key: string, sizes: RnnPassSizes, training: boolean): Promise<RnnPlan> {
+    const known = this.#plans.get(key)
+    if (known !== undefined) return known
+    const { session, arithmetic } = this.#executor
+    try {
+      const algorithm = await this.#algorithm(lane, sizes, training)
+      const rnn = await this.#descriptor(algorithm, training)
+      await this.#checkLayout(lane, rnn)
+      const descriptors = passDescriptors(session, arithmetic, this.#network, sizes)
+      const temp = await tempSpaceSizes(lane, rnn, training, descriptors.x)
+      let lengths: DeviceLengths | undefined
+      await lane.run('send the lengths', (native, handle) => {
+        lengths = new DeviceLengths(session, sizes)
+        if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
+      })
+      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, ...temp }
+      const plan = new RnnPlan(session, parts)
+      this.#plans.set(key, plan)
+      return plan
+    } catch (error) {
+      throw cudnnError('prepare the network', error)
+    }
+  }
+
+  dispose(): void {
+    this.#plans.clear()
+    for (const descriptor of this.#descriptors.values()) this.#executor.session.native.releaseDescriptor(descriptor)
+    this.#descriptors.clear()
+    this.dropout?.dispose()
+  }
+
+  async #algorithm(lane: Lane, sizes: RnnPassSizes, training: boolean): Promise<Algorithm> {
+    const { session, arithmetic, algorithm } = this.#executor
+    const legal = legalAlgorithms(this.#network, arithmetic, sizes.sequenceLengths !== null)
+    if (algorithm !== 'measured') {
+      const isAllowed = algorithm === 'persist_dynamic' ? legal.length > 1 : legal.includes(algorithm)
+      return isAllowed ? algorithm : 'standard'
+    }
+    if (legal.length === 1) return legal[0]!
+    const key = `${sizes.time} ${sizes.batch} ${training}`
+    let chosen = this.#algorithms.get(key)
+    if (chosen === undefined) {
+      chosen = await fastestAlgorithm(session, lane, legal, { network: this.#network, arithmetic, sizes, training })
+      this.#algorithms.set(key, chosen)
+    }
+    return chosen
+  }
+
+  async #descriptor(algorithm: Algorithm, training: boolean): Promise<RnnDescriptorHandle> {
+    const { session, arithmetic } = this.#executor
+    const dropout = training ? await this.dropout?.descriptor() : undefined
+    const key = `${algorithm} ${dropout !== undefined}`
+    let descriptor = this.#descriptors.get(key)
+    if (descriptor === undefined) {
+      const { native, libraries } = session
+      descriptor = makeRnnDescriptor(native, libraries, arithmetic, this.#network, algorithm, dropout ?? null)
+      this.#descriptors.set(key, descriptor)
+    }
+    return descriptor
+  }
+
+  /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */
+  async #checkLayout(lane: Lane, rnn: RnnDescriptorHandle): Promise<void> {
+    if (this.#isLayoutChecked) return
+    const bytes = this.#layout.size * this.#executor.arithmetic.bytes
+    const [reported] = await lane.run('size the weight space', (native, handle) => native.weightSpaceSize(handle, rnn))
+    if (reported !== bytes) throw layoutError('the weight space', reported!, bytes)
+    const layers = numPseudoLayers(this.#network)
+    const linearLayers = 2 * numGates(this.#network) + (this.#network.numProj === undefined ? 0 : 1)
+    const numbers = await lane.run('ask for the weight layout', (native, handle) => {
+      for (let layer = 0; layer < layers; layer++) {
+        for (let id = 0; id < linearLayers; id++) native.weightParams(handle, rnn, layer, bytes, id)
+      }
+    })
+    for (const region of [...this.#layout.weights, ...this.#layout.biases])
+      this.#checkRegion(region, numbers, linearLayers)
+    this.#isLayoutChecked = true
+  }
+
+  #checkRegion(region: PlacedRegion, numbers: Float64Array, linearLayers: number): void {
+    const at = (region.pseudoLayer * linearLayers + region.linLayerId) * 6 + (region.kind === 'weight' ? 0 : 3)
+    const offset = region.size === 0 ? -1 : region.offset * this.#executor.arithmetic.bytes
+    if (numbers[at] === offset) return
+    const { kind, pseudoLayer, linLayerId } = region
+    throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at]!, offset)
+  }
+}
+
+function layoutError(what: string, reported: number, expected: number): CudnnError {
+  const fields = { library: 'cudnn', call: 'cudnnGetRNNWeightParams', status: 0, statusName: '', detail: '' }
+  const bytes = { requestedBytes: 0, freeBytes: 0, totalBytes: 0 }
+  return new CudnnError(
+    'ERR_CUDNN_LAYOUT',
+    `Cannot prepare the network as this cuDNN lays out its weights in another way than every release known: ${what} is at byte ${reported} instead of ${expected}. Please report the release.`,
+    { ...fields, ...bytes },
+  )
+}

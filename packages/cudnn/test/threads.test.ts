@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { build } from 'esbuild'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { loadAddon } from '../src/load_addon.js'
+import { openFakeGpu } from './fake_gpu.js'
+
+const gpu = openFakeGpu()
+
+describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at exit (${gpu.problem ?? ''})`, () => {
+  if (gpu.problem !== undefined) return
+  const program = join(mkdtempSync(join(tmpdir(), 'cudnn-rnn-program-')), 'train.mjs')
+  const loaded = loadAddon()
+  const env = {
+    ...process.env,
+    CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
+    CUDNN_RNN_LIBRARY_DIR: gpu.libraries.folder,
+    CUDNN_RNN_CACHE_DIR: gpu.cacheDir,
+    CUDNN_RNN_FAKE_GPU: '1',
+  }
+  const run = (told: string, settings: string) =>
+    spawnSync(process.execPath, [program, told], {
+      env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: settings },
+      encoding: 'utf8',
+      timeout: 50_000,
+    })
+
+  beforeAll(async () => {
+    await build({
+      entryPoints: [new URL('./programs/train.ts', import.meta.url).pathname],
+      bundle: true,
+      platform: 'node',
+      format: 'esm',
+      outfile: program,
+      banner: {
+        js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
+      },
+      alias: Object.fromEntries(
+        ['backend', 'canonical'].map((name) => [
+          `@cudnn-rnn/${name}`,
+          new URL(`../../${name}/src/index.ts`, import.meta.url).pathname,
+        ]),
+      ),
+    })
+  })
+
+  it('a program that disposes nothing ends by itself', () => {
+    const { status, stdout, stderr } = run('', '')
+    expect(stderr).toBe('')
+    expect(status).toBe(0)
+    expect(Number(stdout)).not.toBeNaN()
+  })
+
+  it('process.exit in the middle of work exits with its code', () => {
+    const { status, signal, stderr } = run('exit', 'slow=2000')
+    expect({ status, signal, stderr }).toEqual({ status: 7, signal: null, stderr: '' })
+  })
+
+  it('four worker threads train at once, each with its own executor, to the same parameters', async () => {
+    const sums = await Promise.all(
+      Array.from(
+        { length: 4 },
+        () =>
+          new Promise<number>((resolve, reject) => {
+            const worker = new Worker(program, { env, workerData: '' })
+            worker.on('message', resolve).on('error', reject)
+          }),
+      ),
+    )
+    expect(new Set(sums).size).toBe(1)
+  })
+
+  it('a worker thread that is terminated in the middle of work takes nothing along', async () => {
+    const worker = new Worker(program, { env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: 'slow=1000' }, workerData: '' })
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await worker.terminate()
+    using backend = await gpu.open()
+    expect([...(await backend.zeros([2]).read()).data]).toEqual([0, 0])
+  })
+})

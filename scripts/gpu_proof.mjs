@@ -1,0 +1,72 @@
+// `npm run test:gpu [OUTDIR] [--quick] [--python PYTHON]` proves the cuDNN executor on the GPU of this machine and leaves
+// the results in OUTDIR (default .gpu/results). `npm run pack:gpu` puts the same proof into one folder, .gpu/pack, that
+// runs on a GPU host without Node.js and network: ./run.sh OUTDIR [--quick] [--python PYTHON].
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const isPack = process.argv.includes('--pack')
+const folder = join(root, '.gpu', isPack ? 'pack' : 'test')
+
+const { status } = spawnSync(process.execPath, [join(root, 'scripts/build_native.mjs'), 'cudnn'], { stdio: 'inherit' })
+const prebuilds = join(root, 'native/cudnn/prebuilds')
+const [platform] = status === 0 && existsSync(prebuilds) ? readdirSync(prebuilds) : []
+if (platform === undefined)
+  throw new Error('Cannot prove anything as the cuDNN addon is not built: a C++ compiler and CMake are needed')
+
+rmSync(folder, { recursive: true, force: true })
+mkdirSync(folder, { recursive: true })
+await build({
+  entryPoints: [join(root, 'packages/cudnn/proof/main.ts')],
+  outfile: join(folder, 'gpu_proof.mjs'),
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  minify: false,
+  banner: {
+    js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
+  },
+  alias: {
+    vitest: join(root, 'packages/cudnn/proof/test_runner.ts'),
+    ...Object.fromEntries(
+      ['backend', 'canonical', 'testing'].map((name) => [
+        `@cudnn-rnn/${name}`,
+        join(root, `packages/${name}/src/index.ts`),
+      ]),
+    ),
+  },
+})
+copyFileSync(join(root, 'packages/cudnn/proof/torch_timing.py'), join(folder, 'torch_timing.py'))
+copyFileSync(join(prebuilds, platform, 'cudnn_rnn_cudnn.node'), join(folder, 'cudnn_rnn_cudnn.node'))
+
+if (isPack) {
+  copyFileSync(process.execPath, join(folder, 'node'))
+  // Symbols are a fifth of the binary and of no use here; without strip it is only larger.
+  spawnSync('strip', [join(folder, 'node')], { stdio: 'ignore' })
+  writeFileSync(
+    join(folder, 'run.sh'),
+    `#!/bin/sh
+# Proves cudnn-rnn on this machine's GPU: ./run.sh OUTDIR [--quick] [--python PYTHON]
+here=$(cd "$(dirname "$0")" && pwd)
+export CUDNN_RNN_CUDNN_ADDON="$here/cudnn_rnn_cudnn.node"
+exec "$here/node" "$here/gpu_proof.mjs" "$@"
+`,
+  )
+  chmodSync(join(folder, 'run.sh'), 0o755)
+  const archive = `${folder}.tar.gz`
+  const packed = spawnSync('tar', ['-czf', archive, '-C', join(root, '.gpu'), 'pack'], { stdio: 'inherit' })
+  if (packed.status !== 0) throw new Error('Cannot pack the proof as tar failed')
+  console.log(`Packed: ${archive}, ${(statSync(archive).size / 2 ** 20).toFixed(1)} MiB`)
+} else {
+  const given = process.argv.slice(2)
+  const args = given[0]?.startsWith('--') === false ? given : [join(root, '.gpu/results'), ...given]
+  const proof = spawnSync(process.execPath, [join(folder, 'gpu_proof.mjs'), ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, CUDNN_RNN_CUDNN_ADDON: join(folder, 'cudnn_rnn_cudnn.node') },
+  })
+  process.exitCode = proof.status ?? 1
+}
