@@ -2,7 +2,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 
 /** What an attribute of a written node can hold. */
-export type AttributeValue = number | string | readonly number[] | readonly string[]
+type AttributeValue = number | string | readonly number[] | readonly string[]
 
 /** A node to write. */
 export interface NodeToWrite {
@@ -14,7 +14,7 @@ export interface NodeToWrite {
 }
 
 /** A graph input or output; a dimension by name may have any size. */
-export interface ValueToWrite {
+interface ValueToWrite {
   readonly name: string
   readonly elementType: OnnxElementType
   readonly shape: readonly (number | string)[]

@@ -22,7 +22,7 @@ export interface OnnxTensor {
 }
 
 /** AttributeProto. */
-export interface OnnxAttribute {
+interface OnnxAttribute {
   readonly f?: number
   readonly i?: number
   readonly s?: string
