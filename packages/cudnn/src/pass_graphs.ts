@@ -63,8 +63,8 @@ export class PassGraphs {
     if (this.#forward !== undefined && this.#params === params) return 'replay'
     const isRepeated = this.#lastParams === params
     this.#lastParams = params
-    // The first pass is cuDNN's warm-up, in which it loads modules; a graph is worth its making from the third on.
-    if (++this.#forwards < 3 || !isRepeated) return 'run'
+    // The first pass, which made the plan, was cuDNN's warm-up; a graph is worth its making from the third on.
+    if (++this.#forwards < 2 || !isRepeated) return 'run'
     return 'capture'
   }
 
