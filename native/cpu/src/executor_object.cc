@@ -336,7 +336,7 @@ std::function<void()> ExecutorObject::NormJob(const Napi::Object& arguments) {
     if (!(norm > max_norm) || !std::isfinite(norm)) return;
     const T scale = static_cast<T>(max_norm / norm);
     for (const auto& [data, count] : tensors) {
-      ForEach(engine, count, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
+      ForEach(engine, count, kElementwisePart, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
         for (ptrdiff_t k = begin; k < end; k++) data[k] *= scale;
       });
     }
@@ -362,7 +362,7 @@ std::function<void()> ExecutorObject::UpdateJob(const Napi::Object& arguments) {
   for (size_t k = 0; k < numbers && k < kMaxNumbers; k++) update.numbers[k] = values[k];
   const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
   return [=, engine = core_->engine<T>()] {
-    ForEach(engine, static_cast<ptrdiff_t>(count),
+    ForEach(engine, static_cast<ptrdiff_t>(count), kElementwisePart,
             [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
   };
 }
