@@ -57,10 +57,11 @@ Napi::Value EndCapture(const Napi::CallbackInfo& info) {
 }
 
 // cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
-// launchGraph(session, graph: Graph): void
+// launchGraph(session, graph: Graph, ...reads: Buffer[]): void — `reads` are buffers of others that the graph reads
 Napi::Value LaunchGraph(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto graph = args.Object<Graph>();
+  for (std::size_t k = 2; k < info.Length(); k++) args.Read();
   Batch& batch = args.session().pending();
   batch.writes.insert(batch.writes.end(), graph->writes.begin(), graph->writes.end());
   args.Enqueue([=](Worker& worker, Batch&) {

@@ -14,4 +14,6 @@ export interface CudnnExecutor {
   readonly workspace: Workspace
   /** The algorithm to use, or `measured` for the fastest of the legal ones. */
   readonly algorithm: Algorithm | 'measured'
+  /** Replay repeated passes as CUDA graphs. */
+  readonly graphs: boolean
 }

@@ -26,11 +26,20 @@ import {
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
 import type { CudnnExecutor } from './cudnn_executor.js'
-import { CudnnTape, OperandVersions } from './cudnn_tape.js'
+import { CudnnTape, OperandVersions, type TapeContents } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
+import type { Lane } from './device_session.js'
 import { PassBuffers } from './pass_buffers.js'
-import { RnnPasses } from './rnn_passes.js'
-import { PlanCache } from './rnn_plan.js'
+import { PassGraphs } from './pass_graphs.js'
+import {
+  type BackwardBuffers,
+  type BackwardOperand,
+  type ForwardBuffers,
+  type ForwardOperand,
+  type Given,
+  RnnPasses,
+} from './rnn_passes.js'
+import { PlanCache, type RnnPlan } from './rnn_plan.js'
 import { RnnPlanner } from './rnn_planner.js'
 
 /** A network on cuDNN. Its opaque layout is the flat canonical one, which every plan compares with cuDNN's own. */
@@ -42,6 +51,7 @@ export class CudnnRnn implements Rnn {
   readonly #layoutKey: string
   readonly #planner: RnnPlanner
   readonly #passes: RnnPasses
+  readonly #graphs = new WeakMap<RnnPlan, PassGraphs>()
   #disposed = false
 
   constructor(executor: CudnnExecutor, descriptor: RnnDescriptor) {
@@ -80,7 +90,7 @@ export class CudnnRnn implements Rnn {
     const action = 'run forward'
     this.#checkAlive(action)
     const { descriptor } = this
-    const { memory, session } = this.#executor
+    const { memory } = this.#executor
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
     const { input, inputH, inputC, params, training } = inputs
     memory.checkOwn(action, { input, inputH, inputC, params })
@@ -92,13 +102,9 @@ export class CudnnRnn implements Rnn {
       this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key)
-      const issue = this.#passes.forward.bind(this.#passes)
-      const passed =
-        known !== undefined
-          ? await issue(session, known, given, result)
-          : await session.hold(action, async (urgent) =>
-              issue(urgent, await this.#planner.plan(urgent, key, sizes, training), given, result),
-            )
+      const passed = await this.#queueForward(known, given, result, (urgent) =>
+        this.#planner.plan(urgent, key, sizes, training),
+      )
       const { output, outputH, outputC } = this.#passes.outputs(sizes, passed)
       return {
         output,
@@ -131,7 +137,7 @@ export class CudnnRnn implements Rnn {
       const result = new PassBuffers()
       try {
         const given = this.#passes.operands(action, operands, { output, outputH, outputC })
-        const passed = await this.#passes.backward(contents, given, result)
+        const passed = await this.#queueBackward(contents, given, result)
         return this.#passes.gradients(plan.sizes, passed, this.#layoutKey)
       } finally {
         operands.release()
@@ -159,6 +165,56 @@ export class CudnnRnn implements Rnn {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  /**
+   * Queues a forward in one of three ways: as the replay of a graph, as calls, or, where the device must be asked first
+   * (for a plan, or to capture a graph), as either while the queue is held.
+   */
+  async #queueForward(
+    known: RnnPlan | undefined,
+    given: Given<ForwardOperand>,
+    made: PassBuffers,
+    makePlan: (lane: Lane) => Promise<RnnPlan>,
+  ): Promise<ForwardBuffers> {
+    const { session } = this.#executor
+    const graphs = known && this.#graphsOf(known)
+    const next = graphs?.next(given.params!)
+    if (next === 'replay') return graphs!.replayForward(session, given, made)
+    if (next === 'run') return this.#passes.forward(session, known!, given, made)
+    return session.hold('run forward', async (urgent) => {
+      const plan = known ?? (await makePlan(urgent))
+      // Another call may have captured the same meanwhile.
+      if (graphs?.next(given.params!) === 'capture') await graphs.captureForward(urgent, given.params!)
+      if (graphs?.next(given.params!) === 'replay') return graphs.replayForward(urgent, given, made)
+      return this.#passes.forward(urgent, plan, given, made)
+    })
+  }
+
+  /** Queues a backward: as calls, or as the replay of a graph where the forward was one. */
+  async #queueBackward(
+    contents: TapeContents,
+    given: Given<BackwardOperand>,
+    made: PassBuffers,
+  ): Promise<BackwardBuffers> {
+    const { session } = this.#executor
+    const graphs = this.#graphs.get(contents.plan)
+    if (graphs === undefined || contents.graphs !== graphs) {
+      return this.#passes.backward(session, contents, given, made)
+    }
+    if (!graphs.awaitsBackward) return graphs.backward(session, contents, given, made)
+    return session.hold('run backward', (urgent) => graphs.backward(urgent, contents, given, made))
+  }
+
+  #graphsOf(plan: RnnPlan): PassGraphs {
+    let graphs = this.#graphs.get(plan)
+    if (graphs === undefined) {
+      const made = new PassGraphs(this.#executor, this.#passes, plan)
+      plan.onRelease = () => made.release()
+      this.#graphs.set(plan, made)
+      graphs = made
+    }
+    return graphs
   }
 
   #checkAlive(action: string): void {

@@ -5,11 +5,18 @@ import type { DeviceBuffer } from './device_buffer.js'
 import type { Ledger } from './ledger.js'
 import type { RnnPlan } from './rnn_plan.js'
 
+/** What a tape borrowed. */
+export interface TapeLease {
+  giveBack(): void
+}
+
 /** What a training forward keeps for its backward; all buffers are the tape's to release. */
 export interface TapeContents {
   /** The network that ran the forward; its backward compares it with itself. */
   readonly rnn: object
   readonly plan: RnnPlan
+  /** The graphs whose fixed buffers these are, if any: nobody else can use them until the tape is released. */
+  readonly graphs: TapeLease | undefined
   /** As cuDNN read and wrote them: 16-bit where the precision is, without padding. */
   readonly buffers: {
     readonly x: DeviceBuffer
@@ -93,6 +100,7 @@ export class CudnnTape extends OpenTape {
 
   protected override release(): void {
     for (const buffer of Object.values(this.#contents?.buffers ?? {})) buffer?.release()
+    this.#contents?.graphs?.giveBack()
     this.#contents?.plan.release()
     this.#contents = undefined
     this.#ledger.remove('tapes', this.#bytes)

@@ -61,6 +61,11 @@ export class DeviceMemory implements TensorHome {
     return new DeviceBuffer(this.session, elements * DTYPES[dtype].bytes)
   }
 
+  /** Appends an allocation of `bytes` bytes to the batch under construction. */
+  allocateBytes(bytes: number): DeviceBuffer {
+    return new DeviceBuffer(this.session, bytes)
+  }
+
   /** Appends an allocation for a host array, and its upload; the array may change afterwards. */
   upload(data: Tensor['data'], dtype: DType): DeviceBuffer {
     const buffer = this.allocate(data.length, dtype)

@@ -40,7 +40,7 @@ export interface SessionInfo {
   readonly freeBytes: number
 }
 
-export interface Bound {
+interface Bound {
   readonly libraries: Libraries | null
   /** "cudnn: cudnnRNNForward" */
   readonly missing: readonly string[]
@@ -215,7 +215,7 @@ export interface NativeAddon {
 
   beginCapture(session: Session): void
   endCapture(session: Session): Graph
-  launchGraph(session: Session, graph: Graph): void
+  launchGraph(session: Session, graph: Graph, ...reads: readonly Buffer[]): void
   releaseGraph(graph: Graph): void
   startTimer(session: Session): Timer
   stopTimer(session: Session, timer: Timer): void

@@ -24,6 +24,8 @@ export interface CudnnBackendOptions {
   readonly libraryDir?: string | undefined
   /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
   readonly algorithm?: Algorithm | 'measured' | undefined
+  /** Replay passes that come again as CUDA graphs; default true. */
+  readonly graphs?: boolean | undefined
   /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
   readonly cacheDir?: string | undefined
 }
@@ -34,6 +36,7 @@ const OPTION_NAMES: readonly (keyof CudnnBackendOptions)[] = [
   'device',
   'libraryDir',
   'algorithm',
+  'graphs',
   'cacheDir',
 ]
 
@@ -55,7 +58,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
  */
 export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {
   const arithmetic = checkOptions(options)
-  const { dtype = 'float32', device = 0, algorithm = 'measured', libraryDir, cacheDir } = options
+  const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = true, libraryDir, cacheDir } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const advice = 'Build it with `npm run build:native`, which needs a C++ compiler and CMake.'
@@ -69,7 +72,8 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
     session = await DeviceSession.open(addon, libraries, device)
     const kernels = await DeviceKernels.load(session, dtype, new KernelCache(cacheDir))
     const memory = new DeviceMemory(session, dtype)
-    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, workspace: new Workspace(session) })
+    const workspace = new Workspace(session)
+    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, graphs, workspace })
   } catch (error) {
     session?.close()
     if (!isCudnnError(error)) throw error

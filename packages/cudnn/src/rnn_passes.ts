@@ -10,7 +10,7 @@ import {
 import { Conversion } from './conversion.js'
 import { FORWARD_MODE } from './cudnn_enums.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
-import type { TapeContents } from './cudnn_tape.js'
+import type { TapeContents, TapeLease } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { Lane } from './device_session.js'
@@ -21,6 +21,9 @@ import type { RnnPlan } from './rnn_plan.js'
 /** Arguments of a pass on the device, in the executor's element type. */
 export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | undefined>>
 
+export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params'
+export type BackwardOperand = 'output' | 'outputH' | 'outputC'
+
 /** What a forward made: results in the executor's element type, and what cuDNN read and wrote. */
 export interface ForwardBuffers {
   readonly plan: RnnPlan
@@ -28,6 +31,8 @@ export interface ForwardBuffers {
   readonly outputH: DeviceBuffer
   readonly outputC: DeviceBuffer | undefined
   readonly kept: Omit<TapeContents['buffers'], 'reserve'> & { readonly reserve: DeviceBuffer | undefined }
+  /** The graphs whose fixed buffers `kept` is, until the tape gives them back. */
+  readonly graphs?: TapeLease | undefined
 }
 
 export interface BackwardBuffers {
@@ -76,115 +81,126 @@ export class RnnPasses {
   }
 
   /** Queues a forward. Rejects with the CudnnError of the call that failed; nothing has changed then. */
-  async forward(
-    lane: Lane,
-    plan: RnnPlan,
-    given: Given<'input' | 'inputH' | 'inputC' | 'params'>,
-    made: PassBuffers,
-  ): Promise<ForwardBuffers> {
-    const { workspace } = this.#executor
-    const { lengths, descriptors, training } = plan
-    const conversion = this.#conversion
-    const sizes = this.#elements(plan.sizes)
+  async forward(lane: Lane, plan: RnnPlan, given: Given<ForwardOperand>, made: PassBuffers): Promise<ForwardBuffers> {
     let result: ForwardBuffers | undefined
-    await this.#issue(lane, 'run forward', (native, handle) => {
-      const own = made.own.bind(made)
-      const input = own(this.#withoutPadding(given.input!, sizes.x, plan, this.#network.inputSize))
-      const x = own(conversion.toCudnn(input, sizes.x))
-      const hx = own(given.inputH && conversion.toCudnn(given.inputH, sizes.h))
-      const cx = own(given.inputC && conversion.toCudnn(given.inputC, sizes.c))
-      const params = own(training ? this.#withDroppedInputs(given.params!) : given.params!.retain())
-      const weights = own(conversion.toCudnn(params, this.#layout.size))
-      const y = own(conversion.allocate(sizes.y))
-      const hy = own(conversion.allocate(sizes.h))
-      const cy = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
-      const reserve = own(training ? new DeviceBuffer(this.#executor.session, plan.reserveBytes) : undefined)
-      native.rnnForward(
-        handle,
-        plan.rnn,
-        training ? FORWARD_MODE.training : FORWARD_MODE.inference,
-        lengths.shown.handle,
-        ...([descriptors.x, x.handle, descriptors.y, y.handle] as const),
-        ...([descriptors.h, hx?.handle ?? null, hy.handle] as const),
-        ...([descriptors.c, cx?.handle ?? null, cy?.handle ?? null] as const),
-        ...([weights.handle, workspace.atLeast(plan.workspaceBytes).handle, reserve?.handle ?? null] as const),
-      )
-      const output = own(this.#withoutEmptySequences(own(conversion.fromCudnn(y, sizes.y)), sizes.y, plan))
-      const outputH = own(conversion.fromCudnn(hy, sizes.h))
-      const outputC = own(cy && conversion.fromCudnn(cy, sizes.c))
-      if (lengths.hasEmptyRows) {
-        this.#passThrough(outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
-        if (outputC) this.#passThrough(outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
-      }
-      result = { plan, output, outputH, outputC, kept: { x, hx, cx, y, weights, reserve } }
+    await this.issue(lane, 'run forward', () => {
+      result = this.appendForward(plan, given, made)
     })
     return result!
   }
 
   /** Queues a backward. Rejects as {@link forward}. */
   async backward(
+    lane: Lane,
     { plan, buffers }: TapeContents,
-    given: Given<'output' | 'outputH' | 'outputC'>,
+    given: Given<BackwardOperand>,
     made: PassBuffers,
   ): Promise<BackwardBuffers> {
-    const { kernels, session, workspace } = this.#executor
-    const { lengths, descriptors } = plan
-    const conversion = this.#conversion
-    const sizes = this.#elements(plan.sizes)
-    const { batch } = plan.sizes
     let result: BackwardBuffers | undefined
-    await this.#issue(session, 'run backward', (native, handle) => {
-      const own = made.own.bind(made)
-      const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
-        if (gradient === undefined) return undefined
-        const known = own(this.#withoutEmptyRows(gradient, plan, elements, columns))
-        return own(conversion.toCudnn(known, elements))
-      }
-      const output = given.output
-        ? this.#withoutPadding(given.output, sizes.y, plan, outputSize(this.#network))
-        : this.#zeros(sizes.y)
-      const dy = own(conversion.toCudnn(own(output), sizes.y))
-      const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
-      const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
-      const dx = own(conversion.allocate(sizes.x))
-      const dhx = own(conversion.allocate(sizes.h))
-      const dcx = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
-      const dw = own(conversion.allocate(this.#layout.size))
-      const work = workspace.atLeast(plan.workspaceBytes)
-      const { x, hx, cx, y, weights, reserve } = buffers
-      native.rnnBackwardData(
-        handle,
-        plan.rnn,
-        lengths.shown.handle,
-        ...([descriptors.y, y.handle, dy.handle, descriptors.x, dx.handle] as const),
-        ...([descriptors.h, hx?.handle ?? null, dhy?.handle ?? null, dhx.handle] as const),
-        ...([descriptors.c, cx?.handle ?? null, dcy?.handle ?? null, dcx?.handle ?? null] as const),
-        ...([weights.handle, work.handle, reserve.handle] as const),
-      )
-      native.clear(handle, dw.handle, 0, dw.bytes)
-      native.rnnBackwardWeights(
-        handle,
-        plan.rnn,
-        lengths.shown.handle,
-        ...([descriptors.x, x.handle, descriptors.h, hx?.handle ?? null, descriptors.y, y.handle] as const),
-        ...([dw.handle, work.handle, reserve.handle] as const),
-      )
-      const input = own(conversion.fromCudnn(dx, sizes.x))
-      const inputH = own(conversion.fromCudnn(dhx, sizes.h))
-      const inputC = own(dcx && conversion.fromCudnn(dcx, sizes.c))
-      const params = own(conversion.fromCudnn(dw, this.#layout.size))
-      if (lengths.real !== undefined) {
-        // What cuDNN leaves in dx past a row's end is not documented.
-        kernels.each('mask_sequence', sizes.x, input, input, lengths.real, sizes.x, batch, this.#network.inputSize)
-      }
-      if (lengths.hasEmptyRows) {
-        this.#passThrough(inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
-        if (inputC) this.#passThrough(inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
-      }
-      for (const region of this.#droppedInputs()) this.#clearRegion(params, region)
-      result = { input, inputH, inputC, params }
+    await this.issue(lane, 'run backward', () => {
+      result = this.appendBackward(plan, buffers, given, made)
     })
     return result!
+  }
+
+  /** Appends a forward to the batch under construction. */
+  appendForward(plan: RnnPlan, given: Given<ForwardOperand>, made: PassBuffers): ForwardBuffers {
+    const { session, workspace } = this.#executor
+    const { lengths, descriptors, training } = plan
+    const conversion = this.#conversion
+    const sizes = this.elements(plan.sizes)
+    const own = made.own.bind(made)
+    const input = own(this.#withoutPadding(given.input!, sizes.x, plan, this.#network.inputSize))
+    const x = own(conversion.toCudnn(input, sizes.x))
+    const hx = own(given.inputH && conversion.toCudnn(given.inputH, sizes.h))
+    const cx = own(given.inputC && conversion.toCudnn(given.inputC, sizes.c))
+    const params = own(training ? this.#withDroppedInputs(given.params!) : given.params!.retain())
+    const weights = own(conversion.toCudnn(params, this.#layout.size))
+    const y = own(conversion.allocate(sizes.y))
+    const hy = own(conversion.allocate(sizes.h))
+    const cy = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
+    const reserve = own(training ? new DeviceBuffer(session, plan.reserveBytes) : undefined)
+    session.native.rnnForward(
+      session.handle,
+      plan.rnn,
+      training ? FORWARD_MODE.training : FORWARD_MODE.inference,
+      lengths.shown.handle,
+      ...([descriptors.x, x.handle, descriptors.y, y.handle] as const),
+      ...([descriptors.h, hx?.handle ?? null, hy.handle] as const),
+      ...([descriptors.c, cx?.handle ?? null, cy?.handle ?? null] as const),
+      ...([weights.handle, workspace.atLeast(plan.workspaceBytes).handle, reserve?.handle ?? null] as const),
+    )
+    const output = own(this.#withoutEmptySequences(own(conversion.fromCudnn(y, sizes.y)), sizes.y, plan))
+    const outputH = own(conversion.fromCudnn(hy, sizes.h))
+    const outputC = own(cy && conversion.fromCudnn(cy, sizes.c))
+    if (lengths.hasEmptyRows) {
+      this.#passThrough(outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
+      if (outputC) this.#passThrough(outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
+    }
+    return { plan, output, outputH, outputC, kept: { x, hx, cx, y, weights, reserve } }
+  }
+
+  /** Appends the backward of a training forward to the batch under construction. */
+  appendBackward(
+    plan: RnnPlan,
+    { x, hx, cx, y, weights, reserve }: TapeContents['buffers'],
+    given: Given<BackwardOperand>,
+    made: PassBuffers,
+  ): BackwardBuffers {
+    const { session, kernels, workspace } = this.#executor
+    const { native, handle } = session
+    const { lengths, descriptors } = plan
+    const conversion = this.#conversion
+    const sizes = this.elements(plan.sizes)
+    const own = made.own.bind(made)
+    const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
+      if (gradient === undefined) return undefined
+      const known = own(this.#withoutEmptyRows(gradient, plan, elements, columns))
+      return own(conversion.toCudnn(known, elements))
+    }
+    const output = given.output
+      ? this.#withoutPadding(given.output, sizes.y, plan, outputSize(this.#network))
+      : this.#zeros(sizes.y)
+    const dy = own(conversion.toCudnn(own(output), sizes.y))
+    const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
+    const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
+    const dx = own(conversion.allocate(sizes.x))
+    const dhx = own(conversion.allocate(sizes.h))
+    const dcx = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)
+    const dw = own(conversion.allocate(this.#layout.size))
+    const work = workspace.atLeast(plan.workspaceBytes)
+    native.rnnBackwardData(
+      handle,
+      plan.rnn,
+      lengths.shown.handle,
+      ...([descriptors.y, y.handle, dy.handle, descriptors.x, dx.handle] as const),
+      ...([descriptors.h, hx?.handle ?? null, dhy?.handle ?? null, dhx.handle] as const),
+      ...([descriptors.c, cx?.handle ?? null, dcy?.handle ?? null, dcx?.handle ?? null] as const),
+      ...([weights.handle, work.handle, reserve.handle] as const),
+    )
+    native.clear(handle, dw.handle, 0, dw.bytes)
+    native.rnnBackwardWeights(
+      handle,
+      plan.rnn,
+      lengths.shown.handle,
+      ...([descriptors.x, x.handle, descriptors.h, hx?.handle ?? null, descriptors.y, y.handle] as const),
+      ...([dw.handle, work.handle, reserve.handle] as const),
+    )
+    const input = own(conversion.fromCudnn(dx, sizes.x))
+    const inputH = own(conversion.fromCudnn(dhx, sizes.h))
+    const inputC = own(dcx && conversion.fromCudnn(dcx, sizes.c))
+    const params = own(conversion.fromCudnn(dw, this.#layout.size))
+    if (lengths.real !== undefined) {
+      // What cuDNN leaves in dx past a row's end is not documented.
+      const { batch } = plan.sizes
+      kernels.each('mask_sequence', sizes.x, input, input, lengths.real, sizes.x, batch, this.#network.inputSize)
+    }
+    if (lengths.hasEmptyRows) {
+      this.#passThrough(inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
+      if (inputC) this.#passThrough(inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
+    }
+    for (const region of this.#droppedInputs()) this.#clearRegion(params, region)
+    return { input, inputH, inputC, params }
   }
 
   /** Tensors of a forward's results, which take shares of their own in the buffers. */
@@ -208,9 +224,9 @@ export class RnnPasses {
   }
 
   /** What the backward of a training forward needs, with shares of its own. */
-  tapeContents(rnn: object, { plan, kept }: ForwardBuffers): TapeContents {
+  tapeContents(rnn: object, { plan, kept, graphs }: ForwardBuffers): TapeContents {
     for (const buffer of Object.values(kept)) buffer?.retain()
-    return { rnn, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
+    return { rnn, graphs, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
   }
 
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
@@ -225,7 +241,8 @@ export class RnnPasses {
     ]
   }
 
-  #elements({ time, batch }: RnnPassSizes) {
+  /** Elements of the sequences and states of a pass. */
+  elements({ time, batch }: RnnPassSizes) {
     const steps = time * batch
     return {
       x: steps * this.#network.inputSize,
@@ -304,7 +321,8 @@ export class RnnPasses {
     native.clear(handle, params.handle, offset * bytes, size * bytes)
   }
 
-  async #issue(lane: Lane, action: string, append: Parameters<Lane['run']>[1]): Promise<void> {
+  /** Runs a batch that uses the workspace. */
+  async issue(lane: Lane, action: string, append: Parameters<Lane['run']>[1]): Promise<void> {
     try {
       await lane.run(action, append)
     } catch (error) {

@@ -34,6 +34,7 @@ export class RnnPlan implements PlanParts {
   readonly reserveBytes: number
   readonly #session: DeviceSession
   #owners = 1
+  #onRelease: (() => void) | undefined
 
   constructor(session: DeviceSession, parts: PlanParts) {
     this.#session = session
@@ -47,6 +48,11 @@ export class RnnPlan implements PlanParts {
     this.reserveBytes = parts.reserveBytes
   }
 
+  /** What to let go of together with the plan. */
+  set onRelease(release: () => void) {
+    this.#onRelease = release
+  }
+
   retain(): this {
     this.#owners++
     return this
@@ -54,6 +60,7 @@ export class RnnPlan implements PlanParts {
 
   release(): void {
     if (--this.#owners !== 0) return
+    this.#onRelease?.()
     this.lengths.release()
     releaseDescriptors(this.#session, this.descriptors)
   }

@@ -1,0 +1,97 @@
+import type { RnnForwardResult, RnnInputGradients } from '@cudnn-rnn/backend'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CudnnBackend } from '../src/cudnn_backend.js'
+import { openFakeGpu } from './fake_gpu.js'
+import { smallLstm } from './small_lstm.js'
+
+const gpu = openFakeGpu()
+
+describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitated GPU'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => expect(libraries.report().violations).toEqual([]))
+
+  const launches = () => libraries.report().calls['cudaGraphLaunch'] ?? 0
+  const values = async (result: RnnForwardResult | RnnInputGradients) => {
+    const read: Record<string, number[]> = {}
+    for (const [name, tensor] of Object.entries(result)) {
+      if (tensor !== undefined && 'read' in tensor) read[name] = Array.from((await tensor.read()).data)
+    }
+    return read
+  }
+  /** Parameters after ten steps of gradient descent. */
+  const trained = async (backend: CudnnBackend) => {
+    const network = smallLstm(backend)
+    for (let step = 0; step < 10; step++) await network.step()
+    return Array.from((await network.params.read()).data)
+  }
+
+  it('replays training steps to the very numbers of the calls themselves', async () => {
+    using calls = await open({ algorithm: 'standard', graphs: false })
+    const expected = await trained(calls)
+    expect(launches()).toBe(0)
+    using graphs = await open({ algorithm: 'standard' })
+    expect(await trained(graphs)).toEqual(expected)
+    // The third forward is the first that is captured; each step launches a forward and a backward.
+    expect(launches()).toBe(16)
+  })
+
+  it('replays inference from the third pass on, states given or not', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    const { forward } = smallLstm(backend)
+    const first = await values(await forward(false))
+    for (let pass = 0; pass < 4; pass++) expect(await values(await forward(false))).toEqual(first)
+    expect(launches()).toBe(3)
+  })
+
+  it('two tapes open at once: the second forward runs without the graph, and both backwards are right', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    const { rnn, forward } = smallLstm(backend)
+    const alone = await forward()
+    const expected = await values(await rnn.backward(alone.tape!, { output: alone.output }))
+    for (let pass = 0; pass < 3; pass++) (await forward()).tape!.dispose()
+    const [first, second] = [await forward(), await forward()]
+    for (const { tape, output } of [second, first]) {
+      expect(await values(await rnn.backward(tape!, { output }))).toEqual(expected)
+    }
+  })
+
+  it('forwards called at once keep their order and their numbers', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    const { forward } = smallLstm(backend)
+    const results = await Promise.all(Array.from({ length: 8 }, () => forward(false)))
+    const [first, ...others] = await Promise.all(results.map(values))
+    for (const other of others) expect(other).toEqual(first)
+  })
+
+  it('what cannot be captured runs as calls from then on', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    libraries.configure('fault.cudaStreamBeginCapture=900@1+')
+    const { forward } = smallLstm(backend)
+    const first = await values(await forward(false))
+    for (let pass = 0; pass < 4; pass++) expect(await values(await forward(false))).toEqual(first)
+    expect(launches()).toBe(0)
+  })
+
+  it('a replay that fails says so and is not tried again', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    const { forward } = smallLstm(backend)
+    const first = await values(await forward(false))
+    for (let pass = 0; pass < 3; pass++) await forward(false)
+    libraries.configure('fault.cudaGraphLaunch=1@1')
+    await expect(forward(false)).rejects.toMatchObject({ code: 'ERR_CUDA', call: 'cudaGraphLaunch' })
+    expect(await values(await forward(false))).toEqual(first)
+  })
+
+  it('graphs go with their network', async () => {
+    using backend = await open({ algorithm: 'standard' })
+    const network = smallLstm(backend)
+    for (let step = 0; step < 5; step++) await network.step()
+    network.params.dispose()
+    network.rnn.dispose()
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    await backend.zeros([1]).read()
+    expect(libraries.report().live['graphs'] ?? 0).toBe(0)
+  })
+})

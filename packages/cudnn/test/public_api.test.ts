@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import * as cudnn from '../src/index.js'
+
+it('@cudnn-rnn/cudnn exports exactly these names', () => {
+  expect(Object.keys(cudnn).sort()).toMatchInlineSnapshot(`
+    [
+      "CudnnError",
+      "inspectCudnn",
+      "isCudnnError",
+      "openCudnnBackend",
+    ]
+  `)
+})
