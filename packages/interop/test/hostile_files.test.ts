@@ -96,6 +96,14 @@ it('importWeights believes no layer number that the file cannot hold', async () 
   expect(leftovers).toHaveLength(3)
 })
 
+it('importWeights allocates no arrays that msgpack headers claim', async () => {
+  // A map whose value is 60,000 arrays in each other, each claiming a million items.
+  const bytes = new Uint8Array(4 + 5 * 60_000)
+  bytes.set([0x81, 0xa1, 0x61])
+  for (let at = 3; at + 5 < bytes.length; at += 5) bytes.set([0xdd, 0x00, 0x0f, 0x42, 0x40], at)
+  await expect(importWeights(bytes, { format: 'flax' })).rejects.toMatchObject({ code: 'ERR_WEIGHTS_CORRUPT' })
+})
+
 it('importWeights says which formats it knows', async () => {
   await expect(importWeights(new TextEncoder().encode('no weights at all'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_FORMAT',

@@ -5,7 +5,7 @@ import { lstmOf } from '../lstm_stream.js'
 import { weightReader } from '../named_weights.js'
 
 /** Characters that the model looks back at. */
-export const WINDOW = 40
+const WINDOW = 40
 /** What stands before and after every text. */
 export const BOUNDARY = '<s>'
 const EMBEDDING = 100

@@ -14,6 +14,12 @@ const ARRAY_EXTENSION = 1
 /** Parameters are a few modules deep; more is a trap. */
 const DEEPEST = 64
 
+/**
+ * Flax turns lists into maps, so only shapes are arrays. The decoder allocates what an array's header claims, and a file may
+ * hold as many headers as bytes.
+ */
+const LONGEST_ARRAY = 8
+
 class FlaxArray {
   constructor(
     readonly shape: readonly number[],
@@ -62,7 +68,11 @@ function codec(path: string): ExtensionCodec {
     encode: (value) =>
       value instanceof FlaxArray ? new Encoder().encode([[...value.shape], value.dtype, value.bytes]) : null,
     decode: (bytes) => {
-      const [shape, dtype, raw] = new Decoder().decode(bytes) as [unknown, unknown, unknown]
+      const [shape, dtype, raw] = new Decoder({ maxArrayLength: LONGEST_ARRAY }).decode(bytes) as [
+        unknown,
+        unknown,
+        unknown,
+      ]
       if (!Array.isArray(shape) || typeof dtype !== 'string' || !(raw instanceof Uint8Array)) {
         throw corrupt(path, 'an array is not shape, dtype and elements')
       }
@@ -75,7 +85,7 @@ function codec(path: string): ExtensionCodec {
 function decode(path: string, bytes: Uint8Array): unknown {
   try {
     // Python's integers may be larger than a number holds; none of them is a weight.
-    return new Decoder({ extensionCodec: codec(path), useBigInt64: true }).decode(bytes)
+    return new Decoder({ extensionCodec: codec(path), useBigInt64: true, maxArrayLength: LONGEST_ARRAY }).decode(bytes)
   } catch (cause) {
     throw corrupt(path, 'it is no whole MessagePack value', cause)
   }

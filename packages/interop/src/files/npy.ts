@@ -28,7 +28,7 @@ const DTYPES: Readonly<Record<string, ElementTypeName>> = {
 const ALIGNMENT = 64
 
 /** A decoded array; its elements are converted when they are asked for. */
-export interface NpyArray {
+interface NpyArray {
   readonly shape: readonly number[]
   readonly dtype: string
   elements(): FloatArray

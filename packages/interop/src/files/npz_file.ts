@@ -1,7 +1,7 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { BlobWriter, Uint8ArrayReader, ZipWriter } from '@zip.js/zip.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { decodeNpy, encodeNpy, type NpyArray } from './npy.js'
+import { decodeNpy, encodeNpy } from './npy.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 const SUFFIX = '.npy'
@@ -16,8 +16,10 @@ export async function openNpz(
   for (const entry of entries.values()) {
     if (!entry.name.endsWith(SUFFIX)) continue
     const name = entry.name.slice(0, -SUFFIX.length)
-    const array: NpyArray = decodeNpy(path, name, await entry.read())
-    tensors.push({ name, shape: array.shape, dtype: array.dtype, read: async () => array.elements() })
+    const decode = async () => decodeNpy(path, name, await entry.read())
+    const { shape, dtype } = await decode()
+    // Unpacked again when it is wanted: no more than one array is held at a time.
+    tensors.push({ name, shape, dtype, read: async () => (await decode()).elements() })
   }
   return { format: 'npz', path, tensors, close }
 }
