@@ -64,18 +64,21 @@ const running = examples.filter(({ runs }) => runs)
 if (failures.length === 0) {
   await build({
     entryPoints: running.map(({ name }) => join(output, `${name}.ts`)),
-    outdir: join(output, 'run'),
+    // As deep as a package's dist: there loaders look for addons that were built here.
+    outdir: join(output, 'run', 'bundles'),
     outExtension: { '.js': '.mjs' },
     bundle: true,
     platform: 'node',
     format: 'esm',
     target: 'node20',
     alias,
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+    banner: {
+      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
+    },
     logLevel: 'error',
   })
   for (const { name, file, line } of running) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [join(output, 'run', `${name}.mjs`)], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [join(output, 'run', 'bundles', `${name}.mjs`)], {
       cwd: output,
       encoding: 'utf8',
       timeout: 60_000,

@@ -11,8 +11,8 @@ export function layerViolations(root, layers) {
   return [
     ...packages.flatMap((each) => knownLayer(each, layers)),
     ...packages.flatMap((each) => manifestRules(each, layers)),
-    ...packages.flatMap((each) => referenceRules(each, layers)),
-    ...packages.flatMap((each) => importRules(root, each, layers)),
+    ...packages.flatMap((each) => referenceRules(each, packages, layers)),
+    ...packages.flatMap((each) => importRules(root, each, packages, layers)),
     ...packages.flatMap((each) => fileNameRules(root, each)),
     ...packages.flatMap((each) => fileCycles(root, each)),
     ...layerCycles(layers),
@@ -47,10 +47,10 @@ function manifestRules({ name, manifest }, layers) {
   ]
 }
 
-/** tsconfig references are exactly the packages of ours that the manifest declares. */
-function referenceRules({ name, manifest, references }, layers) {
-  const expected = declared(manifest, layers, [...RUNTIME, 'devDependencies']).filter(
-    (layer) => layer in layers.mayImport,
+/** tsconfig references are exactly the TypeScript packages of ours that the manifest declares. */
+function referenceRules({ name, manifest, references }, packages, layers) {
+  const expected = declared(manifest, layers, [...RUNTIME, 'devDependencies']).filter((layer) =>
+    packages.some((each) => each.name === layer && existsSync(join(each.folder, 'tsconfig.json'))),
   )
   return [
     ...expected
@@ -62,7 +62,8 @@ function referenceRules({ name, manifest, references }, layers) {
   ]
 }
 
-function importRules(root, { name, folder, manifest, packageName }, layers) {
+function importRules(root, { name, folder, manifest, packageName }, packages, layers) {
+  const entryPoints = (layer) => Object.keys(packages.find((each) => each.name === layer)?.manifest.exports ?? {})
   const violations = []
   const used = new Set()
   const usedInSource = new Set()
@@ -77,7 +78,7 @@ function importRules(root, { name, folder, manifest, packageName }, layers) {
         }
         if (!specifier.startsWith(layers.scope)) continue
         const [layer, ...deeper] = specifier.slice(layers.scope.length).split('/')
-        if (deeper.length > 0 && deeper.join('/') !== 'package.json') {
+        if (deeper.length > 0 && !entryPoints(layer).includes(`./${deeper.join('/')}`)) {
           violations.push(`${file}: imports ${specifier}, past the entry point of ${layer}`)
         }
         if (`${layers.scope}${layer}` === packageName && !isSource) continue

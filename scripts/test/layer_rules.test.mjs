@@ -96,6 +96,7 @@ describe('layerViolations', () => {
     const root = workspace({
       'packages/top/package.json': '{ "dependencies": { "@x/native-top": "workspace:*" } }',
       'packages/top/tsconfig.json': '{ "references": [{ "path": "../../native/top" }] }',
+      'native/top/tsconfig.json': '{}',
       'packages/top/src/index.ts': "import '@x/native-top'",
       'native/top/package.json': '{}',
     })

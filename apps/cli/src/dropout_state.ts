@@ -8,7 +8,7 @@ export function dropoutState(
   model: CudnnGRU | CudnnLSTM,
   dropout: number,
 ): Pick<NonNullable<FitOptions<unknown>['state']>, 'save' | 'restore'> {
-  if (dropout === 0) return { save: () => null, restore: () => undefined }
+  if (dropout === 0) return {}
   return {
     save: async () => Buffer.from(await model.dropoutState()).toString('base64'),
     restore: (saved) => model.restoreDropoutState(Uint8Array.from(Buffer.from(String(saved), 'base64'))),

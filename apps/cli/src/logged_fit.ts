@@ -28,6 +28,8 @@ export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStar
   readonly progress?: Omit<ProgressOptions, 'total' | 'done'> | undefined
   /** The recurrent weights, for histograms at every evaluation. */
   readonly gates: () => Promise<readonly GateWeights[]>
+  /** What the model makes, as Markdown for TensorBoard at every evaluation. */
+  readonly sample?: (() => Promise<string>) | undefined
 }
 
 export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
@@ -41,7 +43,7 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  * an end that is saved at Ctrl-C and when the time is up.
  */
 export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
-  const { directory, json, jsonLine = metricsLine, quiet = false, figures, gates } = options
+  const { directory, json, jsonLine = metricsLine, quiet = false, figures } = options
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
@@ -66,10 +68,15 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
         },
         async onStep(report) {
           await metrics?.write(report)
-          await writeEvents(events, report, report.metrics === undefined ? [] : await gates())
+          if (events !== undefined) await writeEvents(events, report, options)
           if (json) process.stdout.write(`${jsonLine(report)}\n`)
           options.onStep?.(report)
-          progress?.update(report.step, figures(report), report.metrics !== undefined)
+          const warning = report.skipped ? ['update skipped: gradients are not finite'] : []
+          progress?.update(
+            report.step,
+            [...figures(report), ...warning],
+            report.skipped || report.metrics !== undefined,
+          )
         },
       })
       const why = interrupt.aborted || options.signal?.aborted ? 'interrupted' : 'out of time'
@@ -90,14 +97,15 @@ function timeLimit(maxSeconds: number | undefined): AbortSignal | undefined {
 }
 
 async function writeEvents(
-  events: EventFile | undefined,
-  report: StepReport,
-  gates: readonly GateWeights[],
+  events: EventFile,
+  { step, loss, learningRate, gradientNorm, metrics }: StepReport,
+  { gates, sample }: Pick<LoggedFitOptions<never>, 'gates' | 'sample'>,
 ): Promise<void> {
-  const { step, metrics } = report
-  await events?.scalar('train/loss', report.loss, step)
-  await events?.scalar('train/learning_rate', report.learningRate, step)
-  await events?.scalar('train/gradient_norm', report.gradientNorm, step)
-  for (const [name, value] of Object.entries(metrics ?? {})) await events?.scalar(`held_out/${name}`, value, step)
-  for (const { name, values } of gates) await events?.histogram(name, values, step)
+  await events.scalar('train/loss', loss, step)
+  await events.scalar('train/learning_rate', learningRate, step)
+  await events.scalar('train/gradient_norm', gradientNorm, step)
+  if (metrics === undefined) return
+  for (const [name, value] of Object.entries(metrics)) await events.scalar(`held_out/${name}`, value, step)
+  for (const { name, values } of await gates()) await events.histogram(name, values, step)
+  if (sample !== undefined) await events.text('sample', await sample(), step)
 }

@@ -8,8 +8,8 @@ import { afterAll, beforeAll } from 'vitest'
 export const packagePath = fileURLToPath(new URL('..', import.meta.url))
 const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
 
-// Beside the sources, so that it finds the same dependencies; named for the process, so that two test runs may meet.
-const bin = join(packagePath, `node_modules/.cache/bin-${process.pid}-${performance.now()}.mjs`)
+// As deep as dist, so that it finds the same dependencies and addons; its own name, so that two test runs may meet.
+const bin = join(packagePath, `.tsc/bin-${process.pid}-${performance.now()}.mjs`)
 
 /** Builds the program from today's sources before the tests of a file, and removes it after them. */
 export function usesProgram(): void {
@@ -26,7 +26,9 @@ export function usesProgram(): void {
       platform: 'node',
       target: 'node20',
       external: Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/')),
-      banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+      banner: {
+        js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
+      },
       alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
     })
   })

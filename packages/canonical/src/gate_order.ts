@@ -1,7 +1,7 @@
 import { CELL_MODES, type CellMode, type GateName } from './cell_mode.js'
 
 /** Whose tensors a layout describes. */
-export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx'
+export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx' | 'flax'
 
 const PLAIN = { rnn_relu: CELL_MODES.rnn_relu.gates, rnn_tanh: CELL_MODES.rnn_tanh.gates } as const
 const CUDNN = { lstm: CELL_MODES.lstm.gates, gru: CELL_MODES.gru.gates, ...PLAIN } as const
@@ -18,6 +18,7 @@ export const GATE_ORDERS = Object.freeze({
   tensorflow: { ...CUDNN, lstm: ['input', 'new_memory', 'forget', 'output'] },
   pytorch: CUDNN,
   keras: { ...CUDNN, gru: UPDATE_FIRST },
+  flax: CUDNN,
   onnx: { ...PLAIN, lstm: ['input', 'output', 'forget', 'new_memory'], gru: UPDATE_FIRST },
 } as const satisfies Readonly<Record<Framework | 'cudnn', Readonly<Record<CellMode, readonly GateName[]>>>>)
 

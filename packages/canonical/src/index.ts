@@ -1,6 +1,6 @@
 /**
  * Layout math of recurrent networks: cell modes, the RNN descriptor, the ordered list of parameter regions, and the
- * movement of canonical tensors to and from one flat buffer and the tensors of TensorFlow, PyTorch, Keras and ONNX. Pure
+ * movement of canonical tensors to and from one flat buffer and the tensors of TensorFlow, PyTorch, Keras, Flax and ONNX. Pure
  * TypeScript: no files, no devices, no mathematics.
  *
  * @example
@@ -40,6 +40,7 @@ export {
   type ParamLayout,
   type PlacedRegion,
 } from './flat_layout.js'
+export { canonicalToFlax, flaxLayout, flaxToCanonical } from './flax_layout.js'
 export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
@@ -51,7 +52,7 @@ export {
   kerasToCanonical,
 } from './keras_layout.js'
 export { layoutKey } from './layout_key.js'
-export { canonicalToOnnx, onnxLayout, onnxToCanonical } from './onnx_layout.js'
+export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
 export { checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {

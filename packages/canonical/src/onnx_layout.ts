@@ -11,6 +11,9 @@ import type { ParamRegion } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
+/** Order of the peepholes `P` [D,3H] of an ONNX LSTM node; no model has them, only TensorFlow's block cells. */
+export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as const)
+
 /**
  * The weights of ONNX `LSTM`, `GRU` and `RNN` nodes, one record per layer: `W` [D,G·H,in], `R` [D,G·H,H] and `B`
  * [D,2·G·H] (all input-side biases, then all recurrent ones). Gates i,o,f,c and z,r,h. Lossless.

@@ -23,8 +23,7 @@ import type { NativeAddon } from './native_addon.js'
 
 const MAX_THREADS = 256
 
-const ADVICE =
-  'Use "auto" or "reference", or build the addon where a C++ compiler and CMake are: pnpm build:native. Models and checkpoints are the same on every executor.'
+const ADVICE = 'Build the addon where a C++ compiler and CMake are: npm run build:native.'
 
 export interface CpuBackendOptions {
   /** Element type of everything computed; default float32. */

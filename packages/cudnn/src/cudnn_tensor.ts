@@ -1,21 +1,32 @@
 import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { DeviceBuffer } from './device_buffer.js'
-import type { DeviceMemory } from './device_memory.js'
+import type { DeviceSession } from './device_session.js'
+import type { Ledger } from './ledger.js'
+
+/** The memory that a tensor lies in, as far as the tensor needs it. */
+export interface TensorHome {
+  readonly session: DeviceSession
+  readonly ledger: Ledger
+  readonly disposed: boolean
+  /** Releases the buffer of a tensor that nobody disposed, once nobody can. */
+  watch(tensor: CudnnTensor, buffer: DeviceBuffer): void
+  unwatch(tensor: CudnnTensor): void
+}
 
 /** A tensor in device memory. */
 export class CudnnTensor implements BackendTensor {
   readonly shape: readonly number[]
   readonly dtype: DType
   readonly layout: string | undefined
-  readonly memory: DeviceMemory
+  readonly memory: TensorHome
   /** Grows with every overwrite; a tape compares it to know whether its operands are still what the forward read. */
   version = 0
   #buffer: DeviceBuffer | undefined
 
   /** Takes over one ownership of `buffer`. */
   constructor(
-    memory: DeviceMemory,
+    memory: TensorHome,
     buffer: DeviceBuffer,
     shape: readonly number[],
     dtype: DType,

@@ -7,7 +7,7 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { CudnnTensor } from './cudnn_tensor.js'
+import { CudnnTensor, type TensorHome } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import { Ledger } from './ledger.js'
@@ -19,7 +19,7 @@ interface Leftover {
 }
 
 /** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
-export class DeviceMemory {
+export class DeviceMemory implements TensorHome {
   readonly session: DeviceSession
   readonly dtype: FloatDType
   readonly ledger = new Ledger()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { LibraryKind } from './native_addon.js'
 
 /** CUDA releases whose libraries the addon can use, newest first. */
-export const CUDA_MAJORS = [13, 12, 11] as const
+const CUDA_MAJORS = [13, 12, 11] as const
 
 /** The folder of every library in NVIDIA's Python wheels, below site-packages/nvidia, newest layout first. */
 const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc'] as const

@@ -17,7 +17,7 @@ export type RnnDescriptorHandle = Opaque<'RNN descriptor'>
 export type DataDescriptor = Opaque<'data descriptor'>
 export type KernelModule = Opaque<'kernel module'>
 export type Kernel = Opaque<'kernel'>
-export type Graph = Opaque<'graph'>
+type Graph = Opaque<'graph'>
 export type Timer = Opaque<'timer'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
@@ -40,7 +40,7 @@ export interface SessionInfo {
   readonly freeBytes: number
 }
 
-export interface Bound {
+interface Bound {
   readonly libraries: Libraries | null
   /** "cudnn: cudnnRNNForward" */
   readonly missing: readonly string[]

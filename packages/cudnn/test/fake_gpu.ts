@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openFakeLibraries } from '../../../native/cudnn/test/fake_cudnn/fake_libraries.mjs'
+import { openFakeLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
 import { type CudnnBackendOptions, openCudnnBackend } from '../src/index.js'
 import { loadAddon } from '../src/load_addon.js'
 

@@ -1,13 +1,17 @@
 import {
   type CanonicalParams,
+  canonicalToFlax,
   canonicalToPytorch,
   checkOptionNames,
   type FloatArray,
+  numDirections,
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
+import { encodeFlax } from './files/flax_msgpack.js'
 import { encodeNpz } from './files/npz_file.js'
+import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
 
 /** A network to write: {@link ImportedNetwork} is one, and so is what a model's `paramsToCanonical` gives. */
@@ -16,10 +20,14 @@ export interface NetworkToExport {
   readonly name: string
   readonly descriptor: RnnDescriptor
   readonly canonical: CanonicalParams
+  /** [V,I]: a table that the network's input is looked up in. */
+  readonly embedding?: Tensor<FloatArray>
+  /** The layer above: kernel [D·H,V], bias [V]. */
+  readonly dense?: { readonly kernel: Tensor<FloatArray>; readonly bias: Tensor<FloatArray> }
 }
 
 /** Formats that {@link exportWeights} writes. */
-export const EXPORT_FORMATS = ['safetensors', 'npz'] as const
+export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'flax'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -32,6 +40,8 @@ type Tensors = Record<string, Tensor<FloatArray>>
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
   safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
   npz: async (networks) => encodeNpz(stateDict(networks)),
+  flax: async (networks) => encodeFlax(flaxParams(networks)),
+  onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }
 
 /**
@@ -53,12 +63,57 @@ export async function exportWeights(networks: readonly NetworkToExport[], option
 /** The networks as PyTorch's state dict, `<name>.weight_ih_l0` and so on. */
 function stateDict(networks: readonly NetworkToExport[]): Tensors {
   const tensors: Tensors = {}
-  for (const { name, descriptor, canonical } of networks) {
+  for (const { name, descriptor, canonical, embedding, dense } of networks) {
+    const prefix = name === '' ? '' : `${name}.`
     for (const [own, tensor] of Object.entries(
       canonicalToPytorch(descriptor, canonical as CanonicalParams<FloatArray>),
     )) {
-      tensors[name === '' ? own : `${name}.${own}`] = tensor
+      tensors[`${prefix}${own}`] = tensor
+    }
+    if (embedding !== undefined) tensors[`${prefix}embedding.weight`] = embedding
+    if (dense !== undefined) {
+      tensors[`${prefix}dense.weight`] = transposed(dense.kernel)
+      tensors[`${prefix}dense.bias`] = dense.bias
     }
   }
   return tensors
+}
+
+/** The networks as Flax's parameters, a cell for each layer: `<name>/layer_<l>/ii/kernel` and so on. */
+function flaxParams(networks: readonly NetworkToExport[]): Tensors {
+  const tensors: Tensors = {}
+  for (const { name, descriptor, canonical, embedding, dense } of networks) {
+    const prefix = name === '' ? 'params/' : `params/${name}/`
+    const cells = canonicalToFlax(descriptor, canonical as CanonicalParams<FloatArray>)
+    const directions = numDirections(descriptor)
+    for (const [index, cell] of cells.entries()) {
+      const side = directions === 1 ? '' : index % 2 === 0 ? 'forward/' : 'backward/'
+      const place = cells.length === 1 ? '' : `layer_${Math.floor(index / directions)}/${side}`
+      for (const [own, tensor] of Object.entries(cell)) tensors[`${prefix}${place}${own}`] = tensor
+    }
+    if (embedding !== undefined) tensors[`${prefix}embedding/embedding`] = embedding
+    if (dense !== undefined) {
+      tensors[`${prefix}dense/kernel`] = dense.kernel
+      tensors[`${prefix}dense/bias`] = dense.bias
+    }
+  }
+  return tensors
+}
+
+/** `nn.Linear` keeps [out,in]. */
+function transposed({ data, shape }: Tensor<FloatArray>): Tensor<FloatArray> {
+  const [rows, columns] = shape as [number, number]
+  const turned = data.slice()
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) turned[column * rows + row] = data[row * columns + column]!
+  }
+  return { data: turned, shape: [columns, rows] }
+}
+
+function onlyOne(networks: readonly NetworkToExport[]): NetworkToExport {
+  if (networks.length === 1) return networks[0]!
+  throw new WeightFileError(
+    'ERR_WEIGHTS_UNSUPPORTED',
+    `Cannot export weights as an ONNX model computes one network: current number is ${networks.length}. Export them one by one, or stack them`,
+  )
 }

@@ -24,7 +24,7 @@ export interface ImportedWeights {
   readonly leftovers: readonly LeftoverTensor[]
 }
 
-const OPTION_NAMES: readonly (keyof ImportOptions)[] = ['format', 'cellMode', 'convention', 'forgetBias']
+const OPTION_NAMES: readonly (keyof ImportOptions)[] = ['format', 'cellMode', 'convention', 'forgetBias', 'inputs']
 
 /**
  * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.
@@ -47,9 +47,10 @@ export async function importWeights(
     const networks: ImportedNetwork[] = []
     const cells: ImportedCell[] = []
     for (const reading of readings) {
-      const result = await reading.result()
-      if ('network' in result) networks.push(result.network)
-      else cells.push(result.cell)
+      for (const found of await reading.result()) {
+        if ('cell' in found) cells.push(found)
+        else networks.push(found)
+      }
     }
     const used = new Set(readings.flatMap(({ tensors }) => tensors))
     const leftovers = file.tensors

@@ -18,8 +18,23 @@
  * @packageDocumentation
  */
 // Reading
+
 export { isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
+export { decodeOnnxTensorFile } from './files/onnx_file.js'
+export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
+export {
+  CONVENTIONS,
+  type Convention,
+  type FixedInputs,
+  type ImportedCell,
+  type ImportedNetwork,
+} from './networks/reading.js'
+export { openWeightFile, type WeightInput } from './open_weight_file.js'
+export { stackNetworks } from './stack_networks.js'
+export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
+
 // Writing
+
 export {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -27,13 +42,3 @@ export {
   exportWeights,
   type NetworkToExport,
 } from './export_weights.js'
-export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
-export type {
-  Convention,
-  FixedInputs,
-  ImportedCell,
-  ImportedNetwork,
-} from './networks/reading.js'
-export { openWeightFile, type WeightInput } from './open_weight_file.js'
-export { stackNetworks } from './stack_networks.js'
-export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'

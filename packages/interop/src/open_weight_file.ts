@@ -1,14 +1,18 @@
+import { existsSync, statSync } from 'node:fs'
 import { type ByteSource, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
+import { openFlax } from './files/flax_msgpack.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openNpz } from './files/npz_file.js'
+import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
+import { openTensorflow } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { openZip } from './files/zip_archive.js'
 import type { WeightFile, WeightFormat } from './weight_file.js'
 
-/** A file to read: its path, its bytes, or random access to it (a browser's `File` by `blobSource`). */
+/** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, or random access to it (a browser's `File` by `blobSource`). */
 export type WeightInput = string | Uint8Array | ByteSource
 
 /**
@@ -18,6 +22,11 @@ export type WeightInput = string | Uint8Array | ByteSource
  * @throws WeightFileError
  */
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<WeightFile> {
+  if (typeof input === 'string') {
+    const isDirectory = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true
+    if (format === 'tensorflow' || isDirectory || existsSync(`${input}.index`))
+      return openTensorflow(input, isDirectory)
+  }
   const source = await sourceOf(input)
   try {
     return await open(source, format ?? (await detectFormat(source)))
@@ -30,6 +39,8 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 async function open(source: ByteSource, format: WeightFormat | 'zip'): Promise<WeightFile> {
   const { name: path } = source
   if (format === 'safetensors') return openSafetensors(source)
+  if (format === 'onnx') return openOnnx(source)
+  if (format === 'flax') return openFlax(source)
   if (format === 'keras-h5') return openKerasH5(source)
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format

@@ -1,4 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { OnnxNodeMessage } from './files/onnx_messages.js'
 
 /** Formats that {@link importWeights} reads, by the name that its `format` option and result use. */
 export const WEIGHT_FORMATS = [
@@ -22,6 +23,8 @@ export interface StoredTensor {
   readonly dtype: string
   /** Row-major elements: float64 as stored, every other float as float32. Throws `ERR_WEIGHTS_UNSUPPORTED` for integers. */
   read(): Promise<FloatArray>
+  /** Elements of integer tensors, where the format has a use for them. */
+  integers?(): Promise<readonly number[]>
 }
 
 /** What a Keras file says about a layer; files of weights alone say nothing. */
@@ -37,5 +40,7 @@ export interface WeightFile {
   readonly tensors: readonly StoredTensor[]
   /** Keras: layers by name. */
   readonly layers?: ReadonlyMap<string, KerasLayerConfig>
+  /** ONNX: the recurrent nodes of all graphs. */
+  readonly nodes?: readonly OnnxNodeMessage[]
   close(): Promise<void>
 }

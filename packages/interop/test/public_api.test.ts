@@ -4,9 +4,11 @@ import * as interop from '../src/index.js'
 it('@cudnn-rnn/interop exports exactly these names', () => {
   expect(Object.keys(interop).sort()).toMatchInlineSnapshot(`
     [
+      "CONVENTIONS",
       "EXPORT_FORMATS",
       "WEIGHT_FORMATS",
       "WeightFileError",
+      "decodeOnnxTensorFile",
       "exportWeights",
       "importWeights",
       "isWeightFileError",

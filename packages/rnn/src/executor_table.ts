@@ -1,5 +1,6 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
-import type { Precision } from '@cudnn-rnn/cudnn'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
 /** Options of {@link openBackend}; an executor ignores what it has no use for. */
@@ -19,37 +20,17 @@ export interface OpenBackendOptions {
 /** One executor the facade can choose. */
 export interface ExecutorRow {
   readonly name: string
-  /** Undefined where this release has no such executor; then `absence` says so. */
-  readonly open: ((options: OpenBackendOptions) => Promise<Backend>) | undefined
-  /** What to tell about an executor that cannot be opened, and what to do. */
-  readonly absence: { readonly reason: string; readonly advice: string }
+  /** Rejects with BackendUnavailableError, which says what was tried and what to do, where it cannot work. */
+  readonly open: (options: OpenBackendOptions) => Promise<Backend>
 }
 
 /** Every executor, best first: the order of "auto". */
 export const EXECUTORS: readonly ExecutorRow[] = [
   {
     name: 'cudnn',
-    // Imported when asked for: the package needs Node.js, the facade does not.
-    open: async ({ dtype, device, precision, libraryDir }) => {
-      const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
-      return openCudnnBackend({ dtype, device, precision, libraryDir })
-    },
-    absence: {
-      reason: 'no NVIDIA GPU',
-      advice: 'Use "auto" or "reference"; models and checkpoints are the same on every executor.',
-    },
+    open: async ({ dtype, device, precision, libraryDir }) =>
+      openCudnnBackend({ dtype, device, precision, libraryDir }),
   },
-  {
-    name: 'cpu',
-    open: undefined,
-    absence: {
-      reason: 'this release has no native CPU executor',
-      advice: 'Use "auto" or "reference"; models and checkpoints are the same on every executor.',
-    },
-  },
-  {
-    name: 'reference',
-    open: async ({ dtype }) => openReferenceBackend({ dtype }),
-    absence: { reason: 'never absent', advice: '' },
-  },
+  { name: 'cpu', open: async ({ dtype, threads }) => openCpuBackend({ dtype, threads }) },
+  { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
 ]

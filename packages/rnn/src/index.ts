@@ -213,6 +213,7 @@ export {
   type GradientCheckResult,
   type GradientMismatch,
   gateWeights,
+  gatherStateRows,
   gaussianKl,
   generate,
   type Histogram,

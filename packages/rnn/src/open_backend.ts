@@ -9,6 +9,9 @@ import { EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor
 
 const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = ['dtype', 'device', 'precision', 'libraryDir', 'threads']
 
+/** What helps wherever an executor is missing. */
+const ALWAYS = 'Use "auto" or "reference"; models and checkpoints are the same on every executor.'
+
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
  * hardware; `reason` says what was chosen and why the better ones were not.
@@ -74,13 +77,11 @@ type Attempt = { readonly backend: Backend } | { readonly attempts: readonly Bac
 
 /** Opens one executor, or says why it cannot work here and what to do. Argument mistakes are thrown on. */
 async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<Attempt> {
-  const { name, absence } = row
-  if (row.open === undefined) return { attempts: [{ name, reason: absence.reason }], advice: absence.advice }
   try {
     return { backend: await row.open(options) }
   } catch (error) {
     if (!isBackendUnavailableError(error)) throw error
-    return { attempts: error.attempts, advice: `${error.advice} ${absence.advice}` }
+    return { attempts: error.attempts, advice: `${error.advice} ${ALWAYS}` }
   }
 }
 

@@ -1,13 +1,28 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it, vi } from 'vitest'
 import { inspectBackends, isBackendUnavailableError, openBackend } from '../src/index.js'
 
 const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
+
+// What a machine offers must not decide a test: here no native addon can be found. Where one can, packages/cpu runs
+// the whole conformance suite.
+beforeEach(() => {
+  vi.stubEnv('CUDNN_RNN_CPU_ADDON', '/no/such/addon.node')
+  return () => vi.unstubAllEnvs()
+})
 
 describe('openBackend', () => {
   it('takes the best executor there is and says why not a better one', async () => {
     using backend = await openBackend()
     expect(backend.name).toBe('reference')
-    expect(backend.reason).toMatch(/^reference: .*cudnn: .*cpu: /)
+    expect(backend.reason).toMatch(/^reference: .*cudnn: .*cpu: .*addon\.node/)
+  })
+
+  it('prefers the native CPU executor to the reference where its addon is built', async () => {
+    vi.unstubAllEnvs()
+    const cpu = (await inspectBackends()).find(({ name }) => name === 'cpu')!
+    using backend = await openBackend()
+    expect(backend.name).toBe(cpu.available ? 'cpu' : 'reference')
+    expect(backend.reason).toContain(cpu.available ? 'thread' : 'cpu: ')
   })
 
   it('opens an executor by name, with its options', async () => {

@@ -68,6 +68,7 @@ it('@cudnn-rnn/rnn exports exactly these names', () => {
       "fit",
       "flatLayout",
       "gateWeights",
+      "gatherStateRows",
       "gaussianKl",
       "generate",
       "hasErrorCode",

@@ -30,6 +30,7 @@ it('@cudnn-rnn/train exports exactly these names', () => {
       "finiteNumber",
       "fit",
       "gateWeights",
+      "gatherStateRows",
       "gaussianKl",
       "generate",
       "histogramOf",

@@ -1,12 +1,6 @@
 import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
 import type { GateWeights, StepReport } from '@cudnn-rnn/rnn'
-import type { TrainingRun } from './training_run.js'
-
-/** What the model wrote after a prompt; empty text where nothing was sampled. */
-export interface Sample {
-  readonly prompt: string
-  readonly text: string
-}
+import type { Sample, TrainingRun } from './training_run.js'
 
 /** Bits per character on the held-out text at the last evaluation; undefined before the first. */
 export function heldOutBits(reports: readonly StepReport[]): number | undefined {
@@ -37,21 +31,20 @@ export function characterTable({ settings }: TrainingRun, bits: number): ResultT
 export function characterPage(
   run: TrainingRun,
   reports: readonly StepReport[],
-  { prompt, text }: Sample,
+  sampled: Sample | undefined,
   gates: readonly GateWeights[],
 ): string {
   const { settings, corpus, backend } = run
   const { plan, sizes, baselines } = settings
   const bits = heldOutBits(reports)
   const result = bits === undefined ? [] : [{ heading: 'Result', html: tableHtml(characterTable(run, bits)) }]
-  const quotation = `<blockquote><b>${escapeHtml(prompt)}</b>${escapeHtml(text)}</blockquote>`
   const count = (n: number) => n.toLocaleString('en-US')
   return htmlPage({
     title: `A character model of ${corpus.name}`,
     resultHtml: resultHtml(bits, baselines),
     sections: [
       ...result,
-      ...(text === '' ? [] : [{ heading: 'What the model writes', html: quotation }]),
+      ...(sampled === undefined ? [] : [sampleSection(sampled)]),
       ...trainingSections({
         reports,
         lossLabel: 'bits per character',
@@ -92,4 +85,9 @@ function resultHtml(bits: number | undefined, { bigram, trigram }: { bigram: num
   if (bits === undefined) return `Not evaluated yet; to beat are the ${baselines} bits per character.`
   const side = bits < trigram ? 'below' : bits < bigram ? 'between' : 'above'
   return `<b>${bits.toFixed(3)} bits per character</b> on text it never saw: ${side} the ${baselines}.`
+}
+
+function sampleSection({ prompt, text }: Sample) {
+  const html = `<blockquote><b>${escapeHtml(prompt)}</b>${escapeHtml(text)}</blockquote>`
+  return { heading: 'What the model writes', html }
 }

@@ -5,9 +5,8 @@ import pc from 'picocolors'
 import { EXIT_CODES } from '../exit_codes.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { checkNoRun } from '../run_settings.js'
-import { characterPage, characterTable, heldOutBits, type Sample } from './character_page.js'
-import { sample } from './sampler.js'
-import { TrainingRun } from './training_run.js'
+import { characterPage, characterTable, heldOutBits } from './character_page.js'
+import { type Sample, TrainingRun } from './training_run.js'
 
 /** What the user asked for. */
 export interface TrainingRequest {
@@ -32,7 +31,6 @@ export interface TrainingRequest {
 }
 
 const SAMPLE_LENGTH = 400
-const SAMPLE_TEMPERATURE = 0.7
 
 /** Trains as requested, then prints what the model writes and leaves a report page in the run's directory. */
 export async function runTraining(request: TrainingRequest): Promise<void> {
@@ -44,7 +42,8 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
   try {
     if (!json) process.stdout.write(introduction(run))
     const training = await run.run({ json, maxSeconds })
-    const sampled = await writeSample(run, training)
+    // Who interrupts does not wait for a text.
+    const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')
     await writeFile(page, characterPage(run, training.reports, sampled, await run.gates()))
     if (!json) process.stdout.write(conclusion(run, training, sampled, page))
@@ -75,20 +74,10 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
   ].join('\n')}\n\n`
 }
 
-async function writeSample({ corpus, model, settings }: TrainingRun, { ending }: LoggedFitResult): Promise<Sample> {
-  const { symbols } = corpus.vocabulary
-  const prompt = symbols.includes('T') ? 'The ' : symbols[0]!
-  let text = ''
-  if (ending === 'interrupted') return { prompt, text }
-  const options = { length: SAMPLE_LENGTH, temperature: SAMPLE_TEMPERATURE, seed: settings.plan.seed, prompt }
-  for await (const character of sample(model, corpus.vocabulary, options)) text += character
-  return { prompt, text }
-}
-
 function conclusion(
   run: TrainingRun,
   { ending, step, reports }: LoggedFitResult,
-  { prompt, text }: Sample,
+  sampled: Sample | undefined,
   page: string,
 ) {
   const { settings, directory } = run
@@ -96,7 +85,7 @@ function conclusion(
   const lines = [
     '',
     bits === undefined ? `${pc.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
-    ...(text === '' ? [] : ['', pc.dim('What it writes:'), `${pc.bold(prompt)}${text}`, '']),
+    ...(sampled === undefined ? [] : ['', pc.dim('What it writes:'), `${pc.bold(sampled.prompt)}${sampled.text}`, '']),
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Sample')}    npx cudnn-rnn sample ${directory}`,
   ]

@@ -20,6 +20,7 @@ import type { CarriedState } from './carried_state.js'
 import { CharLanguageModel, type CharModelSizes } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
 import { NgramModel } from './ngram_model.js'
+import { sample } from './sampler.js'
 import { loadCorpus, type TextCorpus } from './text_corpus.js'
 
 const CHARACTER_FORMAT = 'cudnn-rnn character model 2'
@@ -63,6 +64,16 @@ export interface NewRun {
 /** Steps over which the learning rate rises, and the share of it that is left at the last step. */
 const WARM_UP_STEPS = 20
 const FINAL_SHARE = 0.1
+
+/** What TensorBoard shows of the model's writing at every evaluation. */
+const LOGGED_CHARACTERS = 120
+const SAMPLE_TEMPERATURE = 0.7
+
+/** What the model wrote after a prompt. */
+export interface Sample {
+  readonly prompt: string
+  readonly text: string
+}
 
 /** Gradients longer than this are scaled down to it. */
 const MAXIMUM_NORM = 1
@@ -158,12 +169,23 @@ export class TrainingRun {
         return [`loss ${loss.toFixed(3)} nats`, `${bits} bits/char`, `held-out ${heldOut}`, `${rate} chars/s`]
       },
       gates: () => this.gates(),
+      sample: () => this.write(LOGGED_CHARACTERS).then(({ prompt, text }) => `${prompt}${text}`),
     })
   }
 
   /** The weights of the LSTM, gate by gate. */
   gates() {
     return gateWeights(this.model.lstm, this.model.params.value)
+  }
+
+  /** What the model writes after a usual beginning. */
+  async write(length: number): Promise<Sample> {
+    const { symbols } = this.corpus.vocabulary
+    const prompt = symbols.includes('T') ? 'The ' : symbols[0]!
+    const options = { length, temperature: SAMPLE_TEMPERATURE, seed: this.settings.plan.seed, prompt }
+    let text = ''
+    for await (const character of sample(this.model, this.corpus.vocabulary, options)) text += character
+    return { prompt, text }
   }
 
   dispose(): void {

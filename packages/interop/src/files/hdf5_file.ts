@@ -7,8 +7,8 @@ import type { StoredTensor } from '../weight_file.js'
 /** An HDF5 file, opened in memory. */
 export interface Hdf5File {
   readonly tensors: readonly StoredTensor[]
-  /** A text attribute of the root. */
-  attribute(name: string): string | undefined
+  /** Text attributes of the root. */
+  readonly attributes: ReadonlyMap<string, string>
   close(): void
 }
 
@@ -47,11 +47,7 @@ export async function openHdf5(path: string, bytes: Uint8Array): Promise<Hdf5Fil
     module.FS.unlink(name)
   }
   try {
-    return {
-      tensors: datasetsOf(h5wasm, path, file, bytes.length),
-      attribute: (key) => textAttribute(file, key),
-      close,
-    }
+    return { tensors: datasetsOf(h5wasm, path, file, bytes.length), attributes: textAttributes(file), close }
   } catch (cause) {
     close()
     throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, 'its HDF5 objects are damaged', cause)
@@ -95,8 +91,12 @@ function elementsOf(path: string, name: string, dataset: Dataset): unknown {
   }
 }
 
-function textAttribute(file: File, name: string): string | undefined {
-  const value = file.attrs[name]?.value
-  if (typeof value === 'string') return value
-  return value instanceof Uint8Array ? new TextDecoder().decode(value) : undefined
+function textAttributes(file: File): Map<string, string> {
+  const texts = new Map<string, string>()
+  for (const [name, attribute] of Object.entries(file.attrs)) {
+    const { value } = attribute
+    if (typeof value === 'string') texts.set(name, value)
+    else if (value instanceof Uint8Array) texts.set(name, new TextDecoder().decode(value))
+  }
+  return texts
 }

@@ -13,16 +13,17 @@ import type { ArchiveEntry } from './zip_archive.js'
 export async function openKerasH5(source: ByteSource): Promise<WeightFile> {
   const { name: path, size } = source
   const file = await openHdf5(path, await source.read(0, size))
-  const config = file.attribute('model_config')
-  return {
-    format: 'keras-h5',
-    path,
-    tensors: file.tensors,
-    ...(config !== undefined && { layers: layersOf(path, config) }),
-    close: async () => {
-      file.close()
-      await source.close()
-    },
+  const close = async () => {
+    file.close()
+    await source.close()
+  }
+  try {
+    const config = file.attributes.get('model_config')
+    const layers = config === undefined ? new Map<string, KerasLayerConfig>() : layersOf(path, config)
+    return { format: 'keras-h5', path, tensors: file.tensors, layers, close }
+  } catch (error) {
+    file.close()
+    throw error
   }
 }
 

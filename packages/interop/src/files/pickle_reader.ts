@@ -22,7 +22,7 @@ export type PickleValue =
 export class PickleDict extends Map<PickleValue, PickleValue> {}
 
 /** A name that the pickle mentions; only allow-listed ones come into being. */
-export class PickleGlobal {
+class PickleGlobal {
   constructor(readonly path: string) {}
 }
 

@@ -19,7 +19,10 @@ export function chooseReadings(path: string, readings: readonly Reading[], optio
   for (const reading of wanted) {
     for (const tensor of reading.tensors) owners.set(tensor, [...(owners.get(tensor) ?? []), reading])
   }
-  for (const [{ name }, rivals] of owners) if (rivals.length > 1) throw ambiguous(path, name, rivals)
+  for (const [{ name }, rivals] of owners) {
+    // Two nodes of one graph may share their weights: that is one reading, twice.
+    if (new Set(rivals.map(({ summary }) => summary)).size > 1) throw ambiguous(path, name, rivals)
+  }
   return wanted
 }
 

@@ -96,8 +96,8 @@ function readingsOf(file: WeightFile, { name, forward, backward }: Layer): Readi
         checkFunction(file.path, name, config, cellMode)
         const layers: NamedTensors[] = await readGroups(directions)
         const resetAfter = config?.['reset_after'] !== false
-        return {
-          network: {
+        return [
+          {
             name,
             convention,
             descriptor,
@@ -107,7 +107,7 @@ function readingsOf(file: WeightFile, { name, forward, backward }: Layer): Readi
             tensorNames: stored.map((tensor) => tensor.name),
             notes: notesOn(config, cellMode, layers, kind.variant),
           },
-        }
+        ]
       },
     }
   })

@@ -38,8 +38,8 @@ function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
       tensors: stored,
       result: async () => {
         const [stateDict] = await readGroups([tensors])
-        return {
-          network: {
+        return [
+          {
             name: prefix,
             convention: 'pytorch',
             descriptor,
@@ -49,7 +49,7 @@ function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
             tensorNames: stored.map(({ name }) => name),
             notes: tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.'],
           },
-        }
+        ]
       },
     }
   })

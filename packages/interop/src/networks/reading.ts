@@ -47,7 +47,7 @@ export interface ImportedCell {
   readonly notes: readonly string[]
 }
 
-/** One way to read some tensors of a file; nothing is read before `network` or `cell` is called. */
+/** One way to read some tensors of a file; nothing is read before `result` is called. */
 export interface Reading {
   readonly name: string
   readonly convention: Convention
@@ -55,7 +55,7 @@ export interface Reading {
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
   readonly tensors: readonly StoredTensor[]
-  readonly result: () => Promise<{ readonly network: ImportedNetwork } | { readonly cell: ImportedCell }>
+  readonly result: () => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
 /** What decides between readings. */
@@ -65,4 +65,6 @@ export interface ReadingOptions {
   readonly convention?: Convention | undefined
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
   readonly forgetBias?: number | undefined
+  /** ONNX: tensors that the graph leaves to its caller, by name, such as weights that are inputs. */
+  readonly inputs?: NamedTensors | undefined
 }

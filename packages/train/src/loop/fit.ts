@@ -52,8 +52,8 @@ export interface FitOptions<Batch> extends ClippingOptions {
   readonly state?:
     | {
         readonly tensors?: readonly Trainable[] | undefined
-        save(): Position | Promise<Position>
-        restore(saved: Position): void | Promise<void>
+        readonly save?: (() => Position | Promise<Position>) | undefined
+        readonly restore?: ((saved: Position) => void | Promise<void>) | undefined
       }
     | undefined
   /** Called once with the step that training goes on from, 0 for a new run: the moment to open logs. */
@@ -90,12 +90,12 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   const restored = await saver?.restore(tensors)
   if (restored !== undefined) {
     optimizer.restoreStep(restored.optimizerStep)
-    await state?.restore(restored.extra)
+    await state?.restore?.(restored.extra)
   }
   let { step, best, skippedInARow } = restored ?? { step: 0, best: null, skippedInARow: 0 }
   const save = async (kind: 'latest' | 'best') => {
     if (saver === undefined) return
-    const extra = (await state?.save()) ?? null
+    const extra = (await state?.save?.()) ?? null
     const { position } = batches
     const record = { step, optimizerStep: optimizer.step, position, best, skippedInARow, extra }
     await saver.save(kind, tensors, record)

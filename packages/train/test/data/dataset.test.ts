@@ -118,6 +118,19 @@ it('padSequences is time-major, with lengths and mask', () => {
   expect(() => padSequences([sequence(1, 2), other])).toThrow(expect.objectContaining({ code: 'ERR_SHAPE', row: 1 }))
 })
 
+it('Dataset.paddedBatch joins sequences and hands the elements on', async () => {
+  const words = Dataset.fromArray(['a', 'bcd', 'ef']).paddedBatch(
+    2,
+    (word) => ({ data: Int32Array.from(word, (letter) => letter.charCodeAt(0)), shape: [word.length] }),
+    -1,
+  )
+  const [first, second] = await collect(words)
+  expect(first).toMatchObject({ items: ['a', 'bcd'], lengths: Int32Array.of(1, 3) })
+  expect(first!.tensor).toEqual({ data: Int32Array.of(97, 98, -1, 99, -1, 100), shape: [3, 2] })
+  expect(first!.mask.data).toEqual(Float32Array.of(1, 1, 0, 1, 0, 1))
+  expect(second).toMatchObject({ items: ['ef'], lengths: Int32Array.of(2) })
+})
+
 it('truncatedWindows continues each row where the window before ended', async () => {
   const ids = Int32Array.from({ length: 25 }, (_, k) => k)
   const windows = await collect(new Dataset(truncatedWindows(ids, { time: 3, batch: 2 })))

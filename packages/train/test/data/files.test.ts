@@ -2,7 +2,15 @@ import { appendFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { csvDataset, finiteNumber, isDataError, jsonLinesDataset, type Position, textDataset } from '../../src/index.js'
+import {
+  classId,
+  csvDataset,
+  finiteNumber,
+  isDataError,
+  jsonLinesDataset,
+  type Position,
+  textDataset,
+} from '../../src/index.js'
 
 let folder: string
 beforeEach(async () => {
@@ -52,6 +60,14 @@ it.each(['', 'nan', 'Infinity', '1,5', '12 '.repeat(2)])('finiteNumber refuses %
     failing('ERR_DATA_VALUE', { row: 7, column: 'price' }),
   )
   expect(() => finiteNumber({ other: '1' }, 'price', place)).toThrow(failing('ERR_DATA_COLUMN', { column: 'price' }))
+})
+
+it.each(['3', '-1', '0.5', 'spam'])('classId refuses %j as one of three classes, naming row and column', (label) => {
+  const place = { path: 'labels.csv', row: 4 }
+  expect(() => classId({ label }, 'label', 3, place)).toThrow(
+    failing('ERR_DATA_VALUE', { row: 4, column: 'label', path: 'labels.csv' }),
+  )
+  expect(classId({ label: '2' }, 'label', 3, place)).toBe(2)
 })
 
 it('jsonLinesDataset names the row that is not JSON', async () => {

@@ -4,20 +4,15 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { EventFile } from '../../src/index.js'
 
-/** Read by TensorFlow's own reader: fixtures/train/read_events.py. */
-const FIXTURE = new URL('../../../../fixtures/train/events.tfevents', import.meta.url)
+/** Read by TensorBoard's own reader: fixtures/train/read_events.py. */
+const fixture = (name: string) => readFile(new URL(`../../../../fixtures/train/${name}`, import.meta.url))
 
-async function written(): Promise<Uint8Array> {
+async function written(write: (events: EventFile) => Promise<void>, afterStep?: number): Promise<Buffer> {
   const directory = await mkdtemp(join(tmpdir(), 'train-events-'))
   try {
-    let seconds = 1_700_000_000
-    const events = await EventFile.create(join(directory, 'logs'), { now: () => seconds++ })
-    await events.scalar('train/loss', 2.5, 1)
-    await events.scalar('train/loss', -0.125, 2 ** 40)
-    await events.histogram('lstm/input/weight', [-1, -0.5, 0, 0.25, 2, Number.NaN], 2)
-    await events.histogram('one value', [3, 3], 3)
-    await events.histogram('nothing', [], 4)
-    await events.text('sample', 'Nenne mich *Ismael*: 🐋', 5)
+    let seconds = 1_700_000_000 + (afterStep ?? 0)
+    const events = await EventFile.create(join(directory, 'logs'), { afterStep, now: () => seconds++ })
+    await write(events)
     await events.close()
     return await readFile(events.path)
   } finally {
@@ -25,6 +20,25 @@ async function written(): Promise<Uint8Array> {
   }
 }
 
-it('EventFile writes the bytes that TensorFlow was seen to read', async () => {
-  expect(Buffer.from(await written()).equals(await readFile(FIXTURE))).toBe(true)
+it('EventFile writes the bytes that TensorBoard was seen to read', async () => {
+  const bytes = await written(async (events) => {
+    await events.scalar('train/loss', 2.5, 1)
+    await events.scalar('train/loss', -0.125, 2 ** 40)
+    await events.histogram('lstm/input/weight', [-1, -0.5, 0, 0.25, 2, Number.NaN], 2)
+    await events.histogram('one value', [3, 3], 3)
+    await events.histogram('nothing', [], 4)
+    await events.text('sample', 'Nenne mich *Ismael*: 🐋', 5)
+  })
+  expect(bytes.equals(await fixture('events.tfevents'))).toBe(true)
+})
+
+it('EventFile of a resumed run hides what earlier files hold of later steps', async () => {
+  const steps = (from: number, to: number, loss: number) => async (events: EventFile) => {
+    for (let step = from; step <= to; step++) await events.scalar('train/loss', loss, step)
+  }
+  // In TensorBoard steps 1 to 3 have loss 1, and 4 and 5 loss 2: what the killed process logged of step 4 is gone.
+  const files = { killed: await written(steps(1, 4, 1)), resumed: await written(steps(4, 5, 2), 3) }
+  for (const [name, bytes] of Object.entries(files)) {
+    expect(bytes.equals(await fixture(`resumed_run/events.out.tfevents.${name}`))).toBe(true)
+  }
 })

@@ -48,7 +48,22 @@ enum {
   (cublasHandle_t handle, int opA, int opB, int m, int n, const T* alpha, const T* a, int lda, const T* beta, \
    const T* b, int ldb, T* c, int ldc)
 
+// NVIDIA's header overloads these two in C++, for old callers.
+#define CUBLAS_OVERLOADED_FUNCTIONS(FUNCTION)                                                                          \
+  FUNCTION(cublasStatus_t, cublasGemmEx,                                                                               \
+           (cublasHandle_t handle, int opA, int opB, int m, int n, int k, const void* alpha, const void* a, int typeA, \
+            int lda, const void* b, int typeB, int ldb, const void* beta, void* c, int typeC, int ldc,                 \
+            int computeType, int algo))                                                                                \
+  FUNCTION(cublasStatus_t, cublasGemmStridedBatchedEx,                                                                 \
+           (cublasHandle_t handle, int opA, int opB, int m, int n, int k, const void* alpha, const void* a, int typeA, \
+            int lda, long long strideA, const void* b, int typeB, int ldb, long long strideB, const void* beta,        \
+            void* c, int typeC, int ldc, long long strideC, int count, int computeType, int algo))
+
 #define CUBLAS_FUNCTIONS(FUNCTION)                                                                                     \
+  CUBLAS_OVERLOADED_FUNCTIONS(FUNCTION)                                                                                \
+  CUBLAS_PLAIN_FUNCTIONS(FUNCTION)
+
+#define CUBLAS_PLAIN_FUNCTIONS(FUNCTION)                                                                               \
   FUNCTION(cublasStatus_t, cublasCreate_v2, (cublasHandle_t * handle))                                                 \
   FUNCTION(cublasStatus_t, cublasDestroy_v2, (cublasHandle_t handle))                                                  \
   FUNCTION(cublasStatus_t, cublasGetVersion_v2, (cublasHandle_t handle, int* version))                                 \
@@ -65,14 +80,6 @@ enum {
   FUNCTION(cublasStatus_t, cublasDgemm_v2, CUBLAS_GEMM_PARAMETERS(double))                                             \
   FUNCTION(cublasStatus_t, cublasSgemmStridedBatched, CUBLAS_BATCHED_PARAMETERS(float))                                \
   FUNCTION(cublasStatus_t, cublasDgemmStridedBatched, CUBLAS_BATCHED_PARAMETERS(double))                               \
-  FUNCTION(cublasStatus_t, cublasGemmEx,                                                                               \
-           (cublasHandle_t handle, int opA, int opB, int m, int n, int k, const void* alpha, const void* a, int typeA, \
-            int lda, const void* b, int typeB, int ldb, const void* beta, void* c, int typeC, int ldc,                 \
-            int computeType, int algo))                                                                                \
-  FUNCTION(cublasStatus_t, cublasGemmStridedBatchedEx,                                                                 \
-           (cublasHandle_t handle, int opA, int opB, int m, int n, int k, const void* alpha, const void* a, int typeA, \
-            int lda, long long strideA, const void* b, int typeB, int ldb, long long strideB, const void* beta,        \
-            void* c, int typeC, int ldc, long long strideC, int count, int computeType, int algo))                     \
   FUNCTION(cublasStatus_t, cublasSgeam, CUBLAS_GEAM_PARAMETERS(float))                                                 \
   FUNCTION(cublasStatus_t, cublasDgeam, CUBLAS_GEAM_PARAMETERS(double))                                                \
   FUNCTION(cublasStatus_t, cublasSaxpy_v2,                                                                             \

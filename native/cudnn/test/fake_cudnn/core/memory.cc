@@ -18,7 +18,9 @@
 namespace fake {
 namespace {
 
-constexpr std::size_t kArenaBytes = 4ull << 40;  // address space only: no memory stands behind it until it is used
+// Address space only: no memory stands behind it until it is used. Sanitizers and limits may leave less room than this.
+constexpr std::size_t kLargestArena = 4ull << 40;
+constexpr std::size_t kSmallestArena = 16ull << 30;
 constexpr unsigned char kFresh = 0xFF;
 constexpr unsigned char kCanary = 0xC5;
 
@@ -40,22 +42,28 @@ struct Memory {
   std::mutex mutex;
   std::uintptr_t arena = 0;
   std::uintptr_t shadow = 0;
+  std::size_t room = 0;  // of either arena
   std::size_t next = 0;  // offset of the first address never used
   std::map<std::uintptr_t, Allocation> live;
   std::map<int, std::size_t> used;
   std::map<std::uintptr_t, std::size_t> pinned;
 };
 
-std::uintptr_t ReserveArena() {
-  void* arena = mmap(nullptr, kArenaBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return arena == MAP_FAILED ? 0 : reinterpret_cast<std::uintptr_t>(arena);
+void ReserveArenas(Memory& memory) {
+  for (std::size_t room = kLargestArena; room >= kSmallestArena; room /= 2) {
+    void* both = mmap(nullptr, 2 * room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (both == MAP_FAILED) continue;
+    memory.arena = reinterpret_cast<std::uintptr_t>(both);
+    memory.shadow = memory.arena + room;
+    memory.room = room;
+    return;
+  }
 }
 
 Memory& TheMemory() {
   static Memory* memory = [] {
     auto* made = new Memory;  // never destroyed, see settings.cc
-    made->arena = ReserveArena();
-    made->shadow = ReserveArena();
+    ReserveArenas(*made);
     return made;
   }();
   return *memory;
@@ -74,6 +82,25 @@ std::map<std::uintptr_t, Allocation>::iterator Holding(std::uintptr_t address) {
   if (after == memory.live.begin()) return memory.live.end();
   const auto candidate = std::prev(after);
   return address < candidate->first + candidate->second.bytes ? candidate : memory.live.end();
+}
+
+// Fills new memory. Large pieces show one file full of the pattern, page by page copied when it is written: a work space
+// of many megabytes costs nothing until it is used.
+void FillFresh(unsigned char* at, std::size_t bytes) {
+  constexpr std::size_t kPiece = 2 << 20;
+  static const int pattern = [] {
+    const int file = memfd_create("fresh device memory", MFD_CLOEXEC);
+    const std::vector<unsigned char> content(kPiece, kFresh);
+    return write(file, content.data(), kPiece) == static_cast<ssize_t>(kPiece) ? file : -1;
+  }();
+  const auto map = [](unsigned char* place) {
+    return mmap(place, kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, pattern, 0) != MAP_FAILED;
+  };
+  while (bytes >= kPiece && pattern >= 0 && map(at)) {
+    at += kPiece;
+    bytes -= kPiece;
+  }
+  std::memset(at, kFresh, bytes);
 }
 
 void CheckCanaries(std::uintptr_t begin, const Allocation& allocation) {
@@ -103,11 +130,11 @@ void* AllocateDevice(int device, std::size_t bytes) {
   const std::lock_guard lock(memory.mutex);
   const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const std::size_t room = (bytes + page - 1) / page * page;
-  if (memory.used[device] + bytes > limit || memory.next + room + page > kArenaBytes) return nullptr;
+  if (memory.used[device] + bytes > limit || memory.next + room + page > memory.room) return nullptr;
   const std::uintptr_t address = memory.arena + memory.next;
   unsigned char* shadow = Shadow(address);
   if (mprotect(shadow, room, PROT_READ | PROT_WRITE) != 0) return nullptr;
-  std::memset(shadow, kFresh, bytes);
+  FillFresh(shadow, bytes);
   std::memset(shadow + bytes, kCanary, room - bytes);
   memory.next += room + page;
   memory.used[device] += bytes;
@@ -187,7 +214,7 @@ bool IsPinned(const void* pointer, std::size_t bytes) {
 
 bool IsDeviceAddress(const void* pointer) {
   const Memory& memory = TheMemory();
-  return Address(pointer) >= memory.arena && Address(pointer) < memory.arena + kArenaBytes;
+  return Address(pointer) >= memory.arena && Address(pointer) < memory.arena + memory.room;
 }
 
 void* Resolve(int device, const void* pointer, std::size_t bytes, const char* what) {

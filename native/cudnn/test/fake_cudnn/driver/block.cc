@@ -1,14 +1,13 @@
 #include "driver/block.h"
 
-#include <setjmp.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
 #include "core/memory.h"
+#include "driver/stack_switch.h"
 
 namespace fake {
 namespace {
@@ -32,7 +31,7 @@ class Fiber {
 
   void* stack() const { return stack_; }
 
-  jmp_buf resume;
+  Suspended left;
   unsigned thread = 0;
   enum { kIdle, kAtWarpBarrier, kAtBlockBarrier } waits = kIdle;
 
@@ -78,14 +77,8 @@ class Block {
       IdleFibers().pop_back();
     }
     current_ = fibers_.back().get();
-    if (_setjmp(scheduler_) != 0) return;
-    ucontext_t context;
-    getcontext(&context);
-    context.uc_stack.ss_sp = current_->stack();
-    context.uc_stack.ss_size = kStackBytes;
-    context.uc_link = nullptr;
-    makecontext(&context, [] { running->Loop(); }, 0);
-    setcontext(&context);
+    current_->left = PrepareStack(current_->stack(), kStackBytes, [] { running->Loop(); });
+    SwitchStack(scheduler_, current_->left);
   }
 
   // What a fiber does: one device thread after the other, until none is left.
@@ -98,14 +91,15 @@ class Block {
       --live_in_warp_[current_->thread / kWarp];
     }
     current_->waits = Fiber::kIdle;
-    _longjmp(scheduler_, 1);
+    SwitchStack(current_->left, scheduler_);
+    __builtin_unreachable();
   }
 
   void Wait(bool whole_block) {
     Fiber* const self = current_;
     self->waits = whole_block ? Fiber::kAtBlockBarrier : Fiber::kAtWarpBarrier;
     waiting_.push_back(self);
-    if (_setjmp(self->resume) == 0) _longjmp(scheduler_, 1);
+    SwitchStack(self->left, scheduler_);
   }
 
   // Lets go on whoever has nobody left to wait for.
@@ -131,7 +125,7 @@ class Block {
   void Resume(Fiber& fiber) {
     current_ = &fiber;
     Place(fiber.thread);
-    if (_setjmp(scheduler_) == 0) _longjmp(fiber.resume, 1);
+    SwitchStack(scheduler_, fiber.left);
   }
 
   void Place(unsigned thread) {
@@ -150,7 +144,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> waiting_;
   Fiber* current_ = nullptr;
-  jmp_buf scheduler_;
+  Suspended scheduler_;
   unsigned long long exchange_[1024 / kWarp][kWarp] = {};
 };
 

@@ -38,7 +38,7 @@ class Network {
       std::size_t bytes = 0;
       CHECK_EQUAL(dnn().cudnnDropoutGetStatesSize(handle, &bytes), 0);
       states.emplace(bytes);
-      CHECK_EQUAL(dnn().cudnnSetDropoutDescriptor(dropout, handle, o.dropout, states->get(), bytes, 7), 0);
+      SeedDropout();
     }
     CHECK_EQUAL(dnn().cudnnSetRNNDescriptor_v8(rnn, CUDNN_RNN_ALGO_STANDARD, o.mode, o.bias, o.direction, o.input_mode,
                                                dtype, dtype, 0, o.input, o.hidden, output, o.layers,
@@ -70,6 +70,11 @@ class Network {
     dnn().cudnnDestroyRNNDataDescriptor(y_descriptor);
     dnn().cudnnDestroyRNNDescriptor(rnn);
     dnn().cudnnDestroy(handle);
+  }
+
+  /// Starts the masks from the beginning.
+  void SeedDropout() {
+    CHECK_EQUAL(dnn().cudnnSetDropoutDescriptor(dropout, handle, o.dropout, states->get(), states->Bytes(), 7), 0);
   }
 
   std::size_t WeightCount() const { return weight_bytes / sizeof(T); }

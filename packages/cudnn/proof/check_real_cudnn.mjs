@@ -1,17 +1,17 @@
 // Compares what this project believes of cuDNN with a real library, on a machine that needs no GPU:
 //
-//     npm run build && node native/cudnn/test/check_real_cudnn.mjs FOLDER
+//     npm run build && node packages/cudnn/proof/check_real_cudnn.mjs FOLDER
 //
 // FOLDER holds libcudnn.so.9 and its sub-libraries (pip install nvidia-cudnn-cu13: …/site-packages/nvidia/cudnn/lib).
 // It prints one JSON line per check and exits with 1 when one disagrees.
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { createRnnDescriptor, flatLayout, gatesOf, numPseudoLayers } from '../../../packages/canonical/dist/index.js'
+import { createRnnDescriptor, flatLayout, gatesOf, numPseudoLayers } from '@cudnn-rnn/canonical'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('Usage: node check_real_cudnn.mjs FOLDER')
-const prebuilds = new URL('../prebuilds/', import.meta.url)
+const prebuilds = new URL('../../../native/cudnn/prebuilds/', import.meta.url)
 const [platform] = readdirSync(prebuilds)
 const addon = createRequire(import.meta.url)(new URL(`${platform}/cudnn_rnn_cudnn.node`, prebuilds).pathname)
 

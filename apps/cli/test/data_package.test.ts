@@ -1,0 +1,46 @@
+import { chmod, readFile, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { dataPackageFolder } from '../src/data_package.js'
+import { coded, temporaryDirectory } from './small_run.js'
+
+const PACKAGE = { name: '@test/data', version: '1.2.3', megabytes: 1 }
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  vi.restoreAllMocks()
+})
+
+/** Puts a program of our own in npm's place. */
+async function withNpm(script: string) {
+  const directory = await temporaryDirectory()
+  await writeFile(join(directory, 'npm'), `#!/bin/sh\n${script}\n`)
+  await chmod(join(directory, 'npm'), 0o755)
+  vi.stubEnv('PATH', `${directory}${delimiter}${process.env['PATH']}`)
+  vi.stubEnv('CUDNN_RNN_CACHE', join(directory, 'cache'))
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  return directory
+}
+
+describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
+  it('has npm fetch a package once, without its scripts, and finds it from then on', async () => {
+    const directory = await withNpm(
+      `echo "$@" >> "$CUDNN_RNN_CACHE/../calls"; mkdir -p "$3/node_modules/@test/data"; touch "$3/package-lock.json"`,
+    )
+    const folder = await dataPackageFolder(PACKAGE)
+    expect(folder).toBe(join(directory, 'cache', '_test_data-1.2.3', 'node_modules', '@test/data'))
+    expect(await readFile(join(directory, 'calls'), 'utf8')).toMatch(
+      /^install .* --ignore-scripts .*@test\/data@1\.2\.3\n$/,
+    )
+    await writeFile(join(directory, 'npm'), '#!/bin/sh\nexit 1\n')
+    expect(await dataPackageFolder(PACKAGE)).toBe(folder)
+  })
+
+  it('says so when npm fails, and tries again the next time', async () => {
+    const directory = await withNpm('echo no network; exit 1')
+    await expect(dataPackageFolder(PACKAGE)).rejects.toMatchObject(coded('ERR_DATA_PACKAGE', { name: '@test/data' }))
+    await expect(dataPackageFolder(PACKAGE)).rejects.toThrow('no network')
+    vi.stubEnv('PATH', join(directory, 'nowhere'))
+    await expect(dataPackageFolder(PACKAGE)).rejects.toMatchObject(coded('ERR_DATA_PACKAGE'))
+  })
+})

@@ -1,0 +1,74 @@
+import type { GateName } from './cell_mode.js'
+import { layerInputSize, numDirections } from './dimensions.js'
+import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
+import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
+import type { ParamRegion } from './param_regions.js'
+import type { RnnDescriptor } from './rnn_descriptor.js'
+import type { CanonicalParams, FloatArray } from './tensor.js'
+
+/** Flax's letter of each gate; a plain RNN's gate has none. */
+const LETTERS: Readonly<Record<GateName, string>> = {
+  input: 'i',
+  forget: 'f',
+  new_memory: 'g',
+  output: 'o',
+  reset: 'r',
+  update: 'z',
+  hidden: '',
+}
+
+/**
+ * The parameters of Flax's cells, one record per pseudo-layer: for each gate `i<gate>/kernel` [in,H] and `h<gate>/kernel`
+ * [H,H], each the canonical matrix transposed, and few biases [H]:
+ *
+ * - `LSTMCell`, `OptimizedLSTMCell`: gates i,f,g,o; `h<gate>/bias` is the sum of the canonical two.
+ * - `GRUCell`: gates r,z,n; `ir/bias` and `iz/bias` are sums, `in/bias` and `hn/bias` the two of the new memory.
+ * - `SimpleCell`: `i/kernel`, `h/kernel`, `i/bias`, the sum.
+ *
+ * Source: flax/linen/recurrent.py.
+ *
+ * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ */
+export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  const { cellMode, numUnits: H } = descriptor
+  const letter = (gate: GateName) => (cellMode === 'gru' && gate === 'new_memory' ? 'n' : LETTERS[gate])
+  const side = (region: ParamRegion) => (region.side === 'input' ? 'i' : 'h')
+  const biasSide = (region: ParamRegion) => {
+    if (cellMode === 'lstm') return 'h'
+    return cellMode === 'gru' && region.gate === 'new_memory' ? side(region) : 'i'
+  }
+  const place = (region: ParamRegion) => {
+    // Flax has no projection, so every region belongs to a gate.
+    const own = letter(region.gate!)
+    if (region.kind === 'bias') return rowsAt(`${biasSide(region)}${own}/bias`, 0, region)
+    return transposedAt(`${side(region)}${own}/kernel`, 0, H, region)
+  }
+  const shapes = (pseudoLayer: number) => {
+    const input = layerInputSize(descriptor, Math.floor(pseudoLayer / numDirections(descriptor)))
+    const gates = cellMode === 'lstm' ? ['i', 'f', 'g', 'o'] : cellMode === 'gru' ? ['r', 'z', 'n'] : ['']
+    const biases =
+      cellMode === 'lstm' ? ['hi', 'hf', 'hg', 'ho'] : cellMode === 'gru' ? ['ir', 'iz', 'in', 'hn'] : ['i']
+    return Object.fromEntries([
+      ...gates.map((gate) => [`i${gate}/kernel`, [input, H]] as const),
+      ...gates.map((gate) => [`h${gate}/kernel`, [H, H]] as const),
+      ...biases.map((bias) => [`${bias}/bias`, [H]] as const),
+    ])
+  }
+  return frameworkLayout(descriptor, { framework: 'flax', pseudoLayersPerGroup: 1, shapes, place, projection: false })
+}
+
+/** Canonical parameters as those of Flax's cells ({@link flaxLayout}); lossy: biases are summed. */
+export function canonicalToFlax<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  canonical: CanonicalParams<Data>,
+): NamedTensors<Data>[] {
+  return canonicalToFramework(descriptor, flaxLayout(descriptor), canonical)
+}
+
+/** Canonical parameters from those of Flax's cells; each canonical bias gets half of a summed one. */
+export function flaxToCanonical<Data extends FloatArray>(
+  descriptor: RnnDescriptor,
+  cells: readonly NamedTensors<Data>[],
+): CanonicalParams<Data> {
+  return frameworkToCanonical(descriptor, flaxLayout(descriptor), cells)
+}

@@ -1,0 +1,132 @@
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+
+/** What an attribute of a written node can hold. */
+type AttributeValue = number | string | readonly number[] | readonly string[]
+
+/** A node to write. */
+export interface NodeToWrite {
+  readonly opType: string
+  readonly name: string
+  readonly inputs: readonly string[]
+  readonly outputs: readonly string[]
+  readonly attributes?: Readonly<Record<string, AttributeValue>>
+}
+
+/** A graph input or output; a dimension by name may have any size. */
+interface ValueToWrite {
+  readonly name: string
+  readonly elementType: OnnxElementType
+  readonly shape: readonly (number | string)[]
+}
+
+/** A graph to write. */
+export interface GraphToWrite {
+  readonly name: string
+  readonly nodes: readonly NodeToWrite[]
+  readonly initializers: Readonly<Record<string, Tensor<FloatArray> | readonly number[]>>
+  readonly inputs: readonly ValueToWrite[]
+  readonly outputs: readonly ValueToWrite[]
+}
+
+/** TensorProto.DataType. */
+const ELEMENT_TYPES = { float32: 1, int64: 7, float64: 11 } as const
+
+export type OnnxElementType = keyof typeof ELEMENT_TYPES
+
+/** AttributeProto.AttributeType. */
+const ATTRIBUTE_TYPES = { INT: 2, STRING: 3, INTS: 7, STRINGS: 8 } as const
+
+const { Varint, LengthDelimited } = WireType
+
+/** The bytes of a ModelProto; the messages are described in onnx_messages.ts. */
+export function encodeOnnxModel(graph: GraphToWrite, irVersion: number, opset: number): Uint8Array {
+  const opsetImport = new BinaryWriter().tag(1, LengthDelimited).string('').tag(2, Varint).int64(opset).finish()
+  return new BinaryWriter()
+    .tag(1, Varint)
+    .int64(irVersion)
+    .tag(2, LengthDelimited)
+    .string('cudnn-rnn')
+    .tag(7, LengthDelimited)
+    .bytes(encodeGraph(graph))
+    .tag(8, LengthDelimited)
+    .bytes(opsetImport)
+    .finish()
+}
+
+function encodeGraph({ name, nodes, initializers, inputs, outputs }: GraphToWrite): Uint8Array {
+  const writer = new BinaryWriter()
+  for (const node of nodes) writer.tag(1, LengthDelimited).bytes(encodeNode(node))
+  writer.tag(2, LengthDelimited).string(name)
+  for (const [key, tensor] of Object.entries(initializers)) {
+    writer.tag(5, LengthDelimited).bytes(encodeTensor(key, tensor))
+  }
+  for (const value of inputs) writer.tag(11, LengthDelimited).bytes(encodeValue(value))
+  for (const value of outputs) writer.tag(12, LengthDelimited).bytes(encodeValue(value))
+  return writer.finish()
+}
+
+function encodeNode({ opType, name, inputs, outputs, attributes = {} }: NodeToWrite): Uint8Array {
+  const writer = new BinaryWriter()
+  for (const input of inputs) writer.tag(1, LengthDelimited).string(input)
+  for (const output of outputs) writer.tag(2, LengthDelimited).string(output)
+  writer.tag(3, LengthDelimited).string(name).tag(4, LengthDelimited).string(opType)
+  for (const [key, value] of Object.entries(attributes)) {
+    writer.tag(5, LengthDelimited).bytes(encodeAttribute(key, value))
+  }
+  return writer.finish()
+}
+
+function encodeAttribute(name: string, value: AttributeValue): Uint8Array {
+  const writer = new BinaryWriter().tag(1, LengthDelimited).string(name)
+  const typed = (type: keyof typeof ATTRIBUTE_TYPES) => writer.tag(20, Varint).int32(ATTRIBUTE_TYPES[type]).finish()
+  if (typeof value === 'number') {
+    writer.tag(3, Varint).int64(value)
+    return typed('INT')
+  }
+  if (typeof value === 'string') {
+    writer.tag(4, LengthDelimited).string(value)
+    return typed('STRING')
+  }
+  for (const item of value) {
+    if (typeof item === 'number') writer.tag(8, Varint).int64(item)
+    else writer.tag(9, LengthDelimited).string(item)
+  }
+  return typed(typeof value[0] === 'string' ? 'STRINGS' : 'INTS')
+}
+
+/** A float tensor with raw little-endian elements, or a vector of int64. */
+function encodeTensor(name: string, tensor: Tensor<FloatArray> | readonly number[]): Uint8Array {
+  const isVector = !('data' in tensor)
+  const data = isVector ? BigInt64Array.from(tensor, BigInt) : tensor.data
+  const writer = new BinaryWriter()
+  for (const size of isVector ? [tensor.length] : tensor.shape) writer.tag(1, Varint).int64(size)
+  const type = isVector ? 'int64' : tensor.data instanceof Float64Array ? 'float64' : 'float32'
+  return writer
+    .tag(2, Varint)
+    .int32(ELEMENT_TYPES[type])
+    .tag(8, LengthDelimited)
+    .string(name)
+    .tag(9, LengthDelimited)
+    .bytes(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+    .finish()
+}
+
+/** ValueInfoProto, with TypeProto.Tensor and TensorShapeProto within. */
+function encodeValue({ name, elementType, shape }: ValueToWrite): Uint8Array {
+  const dimensions = new BinaryWriter()
+  for (const size of shape) {
+    const dimension = new BinaryWriter()
+    if (typeof size === 'number') dimension.tag(1, Varint).int64(size)
+    else dimension.tag(2, LengthDelimited).string(size)
+    dimensions.tag(1, LengthDelimited).bytes(dimension.finish())
+  }
+  const tensor = new BinaryWriter()
+    .tag(1, Varint)
+    .int32(ELEMENT_TYPES[elementType])
+    .tag(2, LengthDelimited)
+    .bytes(dimensions.finish())
+    .finish()
+  const type = new BinaryWriter().tag(1, LengthDelimited).bytes(tensor).finish()
+  return new BinaryWriter().tag(1, LengthDelimited).string(name).tag(2, LengthDelimited).bytes(type).finish()
+}

@@ -1,0 +1,35 @@
+import { type CheckpointReader, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { unsupported, WeightFileError } from '../errors.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
+
+/**
+ * Opens a TensorFlow checkpoint by its prefix, or the latest of a directory.
+ *
+ * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND`; CheckpointError for a damaged one
+ */
+export async function openTensorflow(path: string, isDirectory: boolean): Promise<WeightFile> {
+  const prefix = isDirectory ? await latestCheckpoint(path) : path
+  if (prefix === null) {
+    throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as the directory has no checkpoint', {
+      path,
+    })
+  }
+  const reader = await openCheckpoint(prefix)
+  const tensors = reader.names().map((name) => storedTensor(reader, name))
+  return { format: 'tensorflow', path: prefix, tensors, close: () => reader.close() }
+}
+
+function storedTensor(reader: CheckpointReader, name: string): StoredTensor {
+  const dtype = reader.dtype(name)
+  const read = async () => {
+    if (!Object.hasOwn(ELEMENT_TYPES, dtype)) {
+      throw unsupported(reader.prefix, `weights are floating point: ${name} is ${dtype}`)
+    }
+    const { data } = await reader.read(name)
+    if (data instanceof Float32Array || data instanceof Float64Array) return data
+    const { buffer, byteOffset, byteLength } = data as Uint16Array
+    return decodeElements(reader.prefix, name, dtype as ElementTypeName, new Uint8Array(buffer, byteOffset, byteLength))
+  }
+  return { name, shape: reader.shape(name), dtype, read }
+}

@@ -1,0 +1,54 @@
+import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+import type { Reading } from './reading.js'
+import { sizesInWords } from './sizes_in_words.js'
+import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+
+/** `<cell>/ii/kernel`, joined by `/` or `.`; the gates' letters are those of {@link MODES}. */
+const NAME = /^(?:(.*)[/.])?([ih](?:[ifgorzn])?)[/.](kernel|bias)$/
+
+/** The cells by a gate that only they have. */
+const MODES: readonly (readonly [telling: string, modes: readonly CellMode[]])[] = [
+  ['hf/kernel', ['lstm']],
+  ['hz/kernel', ['gru']],
+  ['h/kernel', ['rnn_tanh', 'rnn_relu']],
+]
+
+/** Flax's cells, each a network of one layer. A `SimpleCell` does not name its activation: two readings. */
+export function flaxReadings(tensors: readonly StoredTensor[]): Reading[] {
+  const groups = groupTensors(tensors, (name) => {
+    const match = NAME.exec(name)
+    return match === null ? undefined : [match[1] ?? '', `${match[2]}/${match[3]}`]
+  })
+  return groups.flatMap(readingsOf)
+}
+
+function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
+  const found = MODES.find(([telling]) => tensors.has(telling))
+  const input = [...tensors].find(([own]) => /^i.?\/kernel$/.test(own))?.[1].shape
+  if (found === undefined || input?.length !== 2) return []
+  return found[1].map((cellMode): Reading => {
+    const [inputSize, numUnits] = input as [number, number]
+    const descriptor = createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize, inputMode: 'linear_input' })
+    const stored = [...tensors.values()]
+    return {
+      name: prefix,
+      convention: 'flax',
+      cellMode,
+      summary: sizesInWords('flax', descriptor),
+      tensors: stored,
+      result: async () => [
+        {
+          name: prefix,
+          convention: 'flax',
+          descriptor,
+          canonical: flaxToCanonical(descriptor, await readGroups([tensors])),
+          reverse: false,
+          inputs: {},
+          tensorNames: stored.map(({ name }) => name),
+          notes: [],
+        },
+      ],
+    }
+  })
+}

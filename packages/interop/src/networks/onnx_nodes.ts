@@ -1,0 +1,162 @@
+import {
+  type CellMode,
+  createRnnDescriptor,
+  type FloatArray,
+  onnxToCanonical,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import { corrupt, WeightFileError } from '../errors.js'
+import type { OnnxNodeMessage } from '../files/onnx_messages.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { blockCells } from './block_cells.js'
+import type { FixedInputs, Reading, ReadingOptions } from './reading.js'
+import { sizesInWords } from './sizes_in_words.js'
+import { readGroups } from './tensor_groups.js'
+
+/** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */
+const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', 'P'] as const
+
+type InputName = (typeof INPUTS)[number]
+
+/** The gate activations that the models have, in the order of the attribute, for one direction. */
+const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
+  lstm: ['sigmoid', 'tanh', 'tanh'],
+  gru: ['sigmoid', 'tanh'],
+  rnn_tanh: ['tanh'],
+  rnn_relu: ['relu'],
+}
+
+/**
+ * The recurrent nodes of an ONNX graph whose `W` and `R` are constants of the file or given by the option `inputs`. A node
+ * with peepholes, or a GRU with `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
+ */
+export function onnxReadings(file: WeightFile, options: ReadingOptions): Reading[] {
+  const constants = new Map<string, StoredTensor>(file.tensors.map((tensor) => [tensor.name, tensor]))
+  for (const [name, { data, shape }] of Object.entries(options.inputs ?? {})) {
+    constants.set(name, { name, shape, dtype: data.constructor.name, read: async () => data })
+  }
+  return (file.nodes ?? []).flatMap((node) => readingOf(file.path, node, constants) ?? [])
+}
+
+function readingOf(
+  path: string,
+  node: OnnxNodeMessage,
+  constants: ReadonlyMap<string, StoredTensor>,
+): Reading | undefined {
+  const named = new Map<InputName, StoredTensor>()
+  for (const [place, name] of node.inputs.entries()) {
+    const constant = constants.get(name)
+    const input = INPUTS[place]
+    if (name !== '' && constant !== undefined && input !== undefined) named.set(input, constant)
+  }
+  const W = named.get('W')
+  const R = named.get('R')
+  if (W === undefined || R === undefined) return undefined
+  const cellMode = cellModeOf(node)
+  const descriptor = descriptorOf(path, node, cellMode, W.shape, R.shape)
+  const name = node.name === '' ? node.outputs.find((output) => output !== '')! : node.name
+  const stored = [...named.values()]
+  return {
+    name,
+    convention: 'onnx',
+    cellMode,
+    summary: sizesInWords('onnx', descriptor),
+    tensors: stored,
+    result: async () => {
+      checkFunction(path, name, node, cellMode)
+      const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
+      const [record] = await readGroups([weights])
+      const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
+      const batchMajor = node.attributes.get('layout')?.i === 1
+      const common = {
+        name,
+        convention: 'onnx',
+        reverse: direction(node) === 'reverse',
+        inputs: await fixedInputs(named, batchMajor),
+        tensorNames: stored.map((tensor) => tensor.name),
+        notes: batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : [],
+      } as const
+      // The layout is the same for both forms of the GRU; which one it is decides who can compute it.
+      const canonical = onnxToCanonical(descriptor, [record!], { linearBeforeReset: 1 })
+      const peepholes = await named.get('P')?.read()
+      const isBlockCell = cellMode === 'gru' ? !linearBeforeReset : peepholes?.some((value) => value !== 0) === true
+      return isBlockCell ? blockCells(descriptor, canonical, peepholes, common) : [{ ...common, descriptor, canonical }]
+    },
+  }
+}
+
+function direction(node: OnnxNodeMessage): string {
+  return node.attributes.get('direction')?.s ?? 'forward'
+}
+
+function cellModeOf({ opType, attributes }: OnnxNodeMessage): CellMode {
+  if (opType === 'LSTM') return 'lstm'
+  if (opType === 'GRU') return 'gru'
+  return attributes.get('activations')?.strings[0]?.toLowerCase() === 'relu' ? 'rnn_relu' : 'rnn_tanh'
+}
+
+function descriptorOf(
+  path: string,
+  node: OnnxNodeMessage,
+  cellMode: CellMode,
+  W: readonly number[],
+  R: readonly number[],
+): RnnDescriptor {
+  if (W.length !== 3 || R.length !== 3) throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D`)
+  return createRnnDescriptor({
+    cellMode,
+    numLayers: 1,
+    numUnits: R[2]!,
+    inputSize: W[2]!,
+    inputMode: 'linear_input',
+    direction: direction(node) === 'bidirectional' ? 'bidirectional' : 'unidirectional',
+  })
+}
+
+/** Refuses attributes that make a node another function than the models and cells compute. */
+function checkFunction(path: string, name: string, { attributes }: OnnxNodeMessage, cellMode: CellMode): void {
+  const refuse = (rule: string, value: unknown) =>
+    new WeightFileError(
+      'ERR_WEIGHTS_OTHER_FUNCTION',
+      `Cannot import the node ${name} as ${rule}: current value is ${String(value)}`,
+      { path },
+    )
+  const expected = ACTIVATIONS[cellMode]
+  for (const [index, activation] of (attributes.get('activations')?.strings ?? []).entries()) {
+    if (activation.toLowerCase() === expected[index % expected.length]) continue
+    throw refuse(`its activations must be ${expected.join(', ')} in each direction`, activation)
+  }
+  const clip = attributes.get('clip')?.f ?? 0
+  // ONNX clips what goes into the activations; cellClip clips the cell state. No weights make the two equal.
+  if (clip > 0) throw refuse('clip bounds the inputs of activations, which no model does', clip)
+  const inputForget = attributes.get('input_forget')?.i ?? 0
+  if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
+}
+
+/** Initial states as [L·D,B,H] and lengths, where they are constants. */
+async function fixedInputs(named: ReadonlyMap<InputName, StoredTensor>, batchMajor: boolean): Promise<FixedInputs> {
+  const state = async (input: 'initial_h' | 'initial_c'): Promise<Tensor<FloatArray> | undefined> => {
+    const stored = named.get(input)
+    if (stored === undefined) return undefined
+    const tensor = { data: await stored.read(), shape: stored.shape }
+    return batchMajor ? exchangeFirstAxes(tensor) : tensor
+  }
+  const [initialH, initialC] = [await state('initial_h'), await state('initial_c')]
+  const lengths = named.get('sequence_lens')
+  return {
+    ...(initialH !== undefined && { initialH }),
+    ...(initialC !== undefined && { initialC }),
+    ...(lengths?.integers !== undefined && { sequenceLengths: await lengths.integers() }),
+  }
+}
+
+/** [B,D,H] as [D,B,H]. */
+function exchangeFirstAxes({ data, shape }: Tensor<FloatArray>): Tensor<FloatArray> {
+  const [B, D, H] = shape as [number, number, number]
+  const exchanged = data.slice()
+  for (let b = 0; b < B; b++) {
+    for (let d = 0; d < D; d++) exchanged.set(data.subarray((b * D + d) * H, (b * D + d + 1) * H), (d * B + b) * H)
+  }
+  return { data: exchanged, shape: [D, B, H] }
+}

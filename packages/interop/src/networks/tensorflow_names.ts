@@ -1,0 +1,218 @@
+import {
+  type CellMode,
+  createRnnDescriptor,
+  type FloatArray,
+  gatePosition,
+  type NamedTensors,
+  type RnnOptions,
+  type Tensor,
+  tensorflowToCanonical,
+} from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+import type { ImportedCell, Reading, ReadingOptions } from './reading.js'
+import { sizesInWords } from './sizes_in_words.js'
+import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+
+const VARIABLES =
+  'kernel|weights|bias|biases|w_[ifo]_diag|projection/(?:kernel|weights)|w_ru|b_ru|w_c|b_c|gates/(?:kernel|weights|bias|biases)|candidate/(?:(?:input|hidden)_projection/)?(?:kernel|weights|bias|biases)'
+const CELLS =
+  'basic_lstm_cell|lstm_cell|lstm_block_cell|lstm_fused_cell|lstm_block_wrapper|cudnn_compatible_lstm_cell|basic_rnn_cell|gru_cell|gru_block_cell|gru_block_cell_v2|cudnn_compatible_gru_cell'
+const NAME = new RegExp(`^((?:.*/)?(?:${CELLS})(?:_\\d+)?)/(${VARIABLES})$`)
+
+const STACKED_BOTH = /^(.*\/)?stack_bidirectional_rnn\/cell_(\d+)\/bidirectional_rnn\/(fw|bw)\/[^/]+$/
+const BOTH = /^(.*\/)?bidirectional_rnn\/(fw|bw)\/[^/]+$/
+const STACKED = /^(.*\/)?multi_rnn_cell\/cell_(\d+)\/[^/]+$/
+const PEEPHOLES = ['w_i_diag', 'w_f_diag', 'w_o_diag'] as const
+
+/** TensorFlow's cells add this to the forget gate at run time; it is in no variable. */
+const DEFAULT_FORGET_BIAS = 1
+
+/** One cell and where it stands in its network. */
+interface Cell extends StoredGroup {
+  readonly network: string
+  readonly layer: number
+  readonly isBackward: boolean
+}
+
+/**
+ * Networks and cells under the variable names of TensorFlow 1 (`kernel` and `bias`, before 1.2 `weights` and `biases`):
+ * stacks by `multi_rnn_cell/cell_<k>`, directions by `bidirectional_rnn/{fw,bw}`. Optimizer slots are left over.
+ */
+export function tensorflowReadings(tensors: readonly StoredTensor[], options: ReadingOptions): Reading[] {
+  const groups = groupTensors(tensors, (name) => {
+    const match = NAME.exec(name)
+    return match === null ? undefined : [match[1]!, match[2]!.replace('weights', 'kernel').replace('biases', 'bias')]
+  })
+  // Keras's cells are named alike and have a recurrent kernel beside the other.
+  const isKeras = ({ prefix }: StoredGroup) => tensors.some(({ name }) => name.startsWith(`${prefix}/recurrent_kernel`))
+  const cells = groups.filter((group) => !isKeras(group)).map(placed)
+  const networks = new Map<string, Cell[]>()
+  for (const cell of cells) {
+    if (isBlockCell(cell)) continue
+    networks.set(cell.network, [...(networks.get(cell.network) ?? []), cell])
+  }
+  return [
+    ...[...networks].flatMap(([name, members]) => networkReadings(name, members, options)),
+    ...cells.filter(isBlockCell).flatMap((cell) => blockCellReading(cell, options) ?? []),
+  ]
+}
+
+function placed({ prefix, tensors }: StoredGroup): Cell {
+  const stackedBoth = STACKED_BOTH.exec(prefix)
+  if (stackedBoth !== null) {
+    const [, outer = '', layer, side] = stackedBoth
+    return {
+      prefix,
+      tensors,
+      network: `${outer}stack_bidirectional_rnn`,
+      layer: Number(layer),
+      isBackward: side === 'bw',
+    }
+  }
+  const both = BOTH.exec(prefix)
+  if (both !== null) {
+    return { prefix, tensors, network: `${both[1] ?? ''}bidirectional_rnn`, layer: 0, isBackward: both[2] === 'bw' }
+  }
+  // Within bidirectional_rnn/fw and /bw these are stacks of their own: neither feeds the other.
+  const stacked = STACKED.exec(prefix)
+  if (stacked === null) return { prefix, tensors, network: prefix, layer: 0, isBackward: false }
+  return { prefix, tensors, network: `${stacked[1] ?? ''}multi_rnn_cell`, layer: Number(stacked[2]), isBackward: false }
+}
+
+function isBlockCell({ tensors }: StoredGroup): boolean {
+  return tensors.has('candidate/kernel') || tensors.has('w_c') || tensors.has('w_f_diag')
+}
+
+function networkReadings(name: string, members: readonly Cell[], { forgetBias }: ReadingOptions): Reading[] {
+  const cells = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
+  const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
+  const isComplete = cells.every(({ layer, isBackward }, index) => layer * directions + Number(isBackward) === index)
+  if (!isComplete || cells.length % directions !== 0) return []
+  const sizes = sizesOf(cells[0]!)
+  if (sizes === undefined) return []
+  const added = addsForgetBias(cells[0]!) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
+  const stored = cells.flatMap(({ tensors }) => [...tensors.values()])
+  return sizes.modes.map((cellMode): Reading => {
+    const descriptor = createRnnDescriptor({
+      ...sizes.options,
+      cellMode,
+      numLayers: cells.length / directions,
+      direction: directions === 2 ? 'bidirectional' : 'unidirectional',
+      inputMode: 'linear_input',
+    })
+    return {
+      name,
+      convention: 'tensorflow',
+      cellMode,
+      summary: sizesInWords('tensorflow', descriptor),
+      tensors: stored,
+      result: async () => {
+        const records = await readGroups(cells.map(({ tensors }) => tensors))
+        const biased = cellMode === 'lstm' ? records.map((record) => withForgetBias(record, added)) : records
+        return [
+          {
+            name,
+            convention: 'tensorflow',
+            descriptor,
+            canonical: tensorflowToCanonical(descriptor, biased),
+            reverse: /bidirectional_rnn\/bw\//.test(name),
+            inputs: {},
+            tensorNames: stored.map((tensor) => tensor.name),
+            notes: notesOn(cells[0]!, added),
+          },
+        ]
+      },
+    }
+  })
+}
+
+function sizesOf({
+  tensors,
+}: Cell):
+  | { readonly modes: readonly CellMode[]; readonly options: Pick<RnnOptions, 'numUnits' | 'inputSize' | 'numProj'> }
+  | undefined {
+  const candidate = tensors.get('candidate/input_projection/kernel')?.shape
+  if (candidate?.length === 2) {
+    return { modes: ['gru'], options: { inputSize: candidate[0]!, numUnits: candidate[1]! } }
+  }
+  const kernel = tensors.get('kernel')?.shape
+  if (kernel?.length !== 2) return undefined
+  const [rows, width] = kernel as [number, number]
+  const isPlain = [...tensors.values()][0]!.name.includes('basic_rnn_cell')
+  const numUnits = isPlain ? width : width / 4
+  const numProj = tensors.get('projection/kernel')?.shape[1]
+  const inputSize = rows - (numProj ?? numUnits)
+  if (!Number.isInteger(numUnits) || inputSize < 1) return undefined
+  return { modes: isPlain ? ['rnn_tanh', 'rnn_relu'] : ['lstm'], options: { numUnits, inputSize, numProj } }
+}
+
+function addsForgetBias({ prefix, tensors }: StoredGroup): boolean {
+  return (
+    !/cudnn_compatible_lstm_cell(?:_\d+)?$/.test(prefix) && !/rnn_cell(?:_\d+)?$/.test(prefix) && tensors.has('kernel')
+  )
+}
+
+function notesOn(cell: StoredGroup, added: number): string[] {
+  if (!addsForgetBias(cell)) return []
+  return [
+    `TensorFlow's cell adds its forget_bias at run time: ${added} was added to the forget gate's bias (option forgetBias).`,
+  ]
+}
+
+/** The variables of an LSTM cell whose run-time forget bias has become part of its bias. */
+function withForgetBias(record: NamedTensors, forgetBias: number): NamedTensors {
+  const { bias } = record
+  if (bias === undefined || forgetBias === 0) return record
+  const H = bias.data.length / 4
+  const data = bias.data.slice()
+  const start = H * gatePosition('tensorflow', 'lstm', 'forget')
+  for (let unit = start; unit < start + H; unit++) data[unit]! += forgetBias
+  return { ...record, bias: { data, shape: bias.shape } }
+}
+
+/** A cell that no model computes: peepholes, or a GRU that resets before the product. */
+function blockCellReading(cell: Cell, { forgetBias }: ReadingOptions): Reading | undefined {
+  const { prefix, tensors } = cell
+  const isLstm = tensors.has('w_f_diag')
+  const kernel = (tensors.get('kernel') ?? tensors.get('w_c') ?? tensors.get('candidate/kernel'))?.shape
+  if (kernel?.length !== 2) return undefined
+  const [rows, width] = kernel as [number, number]
+  const numUnits = isLstm ? width / 4 : width
+  const added = isLstm && addsForgetBias(cell) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
+  const stored = [...tensors.values()]
+  const found = async (): Promise<ImportedCell> => {
+    const [record] = await readGroups([tensors])
+    return {
+      name: prefix,
+      convention: 'tensorflow',
+      cell: isLstm ? 'LSTMBlockCell' : 'GRUBlockCell',
+      inputSize: rows - numUnits,
+      numUnits,
+      variables: isLstm ? withForgetBias(record!, added) : gruVariables(record!),
+      reverse: cell.isBackward,
+      inputs: {},
+      tensorNames: stored.map(({ name }) => name),
+      notes: isLstm ? notesOn(cell, added) : [],
+    }
+  }
+  const what = isLstm ? `lstm with peepholes ${PEEPHOLES.join(', ')}` : 'gru that resets before the product'
+  return {
+    name: prefix,
+    convention: 'tensorflow',
+    cellMode: isLstm ? 'lstm' : 'gru',
+    summary: `tensorflow ${what}, ${numUnits} units, input ${rows - numUnits}`,
+    tensors: stored,
+    result: async () => [await found()],
+  }
+}
+
+/** `GRUCell` names by scope what `GRUBlockCell` names by letter. */
+function gruVariables(record: NamedTensors): NamedTensors {
+  const either = (block: string, scoped: string): Tensor<FloatArray> => (record[block] ?? record[scoped])!
+  return {
+    w_ru: either('w_ru', 'gates/kernel'),
+    b_ru: either('b_ru', 'gates/bias'),
+    w_c: either('w_c', 'candidate/kernel'),
+    b_c: either('b_c', 'candidate/bias'),
+  }
+}

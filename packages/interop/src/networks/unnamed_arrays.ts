@@ -1,0 +1,50 @@
+import { WeightFileError } from '../errors.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { kerasReadings } from './keras_names.js'
+import { pytorchReadings } from './pytorch_names.js'
+import type { Reading, ReadingOptions } from './reading.js'
+
+/** `numpy.savez(file, *arrays)` names arrays by their places. */
+const NAME = /^arr_(\d+)$/
+
+/** How conventions list the weights of one layer; what follows after the first two may be absent. */
+const LISTS = {
+  keras: { names: ['kernel', 'recurrent_kernel', 'bias'], readings: (file: WeightFile) => kerasReadings(file) },
+  pytorch: {
+    names: ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0'],
+    readings: (file: WeightFile) => pytorchReadings(file.tensors),
+  },
+} as const
+
+/**
+ * Arrays without names, such as `model.get_weights()` of Keras or the values of a state dict, when they are the weights of
+ * one layer. Which convention they follow is never guessed from their shapes.
+ *
+ * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` unless the option `convention` names one
+ */
+export function unnamedReadings(file: WeightFile, { convention }: ReadingOptions): Reading[] {
+  const places = file.tensors.map((tensor) => ({ tensor, place: NAME.exec(tensor.name)?.[1] }))
+  if (places.length < 2 || places.some(({ place }) => place === undefined)) return []
+  const arrays = places.sort((a, b) => Number(a.place) - Number(b.place)).map(({ tensor }) => tensor)
+  const fitting = Object.values(LISTS).flatMap(({ names, readings }) => {
+    return arrays.length > names.length
+      ? []
+      : readings(renamed(file, arrays, names)).map((reading) => own(reading, arrays))
+  })
+  if (convention !== undefined) return fitting
+  if (fitting.length === 0) return []
+  const summaries = fitting.map(({ summary }) => summary)
+  throw new WeightFileError(
+    'ERR_WEIGHTS_AMBIGUOUS',
+    `Cannot import weights as arrays without names do not say whose gate order they follow: their shapes fit ${summaries.join('; or ')}; and others may store them so. Name whose they are by the option convention`,
+    { path: file.path, readings: summaries },
+  )
+}
+
+function renamed(file: WeightFile, arrays: readonly StoredTensor[], names: readonly string[]): WeightFile {
+  return { ...file, tensors: arrays.map((tensor, index) => ({ ...tensor, name: names[index]! })) }
+}
+
+function own(reading: Reading, arrays: readonly StoredTensor[]): Reading {
+  return { ...reading, tensors: arrays }
+}

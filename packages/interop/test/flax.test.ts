@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { exportWeights, importWeights, openWeightFile } from '../src/index.js'
+import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
+
+// Made by fixtures/interop/make_flax.py.
+const expected = fixtureJson<{
+  readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>
+  readonly bfloat16: Numbers
+}>('flax/expected.json')
+
+describe.each(Object.entries(expected.cases))('importWeights of a Flax %s cell', (name, { input, output }) => {
+  const options = name === 'simple' ? ({ cellMode: 'rnn_tanh' } as const) : {}
+
+  it.each(['msgpack', 'safetensors'])('gives a network that computes the same, from %s', async (kind) => {
+    const { networks, leftovers } = await importWeights(fixturePath(`flax/${name}.${kind}`), options)
+    const prefix = kind === 'msgpack' ? 'params/' : ''
+    expect(networks.map((network) => network.name)).toEqual([`${prefix}cell`])
+    expect(leftovers.map((tensor) => tensor.name)).toEqual([`${prefix}head/bias`, `${prefix}head/kernel`])
+    expectClose((await compute(networks[0]!, input)).output, output)
+  })
+
+  it('comes back with the same weights and sums of biases', async () => {
+    const { networks } = await importWeights(fixtureBytes(`flax/${name}.msgpack`), options)
+    const again = await importWeights(await exportWeights(networks, { format: 'flax' }), options)
+    expect(again.networks[0]!.canonical).toEqual(networks[0]!.canonical)
+  })
+})
+
+it('importWeights asks for the activation of a SimpleCell', async () => {
+  await expect(importWeights(fixtureBytes('flax/simple.msgpack'))).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_AMBIGUOUS',
+  })
+})
+
+it('openWeightFile reads bfloat16 arrays of Flax', async () => {
+  const { tensors } = await openWeightFile(fixtureBytes('flax/bfloat16.msgpack'))
+  expect(tensors.map(({ name, dtype }) => [name, dtype])).toEqual([
+    ['cell/a/kernel', 'bfloat16'],
+    ['cell/b/kernel', 'bfloat16'],
+    ['step', 'int64'],
+  ])
+  expectClose({ data: await tensors[0]!.read(), shape: tensors[0]!.shape }, expected.bfloat16, 0)
+})

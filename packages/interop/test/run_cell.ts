@@ -1,0 +1,34 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/reference'
+import type { ImportedCell } from '../src/index.js'
+import type { Numbers } from './fixture.js'
+
+type Doubles = Tensor<Float64Array>
+
+/** What an imported cell computes for `input` [T,B,I] from the states that came with it, in float64. */
+export function runCell(
+  { cell, numUnits, variables, inputs }: ImportedCell,
+  input: Numbers,
+): { readonly output: Doubles; readonly h: Doubles; readonly c?: Doubles } {
+  const B = input.shape[1]!
+  const state = (given: Tensor | undefined): Doubles => ({
+    data: given === undefined ? new Float64Array(B * numUnits) : Float64Array.from(given.data),
+    shape: [B, numUnits],
+  })
+  const own = Object.entries(variables).map(([name, { data, shape }]) => {
+    return [name, { data: Float64Array.from(data), shape }] as const
+  })
+  const x = { data: Float64Array.from(input.data), shape: input.shape }
+  const options = { timeMajor: true, training: false, sequenceLength: inputs.sequenceLengths ?? null } as const
+  if (cell === 'GRUBlockCell') {
+    const gru = new GRUBlockCell(numUnits, { dtype: 'float64' })
+    gru.setVariables(Object.fromEntries(own))
+    const result = dynamicRnn(gru, x, { ...options, initialState: state(inputs.initialH) })
+    return { output: result.outputs as Doubles, h: result.state as Doubles }
+  }
+  const lstm = new LSTMBlockCell(numUnits, { dtype: 'float64', forgetBias: 0, usePeephole: true })
+  lstm.setVariables(Object.fromEntries(own))
+  const initialState = { c: state(inputs.initialC), h: state(inputs.initialH) }
+  const result = dynamicRnn(lstm, x, { ...options, initialState })
+  return { output: result.outputs as Doubles, h: result.state.h as Doubles, c: result.state.c as Doubles }
+}

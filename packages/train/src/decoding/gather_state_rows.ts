@@ -1,0 +1,39 @@
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+
+/**
+ * A new state [L·D,R,H] whose row r of each layer is row `parents[r]` of the one given: what {@link beamSearch} wants from
+ * `gather`. The rows pass through the host: a state is small. The caller disposes both.
+ *
+ * @throws RangeError `ERR_SHAPE` unless the state has three dimensions, `ERR_ID_OUT_OF_RANGE` for a parent that is no row
+ */
+export async function gatherStateRows(
+  backend: Backend,
+  state: BackendTensor,
+  parents: Int32Array,
+): Promise<BackendTensor> {
+  const { data, shape } = await state.read()
+  const [layers, rows, columns] = shape as [number, number, number]
+  if (shape.length !== 3) {
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot gather rows as a state must have shape [L·D,B,H]: current shape is [${shape.join(',')}]`,
+      { actual: shape },
+    )
+  }
+  const gathered = new (data.constructor as new (length: number) => FloatArray)(layers * parents.length * columns)
+  for (const [row, parent] of parents.entries()) {
+    if (!(parent >= 0 && parent < rows)) {
+      throw codedRangeError(
+        'ERR_ID_OUT_OF_RANGE',
+        `Cannot gather rows as parents[${row}] must be in 0..${rows - 1}: current value is ${parent}`,
+        { argument: 'parents', index: row, value: parent, maximum: rows - 1 },
+      )
+    }
+    for (let layer = 0; layer < layers; layer++) {
+      const from = (layer * rows + parent) * columns
+      gathered.set((data as FloatArray).subarray(from, from + columns), (layer * parents.length + row) * columns)
+    }
+  }
+  return backend.tensor({ data: gathered, shape: [layers, parents.length, columns] })
+}
