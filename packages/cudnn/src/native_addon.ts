@@ -17,7 +17,7 @@ export type RnnDescriptorHandle = Opaque<'RNN descriptor'>
 export type DataDescriptor = Opaque<'data descriptor'>
 export type KernelModule = Opaque<'kernel module'>
 export type Kernel = Opaque<'kernel'>
-type Graph = Opaque<'graph'>
+export type Graph = Opaque<'graph'>
 export type Timer = Opaque<'timer'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
