@@ -59,6 +59,7 @@ export {
   readCheckpointState,
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
+export { CudnnError, type CudnnReport, inspectCudnn, isCudnnError, type Precision } from '@cudnn-rnn/cudnn'
 // Models
 export {
   type CallOptions,
