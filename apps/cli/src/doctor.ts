@@ -1,5 +1,12 @@
 import { arch, cpus, platform, release, totalmem } from 'node:os'
-import { type BackendReport, CudnnLSTM, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
+import {
+  type BackendReport,
+  CudnnLSTM,
+  type CudnnReport,
+  inspectBackends,
+  inspectCudnn,
+  openBackend,
+} from '@cudnn-rnn/rnn'
 
 /** What `cudnn-rnn doctor` finds out. */
 export interface Diagnosis {
@@ -11,6 +18,8 @@ export interface Diagnosis {
   readonly processor: string
   readonly memoryGiB: number
   readonly backends: readonly BackendReport[]
+  /** NVIDIA's libraries and the GPU: what was found where, and what is missing. */
+  readonly gpu: CudnnReport
   /** The executor that "auto" takes, with its reason. */
   readonly chosen: { readonly name: string; readonly reason: string }
   readonly selfTest: { readonly passed: boolean; readonly relativeError: number; readonly milliseconds: number }
@@ -34,6 +43,7 @@ export async function diagnose(): Promise<Diagnosis> {
       processor: `${cpus()[0]?.model.trim() ?? 'unknown'}, ${cpus().length} threads`,
       memoryGiB: Math.round(totalmem() / 2 ** 30),
       backends: await inspectBackends(),
+      gpu: await inspectCudnn(),
       chosen: { name: backend.name, reason: backend.reason },
       selfTest: await selfTest(backend),
     }

@@ -23,6 +23,7 @@ function describe({
   processor,
   memoryGiB,
   backends,
+  gpu,
   chosen,
   selfTest,
 }: Diagnosis): string {
@@ -37,6 +38,7 @@ function describe({
     lines.push(`  ${available ? pc.green('✓') : pc.yellow('–')} ${name.padEnd(10)} ${reason}`)
     if (advice !== '') lines.push(`    ${''.padEnd(10)} ${pc.dim(advice)}`)
   }
+  lines.push('', pc.bold('NVIDIA'), ...describeGpu(gpu))
   const error = selfTest.relativeError.toExponential(1)
   const verdict = selfTest.passed ? pc.green('passed') : pc.red('FAILED')
   lines.push(
@@ -46,4 +48,21 @@ function describe({
     '',
   )
   return lines.join('\n')
+}
+
+/** The GPU, the libraries with their places, and what is switched on. */
+function describeGpu({ addon, device, cudnn, files, features }: Diagnosis['gpu']): string[] {
+  const rows: (readonly [string, string])[] = [['addon', addon ?? 'not built']]
+  if (device !== undefined) {
+    const { name, computeCapability, driverVersion, totalBytes } = device
+    const capability = (computeCapability / 10).toFixed(1)
+    const driver = `${Math.floor(driverVersion / 1000)}.${Math.floor((driverVersion % 1000) / 10)}`
+    const memory = `${Math.round(totalBytes / 2 ** 30)} GiB`
+    rows.push(['GPU', `${name}, compute capability ${capability}, ${memory}, driver for CUDA ${driver}`])
+    rows.push(['features', features.join(', ')])
+  }
+  for (const [library, file] of Object.entries(files)) {
+    rows.push([library, library === 'cudnn' && cudnn !== undefined ? `${file} (${cudnn})` : file])
+  }
+  return rows.map(([what, text]) => `  ${what.padEnd(12)} ${text}`)
 }

@@ -31,6 +31,7 @@ std::uint16_t ToFloat16(double value) {
   if (std::isnan(value)) return 0x7FFF;
   const double magnitude = std::abs(value);
   if (magnitude >= 65520) return sign | 0x7C00;
+  if (magnitude == 0) return sign;  // zero has no exponent
   // One unit in the last place is 2^-24 below 2^-14, and 2^(e-10) above.
   int exponent = 0;
   std::frexp(magnitude, &exponent);
