@@ -4,7 +4,9 @@ import { addClassifyCommand } from './commands/classify.js'
 import { addConvertCommand } from './commands/convert.js'
 import { addDemoCommand } from './commands/demo.js'
 import { addDoctorCommand } from './commands/doctor.js'
+import { addExportCommand } from './commands/export.js'
 import { addForecastCommand } from './commands/forecast.js'
+import { addImportCommand } from './commands/import.js'
 import { addInspectCommand } from './commands/inspect.js'
 import { addLayoutCommand } from './commands/layout.js'
 import { addSampleCommand } from './commands/sample.js'
@@ -21,6 +23,8 @@ const COMMANDS = [
   addInspectCommand,
   addVerifyCommand,
   addConvertCommand,
+  addImportCommand,
+  addExportCommand,
   addLayoutCommand,
   addDoctorCommand,
 ]
@@ -40,6 +44,7 @@ Start here:
   $ cudnn-rnn train --text mine.txt        train on your own text
   $ cudnn-rnn sample runs/mine             let a trained model write
   $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
+  $ cudnn-rnn import model.h5              see the recurrent networks of a PyTorch, Keras, ONNX or Flax file
   $ cudnn-rnn forecast                     foretell CO₂ in the air, against two baselines
   $ cudnn-rnn classify                     tell real spam from ham, against a bag of words
   $ cudnn-rnn doctor                       what this machine offers

@@ -52,6 +52,7 @@ Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("NativeExecutor", ExecutorObject::Define(env));
   exports.Set("NativeNetwork", NetworkObject::Define(env));
   exports.Set("NativeTape", TapeObject::Define(env));
+  exports.Set("NativeNarrowWeights", NarrowWeightsObject::Define(env));
   exports.Set("NativeStepper", StepperObject::Define(env));
   return exports;
 }

@@ -1,5 +1,7 @@
 #include "dense_ops.h"
 
+#include "shared_loops.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -9,8 +11,6 @@ namespace {
 constexpr ptrdiff_t kRowBlock = 96;
 constexpr ptrdiff_t kDepthBlock = 512;
 constexpr int kPanelChunks = 4;
-// Elements an elementwise pass handles before a second thread has arrived.
-constexpr ptrdiff_t kElementsPerMember = 1 << 14;
 
 }  // namespace
 
@@ -36,8 +36,14 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
   Arena arena(memory.data());
   carve(&arena, &packed_b, &packed_a, &tiles);
 
-  engine.pool->Run(members, [&](Team team) {
-    for (ptrdiff_t panel = team.Begin(panels); panel < team.End(panels); panel++) {
+  const ptrdiff_t tile_size = std::min(rows, kRowBlock) * kWidth;
+  T* padded_bias = tiles + members * tile_size;
+  std::fill_n(padded_bias, panels * kWidth, T{0});
+  if (bias != nullptr) std::copy_n(bias, columns, padded_bias);
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(panels, [&](ptrdiff_t panel) {
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
       for (ptrdiff_t k = 0; k < depth; k++) {
         T* to = packed_b + (panel * depth + k) * kWidth;
@@ -45,27 +51,23 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
         for (ptrdiff_t j = 0; j < valid; j++) to[j] = from[j * b.column_stride];
         std::fill(to + valid, to + kWidth, T{0});
       }
-    }
-    if (pack_a) {
+    });
+    member.Run(pack_a ? blocks : 0, [&](ptrdiff_t block) {
+      const ptrdiff_t last = std::min(rows, (block + 1) * kRowBlock);
       for (ptrdiff_t k = 0; k < depth; k++) {
-        for (ptrdiff_t row = team.Begin(rows); row < team.End(rows); row++) {
+        for (ptrdiff_t row = block * kRowBlock; row < last; row++) {
           packed_a[row * depth + k] = a.data[row * a.row_stride + k * a.column_stride];
         }
       }
-    }
-    T* tile = tiles + team.index * std::min(rows, kRowBlock) * kWidth;
-    T* padded_bias = tiles + team.size * std::min(rows, kRowBlock) * kWidth;
-    if (bias != nullptr && team.index == 0) std::copy_n(bias, columns, padded_bias);
-    if (team.index == 0) std::fill(padded_bias + (bias == nullptr ? 0 : columns), padded_bias + panels * kWidth, T{0});
-    team.Wait();
-    const ptrdiff_t items = blocks * panels;
-    for (ptrdiff_t item = team.Begin(items); item < team.End(items); item++) {
+    });
+    member.Run(blocks * panels, [&](ptrdiff_t item) {
       const ptrdiff_t row = item / panels * kRowBlock;
       const ptrdiff_t panel = item % panels;
       const ptrdiff_t count = std::min(kRowBlock, rows - row);
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
       T* target = c + row * columns + panel * kWidth;
       // Full panels are written in place, the last one by way of a tile.
+      T* tile = tiles + index * tile_size;
       T* result = valid == kWidth ? target : tile;
       const ptrdiff_t stride = valid == kWidth ? columns : kWidth;
       for (ptrdiff_t k = 0; k < depth || k == 0; k += kDepthBlock) {
@@ -83,9 +85,9 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
         product.c_stride = stride;
         engine.kernels->product(product);
       }
-      if (result == target) continue;
+      if (result == target) return;
       for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * columns);
-    }
+    });
   });
   engine.blocks->GiveBack(std::move(memory));
 }
@@ -109,7 +111,7 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
     return 0;
   }
   std::vector<double> losses(rows);
-  ForEach(engine, rows, [&](ptrdiff_t begin, ptrdiff_t end) {
+  ForEach(engine, rows, std::max<ptrdiff_t>(1, kElementwisePart / 4 / classes), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t row = begin; row < end; row++) {
       const T* z = logits + row * classes;
       T* g = gradient + row * classes;
@@ -148,9 +150,15 @@ double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
 }
 
 template <typename T>
-void ForEach(const Engine<T>& engine, ptrdiff_t count, const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
-  const int members = std::clamp(static_cast<int>(count / kElementsPerMember), 1, engine.pool->size());
-  engine.pool->Run(members, [&](Team team) { part(team.Begin(count), team.End(count)); });
+void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
+             const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
+  const ptrdiff_t parts = (count + part_size - 1) / part_size;
+  const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(parts, [&](ptrdiff_t k) { part(k * part_size, std::min(count, (k + 1) * part_size)); });
+  });
 }
 
 #define CUDNN_RNN_INSTANTIATE(T)                                                                                       \
@@ -158,7 +166,7 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, const std::function<void(
   template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                           \
   template T SoftmaxCrossEntropy(const Engine<T>&, const T*, const int32_t*, const T*, T*, ptrdiff_t, ptrdiff_t);      \
   template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                                  \
-  template void ForEach(const Engine<T>&, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
+  template void ForEach(const Engine<T>&, ptrdiff_t, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
 
 CUDNN_RNN_INSTANTIATE(float)
 CUDNN_RNN_INSTANTIATE(double)

@@ -36,9 +36,12 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
 template <typename T>
 double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors);
 
-// Runs `part` on ranges that cover [0, count), side by side where that pays.
+// Elements of an elementwise operation that one thread takes at a time.
+inline constexpr ptrdiff_t kElementwisePart = 1 << 14;
+
+// Runs `part` on ranges of `part_size` that cover [0, count), side by side where there are several.
 template <typename T>
-void ForEach(const Engine<T>& engine, ptrdiff_t count, const std::function<void(ptrdiff_t, ptrdiff_t)>& part);
+void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size, const std::function<void(ptrdiff_t, ptrdiff_t)>& part);
 
 }  // namespace cudnn_rnn
 

@@ -30,6 +30,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::Describe>("describe"),
                          InstanceMethod<&ExecutorObject::Forward>("forward"),
                          InstanceMethod<&ExecutorObject::Backward>("backward"),
+                         InstanceMethod<&ExecutorObject::Narrow>("narrow"),
                          InstanceMethod<&ExecutorObject::Linear>("linear"),
                          InstanceMethod<&ExecutorObject::LinearGradients>("linearGradients"),
                          InstanceMethod<&ExecutorObject::Embedding>("embedding"),
@@ -146,8 +147,9 @@ void ExecutorObject::Wait(const Napi::CallbackInfo& info) {
   queue_->Wait(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
 }
 
-// forward({ network, time, batch, input, h, c, params, lengths, dropoutPosition, output, hFinal, cFinal, tape }): number
-// tape: a fresh NativeTape in training, else null
+// forward({ network, time, batch, input, h, c, params, narrow, lengths, dropoutPosition, output, hFinal, cFinal, tape })
+//   : number
+// tape: a fresh NativeTape in training, else null; narrow: NativeNarrowWeights that the matrices are read from, or null
 Napi::Value ExecutorObject::Forward(const Napi::CallbackInfo& info) {
   return core_->is_double ? ForwardOf<double>(info) : ForwardOf<float>(info);
 }
@@ -186,8 +188,14 @@ Napi::Value ExecutorObject::ForwardOf(const Napi::CallbackInfo& info) {
     tape_object.As<Napi::Object>().Set("bytes", static_cast<double>(measure.used()));
     TapeObject::Unwrap(tape_object.As<Napi::Object>())->tape.set(tape);
   }
+  std::shared_ptr<std::unique_ptr<NarrowWeights>> narrow;
+  const Napi::Value narrow_object = arguments.Get("narrow");
+  if (narrow_object.IsObject()) narrow = NarrowWeightsObject::Unwrap(narrow_object.As<Napi::Object>())->slot;
   const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
-  return Push(arguments, [engine, pass, network, tape] { RunForward(engine, pass); });
+  return Push(arguments, [engine, pass, network, tape, narrow]() mutable {
+    if (narrow != nullptr) pass.params.narrow = narrow->get();
+    RunForward(engine, pass);
+  });
 }
 
 // backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams }): number
@@ -214,6 +222,16 @@ Napi::Value ExecutorObject::BackwardOf(const Napi::CallbackInfo& info) {
   pass.d_params = Elements<T>(arguments, "dParams");
   const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
   return Push(arguments, [engine, pass, network, tape] { RunBackward(engine, pass); });
+}
+
+// narrow({ network, params, narrow: NativeNarrowWeights, int8: boolean }): number; float32 only
+Napi::Value ExecutorObject::Narrow(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  const auto network = NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network<float>();
+  const auto slot = NarrowWeightsObject::Unwrap(arguments.Get("narrow").As<Napi::Object>())->slot;
+  const float* params = Elements<float>(arguments, "params");
+  const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
+  return Push(arguments, [=] { *slot = std::make_unique<NarrowWeights>(*network, params, format); });
 }
 
 // linear({ input, kernel, bias, rows, inputs, outputs, output }): number
@@ -336,7 +354,7 @@ std::function<void()> ExecutorObject::NormJob(const Napi::Object& arguments) {
     if (!(norm > max_norm) || !std::isfinite(norm)) return;
     const T scale = static_cast<T>(max_norm / norm);
     for (const auto& [data, count] : tensors) {
-      ForEach(engine, count, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
+      ForEach(engine, count, kElementwisePart, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
         for (ptrdiff_t k = begin; k < end; k++) data[k] *= scale;
       });
     }
@@ -362,7 +380,7 @@ std::function<void()> ExecutorObject::UpdateJob(const Napi::Object& arguments) {
   for (size_t k = 0; k < numbers && k < kMaxNumbers; k++) update.numbers[k] = values[k];
   const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
   return [=, engine = core_->engine<T>()] {
-    ForEach(engine, static_cast<ptrdiff_t>(count),
+    ForEach(engine, static_cast<ptrdiff_t>(count), kElementwisePart,
             [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
   };
 }

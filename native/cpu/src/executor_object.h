@@ -27,6 +27,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   Napi::Value Describe(const Napi::CallbackInfo& info);
   Napi::Value Forward(const Napi::CallbackInfo& info);
   Napi::Value Backward(const Napi::CallbackInfo& info);
+  Napi::Value Narrow(const Napi::CallbackInfo& info);
   Napi::Value Linear(const Napi::CallbackInfo& info);
   Napi::Value LinearGradients(const Napi::CallbackInfo& info);
   Napi::Value Embedding(const Napi::CallbackInfo& info);

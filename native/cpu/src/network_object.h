@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "executor_core.h"
+#include "narrow_weights.h"
 
 namespace cudnn_rnn {
 
@@ -40,6 +41,16 @@ class TapeObject : public Napi::ObjectWrap<TapeObject> {
  private:
   // A job that still uses the tape keeps its memory until it is done.
   void Release(const Napi::CallbackInfo&) { tape = {}; }
+};
+
+// JavaScript's NativeNarrowWeights: filled by a queued operation.
+class NarrowWeightsObject : public Napi::ObjectWrap<NarrowWeightsObject> {
+ public:
+  static Napi::Function Define(Napi::Env env) { return DefineClass(env, "NativeNarrowWeights", {}); }
+  explicit NarrowWeightsObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NarrowWeightsObject>(info) {}
+
+  // Shared with the operations that fill and read it.
+  const std::shared_ptr<std::unique_ptr<NarrowWeights>> slot = std::make_shared<std::unique_ptr<NarrowWeights>>();
 };
 
 }  // namespace cudnn_rnn

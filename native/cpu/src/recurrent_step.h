@@ -2,12 +2,10 @@
 #ifndef CUDNN_RNN_CPU_RECURRENT_STEP_H_
 #define CUDNN_RNN_CPU_RECURRENT_STEP_H_
 
-#include <algorithm>
 #include <cstddef>
 
 #include "narrow_weights.h"
 #include "network.h"
-#include "thread_pool.h"
 
 namespace cudnn_rnn {
 
@@ -70,7 +68,8 @@ struct Params {
   }
 };
 
-// Where one step reads and writes; a step's panels are shared out among the team.
+// Where one step reads and writes. The panels of units are independent of each other; those of the projection come after
+// all of them.
 template <typename T>
 struct RecurrentStep {
   const Network<T>& network;
@@ -87,59 +86,43 @@ struct RecurrentStep {
   T* unprojected;  // [B][padded units], with a projection
   bool keep;
 
-  // The columns of h that this member of the team computes.
-  static void OwnColumns(const Network<T>& network, const LayerLayout& layout, const Team& team, ptrdiff_t* begin,
-                         ptrdiff_t* end) {
-    const bool projects = layout.projection.present();
-    const ptrdiff_t panels = projects ? layout.projection.panels : network.panels();
-    const ptrdiff_t width = projects ? layout.projection.chunks * kChunk<T> : network.panel_units();
-    *begin = std::min(network.columns(), team.Begin(panels) * width);
-    *end = std::min(network.columns(), team.End(panels) * width);
+  // Adds R·h to the pre-activations of one panel and applies the cell.
+  void RunPanel(ptrdiff_t panel) const {
+    T* pre = z + panel * z_panel_stride;
+    const ptrdiff_t unit = panel * network.panel_units();
+    PanelProduct<T> product{};
+    product.a = h_previous;
+    product.a_stride = network.padded_columns();
+    product.rows = batch;
+    product.depth = network.columns();
+    product.c = pre + network.z_recurrent_begin();
+    product.init = product.c;
+    product.init_stride = product.c_stride = network.z_width();
+    params.Multiply(kernels, layout.recurrent, panel, 0, product);
+    CellForward<T> step{};
+    step.z = pre;
+    step.z_stride = network.z_width();
+    step.rows = batch;
+    step.chunks = layout.recurrent.ChunksOf(panel);
+    step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
+    step.c = c == nullptr ? nullptr : c + unit;
+    step.h_previous = h_previous + unit;
+    step.h = (layout.projection.present() ? unprojected : h) + unit;
+    step.state_stride = network.padded_units();
+    step.clip = static_cast<T>(network.options().clip);
+    step.keep = keep;
+    ForwardKernel(kernels, network.options().cell)(step);
   }
 
-  // Adds R·h to the pre-activations in z and applies the cell. Meets the team between cell and projection.
-  void Run(const Team& team) const {
-    const auto cell = ForwardKernel(kernels, network.options().cell);
-    const bool projects = layout.projection.present();
-    const T clip = static_cast<T>(network.options().clip);
-    for (ptrdiff_t panel = team.Begin(network.panels()); panel < team.End(network.panels()); panel++) {
-      T* pre = z + panel * z_panel_stride;
-      T* recurrent = pre + network.z_recurrent_begin();
-      const ptrdiff_t unit = panel * network.panel_units();
-      PanelProduct<T> product{};
-      product.a = h_previous;
-      product.a_stride = network.padded_columns();
-      product.rows = batch;
-      product.depth = network.columns();
-      product.init = product.c = recurrent;
-      product.init_stride = product.c_stride = network.z_width();
-      params.Multiply(kernels, layout.recurrent, panel, 0, product);
-      CellForward<T> step{};
-      step.z = pre;
-      step.z_stride = network.z_width();
-      step.rows = batch;
-      step.chunks = layout.recurrent.ChunksOf(panel);
-      step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
-      step.c = c == nullptr ? nullptr : c + unit;
-      step.h_previous = h_previous + unit;
-      step.h = (projects ? unprojected : h) + unit;
-      step.state_stride = network.padded_units();
-      step.clip = clip;
-      step.keep = keep;
-      cell(step);
-    }
-    if (!projects) return;
-    team.Wait();
-    for (ptrdiff_t panel = team.Begin(layout.projection.panels); panel < team.End(layout.projection.panels); panel++) {
-      PanelProduct<T> product{};
-      product.a = unprojected;
-      product.a_stride = network.padded_units();
-      product.rows = batch;
-      product.depth = network.options().units;
-      product.c = h + panel * layout.projection.chunks * kChunk<T>;
-      product.c_stride = network.padded_columns();
-      params.Multiply(kernels, layout.projection, panel, 0, product);
-    }
+  void RunProjectionPanel(ptrdiff_t panel) const {
+    PanelProduct<T> product{};
+    product.a = unprojected;
+    product.a_stride = network.padded_units();
+    product.rows = batch;
+    product.depth = network.options().units;
+    product.c = h + panel * layout.projection.chunks * kChunk<T>;
+    product.c_stride = network.padded_columns();
+    params.Multiply(kernels, layout.projection, panel, 0, product);
   }
 };
 

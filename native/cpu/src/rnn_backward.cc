@@ -1,8 +1,11 @@
 #include "rnn_backward.h"
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "dropout.h"
+#include "shared_loops.h"
 #include "weight_gradient.h"
 
 namespace cudnn_rnn {
@@ -11,6 +14,8 @@ namespace {
 // Blocks of the product that gives the gradient of the input: both operands' parts stay in the second-level cache.
 constexpr ptrdiff_t kRowBlock = 64;
 constexpr ptrdiff_t kColumnBlock = 32;
+// Elements of a dropout mask drawn at once; a multiple of a block of the generator.
+constexpr ptrdiff_t kDropoutPart = 1 << 14;
 
 template <typename T>
 class Backward {
@@ -36,7 +41,10 @@ class Backward {
     // The products over all rows are worth every thread; MembersFor speaks of the recurrence.
     const double operations = 4.0 * tape_.batch * network_.gates() * network_.options().units * network_.columns();
     const int members = MembersFor(*engine_.pool, std::max(operations, operations * tape_.time / 16));
-    engine_.pool->Run(members, [this](Team team) { RunLayers(team); });
+    all_ = std::make_unique<SharedLoops>(members);
+    const int groups = std::min(members, directions_);
+    for (int d = 0; d < directions_; d++) lane_loops_[d] = std::make_unique<SharedLoops>(std::max(1, members / groups));
+    engine_.pool->Run(members, [this, members, groups](int index) { RunLayers(index, members, groups); });
   }
 
  private:
@@ -68,34 +76,33 @@ class Backward {
     }
   }
 
-  void RunLayers(const Team& all) {
-    const int groups = directions_ == 2 && all.size >= 2 ? 2 : 1;
-    const int group = all.index * groups / all.size;
-    const int first = (all.size * group + groups - 1) / groups;
-    const int next = (all.size * (group + 1) + groups - 1) / groups;
-    if (all.index == 0) {
-      group_barriers_.clear();
-      for (int g = 0; g < groups; g++) {
-        const int begin = (all.size * g + groups - 1) / groups;
-        group_barriers_.emplace_back(new Barrier((all.size * (g + 1) + groups - 1) / groups - begin));
-      }
-    }
-    all.Wait();
-    const Team team{all.index - first, next - first, group_barriers_[group].get()};
+  using Member = SharedLoops::Member;
 
+  void RunLayers(int index, int members, int groups) {
+    const int per_group = std::max(1, members / groups);
+    const int group = std::min(index / per_group, groups - 1);
+    Member all(all_.get(), index);
+    std::vector<Member> lane_members;
+    for (int d = 0; d < directions_; d++) {
+      const int home = index - group * per_group;
+      lane_members.emplace_back(lane_loops_[d].get(), d % groups == group && home < per_group ? home : -1);
+    }
     const T* d_output = pass_.d_output;
     for (int layer = network_.options().layers - 1; layer >= 0; layer--) {
-      for (int d = group; d < directions_; d += groups) Recurrence(team, layer * directions_ + d, d_output);
-      all.Wait();
-      for (int d = 0; d < directions_; d++) ParamGradients(all, layer * directions_ + d);
+      for (int k = 0; k < directions_; k++) {
+        const int d = (group + k) % directions_;
+        Recurrence(&lane_members[d], layer * directions_ + d, d_output);
+      }
+      for (int d = 0; d < directions_; d++) ParamGradients(&all, layer * directions_ + d);
       T* d_input = layer == 0 ? pass_.d_input : d_between_[layer % 2];
-      InputGradient(all, layer, d_input);
-      all.Wait();
+      InputGradient(&all, layer, d_input);
       if (layer > 0 && network_.options().dropout > 0) {
         const ptrdiff_t count = rows_ * network_.output_size();
-        ApplyDropout(d_input, all.Begin(count), all.End(count), network_.options().dropout, network_.options().seed,
-                     tape_.dropout_position + static_cast<uint64_t>((layer - 1) * count));
-        all.Wait();
+        const ptrdiff_t parts = (count + kDropoutPart - 1) / kDropoutPart;
+        all.Run(parts, [&](ptrdiff_t part) {
+          ApplyDropout(d_input, part * kDropoutPart, std::min(count, (part + 1) * kDropoutPart), network_.options().dropout,
+                       network_.options().seed, tape_.dropout_position + static_cast<uint64_t>((layer - 1) * count));
+        });
       }
       d_output = d_input;
     }
@@ -108,111 +115,160 @@ class Backward {
     return direction == 0 ? n : Length(row) - 1 - n;
   }
 
-  // Back-propagation through time: leaves the gradients of the pre-activations in z.
-  void Recurrence(const Team& team, int p, const T* d_output) const {
+  // Back-propagation through time: leaves the gradients of the pre-activations in z. A step's panels need dh of their own
+  // columns only, so each begins with the product that the step after owes it.
+  void Recurrence(Member* member, int p, const T* d_output) const {
     const LayerLayout& layout = network_.layer(p);
+    const bool projects = layout.projection.present();
+    const ptrdiff_t h_width = projects ? layout.projection.chunks * kChunk<T> : network_.panel_units();
+    const ptrdiff_t h_panels = projects ? layout.projection.panels : network_.panels();
+    const auto columns_of = [&](ptrdiff_t panel) { return std::min(network_.columns(), (panel + 1) * h_width); };
+
+    member->Run(1, [&](ptrdiff_t) { StartGradients(p); });
+    for (ptrdiff_t n = tape_.time - 1; n >= 0; n--) {
+      member->Run(h_panels, [&](ptrdiff_t panel) {
+        if (Cancelled()) return;
+        const ptrdiff_t first = panel * h_width, last = columns_of(panel);
+        if (n + 1 < tape_.time) HiddenGradient(p, n + 1, first, last);
+        AddOutputGradients(p, n, d_output, first, last);
+        if (projects) {
+          KeepProjected(p, n, first, panel == h_panels - 1 ? network_.padded_columns() : last);
+        } else {
+          CellPanel(p, n, panel);
+        }
+      });
+      if (!projects) continue;
+      member->Run(network_.panels(), [&](ptrdiff_t panel) {
+        if (Cancelled()) return;
+        UnprojectedGradient(p, n, panel);
+        CellPanel(p, n, panel);
+      });
+    }
+    member->Run(h_panels, [&](ptrdiff_t panel) {
+      HiddenGradient(p, 0, panel * h_width, columns_of(panel));
+      FinishHidden(p, panel * h_width, columns_of(panel));
+    });
+    if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(p); });
+  }
+
+  void StartGradients(int p) const {
+    const Lane& lane = lanes_[p % directions_];
+    std::fill_n(lane.dh, tape_.batch * network_.padded_columns(), T{0});
+    std::fill_n(lane.dc, tape_.batch * network_.padded_units(), T{0});
+    std::fill_n(lane.dh_units, tape_.batch * network_.padded_units(), T{0});
+  }
+
+  // The columns [first, last) of dh before step n: dz·R, and for GRU what bypasses the matrix.
+  void HiddenGradient(int p, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
+    const T* dz = tape_.records[p].z + n * tape_.batch * network_.z_width() + network_.z_recurrent_begin();
+    TransposedProduct<T> product = Transposed(network_.layer(p).recurrent, dz, network_.z_width(),
+                                              rows_ * network_.z_width(), tape_.batch);
+    product.column = first;
+    product.columns = last - first;
+    product.c = lanes_[p % directions_].dh + first;
+    product.c_stride = network_.padded_columns();
+    product.accumulate = network_.options().cell == Cell::kGru;
+    kernels_.transposed_product(product);
+  }
+
+  // Adds the gradients of the loss by the output of step n and, at a row's last step, by the final h.
+  void AddOutputGradients(int p, ptrdiff_t n, const T* d_output, ptrdiff_t first, ptrdiff_t last) const {
+    const ptrdiff_t columns = network_.columns();
+    const int direction = p % directions_;
+    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+      if (n >= Length(row)) continue;
+      T* dh = lanes_[direction].dh + row * network_.padded_columns();
+      if (d_output != nullptr) {
+        const ptrdiff_t time = TimeOf(direction, n, row);
+        const T* from = d_output + (time * tape_.batch + row) * network_.output_size() + direction * columns;
+        for (ptrdiff_t k = first; k < last; k++) dh[k] += from[k];
+      }
+      if (n + 1 < Length(row) || pass_.dh_final == nullptr) continue;
+      const T* from = pass_.dh_final + (p * tape_.batch + row) * columns;
+      for (ptrdiff_t k = first; k < last; k++) dh[k] += from[k];
+    }
+  }
+
+  void KeepProjected(int p, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
+    const ptrdiff_t padded = network_.padded_columns();
+    const Lane& lane = lanes_[p % directions_];
+    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+      const T* dh = lane.dh + row * padded;
+      std::copy(dh + first, dh + last, lane.dh_projected + (n * tape_.batch + row) * padded + first);
+    }
+  }
+
+  // dh before the projection, of the units of one panel.
+  void UnprojectedGradient(int p, ptrdiff_t n, ptrdiff_t panel) const {
+    const PanelMatrix& projection = network_.layer(p).projection;
+    const Lane& lane = lanes_[p % directions_];
+    const ptrdiff_t padded = network_.padded_columns();
+    TransposedProduct<T> product = Transposed(projection, lane.dh_projected + n * tape_.batch * padded, padded,
+                                              projection.chunks * kChunk<T>, tape_.batch);
+    product.column = panel * network_.panel_units();
+    product.columns = std::min(network_.panel_units(), network_.options().units - product.column);
+    product.c = lane.dh_units + product.column;
+    product.c_stride = network_.padded_units();
+    kernels_.transposed_product(product);
+  }
+
+  void CellPanel(int p, ptrdiff_t n, ptrdiff_t panel) const {
     const LayerRecord<T>& record = tape_.records[p];
     const Lane& lane = lanes_[p % directions_];
-    const bool projects = layout.projection.present();
-    const auto cell = BackwardKernel(kernels_, network_.options().cell);
+    const ptrdiff_t unit = panel * network_.panel_units();
+    const ptrdiff_t cells = tape_.batch * network_.padded_units();
+    const ptrdiff_t hidden = tape_.batch * network_.padded_columns();
+    if (network_.has_cell_state()) AddFinalCellGradients(p, n, unit);
+    CellBackward<T> step{};
+    step.z = record.z + (panel * rows_ + n * tape_.batch) * network_.z_width();
+    step.z_stride = network_.z_width();
+    step.rows = tape_.batch;
+    step.chunks = network_.layer(p).recurrent.ChunksOf(panel);
+    step.c_previous = record.cells == nullptr ? nullptr : record.cells + n * cells + unit;
+    step.c = record.cells == nullptr ? nullptr : record.cells + (n + 1) * cells + unit;
+    step.h_previous = record.hidden + n * hidden + unit;
+    step.h = record.hidden + (n + 1) * hidden + unit;
+    step.state_stride = network_.padded_units();
+    step.dh = lane.dh_units + unit;
+    step.dc = lane.dc + unit;
+    step.gradient_stride = network_.padded_units();
+    step.clip = static_cast<T>(network_.options().clip);
+    BackwardKernel(kernels_, network_.options().cell)(step);
+  }
+
+  void AddFinalCellGradients(int p, ptrdiff_t n, ptrdiff_t unit) const {
+    if (pass_.dc_final == nullptr) return;
+    const ptrdiff_t units = network_.options().units;
+    const ptrdiff_t last = std::min(units, unit + network_.panel_units());
+    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+      if (n + 1 != Length(row)) continue;
+      T* dc = lanes_[p % directions_].dc + row * network_.padded_units();
+      const T* from = pass_.dc_final + (p * tape_.batch + row) * units;
+      for (ptrdiff_t k = unit; k < last; k++) dc[k] += from[k];
+    }
+  }
+
+  // A row without steps passes its state through, and so its gradient.
+  void FinishHidden(int p, ptrdiff_t first, ptrdiff_t last) const {
     const ptrdiff_t columns = network_.columns();
-    const ptrdiff_t padded = network_.padded_columns();
-    const ptrdiff_t z_panel_stride = rows_ * network_.z_width();
-    ptrdiff_t begin, end;
-    RecurrentStep<T>::OwnColumns(network_, layout, team, &begin, &end);
-    const ptrdiff_t first_unit = team.Begin(network_.panels()) * network_.panel_units();
-    const ptrdiff_t last_unit = std::min(network_.options().units, team.End(network_.panels()) * network_.panel_units());
-
-    const ptrdiff_t first_row = team.Begin(tape_.batch), last_row = team.End(tape_.batch);
-    std::fill(lane.dh + first_row * padded, lane.dh + last_row * padded, T{0});
-    std::fill(lane.dc + first_row * network_.padded_units(), lane.dc + last_row * network_.padded_units(), T{0});
-    if (projects) {
-      std::fill(lane.dh_units + first_row * network_.padded_units(), lane.dh_units + last_row * network_.padded_units(), T{0});
-    }
-    team.Wait();
-
-    for (ptrdiff_t n = tape_.time - 1; n >= 0; n--) {
-      if (Cancelled()) {
-        if (projects) team.Wait();
-        team.Wait();
-        continue;
-      }
-      for (ptrdiff_t row = 0; row < tape_.batch; row++) {
-        if (n >= Length(row)) continue;
-        T* dh = lane.dh + row * padded;
-        if (d_output != nullptr) {
-          const T* from = d_output + (TimeOf(p % directions_, n, row) * tape_.batch + row) * network_.output_size() +
-                          (p % directions_) * columns;
-          for (ptrdiff_t k = begin; k < end; k++) dh[k] += from[k];
-        }
-        if (n + 1 < Length(row)) continue;
-        const ptrdiff_t state = p * tape_.batch + row;
-        if (pass_.dh_final != nullptr) {
-          for (ptrdiff_t k = begin; k < end; k++) dh[k] += pass_.dh_final[state * columns + k];
-        }
-        if (network_.has_cell_state() && pass_.dc_final != nullptr) {
-          T* dc = lane.dc + row * network_.padded_units();
-          for (ptrdiff_t k = first_unit; k < last_unit; k++) dc[k] += pass_.dc_final[state * network_.options().units + k];
-        }
-      }
-      if (projects) {
-        T* projected = lane.dh_projected + n * tape_.batch * padded;
-        const ptrdiff_t own_end = team.index == team.size - 1 ? padded : end;
-        for (ptrdiff_t row = 0; row < tape_.batch; row++) {
-          std::copy(lane.dh + row * padded + begin, lane.dh + row * padded + own_end, projected + row * padded + begin);
-        }
-        team.Wait();
-        TransposedProduct<T> product = Transposed(layout.projection, projected, padded,
-                                                  layout.projection.chunks * kChunk<T>, tape_.batch);
-        product.column = first_unit;
-        product.columns = std::max<ptrdiff_t>(0, last_unit - first_unit);
-        product.c = lane.dh_units + first_unit;
-        product.c_stride = network_.padded_units();
-        kernels_.transposed_product(product);
-      }
-      for (ptrdiff_t panel = team.Begin(network_.panels()); panel < team.End(network_.panels()); panel++) {
-        const ptrdiff_t unit = panel * network_.panel_units();
-        const ptrdiff_t state = tape_.batch * network_.padded_units();
-        CellBackward<T> step{};
-        step.z = record.z + panel * z_panel_stride + n * tape_.batch * network_.z_width();
-        step.z_stride = network_.z_width();
-        step.rows = tape_.batch;
-        step.chunks = layout.recurrent.ChunksOf(panel);
-        step.c_previous = record.cells == nullptr ? nullptr : record.cells + n * state + unit;
-        step.c = record.cells == nullptr ? nullptr : record.cells + (n + 1) * state + unit;
-        step.h_previous = record.hidden + n * tape_.batch * padded + unit;
-        step.h = record.hidden + (n + 1) * tape_.batch * padded + unit;
-        step.state_stride = network_.padded_units();
-        step.dh = lane.dh_units + unit;
-        step.dc = lane.dc + unit;
-        step.gradient_stride = network_.padded_units();
-        step.clip = static_cast<T>(network_.options().clip);
-        cell(step);
-      }
-      team.Wait();
-      TransposedProduct<T> product =
-          Transposed(layout.recurrent, record.z + n * tape_.batch * network_.z_width() + network_.z_recurrent_begin(),
-                     network_.z_width(), z_panel_stride, tape_.batch);
-      product.column = begin;
-      product.columns = std::max<ptrdiff_t>(0, end - begin);
-      product.c = lane.dh + begin;
-      product.c_stride = padded;
-      product.accumulate = network_.options().cell == Cell::kGru;
-      kernels_.transposed_product(product);
-    }
-
     for (ptrdiff_t row = 0; row < tape_.batch; row++) {
       const ptrdiff_t state = p * tape_.batch + row;
-      const bool passes = Length(row) == 0;  // the state, and so its gradient
-      for (ptrdiff_t k = begin; k < end; k++) {
+      const T* dh = lanes_[p % directions_].dh + row * network_.padded_columns();
+      for (ptrdiff_t k = first; k < last; k++) {
         const T through = pass_.dh_final == nullptr ? T{0} : pass_.dh_final[state * columns + k];
-        pass_.dh[state * columns + k] = passes ? through : lane.dh[row * padded + k];
+        pass_.dh[state * columns + k] = Length(row) == 0 ? through : dh[k];
       }
-      if (!network_.has_cell_state()) continue;
-      const ptrdiff_t units = network_.options().units;
-      for (ptrdiff_t k = first_unit; k < last_unit; k++) {
+    }
+  }
+
+  void FinishCells(int p) const {
+    const ptrdiff_t units = network_.options().units;
+    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+      const ptrdiff_t state = p * tape_.batch + row;
+      const T* dc = lanes_[p % directions_].dc + row * network_.padded_units();
+      for (ptrdiff_t k = 0; k < units; k++) {
         const T through = pass_.dc_final == nullptr ? T{0} : pass_.dc_final[state * units + k];
-        pass_.dc[state * units + k] = passes ? through : lane.dc[row * network_.padded_units() + k];
+        pass_.dc[state * units + k] = Length(row) == 0 ? through : dc[k];
       }
     }
   }
@@ -232,7 +288,7 @@ class Backward {
     return product;
   }
 
-  void ParamGradients(const Team& all, int p) const {
+  void ParamGradients(Member* all, int p) const {
     const LayerLayout& layout = network_.layer(p);
     const LayerRecord<T>& record = tape_.records[p];
     const ptrdiff_t z_panel_stride = rows_ * network_.z_width();
@@ -255,7 +311,7 @@ class Backward {
                network_.padded_columns(), layout.projection.chunks * kChunk<T>);
     }
     const ptrdiff_t width = network_.z_input_width();
-    for (ptrdiff_t panel = all.Begin(network_.panels()); panel < all.End(network_.panels()); panel++) {
+    all->Run(network_.panels(), [&](ptrdiff_t panel) {
       const int chunks = layout.recurrent.ChunksOf(panel);
       if (layout.input_bias >= 0) {
         kernels_.column_sums(record.z + panel * z_panel_stride, network_.z_width(), rows_, chunks,
@@ -265,11 +321,11 @@ class Backward {
         kernels_.column_sums(recurrent_side + panel * z_panel_stride, network_.z_width(), rows_, chunks,
                              pass_.d_params + layout.recurrent_bias + panel * width);
       }
-    }
+    });
   }
 
   // d_input [T,B,in] = the sum over the directions of dz·W, in the order of time.
-  void InputGradient(const Team& all, int layer, T* d_input) const {
+  void InputGradient(Member* all, int layer, T* d_input) const {
     const ptrdiff_t size = network_.layer(layer * directions_).input_size;
     for (int d = 0; d < directions_; d++) {
       const int p = layer * directions_ + d;
@@ -280,7 +336,8 @@ class Backward {
       const ptrdiff_t row_blocks = (rows_ + kRowBlock - 1) / kRowBlock;
       const ptrdiff_t column_blocks = (size + kColumnBlock - 1) / kColumnBlock;
       const ptrdiff_t items = row_blocks * column_blocks;
-      for (ptrdiff_t item = all.Begin(items); item < all.End(items) && !Cancelled(); item++) {
+      all->Run(items, [&](ptrdiff_t item) {
+        if (Cancelled()) return;
         const ptrdiff_t row = item / column_blocks * kRowBlock;
         const ptrdiff_t count = std::min(kRowBlock, rows_ - row);
         const ptrdiff_t column = item % column_blocks * kColumnBlock;
@@ -296,18 +353,16 @@ class Backward {
         } else {
           SkipInputGradient(record, row, count, column, columns, dx);
         }
-      }
+      });
       if (d == 0) continue;
-      all.Wait();
-      for (ptrdiff_t n = all.Begin(tape_.time); n < all.End(tape_.time); n++) {
+      all->Run(tape_.time, [&](ptrdiff_t n) {
         for (ptrdiff_t row = 0; row < tape_.batch; row++) {
           if (n >= Length(row)) continue;
           const T* from = dx + (n * tape_.batch + row) * size;
           T* to = d_input + (TimeOf(d, n, row) * tape_.batch + row) * size;
           for (ptrdiff_t k = 0; k < size; k++) to[k] += from[k];
         }
-      }
-      all.Wait();
+      });
     }
   }
 
@@ -334,7 +389,8 @@ class Backward {
   Lane lanes_[2];
   T* packed_ = nullptr;
   T* d_between_[2] = {};
-  std::vector<std::unique_ptr<Barrier>> group_barriers_;
+  std::unique_ptr<SharedLoops> all_;
+  std::unique_ptr<SharedLoops> lane_loops_[2];
   MemoryBlock memory_;
 };
 

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <vector>
 
 #include "dropout.h"
+#include "shared_loops.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -14,6 +17,8 @@ constexpr ptrdiff_t kRowBlock = 96;
 constexpr ptrdiff_t kDepthBlock = 512;
 // Pre-activations computed ahead of the recurrence in inference: they stay in the cache until the recurrence reads them.
 constexpr ptrdiff_t kAheadBytes = 1 << 20;
+// Elements of a dropout mask drawn at once; a multiple of a block of the generator.
+constexpr ptrdiff_t kDropoutPart = 1 << 14;
 // A step with fewer operations is done before a second thread has arrived.
 constexpr double kOperationsPerMember = 30e3;
 
@@ -59,10 +64,14 @@ class Forward {
 
   ~Forward() { engine_.blocks->GiveBack(std::move(memory_)); }
 
+  // One direction may have threads of its own; `operations` speaks of a step of one.
   void Run() {
     const double operations = 2.0 * pass_.batch * network_.gates() * network_.options().units * network_.columns();
-    const int members = std::max(MembersFor(*engine_.pool, operations), directions_ > 1 ? MembersFor(*engine_.pool, 2 * operations) : 1);
-    engine_.pool->Run(members, [this](Team team) { RunLayers(team); });
+    const int members = MembersFor(*engine_.pool, operations * directions_);
+    all_ = std::make_unique<SharedLoops>(members);
+    const int groups = std::min(members, directions_);
+    for (int d = 0; d < directions_; d++) lane_loops_[d] = std::make_unique<SharedLoops>(std::max(1, members / groups));
+    engine_.pool->Run(members, [this, members, groups](int index) { RunLayers(index, members, groups); });
   }
 
  private:
@@ -105,41 +114,49 @@ class Forward {
     outputs_.push_back(pass_.output);
   }
 
-  void RunLayers(const Team& all) {
-    // Two directions run side by side, each on its part of the threads.
-    const int groups = directions_ == 2 && all.size >= 2 ? 2 : 1;
-    const int group = all.index * groups / all.size;
-    const int first = (all.size * group + groups - 1) / groups;
-    const int next = (all.size * (group + 1) + groups - 1) / groups;
-    if (all.index == 0) {
-      group_barriers_.clear();
-      for (int g = 0; g < groups; g++) {
-        const int begin = (all.size * g + groups - 1) / groups;
-        group_barriers_.emplace_back(new Barrier((all.size * (g + 1) + groups - 1) / groups - begin));
-      }
-    }
-    all.Wait();
-    const Team team{all.index - first, next - first, group_barriers_[group].get()};
+  using Member = SharedLoops::Member;
 
+  void RunLayers(int index, int members, int groups) {
+    // Two directions run side by side, each on its part of the threads; who is done with its own helps with the other.
+    const int per_group = std::max(1, members / groups);
+    const int group = std::min(index / per_group, groups - 1);
+    Member all(all_.get(), index);
+    std::vector<Member> lane_members;
+    for (int d = 0; d < directions_; d++) {
+      const int home = index - group * per_group;
+      lane_members.emplace_back(lane_loops_[d].get(), d % groups == group && home < per_group ? home : -1);
+    }
     const T* input = pass_.input;
     for (int layer = 0; layer < network_.options().layers; layer++) {
       Lane<T>* lanes = &lanes_[layer * directions_];
-      for (int d = 0; d < directions_; d++) FillBias(all, lanes[d]);
+      T* output = outputs_[layer];
       for (ptrdiff_t begin = 0; begin < pass_.time; begin += ahead_) {
         const ptrdiff_t end = std::min(pass_.time, begin + ahead_);
-        for (int d = 0; d < directions_; d++) Gather(all, lanes[d], input, begin, end);
-        all.Wait();
-        InputSide(all, lanes, begin, end);
-        all.Wait();
-        for (int d = group; d < directions_; d += groups) Recurrence(team, lanes[d], outputs_[layer], begin, end);
-        all.Wait();
+        // Only the last lane may have to gather when not all have.
+        const ptrdiff_t steps = lanes[directions_ - 1].record.own_input == nullptr ? 0 : end - begin;
+        all.Run(directions_ * (1 + steps), [&](ptrdiff_t item) {
+          const Lane<T>& lane = lanes[item / (1 + steps)];
+          const ptrdiff_t step = item % (1 + steps) - 1;
+          if (step >= 0) {
+            Gather(lane, input, begin, begin + step);
+          } else if (begin == 0) {
+            FillBias(lane);
+            StartStates(lane);
+          }
+        });
+        InputSide(&all, lanes, input, begin, end);
+        for (int k = 0; k < directions_; k++) {
+          const int d = (group + k) % directions_;
+          Recurrence(&lane_members[d], lanes[d], output, begin, end);
+        }
       }
-      T* output = outputs_[layer];
       if (training_ && network_.options().dropout > 0 && layer + 1 < network_.options().layers) {
         const ptrdiff_t count = pass_.time * pass_.batch * network_.output_size();
-        ApplyDropout(output, all.Begin(count), all.End(count), network_.options().dropout, network_.options().seed,
-                     pass_.dropout_position + static_cast<uint64_t>(layer * count));
-        all.Wait();
+        const ptrdiff_t parts = (count + kDropoutPart - 1) / kDropoutPart;
+        all.Run(parts, [&](ptrdiff_t part) {
+          ApplyDropout(output, part * kDropoutPart, std::min(count, (part + 1) * kDropoutPart), network_.options().dropout,
+                       network_.options().seed, pass_.dropout_position + static_cast<uint64_t>(layer * count));
+        });
       }
       input = output;
     }
@@ -148,9 +165,9 @@ class Forward {
   bool Cancelled() const { return engine_.cancelled != nullptr && engine_.cancelled->load(std::memory_order_relaxed); }
 
   // z starts with b_W + b_R, but b_R of GRU's new memory belongs to q_n alone; the order of the planes sees to that.
-  void FillBias(const Team& team, const Lane<T>& lane) const {
+  void FillBias(const Lane<T>& lane) const {
     const ptrdiff_t input_width = network_.z_input_width();
-    for (ptrdiff_t panel = team.Begin(network_.panels()); panel < team.End(network_.panels()); panel++) {
+    for (ptrdiff_t panel = 0; panel < network_.panels(); panel++) {
       T* bias = lane.bias + panel * network_.z_width();
       std::fill_n(bias, network_.z_width(), T{0});
       const ptrdiff_t width = lane.layout->recurrent.ChunksOf(panel) * kChunk<T>;
@@ -169,26 +186,24 @@ class Forward {
     return lane.direction == 0 ? n : Length(row) - 1 - n;
   }
 
-  // Brings the input of the steps [begin, end) into walking order, with zeros where a row has ended.
-  void Gather(const Team& team, Lane<T>& lane, const T* input, ptrdiff_t begin, ptrdiff_t end) const {
+  // The input of a lane in walking order; row 0 is step 0, though inference holds the steps from `begin` on only.
+  const T* InputOf(const Lane<T>& lane, const T* input, ptrdiff_t begin) const {
+    if (lane.record.own_input == nullptr) return input;
+    return lane.record.own_input - (training_ ? 0 : begin * pass_.batch * lane.layout->input_size);
+  }
+
+  // Brings the input of step n into walking order, with zeros where a row has ended.
+  void Gather(const Lane<T>& lane, const T* input, ptrdiff_t begin, ptrdiff_t n) const {
+    if (lane.record.own_input == nullptr) return;
     const ptrdiff_t size = lane.layout->input_size;
-    if (lane.record.own_input == nullptr) {
-      if (team.index == 0) lane.record.input = input;
-    } else {
-      T* target = lane.record.own_input - (training_ ? 0 : begin * pass_.batch * size);
-      for (ptrdiff_t n = begin + team.Begin(end - begin); n < begin + team.End(end - begin); n++) {
-        for (ptrdiff_t row = 0; row < pass_.batch; row++) {
-          T* to = target + (n * pass_.batch + row) * size;
-          if (n < Length(row)) {
-            std::memcpy(to, input + (TimeOf(lane, n, row) * pass_.batch + row) * size, size * sizeof(T));
-          } else {
-            std::fill_n(to, size, T{0});
-          }
-        }
+    T* target = lane.record.own_input + (n - (training_ ? 0 : begin)) * pass_.batch * size;
+    for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+      if (n < Length(row)) {
+        std::memcpy(target + row * size, input + (TimeOf(lane, n, row) * pass_.batch + row) * size, size * sizeof(T));
+      } else {
+        std::fill_n(target + row * size, size, T{0});
       }
-      if (team.index == 0) lane.record.input = target;
     }
-    if (training_ && team.index == 0) pass_.tape->records[lane.pseudo_layer].input = lane.record.input;
   }
 
   T* RowsOfZ(const Lane<T>& lane, ptrdiff_t panel, ptrdiff_t row) const {
@@ -196,21 +211,23 @@ class Forward {
   }
 
   // z = x·Wᵀ + b of the steps [begin, end), block of rows by block of rows so that both stay in the cache.
-  void InputSide(const Team& team, const Lane<T>* lanes, ptrdiff_t begin, ptrdiff_t end) const {
+  void InputSide(Member* all, const Lane<T>* lanes, const T* input, ptrdiff_t begin, ptrdiff_t end) const {
     const ptrdiff_t rows = (end - begin) * pass_.batch;
     const ptrdiff_t z_row = training_ ? begin * pass_.batch : 0;
     ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
     // Fewer panels than would keep all threads busy: smaller blocks.
-    if (blocks * network_.panels() * directions_ < 4 * team.size) blocks = std::min<ptrdiff_t>(rows, 4 * team.size);
+    const ptrdiff_t wanted = 4 * engine_.pool->size();
+    if (blocks * network_.panels() * directions_ < wanted) blocks = std::min(rows, wanted);
     const ptrdiff_t items = blocks * directions_ * network_.panels();
-    for (ptrdiff_t item = team.Begin(items); item < team.End(items) && !Cancelled(); item++) {
+    all->Run(items, [&](ptrdiff_t item) {
+      if (Cancelled()) return;
       const ptrdiff_t block = item / (directions_ * network_.panels());
       const Lane<T>& lane = lanes[item / network_.panels() % directions_];
       const ptrdiff_t panel = item % network_.panels();
       const ptrdiff_t first = rows * block / blocks;
       const ptrdiff_t count = rows * (block + 1) / blocks - first;
       T* z = RowsOfZ(lane, panel, z_row + first);
-      const T* x = lane.record.input + (begin * pass_.batch + first) * lane.layout->input_size;
+      const T* x = InputOf(lane, input, begin) + (begin * pass_.batch + first) * lane.layout->input_size;
       const T* bias = lane.bias + panel * network_.z_width();
       if (lane.layout->input.present()) {
         for (ptrdiff_t k = 0; k < lane.layout->input.depth; k += kDepthBlock) {
@@ -233,7 +250,7 @@ class Forward {
           std::copy_n(bias + 3 * kChunk<T>, kChunk<T>, z + row * network_.z_width() + 3 * kChunk<T>);
         }
       }
-    }
+    });
   }
 
   // With skip_input the input itself reaches every gate.
@@ -259,18 +276,9 @@ class Forward {
     return lane.record.cells + (training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
 
-  void Recurrence(const Team& team, const Lane<T>& lane, T* output, ptrdiff_t begin, ptrdiff_t end) const {
-    if (begin == 0) {
-      StartStates(team, lane);
-      team.Wait();
-    }
+  void Recurrence(Member* member, const Lane<T>& lane, T* output, ptrdiff_t begin, ptrdiff_t end) const {
+    const bool projects = lane.layout->projection.present();
     for (ptrdiff_t n = begin; n < end; n++) {
-      if (Cancelled()) {
-        // Others may notice later: they still expect this member wherever a step meets.
-        if (lane.layout->projection.present()) team.Wait();
-        team.Wait();
-        continue;
-      }
       RecurrentStep<T> step{network_, kernels_, *lane.layout, pass_.params, pass_.batch};
       step.z = RowsOfZ(lane, 0, (n - (training_ ? 0 : begin)) * pass_.batch);
       step.z_panel_stride = lane.z_rows * network_.z_width();
@@ -282,16 +290,28 @@ class Forward {
                              ? nullptr
                              : lane.record.unprojected + (training_ ? n : 0) * pass_.batch * network_.padded_units();
       step.keep = training_;
-      step.Run(team);
-      FinishStep(team, lane, output, n);
-      team.Wait();
+      member->Run(network_.panels(), [&](ptrdiff_t panel) {
+        if (Cancelled()) return;
+        step.RunPanel(panel);
+        const ptrdiff_t first = panel * network_.panel_units();
+        const ptrdiff_t last = std::min(network_.options().units, first + network_.panel_units());
+        if (step.c != nullptr) FinishCells(lane, n, first, last);
+        if (!projects) FinishHidden(lane, output, n, first, last);
+      });
+      if (!projects) continue;
+      const ptrdiff_t width = lane.layout->projection.chunks * kChunk<T>;
+      member->Run(lane.layout->projection.panels, [&](ptrdiff_t panel) {
+        if (Cancelled()) return;
+        step.RunProjectionPanel(panel);
+        FinishHidden(lane, output, n, panel * width, std::min(network_.columns(), (panel + 1) * width));
+      });
     }
   }
 
-  void StartStates(const Team& team, const Lane<T>& lane) const {
+  void StartStates(const Lane<T>& lane) const {
     const ptrdiff_t columns = network_.columns();
     const ptrdiff_t units = network_.options().units;
-    for (ptrdiff_t row = team.Begin(pass_.batch); row < team.End(pass_.batch); row++) {
+    for (ptrdiff_t row = 0; row < pass_.batch; row++) {
       const ptrdiff_t state = lane.pseudo_layer * pass_.batch + row;
       T* h = HiddenAt(lane, 0) + row * network_.padded_columns();
       std::fill_n(h, network_.padded_columns(), T{0});
@@ -308,31 +328,30 @@ class Forward {
     }
   }
 
-  // Copies this member's columns of h to the output and, at a row's last step, the states to the results; past a row's end
-  // the states are zeros, which keeps whatever padding computes finite.
-  void FinishStep(const Team& team, const Lane<T>& lane, T* output, ptrdiff_t n) const {
-    ptrdiff_t begin, end;
-    RecurrentStep<T>::OwnColumns(network_, *lane.layout, team, &begin, &end);
-    const ptrdiff_t first_unit = std::min(network_.options().units, team.Begin(network_.panels()) * network_.panel_units());
-    const ptrdiff_t last_unit = std::min(network_.options().units, team.End(network_.panels()) * network_.panel_units());
-    T* cells = CellsAt(lane, n + 1);
+  // Copies the columns [first, last) of h to the output and, at a row's last step, to the final state. Past a row's end the
+  // states are zeros, which keeps whatever padding computes finite.
+  void FinishHidden(const Lane<T>& lane, T* output, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
     for (ptrdiff_t row = 0; row < pass_.batch; row++) {
       T* h = HiddenAt(lane, n + 1) + row * network_.padded_columns();
-      T* c = cells == nullptr ? nullptr : cells + row * network_.padded_units();
       const bool active = n < Length(row);
       const ptrdiff_t time = active ? TimeOf(lane, n, row) : n;
       T* out = output + (time * pass_.batch + row) * network_.output_size() + lane.direction * network_.columns();
-      if (active) {
-        std::copy(h + begin, h + end, out + begin);
-        if (n + 1 < Length(row)) continue;
-        const ptrdiff_t state = lane.pseudo_layer * pass_.batch + row;
-        std::copy(h + begin, h + end, pass_.h_final + state * network_.columns() + begin);
-        if (c != nullptr) std::copy(c + first_unit, c + last_unit, pass_.c_final + state * network_.options().units + first_unit);
-      } else {
-        std::fill(h + begin, h + end, T{0});
-        if (c != nullptr) std::fill(c + first_unit, c + last_unit, T{0});
-        std::fill(out + begin, out + end, T{0});
-      }
+      if (!active) std::fill(h + first, h + last, T{0});
+      std::copy(h + first, h + last, out + first);
+      if (n + 1 != Length(row)) continue;
+      const ptrdiff_t state = lane.pseudo_layer * pass_.batch + row;
+      std::copy(h + first, h + last, pass_.h_final + state * network_.columns() + first);
+    }
+  }
+
+  void FinishCells(const Lane<T>& lane, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
+    if (pass_.lengths == nullptr && n + 1 < pass_.time) return;
+    for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+      T* c = CellsAt(lane, n + 1) + row * network_.padded_units();
+      if (n >= Length(row)) std::fill(c + first, c + last, T{0});
+      if (n + 1 != Length(row)) continue;
+      const ptrdiff_t state = lane.pseudo_layer * pass_.batch + row;
+      std::copy(c + first, c + last, pass_.c_final + state * network_.options().units + first);
     }
   }
 
@@ -345,7 +364,8 @@ class Forward {
   ptrdiff_t ahead_;  // steps of the input product computed at once
   std::vector<Lane<T>> lanes_;
   std::vector<T*> outputs_;  // by layer
-  std::vector<std::unique_ptr<Barrier>> group_barriers_;
+  std::unique_ptr<SharedLoops> all_;
+  std::unique_ptr<SharedLoops> lane_loops_[2];
   MemoryBlock memory_;
 };
 

@@ -8,6 +8,7 @@
 #include "memory_block.h"
 #include "recurrent_step.h"
 #include "rnn_forward.h"
+#include "shared_loops.h"
 
 namespace cudnn_rnn {
 
@@ -28,25 +29,26 @@ class Stepper {
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
     const double operations = 2.0 * batch_ * network_.gates() * network_.options().units * network_.columns();
     const int members = MembersFor(*engine.pool, operations);
-    engine.pool->RunOrAlone(members, [&](Team team) {
+    SharedLoops loops(members);
+    engine.pool->RunOrAlone(members, [&](int index) {
+      SharedLoops::Member member(&loops, index);
       for (ptrdiff_t t = 0; t < steps; t++) {
         const T* x = input + t * batch_ * network_.options().input_size;
         ptrdiff_t x_stride = network_.options().input_size;
-        for (Layer& layer : layers_) {
-          StepLayer(team, *engine.kernels, params, layer, x, x_stride);
-          team.Wait();
-          x = layer.hidden[1 - layer.now];
+        for (const Layer& layer : layers_) {
+          const int now = (layer.now + t) & 1;
+          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride);
+          x = layer.hidden[1 - now];
           x_stride = network_.padded_columns();
         }
-        if (team.index == 0) {
+        member.Run(1, [&](ptrdiff_t) {
           for (ptrdiff_t row = 0; row < batch_; row++) {
             std::copy_n(x + row * x_stride, network_.columns(), output + (t * batch_ + row) * network_.columns());
           }
-          for (Layer& layer : layers_) layer.now = 1 - layer.now;
-        }
-        team.Wait();
+        });
       }
     });
+    for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
   }
 
   void ResetRow(ptrdiff_t row) {
@@ -92,31 +94,33 @@ class Stepper {
     }
   }
 
-  void StepLayer(const Team& team, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer, const T* x,
-                 ptrdiff_t x_stride) const {
-    const ptrdiff_t z_panel_stride = batch_ * network_.z_width();
-    for (ptrdiff_t panel = team.Begin(network_.panels()); panel < team.End(network_.panels()); panel++) {
-      T* z = layer.z + panel * z_panel_stride;
-      StartPanel(params, layer, panel, x, x_stride, z);
-      if (!layer.layout->input.present()) continue;
-      PanelProduct<T> product{};
-      product.a = x;
-      product.a_stride = x_stride;
-      product.rows = batch_;
-      product.depth = layer.layout->input.depth;
-      product.init = product.c = z;
-      product.init_stride = product.c_stride = network_.z_width();
-      params.Multiply(kernels, layer.layout->input, panel, 0, product);
-    }
+  void StepLayer(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
+                 int now, const T* x, ptrdiff_t x_stride) const {
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, batch_};
     step.z = layer.z;
-    step.z_panel_stride = z_panel_stride;
-    step.h_previous = layer.hidden[layer.now];
-    step.h = layer.hidden[1 - layer.now];
+    step.z_panel_stride = batch_ * network_.z_width();
+    step.h_previous = layer.hidden[now];
+    step.h = layer.hidden[1 - now];
     step.c_previous = step.c = layer.cells;
     step.unprojected = layer.unprojected;
     step.keep = false;
-    step.Run(team);
+    member->Run(network_.panels(), [&](ptrdiff_t panel) {
+      T* z = layer.z + panel * step.z_panel_stride;
+      StartPanel(params, layer, panel, x, x_stride, z);
+      if (layer.layout->input.present()) {
+        PanelProduct<T> product{};
+        product.a = x;
+        product.a_stride = x_stride;
+        product.rows = batch_;
+        product.depth = layer.layout->input.depth;
+        product.init = product.c = z;
+        product.init_stride = product.c_stride = network_.z_width();
+        params.Multiply(kernels, layer.layout->input, panel, 0, product);
+      }
+      step.RunPanel(panel);
+    });
+    if (!layer.layout->projection.present()) return;
+    member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) { step.RunProjectionPanel(panel); });
   }
 
   // Biases and, with skip_input, the input.

@@ -29,14 +29,16 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   }
 }
 
-// step(params, input, output, steps: number): void
+// step(params, input, output, steps: number, narrow: NativeNarrowWeights | null): void; the narrow weights must be filled
 void StepperObject::Step(const Napi::CallbackInfo& info) {
   const ptrdiff_t steps = info[3].ToNumber().Int64Value();
   if (core_->is_double) {
     stepper_.f64->Run(core_->engine<double>(), {Elements<double>(info[0])}, Elements<double>(info[1]),
                       Elements<double>(info[2]), steps);
   } else {
-    stepper_.f32->Run(core_->engine<float>(), {Elements<float>(info[0])}, Elements<float>(info[1]),
+    const NarrowWeights* narrow =
+        info[4].IsObject() ? NarrowWeightsObject::Unwrap(info[4].As<Napi::Object>())->slot->get() : nullptr;
+    stepper_.f32->Run(core_->engine<float>(), {Elements<float>(info[0]), narrow}, Elements<float>(info[1]),
                       Elements<float>(info[2]), steps);
   }
 }

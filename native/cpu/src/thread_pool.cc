@@ -2,23 +2,12 @@
 
 #include <algorithm>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#endif
+#include "spin_wait.h"
 
 namespace cudnn_rnn {
 namespace {
 
-// About 20 µs of polling: longer than threads that run undisturbed ever wait for each other.
-constexpr int kSpins = 1 << 10;
-
-inline void Pause() {
-#if defined(__x86_64__) || defined(_M_X64)
-  _mm_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
+constexpr int kClosed = 1 << 30;
 
 // Denormals are computed a hundred times slower than other numbers and never matter here. The caller's mode is restored.
 class FlushDenormals {
@@ -29,7 +18,7 @@ class FlushDenormals {
 
  private:
   const unsigned before_;
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) && !defined(_MSC_VER)
   FlushDenormals() {
     asm volatile("mrs %0, fpcr" : "=r"(before_));
     asm volatile("msr fpcr, %0" : : "r"(before_ | (1ull << 24)));
@@ -43,54 +32,44 @@ class FlushDenormals {
 
 }  // namespace
 
-void WaitWhileEqual(const std::atomic<int>& value, int old) {
-  for (int spin = 0; spin < kSpins; spin++) {
-    if (value.load(std::memory_order_acquire) != old) return;
-    Pause();
-  }
-  while (value.load(std::memory_order_acquire) == old) value.wait(old, std::memory_order_acquire);
-}
-
-ThreadPool::ThreadPool(int size) : size_(std::max(1, size)) {
+ThreadPool::ThreadPool(int size) : size_(std::max(1, size)), inside_(kClosed) {
   for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Work(index); });
 }
 
 ThreadPool::~ThreadPool() {
   stopping_ = true;
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  calls_.fetch_add(1, std::memory_order_release);
+  calls_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadPool::Run(int members, const std::function<void(Team)>& work) {
+void ThreadPool::Run(int members, const std::function<void(int)>& work) {
   std::lock_guard<std::mutex> lock(in_use_);
   RunLocked(members, work);
 }
 
-void ThreadPool::RunOrAlone(int members, const std::function<void(Team)>& work) {
+void ThreadPool::RunOrAlone(int members, const std::function<void(int)>& work) {
   std::unique_lock<std::mutex> lock(in_use_, std::try_to_lock);
   if (lock.owns_lock()) return RunLocked(members, work);
   const FlushDenormals flush;
-  Barrier barrier(1);
-  work({0, 1, &barrier});
+  work(0);
 }
 
-void ThreadPool::RunLocked(int members, const std::function<void(Team)>& work) {
+void ThreadPool::RunLocked(int members, const std::function<void(int)>& work) {
   const FlushDenormals flush;
-  members = std::min(members, size_);
-  Barrier barrier(members);
-  if (members > 1) {
-    work_ = &work;
-    members_ = members;
-    barrier_.reset(new Barrier(members));
-    running_.store(size_ - 1, std::memory_order_relaxed);
-    generation_.fetch_add(1, std::memory_order_release);
-    generation_.notify_all();
-  }
-  work({0, members, members > 1 ? barrier_.get() : &barrier});
-  if (members > 1) {
-    for (int left = running_.load(std::memory_order_acquire); left > 0; left = running_.load(std::memory_order_acquire)) {
-      WaitWhileEqual(running_, left);
+  if (std::min(members, size_) == 1) return work(0);
+  work_ = &work;
+  members_ = std::min(members, size_);
+  inside_.store(0, std::memory_order_release);
+  calls_.fetch_add(1, std::memory_order_release);
+  calls_.notify_all();
+  work(0);
+  int inside = inside_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
+  for (int spin = 0; inside != kClosed; inside = inside_.load(std::memory_order_acquire)) {
+    if (spin++ < kSpins) {
+      Pause();
+    } else {
+      inside_.wait(inside, std::memory_order_acquire);
     }
   }
 }
@@ -98,11 +77,15 @@ void ThreadPool::RunLocked(int members, const std::function<void(Team)>& work) {
 void ThreadPool::Work(int index) {
   const FlushDenormals flush;
   for (int seen = 0;;) {
-    WaitWhileEqual(generation_, seen);
-    seen++;
+    WaitWhileAtMost(calls_, seen);
+    seen = calls_.load(std::memory_order_acquire);
     if (stopping_) return;
-    if (index < members_) (*work_)({index, members_, barrier_.get()});
-    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_all();
+    int inside = inside_.load(std::memory_order_acquire);
+    while ((inside & kClosed) == 0 && !inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) {
+    }
+    if ((inside & kClosed) != 0) continue;
+    if (index < members_) (*work_)(index);
+    if (inside_.fetch_sub(1, std::memory_order_acq_rel) - 1 == kClosed) inside_.notify_all();
   }
 }
 

@@ -12,7 +12,7 @@ struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 16;
   static constexpr int kAccumulators = 24;
-  static constexpr int kTransposedRows = 4;
+  static constexpr int kTransposedRows = 6;
   __m512 v;
 
   static VectorF32 Load(const float* p) { return {_mm512_loadu_ps(p)}; }

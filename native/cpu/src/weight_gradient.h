@@ -7,7 +7,7 @@
 
 #include "kernels.h"
 #include "network.h"
-#include "thread_pool.h"
+#include "shared_loops.h"
 
 namespace cudnn_rnn {
 
@@ -16,6 +16,8 @@ template <typename T>
 struct WeightGradient {
   // Rows summed at a time: their part of x fits the second-level cache.
   static constexpr ptrdiff_t kRowBlock = 256;
+  // Tiles of x that a thread takes at a time.
+  static constexpr ptrdiff_t kTileGroup = 16;
 
   const KernelTable<T>& kernels;
   PanelMatrix matrix;
@@ -30,24 +32,23 @@ struct WeightGradient {
 
   static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock; }
 
-  // Every member of the team must call this. Meets it several times; returns after the last.
-  void Run(const Team& team) const {
+  // Every thread must call this.
+  void Run(SharedLoops::Member* all) const {
     const ptrdiff_t tile = kernels.tile_rows;
     const ptrdiff_t tiles = (matrix.depth + tile - 1) / tile;
-    const ptrdiff_t items = matrix.panels * tiles;
+    const ptrdiff_t groups = (tiles + kTileGroup - 1) / kTileGroup;
     for (ptrdiff_t first = 0; first < rows; first += kRowBlock) {
       const ptrdiff_t count = std::min(kRowBlock, rows - first);
-      for (ptrdiff_t t = team.Begin(tiles); t < team.End(tiles); t++) Pack(t * tile, first, count);
-      team.Wait();
-      for (ptrdiff_t item = team.Begin(items); item < team.End(items);) {
-        const ptrdiff_t panel = item / tiles;
-        const ptrdiff_t tile_begin = item % tiles;
-        const ptrdiff_t tile_end = std::min(tiles, tile_begin + team.End(items) - item);
-        const ptrdiff_t k = tile_begin * tile;
+      all->Run(groups, [&](ptrdiff_t group) {
+        for (ptrdiff_t t = group * kTileGroup; t < std::min(tiles, (group + 1) * kTileGroup); t++) Pack(t * tile, first, count);
+      });
+      all->Run(matrix.panels * groups, [&](ptrdiff_t item) {
+        const ptrdiff_t panel = item / groups;
+        const ptrdiff_t k = item % groups * kTileGroup * tile;
         const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
         PanelProduct<T> product{};
         product.a = packed + k * count;
-        product.rows = std::min(matrix.depth, tile_end * tile) - k;
+        product.rows = std::min(matrix.depth - k, kTileGroup * tile);
         product.depth = count;
         product.panel = dz + panel * dz_panel_stride + first * dz_stride;
         product.panel_stride = dz_stride;
@@ -57,9 +58,7 @@ struct WeightGradient {
         product.init = first == 0 ? nullptr : product.c;
         product.init_stride = width;
         kernels.product_packed(product);
-        item += tile_end - tile_begin;
-      }
-      team.Wait();
+      });
     }
   }
 

@@ -20,6 +20,7 @@ import { CpuRnn } from './cpu_rnn.js'
 import type { CpuTensor } from './cpu_tensor.js'
 import { loadAddon } from './load_addon.js'
 import type { NativeAddon } from './native_addon.js'
+import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
 
 const MAX_THREADS = 256
 
@@ -32,6 +33,11 @@ export interface CpuBackendOptions {
   readonly threads?: number | undefined
   /** Instruction set of the kernels, "AVX-512", "AVX2", "NEON" or "portable"; default: the best this processor has. */
   readonly isa?: string | undefined
+  /**
+   * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made
+   * when parameters are first used and again after they changed. Training computes in float32 whatever this says.
+   */
+  readonly weights?: WeightFormat | undefined
 }
 
 /**
@@ -41,19 +47,22 @@ export interface CpuBackendOptions {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
-  checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'isa'])
+  checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'isa', 'weights'])
   const dtype = options.dtype ?? 'float32'
   if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
   const threads = options.threads
   if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_THREADS)) {
     refuse('threads', `an integer in 1..${MAX_THREADS}`, threads)
   }
+  const weights = options.weights ?? 'float32'
+  if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
+  if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
   const { addon, attempts } = loadAddon()
   if (addon === undefined) throw new BackendUnavailableError('cpu', attempts, ADVICE)
   const isas = addon.supportedIsas()
   const isa = options.isa ?? isas[0]!
   if (!isas.includes(isa)) refuse('isa', `one that this processor has (${isas.join(', ')})`, isa)
-  return new CpuBackend(addon, dtype, isa, threads ?? addon.physicalCores())
+  return new CpuBackend(addon, dtype, isa, threads ?? addon.physicalCores(), weights)
 }
 
 /** The fast executor of machines without a GPU. */
@@ -64,10 +73,10 @@ export class CpuBackend implements Backend {
   readonly ops: CpuDenseOps
   readonly #memory: CpuMemory
 
-  constructor(addon: NativeAddon, dtype: FloatDType, isa: string, threads: number) {
+  constructor(addon: NativeAddon, dtype: FloatDType, isa: string, threads: number, weights: WeightFormat) {
     this.dtype = dtype
-    this.reason = `cpu: ${isa}, ${dtype}, ${threads} ${threads === 1 ? 'thread' : 'threads'}`
-    this.#memory = new CpuMemory(addon, new addon.NativeExecutor(isa, threads, dtype === 'float64'), dtype)
+    this.reason = `cpu: ${isa}, ${dtype}, ${threads} ${threads === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`
+    this.#memory = new CpuMemory(addon, new addon.NativeExecutor(isa, threads, dtype === 'float64'), dtype, weights)
     this.ops = new CpuDenseOps(this.#memory)
   }
 

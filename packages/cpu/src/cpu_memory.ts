@@ -3,6 +3,7 @@ import { codedRangeError, codedTypeError, elementCount, type FloatArray } from '
 import { CpuTensor } from './cpu_tensor.js'
 import { Ledger } from './ledger.js'
 import type { NativeAddon, NativeExecutor } from './native_addon.js'
+import type { WeightFormat } from './weight_format.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
 const ALIGNED_BYTES = 1024
@@ -12,13 +13,16 @@ export class CpuMemory {
   readonly addon: NativeAddon
   readonly executor: NativeExecutor
   readonly dtype: FloatDType
+  /** How the matrices of an inference are stored. */
+  readonly weightFormat: WeightFormat
   readonly ledger = new Ledger()
   #disposed = false
 
-  constructor(addon: NativeAddon, executor: NativeExecutor, dtype: FloatDType) {
+  constructor(addon: NativeAddon, executor: NativeExecutor, dtype: FloatDType, weightFormat: WeightFormat) {
     this.addon = addon
     this.executor = executor
     this.dtype = dtype
+    this.weightFormat = weightFormat
   }
 
   get disposed(): boolean {

@@ -28,6 +28,7 @@ import type { CpuMemory } from './cpu_memory.js'
 import { CpuStepper } from './cpu_stepper.js'
 import { CpuTape } from './cpu_tape.js'
 import type { CpuTensor } from './cpu_tensor.js'
+import { NarrowParamsCache } from './narrow_params.js'
 import type { NativeNetwork } from './native_addon.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
 
@@ -37,6 +38,7 @@ export class CpuRnn implements Rnn {
   readonly paramsSize: number
   readonly #memory: CpuMemory
   readonly #network: NativeNetwork
+  readonly #narrow: NarrowParamsCache
   readonly #layoutKey: string
   /** Words of the dropout generator drawn so far. */
   #dropoutPosition = 0
@@ -49,6 +51,7 @@ export class CpuRnn implements Rnn {
     this.descriptor = descriptor
     this.#network = new memory.addon.NativeNetwork(descriptor, memory.dtype === 'float64')
     this.paramsSize = this.#network.paramsSize()
+    this.#narrow = new NarrowParamsCache(memory, this.#network)
     this.#layoutKey = layoutKey(descriptor)
     memory.ledger.add('rnns')
   }
@@ -93,8 +96,9 @@ export class CpuRnn implements Rnn {
     const hFinal = memory.allocate(pseudoLayers * batch * hiddenColumns(descriptor))
     const cFinal = descriptor.cellMode === 'lstm' ? memory.allocate(pseudoLayers * batch * descriptor.numUnits) : null
     const tape = inputs.training ? new memory.addon.NativeTape() : null
+    const narrow = inputs.training ? null : (this.#narrow.of(inputs.params, params)?.weights ?? null)
     const job = memory.executor.forward({
-      ...{ network: this.#network, time, batch, input, h, c, params, lengths: sequenceLengths },
+      ...{ network: this.#network, time, batch, input, h, c, params, narrow, lengths: sequenceLengths },
       ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape },
     })
     if (inputs.training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
@@ -147,7 +151,7 @@ export class CpuRnn implements Rnn {
     const action = 'open a stream'
     this.#checkAlive(action)
     this.#checkParams(action, params)
-    return new CpuStepper(this.#memory, this.descriptor, this.#network, params, batch)
+    return new CpuStepper(this.#memory, this.descriptor, this.#network, this.#narrow, params, batch)
   }
 
   async dropoutState(): Promise<Uint8Array> {

@@ -2,6 +2,7 @@ import { checkTensor, isBackendTensor, type RnnStepper, type RnnStreamState, typ
 import { codedRangeError, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import type { CpuMemory } from './cpu_memory.js'
 import type { CpuTensor } from './cpu_tensor.js'
+import type { NarrowParamsCache } from './narrow_params.js'
 import type { NativeNetwork, NativeStepper } from './native_addon.js'
 
 /** Inference of a unidirectional network one time step at a time, on the calling thread with the pool's help. */
@@ -10,6 +11,7 @@ export class CpuStepper implements RnnStepper {
   readonly #memory: CpuMemory
   readonly #descriptor: RnnDescriptor
   readonly #stepper: NativeStepper
+  readonly #narrow: NarrowParamsCache
   readonly #params: FloatArray
   /** The tensor of the parameters: queued work may be about to write it. */
   readonly #variable: CpuTensor | undefined
@@ -17,7 +19,14 @@ export class CpuStepper implements RnnStepper {
   #disposed = false
 
   /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1. */
-  constructor(memory: CpuMemory, descriptor: RnnDescriptor, network: NativeNetwork, params: TensorLike, batch: number) {
+  constructor(
+    memory: CpuMemory,
+    descriptor: RnnDescriptor,
+    network: NativeNetwork,
+    narrow: NarrowParamsCache,
+    params: TensorLike,
+    batch: number,
+  ) {
     if (descriptor.direction === 'bidirectional') {
       throw codedRangeError(
         'ERR_BIDIRECTIONAL_STREAM',
@@ -32,6 +41,7 @@ export class CpuStepper implements RnnStepper {
       )
     }
     this.batch = batch
+    this.#narrow = narrow
     this.#memory = memory
     this.#descriptor = descriptor
     this.#variable = isBackendTensor(params) ? memory.own('open a stream', 'params', params) : undefined
@@ -54,8 +64,11 @@ export class CpuStepper implements RnnStepper {
       data: this.#memory.allocate(steps * this.batch * columns),
       shape: [...input.shape.slice(0, -1), columns],
     }
-    if (this.#variable !== undefined && this.#variable.job > 0) this.#memory.executor.wait(this.#variable.job)
-    this.#stepper.step(this.#params, input.data as FloatArray, result.data as FloatArray, steps)
+    const narrow = this.#narrow.of(this.#variable, this.#params)
+    const job = narrow?.job ?? this.#variable?.job ?? 0
+    if (job > 0) this.#memory.executor.wait(job)
+    const { data } = input
+    this.#stepper.step(this.#params, data as FloatArray, result.data as FloatArray, steps, narrow?.weights ?? null)
     return result
   }
 

@@ -22,3 +22,4 @@
  * @packageDocumentation
  */
 export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'
+export type { WeightFormat } from './weight_format.js'

@@ -40,6 +40,9 @@ export interface NativeNetwork {
   ): void
 }
 
+/** A copy of a network's matrices in fewer bytes; filled by `narrow`. */
+export type NativeNarrowWeights = object
+
 /** What a training forward keeps; filled by `forward`. */
 export interface NativeTape {
   readonly bytes: number
@@ -47,7 +50,14 @@ export interface NativeTape {
 }
 
 export interface NativeStepper {
-  step(params: FloatArray, input: FloatArray, output: FloatArray, steps: number): void
+  /** @param narrow must be filled. */
+  step(
+    params: FloatArray,
+    input: FloatArray,
+    output: FloatArray,
+    steps: number,
+    narrow: NativeNarrowWeights | null,
+  ): void
   resetRow(row: number): void
   moveState(h: FloatArray, c: FloatArray | null, into: boolean): void
 }
@@ -63,6 +73,8 @@ export interface NativeExecutor {
     readonly h: FloatArray | null
     readonly c: FloatArray | null
     readonly params: FloatArray
+    /** Where the matrices are read from instead; float32 inference only. */
+    readonly narrow: NativeNarrowWeights | null
     readonly lengths: Int32Array | null
     readonly dropoutPosition: number
     readonly output: FloatArray
@@ -82,6 +94,13 @@ export interface NativeExecutor {
     readonly dh: FloatArray
     readonly dc: FloatArray | null
     readonly dParams: FloatArray
+  }): number
+  narrow(job: {
+    readonly network: NativeNetwork
+    readonly params: FloatArray
+    readonly narrow: NativeNarrowWeights
+    /** False: bfloat16. */
+    readonly int8: boolean
   }): number
   linear(job: LinearJob & { readonly bias: FloatArray; readonly output: FloatArray }): number
   linearGradients(
@@ -145,6 +164,7 @@ export interface NativeAddon {
   activation(isa: string, name: 'sigmoid' | 'tanh', values: FloatArray): void
   readonly NativeExecutor: new (isa: string, threads: number, float64: boolean) => NativeExecutor
   readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
+  readonly NativeNarrowWeights: new () => NativeNarrowWeights
   readonly NativeTape: new () => NativeTape
   readonly NativeStepper: new (executor: NativeExecutor, network: NativeNetwork, batch: number) => NativeStepper
 }

@@ -5,29 +5,18 @@ import {
   checkOptionNames,
   type FloatArray,
   numDirections,
-  type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { encodeFlax } from './files/flax_msgpack.js'
+import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeNpz } from './files/npz_file.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
-
-/** A network to write: {@link ImportedNetwork} is one, and so is what a model's `paramsToCanonical` gives. */
-export interface NetworkToExport {
-  /** Prefix of its tensors in the file; may be empty. */
-  readonly name: string
-  readonly descriptor: RnnDescriptor
-  readonly canonical: CanonicalParams
-  /** [V,I]: a table that the network's input is looked up in. */
-  readonly embedding?: Tensor<FloatArray>
-  /** The layer above: kernel [D·H,V], bias [V]. */
-  readonly dense?: { readonly kernel: Tensor<FloatArray>; readonly bias: Tensor<FloatArray> }
-}
+import type { NetworkToExport } from './network_to_export.js'
 
 /** Formats that {@link exportWeights} writes. */
-export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'flax'] as const
+export const EXPORT_FORMATS = ['safetensors', 'npz', 'onnx', 'keras', 'flax'] as const
 
 export type ExportFormat = (typeof EXPORT_FORMATS)[number]
 
@@ -40,6 +29,7 @@ type Tensors = Record<string, Tensor<FloatArray>>
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
   safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
   npz: async (networks) => encodeNpz(stateDict(networks)),
+  keras: encodeKerasWeights,
   flax: async (networks) => encodeFlax(flaxParams(networks)),
   onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }

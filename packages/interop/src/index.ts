@@ -40,5 +40,5 @@ export {
   type ExportFormat,
   type ExportOptions,
   exportWeights,
-  type NetworkToExport,
 } from './export_weights.js'
+export type { NetworkToExport } from './network_to_export.js'

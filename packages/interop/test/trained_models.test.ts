@@ -29,8 +29,6 @@ describeWithModels('importWeights of Silero VAD', () => {
 
   it('gives an LSTM that follows 625 steps of ONNX Runtime', async () => {
     const { networks } = await importWeights(modelPath('1_silero_vad_v6.2/silero_vad_16k_op15.onnx'))
-    const reference = await openWeightFile(modelPath('1_silero_vad_v6.2/lstm_reference_20s.npz'))
-    const read = async (name: string) => reference.tensors.find((tensor) => tensor.name === name)!.read()
     const [x, h, c] = [await read('x'), await read('h'), await read('c')]
     const input = { data: [...x], shape: [625, 1, 128] }
     const { output, c: finalC } = await compute(networks[0]!, input)
@@ -40,8 +38,6 @@ describeWithModels('importWeights of Silero VAD', () => {
 
   it('gives an LSTM that a float32 stream steps through as well', async () => {
     const { networks } = await importWeights(modelPath('1_silero_vad_v6.2/silero_vad_16k_op15.onnx'))
-    const reference = await openWeightFile(modelPath('1_silero_vad_v6.2/lstm_reference_20s.npz'))
-    const read = async (name: string) => reference.tensors.find((tensor) => tensor.name === name)!.read()
     const [x, h] = [await read('x'), await read('h')]
     using backend = openReferenceBackend()
     using model = new CudnnLSTM(backend, { numLayers: 1, numUnits: 128, inputSize: 128, inputMode: 'linear_input' })
@@ -74,6 +70,16 @@ describeWithModels('importWeights of textgenrnn', () => {
     ])
   })
 })
+
+/** An array of the reference numbers of Silero VAD's LSTM. */
+async function read(name: string): Promise<Float32Array> {
+  const file = await openWeightFile(modelPath('1_silero_vad_v6.2/lstm_reference_20s.npz'))
+  try {
+    return (await file.tensors.find((tensor) => tensor.name === name)!.read()) as Float32Array
+  } finally {
+    await file.close()
+  }
+}
 
 /** Sums of the input-side and recurrent biases of each gate, layer by layer. */
 function biasSums({ biases }: CanonicalParams): readonly (readonly number[])[] {

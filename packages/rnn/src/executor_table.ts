@@ -1,5 +1,5 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
-import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openCpuBackend, type WeightFormat } from '@cudnn-rnn/cpu'
 import { openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
@@ -15,6 +15,8 @@ export interface OpenBackendOptions {
   readonly libraryDir?: string | undefined
   /** Threads of a CPU executor. Default: physical cores. */
   readonly threads?: number | undefined
+  /** How a CPU executor's inference reads the matrices: float32 (the default), bfloat16 or int8. */
+  readonly weights?: WeightFormat | undefined
 }
 
 /** One executor the facade can choose. */
@@ -31,6 +33,6 @@ export const EXECUTORS: readonly ExecutorRow[] = [
     open: async ({ dtype, device, precision, libraryDir }) =>
       openCudnnBackend({ dtype, device, precision, libraryDir }),
   },
-  { name: 'cpu', open: async ({ dtype, threads }) => openCpuBackend({ dtype, threads }) },
+  { name: 'cpu', open: async ({ dtype, threads, weights }) => openCpuBackend({ dtype, threads, weights }) },
   { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
 ]

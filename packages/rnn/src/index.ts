@@ -59,7 +59,34 @@ export {
   readCheckpointState,
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
+// The GPU
 export { CudnnError, type CudnnReport, inspectCudnn, isCudnnError, type Precision } from '@cudnn-rnn/cudnn'
+// Weights of other frameworks
+export {
+  type Convention,
+  EXPORT_FORMATS,
+  type ExportFormat,
+  type ExportOptions,
+  exportWeights,
+  type FixedInputs,
+  type ImportedCell,
+  type ImportedNetwork,
+  type ImportedWeights,
+  type ImportOptions,
+  importWeights,
+  isWeightFileError,
+  type LeftoverTensor,
+  type NetworkToExport,
+  openWeightFile,
+  type StoredTensor,
+  stackNetworks,
+  WEIGHT_FORMATS,
+  type WeightFile,
+  WeightFileError,
+  type WeightFileErrorCode,
+  type WeightFormat,
+  type WeightInput,
+} from '@cudnn-rnn/interop'
 // Models
 export {
   type CallOptions,

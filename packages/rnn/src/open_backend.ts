@@ -7,7 +7,14 @@ import {
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
 
-const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = ['dtype', 'device', 'precision', 'libraryDir', 'threads']
+const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
+  'dtype',
+  'device',
+  'precision',
+  'libraryDir',
+  'threads',
+  'weights',
+]
 
 /** What helps wherever an executor is missing. */
 const ALWAYS = 'Use "auto" or "reference"; models and checkpoints are the same on every executor.'

@@ -10,7 +10,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
-import type { NetworkToExport } from '../export_weights.js'
+import type { NetworkToExport } from '../network_to_export.js'
 import { encodeOnnxModel, type GraphToWrite, type NodeToWrite, type OnnxElementType } from './onnx_encoder.js'
 
 /** The first operator set whose recurrent operators know both layouts, and the file version that came with it. */
@@ -26,7 +26,15 @@ const OPERATORS: Readonly<Record<CellMode, string>> = { lstm: 'LSTM', gru: 'GRU'
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a cellClip
  */
-export function encodeOnnxNetwork({ name, descriptor, canonical, embedding, dense }: NetworkToExport): Uint8Array {
+export function encodeOnnxNetwork({
+  descriptor,
+  canonical,
+  embedding,
+  dense,
+  ...network
+}: NetworkToExport): Uint8Array {
+  // ONNX insists on names.
+  const name = network.name === '' ? 'rnn' : network.name
   checkSupported(descriptor)
   const { cellMode, numUnits: H, numLayers, inputSize } = descriptor
   const weights = canonicalToOnnx(descriptor, canonical as CanonicalParams<FloatArray>)

@@ -53,75 +53,82 @@ enum : cudaError_t {
   cudaErrorUnknown = 999,
 };
 
-enum { cudaMemcpyHostToHost, cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice, cudaMemcpyDefault };
+enum {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 
-#define CUDART_FUNCTIONS(FUNCTION)                                                                                     \
-  FUNCTION(cudaError_t, cudaRuntimeGetVersion, (int* version))                                                         \
-  FUNCTION(cudaError_t, cudaDriverGetVersion, (int* version))                                                          \
-  FUNCTION(cudaError_t, cudaGetDeviceCount, (int* count))                                                              \
-  FUNCTION(cudaError_t, cudaSetDevice, (int device))                                                                   \
-  FUNCTION(cudaError_t, cudaGetDevice, (int* device))                                                                  \
-  FUNCTION(cudaError_t, cudaDeviceGetAttribute, (int* value, int attribute, int device))                               \
-  FUNCTION(cudaError_t, cudaDeviceGetPCIBusId, (char* id, int length, int device))                                     \
-  FUNCTION(cudaError_t, cudaDeviceGetStreamPriorityRange, (int* least, int* greatest))                                 \
-  FUNCTION(cudaError_t, cudaDeviceCanAccessPeer, (int* can, int device, int peer))                                     \
-  FUNCTION(cudaError_t, cudaDeviceEnablePeerAccess, (int peer, unsigned flags))                                        \
-  FUNCTION(cudaError_t, cudaDeviceSynchronize, ())                                                                     \
-  FUNCTION(cudaError_t, cudaGetLastError, ())                                                                          \
-  FUNCTION(cudaError_t, cudaPeekAtLastError, ())                                                                       \
-  FUNCTION(const char*, cudaGetErrorName, (cudaError_t error))                                                         \
-  FUNCTION(const char*, cudaGetErrorString, (cudaError_t error))                                                       \
-  FUNCTION(cudaError_t, cudaMemGetInfo, (size_t * free, size_t* total))                                                \
-  FUNCTION(cudaError_t, cudaMalloc, (void** pointer, size_t bytes))                                                    \
-  FUNCTION(cudaError_t, cudaFree, (void* pointer))                                                                     \
-  FUNCTION(cudaError_t, cudaMallocAsync, (void** pointer, size_t bytes, cudaStream_t stream))                          \
-  FUNCTION(cudaError_t, cudaMallocFromPoolAsync, (void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream)) \
-  FUNCTION(cudaError_t, cudaFreeAsync, (void* pointer, cudaStream_t stream))                                           \
-  FUNCTION(cudaError_t, cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device))                               \
-  FUNCTION(cudaError_t, cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device))                                      \
-  FUNCTION(cudaError_t, cudaMemPoolSetAttribute, (cudaMemPool_t pool, int attribute, void* value))                     \
-  FUNCTION(cudaError_t, cudaMemPoolGetAttribute, (cudaMemPool_t pool, int attribute, void* value))                     \
-  FUNCTION(cudaError_t, cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep))                                          \
-  FUNCTION(cudaError_t, cudaMallocHost, (void** pointer, size_t bytes))                                                \
-  FUNCTION(cudaError_t, cudaHostAlloc, (void** pointer, size_t bytes, unsigned flags))                                 \
-  FUNCTION(cudaError_t, cudaFreeHost, (void* pointer))                                                                 \
-  FUNCTION(cudaError_t, cudaHostRegister, (void* pointer, size_t bytes, unsigned flags))                               \
-  FUNCTION(cudaError_t, cudaHostUnregister, (void* pointer))                                                           \
-  FUNCTION(cudaError_t, cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* pointer))           \
-  FUNCTION(cudaError_t, cudaMemcpy, (void* to, const void* from, size_t bytes, int kind))                              \
-  FUNCTION(cudaError_t, cudaMemcpyAsync, (void* to, const void* from, size_t bytes, int kind, cudaStream_t stream))    \
-  FUNCTION(cudaError_t, cudaMemcpy2DAsync,                                                                             \
-           (void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, int kind,       \
-            cudaStream_t stream))                                                                                      \
-  FUNCTION(cudaError_t, cudaMemcpyPeerAsync,                                                                           \
-           (void* to, int toDevice, const void* from, int fromDevice, size_t bytes, cudaStream_t stream))              \
-  FUNCTION(cudaError_t, cudaMemset, (void* pointer, int value, size_t bytes))                                          \
-  FUNCTION(cudaError_t, cudaMemsetAsync, (void* pointer, int value, size_t bytes, cudaStream_t stream))                \
-  FUNCTION(cudaError_t, cudaStreamCreate, (cudaStream_t * stream))                                                     \
-  FUNCTION(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags))                            \
-  FUNCTION(cudaError_t, cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority))           \
-  FUNCTION(cudaError_t, cudaStreamDestroy, (cudaStream_t stream))                                                      \
-  FUNCTION(cudaError_t, cudaStreamSynchronize, (cudaStream_t stream))                                                  \
-  FUNCTION(cudaError_t, cudaStreamQuery, (cudaStream_t stream))                                                        \
-  FUNCTION(cudaError_t, cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags))                 \
-  FUNCTION(cudaError_t, cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data))                  \
-  FUNCTION(cudaError_t, cudaEventCreate, (cudaEvent_t * event))                                                        \
-  FUNCTION(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags))                               \
-  FUNCTION(cudaError_t, cudaEventRecord, (cudaEvent_t event, cudaStream_t stream))                                     \
-  FUNCTION(cudaError_t, cudaEventQuery, (cudaEvent_t event))                                                           \
-  FUNCTION(cudaError_t, cudaEventSynchronize, (cudaEvent_t event))                                                     \
-  FUNCTION(cudaError_t, cudaEventElapsedTime, (float* milliseconds, cudaEvent_t start, cudaEvent_t end))               \
-  FUNCTION(cudaError_t, cudaEventDestroy, (cudaEvent_t event))                                                         \
-  FUNCTION(cudaError_t, cudaStreamBeginCapture, (cudaStream_t stream, int mode))                                       \
-  FUNCTION(cudaError_t, cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t* graph))                               \
-  FUNCTION(cudaError_t, cudaStreamIsCapturing, (cudaStream_t stream, int* status))                                     \
-  FUNCTION(cudaError_t, cudaThreadExchangeStreamCaptureMode, (int* mode))                                              \
-  FUNCTION(cudaError_t, cudaGraphInstantiateWithFlags,                                                                 \
-           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags))                                      \
-  FUNCTION(cudaError_t, cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count))                 \
-  FUNCTION(cudaError_t, cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t stream))                                  \
-  FUNCTION(cudaError_t, cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream))                                  \
-  FUNCTION(cudaError_t, cudaGraphExecDestroy, (cudaGraphExec_t exec))                                                  \
+#define CUDART_FUNCTIONS(FUNCTION)                                                                                  \
+  FUNCTION(cudaError_t, cudaRuntimeGetVersion, (int* version))                                                      \
+  FUNCTION(cudaError_t, cudaDriverGetVersion, (int* version))                                                       \
+  FUNCTION(cudaError_t, cudaGetDeviceCount, (int* count))                                                           \
+  FUNCTION(cudaError_t, cudaSetDevice, (int device))                                                                \
+  FUNCTION(cudaError_t, cudaGetDevice, (int* device))                                                               \
+  FUNCTION(cudaError_t, cudaDeviceGetAttribute, (int* value, int attribute, int device))                            \
+  FUNCTION(cudaError_t, cudaDeviceGetPCIBusId, (char* id, int length, int device))                                  \
+  FUNCTION(cudaError_t, cudaDeviceGetStreamPriorityRange, (int* least, int* greatest))                              \
+  FUNCTION(cudaError_t, cudaDeviceCanAccessPeer, (int* can, int device, int peer))                                  \
+  FUNCTION(cudaError_t, cudaDeviceEnablePeerAccess, (int peer, unsigned flags))                                     \
+  FUNCTION(cudaError_t, cudaDeviceSynchronize, ())                                                                  \
+  FUNCTION(cudaError_t, cudaGetLastError, ())                                                                       \
+  FUNCTION(cudaError_t, cudaPeekAtLastError, ())                                                                    \
+  FUNCTION(const char*, cudaGetErrorName, (cudaError_t error))                                                      \
+  FUNCTION(const char*, cudaGetErrorString, (cudaError_t error))                                                    \
+  FUNCTION(cudaError_t, cudaMemGetInfo, (size_t* free, size_t* total))                                              \
+  FUNCTION(cudaError_t, cudaMalloc, (void** pointer, size_t bytes))                                                 \
+  FUNCTION(cudaError_t, cudaFree, (void* pointer))                                                                  \
+  FUNCTION(cudaError_t, cudaMallocAsync, (void** pointer, size_t bytes, cudaStream_t stream))                       \
+  FUNCTION(cudaError_t, cudaMallocFromPoolAsync,                                                                    \
+           (void** pointer, size_t bytes, cudaMemPool_t pool, cudaStream_t stream))                                 \
+  FUNCTION(cudaError_t, cudaFreeAsync, (void* pointer, cudaStream_t stream))                                        \
+  FUNCTION(cudaError_t, cudaDeviceGetDefaultMemPool, (cudaMemPool_t * pool, int device))                            \
+  FUNCTION(cudaError_t, cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device))                                   \
+  FUNCTION(cudaError_t, cudaMemPoolSetAttribute, (cudaMemPool_t pool, int attribute, void* value))                  \
+  FUNCTION(cudaError_t, cudaMemPoolGetAttribute, (cudaMemPool_t pool, int attribute, void* value))                  \
+  FUNCTION(cudaError_t, cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep))                                       \
+  FUNCTION(cudaError_t, cudaMallocHost, (void** pointer, size_t bytes))                                             \
+  FUNCTION(cudaError_t, cudaHostAlloc, (void** pointer, size_t bytes, unsigned flags))                              \
+  FUNCTION(cudaError_t, cudaFreeHost, (void* pointer))                                                              \
+  FUNCTION(cudaError_t, cudaHostRegister, (void* pointer, size_t bytes, unsigned flags))                            \
+  FUNCTION(cudaError_t, cudaHostUnregister, (void* pointer))                                                        \
+  FUNCTION(cudaError_t, cudaPointerGetAttributes, (cudaPointerAttributes * attributes, const void* pointer))        \
+  FUNCTION(cudaError_t, cudaMemcpy, (void* to, const void* from, size_t bytes, int kind))                           \
+  FUNCTION(cudaError_t, cudaMemcpyAsync, (void* to, const void* from, size_t bytes, int kind, cudaStream_t stream)) \
+  FUNCTION(cudaError_t, cudaMemcpy2DAsync,                                                                          \
+           (void* to, size_t toPitch, const void* from, size_t fromPitch, size_t width, size_t height, int kind,    \
+            cudaStream_t stream))                                                                                   \
+  FUNCTION(cudaError_t, cudaMemcpyPeerAsync,                                                                        \
+           (void* to, int toDevice, const void* from, int fromDevice, size_t bytes, cudaStream_t stream))           \
+  FUNCTION(cudaError_t, cudaMemset, (void* pointer, int value, size_t bytes))                                       \
+  FUNCTION(cudaError_t, cudaMemsetAsync, (void* pointer, int value, size_t bytes, cudaStream_t stream))             \
+  FUNCTION(cudaError_t, cudaStreamCreate, (cudaStream_t * stream))                                                  \
+  FUNCTION(cudaError_t, cudaStreamCreateWithFlags, (cudaStream_t * stream, unsigned flags))                         \
+  FUNCTION(cudaError_t, cudaStreamCreateWithPriority, (cudaStream_t * stream, unsigned flags, int priority))        \
+  FUNCTION(cudaError_t, cudaStreamDestroy, (cudaStream_t stream))                                                   \
+  FUNCTION(cudaError_t, cudaStreamSynchronize, (cudaStream_t stream))                                               \
+  FUNCTION(cudaError_t, cudaStreamQuery, (cudaStream_t stream))                                                     \
+  FUNCTION(cudaError_t, cudaStreamWaitEvent, (cudaStream_t stream, cudaEvent_t event, unsigned flags))              \
+  FUNCTION(cudaError_t, cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t function, void* data))               \
+  FUNCTION(cudaError_t, cudaEventCreate, (cudaEvent_t * event))                                                     \
+  FUNCTION(cudaError_t, cudaEventCreateWithFlags, (cudaEvent_t * event, unsigned flags))                            \
+  FUNCTION(cudaError_t, cudaEventRecord, (cudaEvent_t event, cudaStream_t stream))                                  \
+  FUNCTION(cudaError_t, cudaEventQuery, (cudaEvent_t event))                                                        \
+  FUNCTION(cudaError_t, cudaEventSynchronize, (cudaEvent_t event))                                                  \
+  FUNCTION(cudaError_t, cudaEventElapsedTime, (float* milliseconds, cudaEvent_t start, cudaEvent_t end))            \
+  FUNCTION(cudaError_t, cudaEventDestroy, (cudaEvent_t event))                                                      \
+  FUNCTION(cudaError_t, cudaStreamBeginCapture, (cudaStream_t stream, int mode))                                    \
+  FUNCTION(cudaError_t, cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t * graph))                           \
+  FUNCTION(cudaError_t, cudaStreamIsCapturing, (cudaStream_t stream, int* status))                                  \
+  FUNCTION(cudaError_t, cudaThreadExchangeStreamCaptureMode, (int* mode))                                           \
+  FUNCTION(cudaError_t, cudaGraphInstantiateWithFlags,                                                              \
+           (cudaGraphExec_t * exec, cudaGraph_t graph, unsigned long long flags))                                   \
+  FUNCTION(cudaError_t, cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t * nodes, size_t* count))             \
+  FUNCTION(cudaError_t, cudaGraphUpload, (cudaGraphExec_t exec, cudaStream_t stream))                               \
+  FUNCTION(cudaError_t, cudaGraphLaunch, (cudaGraphExec_t exec, cudaStream_t stream))                               \
+  FUNCTION(cudaError_t, cudaGraphExecDestroy, (cudaGraphExec_t exec))                                               \
   FUNCTION(cudaError_t, cudaGraphDestroy, (cudaGraph_t graph))
 
 CUDART_FUNCTIONS(FAKE_PROTOTYPE)

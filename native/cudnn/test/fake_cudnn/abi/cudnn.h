@@ -151,23 +151,23 @@ enum { CUDNN_WGRAD_ADD, CUDNN_WGRAD_SET };
             workSpaceSize, workSpace, reserveSpaceSize, reserveSpace))
 
 // What cuDNN 9 has and 8 has not.
-#define CUDNN_9_FUNCTIONS(FUNCTION)                                                                                    \
-  FUNCTION(graph, none, void, cudnnGetLastErrorString, (char* message, size_t room), (message, room))                  \
-  FUNCTION(graph, none, size_t, cudnnGetMaxDeviceVersion, (), ())                                                      \
-  FUNCTION(graph, none, cudnnStatus_t, cudnnGraphVersionCheck, (), ())                                                 \
-  FUNCTION(ops, none, cudnnStatus_t, cudnnOpsVersionCheck, (), ())                                                     \
-  FUNCTION(adv, none, cudnnStatus_t, cudnnAdvVersionCheck, (), ())                                                     \
-  FUNCTION(adv, none, cudnnStatus_t, cudnnRNNSetClip_v9,                                                               \
-           (cudnnRNNDescriptor_t descriptor, int clipMode, double left, double right),                                 \
-           (descriptor, clipMode, left, right))                                                                        \
-  FUNCTION(adv, none, cudnnStatus_t, cudnnRNNGetClip_v9,                                                               \
-           (cudnnRNNDescriptor_t descriptor, int* clipMode, double* left, double* right),                              \
+#define CUDNN_9_FUNCTIONS(FUNCTION)                                                                   \
+  FUNCTION(graph, none, void, cudnnGetLastErrorString, (char* message, size_t room), (message, room)) \
+  FUNCTION(graph, none, size_t, cudnnGetMaxDeviceVersion, (), ())                                     \
+  FUNCTION(graph, none, cudnnStatus_t, cudnnGraphVersionCheck, (), ())                                \
+  FUNCTION(ops, none, cudnnStatus_t, cudnnOpsVersionCheck, (), ())                                    \
+  FUNCTION(adv, none, cudnnStatus_t, cudnnAdvVersionCheck, (), ())                                    \
+  FUNCTION(adv, none, cudnnStatus_t, cudnnRNNSetClip_v9,                                              \
+           (cudnnRNNDescriptor_t descriptor, int clipMode, double left, double right),                \
+           (descriptor, clipMode, left, right))                                                       \
+  FUNCTION(adv, none, cudnnStatus_t, cudnnRNNGetClip_v9,                                              \
+           (cudnnRNNDescriptor_t descriptor, int* clipMode, double* left, double* right),             \
            (descriptor, clipMode, left, right))
 
 // What cuDNN 8 has and 9 has not: its version checks are named by sub-library.
-#define CUDNN_8_FUNCTIONS(FUNCTION)                                                                                    \
-  FUNCTION(none, ops_infer, cudnnStatus_t, cudnnOpsInferVersionCheck, (), ())                                          \
-  FUNCTION(none, adv_infer, cudnnStatus_t, cudnnAdvInferVersionCheck, (), ())                                          \
+#define CUDNN_8_FUNCTIONS(FUNCTION)                                           \
+  FUNCTION(none, ops_infer, cudnnStatus_t, cudnnOpsInferVersionCheck, (), ()) \
+  FUNCTION(none, adv_infer, cudnnStatus_t, cudnnAdvInferVersionCheck, (), ()) \
   FUNCTION(none, adv_train, cudnnStatus_t, cudnnAdvTrainVersionCheck, (), ())
 
 #define FAKE_CUDNN_PROTOTYPE(library9, library8, result, name, parameters, arguments) \

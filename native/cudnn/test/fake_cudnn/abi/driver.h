@@ -31,32 +31,32 @@ enum : CUresult {
   CUDA_ERROR_NOT_FOUND = 500,
 };
 
-#define DRIVER_FUNCTIONS(FUNCTION)                                                                                     \
-  FUNCTION(CUresult, cuInit, (unsigned flags))                                                                         \
-  FUNCTION(CUresult, cuDriverGetVersion, (int* version))                                                               \
-  FUNCTION(CUresult, cuDeviceGet, (CUdevice * device, int ordinal))                                                    \
-  FUNCTION(CUresult, cuDeviceGetCount, (int* count))                                                                   \
-  FUNCTION(CUresult, cuDeviceGetName, (char* name, int length, CUdevice device))                                       \
-  FUNCTION(CUresult, cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                               \
-  FUNCTION(CUresult, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                           \
-  FUNCTION(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device))                                             \
-  FUNCTION(CUresult, cuGetErrorName, (CUresult error, const char** text))                                              \
-  FUNCTION(CUresult, cuGetErrorString, (CUresult error, const char** text))                                            \
-  FUNCTION(CUresult, cuCtxGetCurrent, (CUcontext * context))                                                           \
-  FUNCTION(CUresult, cuCtxSetCurrent, (CUcontext context))                                                             \
-  FUNCTION(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                                 \
-  FUNCTION(CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                                  \
-  FUNCTION(CUresult, cuModuleLoadData, (CUmodule * module, const void* image))                                         \
-  FUNCTION(CUresult, cuModuleLoadDataEx,                                                                               \
-           (CUmodule * module, const void* image, unsigned count, int* options, void** values))                        \
-  FUNCTION(CUresult, cuModuleUnload, (CUmodule module))                                                                \
-  FUNCTION(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))                  \
-  FUNCTION(CUresult, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                              \
-  FUNCTION(CUresult, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                             \
-  FUNCTION(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                      \
-           (int* blocks, CUfunction function, int threads, size_t sharedBytes))                                        \
-  FUNCTION(CUresult, cuLaunchKernel,                                                                                   \
-           (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,     \
+#define DRIVER_FUNCTIONS(FUNCTION)                                                                                 \
+  FUNCTION(CUresult, cuInit, (unsigned flags))                                                                     \
+  FUNCTION(CUresult, cuDriverGetVersion, (int* version))                                                           \
+  FUNCTION(CUresult, cuDeviceGet, (CUdevice * device, int ordinal))                                                \
+  FUNCTION(CUresult, cuDeviceGetCount, (int* count))                                                               \
+  FUNCTION(CUresult, cuDeviceGetName, (char* name, int length, CUdevice device))                                   \
+  FUNCTION(CUresult, cuDeviceGetAttribute, (int* value, int attribute, CUdevice device))                           \
+  FUNCTION(CUresult, cuDeviceTotalMem_v2, (size_t* bytes, CUdevice device))                                        \
+  FUNCTION(CUresult, cuDeviceGetUuid_v2, (CUuuid * uuid, CUdevice device))                                         \
+  FUNCTION(CUresult, cuGetErrorName, (CUresult error, const char** text))                                          \
+  FUNCTION(CUresult, cuGetErrorString, (CUresult error, const char** text))                                        \
+  FUNCTION(CUresult, cuCtxGetCurrent, (CUcontext * context))                                                       \
+  FUNCTION(CUresult, cuCtxSetCurrent, (CUcontext context))                                                         \
+  FUNCTION(CUresult, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))                             \
+  FUNCTION(CUresult, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                                              \
+  FUNCTION(CUresult, cuModuleLoadData, (CUmodule * module, const void* image))                                     \
+  FUNCTION(CUresult, cuModuleLoadDataEx,                                                                           \
+           (CUmodule * module, const void* image, unsigned count, int* options, void** values))                    \
+  FUNCTION(CUresult, cuModuleUnload, (CUmodule module))                                                            \
+  FUNCTION(CUresult, cuModuleGetFunction, (CUfunction * function, CUmodule module, const char* name))              \
+  FUNCTION(CUresult, cuFuncSetAttribute, (CUfunction function, int attribute, int value))                          \
+  FUNCTION(CUresult, cuFuncGetAttribute, (int* value, int attribute, CUfunction function))                         \
+  FUNCTION(CUresult, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                                  \
+           (int* blocks, CUfunction function, int threads, size_t sharedBytes))                                    \
+  FUNCTION(CUresult, cuLaunchKernel,                                                                               \
+           (CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY, \
             unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters, void** extra))
 
 DRIVER_FUNCTIONS(FAKE_PROTOTYPE)

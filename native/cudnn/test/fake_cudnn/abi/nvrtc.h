@@ -29,8 +29,8 @@ enum : nvrtcResult {
   FUNCTION(nvrtcResult, nvrtcGetNumSupportedArchs, (int* count))                                                       \
   FUNCTION(nvrtcResult, nvrtcGetSupportedArchs, (int* archs))                                                          \
   FUNCTION(nvrtcResult, nvrtcCreateProgram,                                                                            \
-           (nvrtcProgram * program, const char* source, const char* name, int headerCount,                             \
-            const char* const* headers, const char* const* includeNames))                                              \
+           (nvrtcProgram * program, const char* source, const char* name, int headerCount, const char* const* headers, \
+            const char* const* includeNames))                                                                          \
   FUNCTION(nvrtcResult, nvrtcDestroyProgram, (nvrtcProgram * program))                                                 \
   FUNCTION(nvrtcResult, nvrtcCompileProgram, (nvrtcProgram program, int optionCount, const char* const* options))      \
   FUNCTION(nvrtcResult, nvrtcGetPTXSize, (nvrtcProgram program, size_t* bytes))                                        \

@@ -84,8 +84,8 @@ std::map<std::uintptr_t, Allocation>::iterator Holding(std::uintptr_t address) {
   return address < candidate->first + candidate->second.bytes ? candidate : memory.live.end();
 }
 
-// Fills new memory. Large pieces show one file full of the pattern, page by page copied when it is written: a work space
-// of many megabytes costs nothing until it is used.
+// Fills new memory. Large pieces show one file full of the pattern, page by page copied when it is written: a work
+// space of many megabytes costs nothing until it is used.
 void FillFresh(unsigned char* at, std::size_t bytes) {
   constexpr std::size_t kPiece = 2 << 20;
   static const int pattern = [] {
@@ -152,7 +152,8 @@ bool FreeDevice(void* pointer) {
   const Allocation& allocation = found->second;
   CheckCanaries(found->first, allocation);
   // Mapped anew, the pages give their memory back and close.
-  mmap(Shadow(found->first), allocation.room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mmap(Shadow(found->first), allocation.room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+       0);
   memory.used[allocation.device] -= allocation.bytes;
   CountLive("device allocations", -1);
   CountLive("device bytes", -static_cast<long>(allocation.bytes));

@@ -27,10 +27,10 @@ struct Access {
 };
 
 // Note [Device memory]
-// A device pointer is an address in an arena that is never readable; the bytes live at the same place of a second arena,
-// which nobody but this library knows. So the host cannot touch device memory by mistake (it faults at once), and an
-// operation cannot touch what it did not resolve. Each allocation lies on pages of its own between closed pages, is
-// filled with 0xFF (NaN in every floating-point type), ends in canaries, and its addresses never come back.
+// A device pointer is an address in an arena that is never readable; the bytes live at the same place of a second
+// arena, which nobody but this library knows. So the host cannot touch device memory by mistake (it faults at once),
+// and an operation cannot touch what it did not resolve. Each allocation lies on pages of its own between closed pages,
+// is filled with 0xFF (NaN in every floating-point type), ends in canaries, and its addresses never come back.
 
 /// Allocates on `device`; null when its memory, as set, does not suffice. `stream` owns it until others are ordered
 /// after it (0: usable by all).

@@ -34,8 +34,8 @@ struct Capture {
 
 struct Event {
   bool timed = true;
-  std::shared_ptr<Point> point;         ///< of the last record; null before the first
-  std::shared_ptr<Capture> capture;     ///< where the last record was captured, if it was
+  std::shared_ptr<Point> point;      ///< of the last record; null before the first
+  std::shared_ptr<Capture> capture;  ///< where the last record was captured, if it was
   Clock capture_clock;
 };
 

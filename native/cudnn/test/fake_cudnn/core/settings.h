@@ -17,13 +17,13 @@ struct Fault {
 
 /// What the imagined machine is like. Written by Configure, read everywhere.
 struct Settings {
-  bool enabled = false;           ///< CUDNN_RNN_FAKE_GPU=1. Without it every call answers as a machine without a GPU does.
-  int devices = 1;                ///< GPUs
-  int capability = 900;           ///< compute capability, major·100 + minor·10
-  int multiprocessors = 132;      ///< SMs per GPU
-  std::size_t memory = 2ull << 30;  ///< bytes of memory per GPU
-  long slow_microseconds = 0;     ///< sleep before each operation of a stream
-  bool blocking = false;          ///< as CUDA_LAUNCH_BLOCKING=1: an enqueue returns once its work is done
+  bool enabled = false;       ///< CUDNN_RNN_FAKE_GPU=1. Without it every call answers as a machine without a GPU does.
+  int devices = 1;            ///< GPUs
+  int capability = 900;       ///< compute capability, major·100 + minor·10
+  int multiprocessors = 132;  ///< SMs per GPU
+  std::size_t memory = 2ull << 30;       ///< bytes of memory per GPU
+  long slow_microseconds = 0;            ///< sleep before each operation of a stream
+  bool blocking = false;                 ///< as CUDA_LAUNCH_BLOCKING=1: an enqueue returns once its work is done
   std::map<std::string, long> versions;  ///< "cudnn", "cudnn_adv", "cudnn_ops", "cudnn_graph", "driver", "runtime"
   std::map<std::string, Fault> faults;   ///< by symbol
 };

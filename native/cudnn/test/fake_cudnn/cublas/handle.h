@@ -41,7 +41,7 @@ class CublasCall {
 }  // namespace fake
 
 /// Opens a call on `handle` in the variable `call`, or returns why it cannot be.
-#define CUBLAS_CALL(handle)            \
-  FAKE_ENTER(::fake::kCublas);         \
+#define CUBLAS_CALL(handle)              \
+  FAKE_ENTER(::fake::kCublas);           \
   const ::fake::CublasCall call(handle); \
   if (call.status != CUBLAS_STATUS_SUCCESS) return call.status

@@ -18,8 +18,8 @@ struct Stored {
   long long stride;
 
   std::size_t Elements(int count) const {
-    const auto one = static_cast<std::size_t>(leading) * static_cast<std::size_t>(columns - 1) +
-                     static_cast<std::size_t>(rows);
+    const auto one =
+        static_cast<std::size_t>(leading) * static_cast<std::size_t>(columns - 1) + static_cast<std::size_t>(rows);
     return one + static_cast<std::size_t>(std::max(stride, 0ll)) * static_cast<std::size_t>(count - 1);
   }
   std::size_t Bytes(int count) const { return Elements(count) * SizeOf(type); }
@@ -120,9 +120,9 @@ cublasStatus_t Enqueue(const char* name, const CublasCall& call, const Product& 
   return fake::Enqueue(call.stream, std::move(operation)) == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-Product MakeProduct(int op_a, int op_b, int m, int n, int k, const void* a, FloatType type_a, int lda, long long stride_a,
-                    const void* b, FloatType type_b, int ldb, long long stride_b, void* c, FloatType type_c, int ldc,
-                    long long stride_c, int count) {
+Product MakeProduct(int op_a, int op_b, int m, int n, int k, const void* a, FloatType type_a, int lda,
+                    long long stride_a, const void* b, FloatType type_b, int ldb, long long stride_b, void* c,
+                    FloatType type_c, int ldc, long long stride_c, int count) {
   const bool plain_a = op_a == CUBLAS_OP_N;
   const bool plain_b = op_b == CUBLAS_OP_N;
   return {m,
@@ -171,18 +171,17 @@ cublasStatus_t cublasGemmStridedBatchedEx(cublasHandle_t handle, int opA, int op
                ldc, strideC, count, computeType);
 }
 
-#define GEMM(letter, T, TYPE)                                                                                      \
-  cublasStatus_t cublas##letter##gemm_v2 CUBLAS_GEMM_PARAMETERS(T) {                                               \
-    CUBLAS_CALL(handle);                                                                                           \
-    const Product product =                                                                                        \
-        MakeProduct(opA, opB, m, n, k, a, TYPE, lda, 0, b, TYPE, ldb, 0, c, TYPE, ldc, 0, 1);                      \
-    return Enqueue(__func__, call, product, TYPE, alpha, beta);                                                    \
-  }                                                                                                                \
-  cublasStatus_t cublas##letter##gemmStridedBatched CUBLAS_BATCHED_PARAMETERS(T) {                                 \
-    CUBLAS_CALL(handle);                                                                                           \
-    const Product product =                                                                                        \
+#define GEMM(letter, T, TYPE)                                                                                       \
+  cublasStatus_t cublas##letter##gemm_v2 CUBLAS_GEMM_PARAMETERS(T) {                                                \
+    CUBLAS_CALL(handle);                                                                                            \
+    const Product product = MakeProduct(opA, opB, m, n, k, a, TYPE, lda, 0, b, TYPE, ldb, 0, c, TYPE, ldc, 0, 1);   \
+    return Enqueue(__func__, call, product, TYPE, alpha, beta);                                                     \
+  }                                                                                                                 \
+  cublasStatus_t cublas##letter##gemmStridedBatched CUBLAS_BATCHED_PARAMETERS(T) {                                  \
+    CUBLAS_CALL(handle);                                                                                            \
+    const Product product =                                                                                         \
         MakeProduct(opA, opB, m, n, k, a, TYPE, lda, strideA, b, TYPE, ldb, strideB, c, TYPE, ldc, strideC, count); \
-    return Enqueue(__func__, call, product, TYPE, alpha, beta);                                                    \
+    return Enqueue(__func__, call, product, TYPE, alpha, beta);                                                     \
   }
 GEMM(S, float, FloatType::kFloat32)
 GEMM(D, double, FloatType::kFloat64)

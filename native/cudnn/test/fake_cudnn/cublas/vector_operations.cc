@@ -11,7 +11,9 @@ namespace {
 template <class T>
 constexpr FloatType kType = sizeof(T) == 8 ? FloatType::kFloat64 : FloatType::kFloat32;
 
-std::size_t Extent(int count, int step) { return static_cast<std::size_t>(count - 1) * static_cast<std::size_t>(step) + 1; }
+std::size_t Extent(int count, int step) {
+  return static_cast<std::size_t>(count - 1) * static_cast<std::size_t>(step) + 1;
+}
 
 cublasStatus_t Queued(const CublasCall& call, Operation operation) {
   return Enqueue(call.stream, std::move(operation)) == 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_EXECUTION_FAILED;
@@ -73,7 +75,8 @@ template <class T>
 cublasStatus_t Geam(const char* name, const CublasCall& call, int op_a, int op_b, int m, int n, const T* alpha,
                     const T* a, int lda, const T* beta, const T* b, int ldb, T* c, int ldc) {
   const auto legal = [&](int op, int leading) { return leading >= std::max(1, op == CUBLAS_OP_N ? m : n); };
-  if (m < 0 || n < 0 || !legal(op_a, lda) || !legal(op_b, ldb) || ldc < std::max(1, m)) return CUBLAS_STATUS_INVALID_VALUE;
+  if (m < 0 || n < 0 || !legal(op_a, lda) || !legal(op_b, ldb) || ldc < std::max(1, m))
+    return CUBLAS_STATUS_INVALID_VALUE;
   if (alpha == nullptr || beta == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   if (m == 0 || n == 0) return CUBLAS_STATUS_SUCCESS;
   const auto extent = [m, n](int op, int leading) {
@@ -110,23 +113,23 @@ cublasStatus_t Geam(const char* name, const CublasCall& call, int op_a, int op_b
 
 }  // namespace
 
-#define VECTOR_OPERATIONS(letter, T)                                                                              \
-  cublasStatus_t cublas##letter##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx,      \
-                                         T* y, int incy) {                                                        \
-    CUBLAS_CALL(handle);                                                                                          \
-    return Axpy(__func__, call, n, alpha, x, incx, y, incy);                                                      \
-  }                                                                                                               \
-  cublasStatus_t cublas##letter##scal_v2(cublasHandle_t handle, int n, const T* alpha, T* x, int incx) {          \
-    CUBLAS_CALL(handle);                                                                                          \
-    return Scal(__func__, call, n, alpha, x, incx);                                                               \
-  }                                                                                                               \
-  cublasStatus_t cublas##letter##nrm2_v2(cublasHandle_t handle, int n, const T* x, int incx, T* result) {         \
-    CUBLAS_CALL(handle);                                                                                          \
-    return Nrm2(__func__, call, n, x, incx, result);                                                              \
-  }                                                                                                               \
-  cublasStatus_t cublas##letter##geam CUBLAS_GEAM_PARAMETERS(T) {                                                 \
-    CUBLAS_CALL(handle);                                                                                          \
-    return Geam(__func__, call, opA, opB, m, n, alpha, a, lda, beta, b, ldb, c, ldc);                             \
+#define VECTOR_OPERATIONS(letter, T)                                                                               \
+  cublasStatus_t cublas##letter##axpy_v2(cublasHandle_t handle, int n, const T* alpha, const T* x, int incx, T* y, \
+                                         int incy) {                                                               \
+    CUBLAS_CALL(handle);                                                                                           \
+    return Axpy(__func__, call, n, alpha, x, incx, y, incy);                                                       \
+  }                                                                                                                \
+  cublasStatus_t cublas##letter##scal_v2(cublasHandle_t handle, int n, const T* alpha, T* x, int incx) {           \
+    CUBLAS_CALL(handle);                                                                                           \
+    return Scal(__func__, call, n, alpha, x, incx);                                                                \
+  }                                                                                                                \
+  cublasStatus_t cublas##letter##nrm2_v2(cublasHandle_t handle, int n, const T* x, int incx, T* result) {          \
+    CUBLAS_CALL(handle);                                                                                           \
+    return Nrm2(__func__, call, n, x, incx, result);                                                               \
+  }                                                                                                                \
+  cublasStatus_t cublas##letter##geam CUBLAS_GEAM_PARAMETERS(T) {                                                  \
+    CUBLAS_CALL(handle);                                                                                           \
+    return Geam(__func__, call, opA, opB, m, n, alpha, a, lda, beta, b, ldb, c, ldc);                              \
   }
 VECTOR_OPERATIONS(S, float)
 VECTOR_OPERATIONS(D, double)

@@ -93,8 +93,8 @@ cudaError_t EnqueueFill(const char* name, void* pointer, int value, std::size_t 
   if (bytes == 0) return cudaSuccess;
   if (pointer == nullptr) return cudaErrorInvalidValue;
   return fake::Enqueue(stream, {.name = name, .accesses = {{pointer, bytes, true}}, .run = [=](int device) {
-                         std::memset(fake::Resolve(device, pointer, bytes, "destination"), value, bytes);
-                       }});
+                                  std::memset(fake::Resolve(device, pointer, bytes, "destination"), value, bytes);
+                                }});
 }
 
 }  // namespace
@@ -124,11 +124,11 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int toDevice, const void* from, int fr
   const auto stream = fake::FindStream(handle);
   if (stream == nullptr) return Result(cudaErrorInvalidResourceHandle);
   // The copy engine reaches both devices with or without peer access.
-  return Result(fake::Enqueue(
-      stream, {.name = __func__, .accesses = {{from, bytes, false}, {to, bytes, true}}, .run = [=](int) {
-        std::memcpy(fake::Resolve(toDevice, to, bytes, "destination"),
-                    fake::Resolve(fromDevice, from, bytes, "source"), bytes);
-      }}));
+  return Result(
+      fake::Enqueue(stream, {.name = __func__, .accesses = {{from, bytes, false}, {to, bytes, true}}, .run = [=](int) {
+                               std::memcpy(fake::Resolve(toDevice, to, bytes, "destination"),
+                                           fake::Resolve(fromDevice, from, bytes, "source"), bytes);
+                             }}));
 }
 
 cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {

@@ -18,7 +18,9 @@ void* AllocateWaiting(std::size_t bytes) {
   return fake::AllocateDevice(device, bytes);
 }
 
-cudaMemPool_t PoolOf(int device) { return reinterpret_cast<cudaMemPool_t>(0x5e00'0000'0000'0000u + static_cast<unsigned>(device)); }
+cudaMemPool_t PoolOf(int device) {
+  return reinterpret_cast<cudaMemPool_t>(0x5e00'0000'0000'0000u + static_cast<unsigned>(device));
+}
 
 bool IsPool(cudaMemPool_t pool) {
   for (int device = 0; device < fake::CurrentSettings()->devices; ++device) {
@@ -50,7 +52,8 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 }
 
 cudaError_t cudaFree(void* pointer) {
-  if (pointer != nullptr && fake::FindDeviceExtent(pointer).bytes > 0 && fake::DeviceError(fake::CurrentDevice()) != 0) {
+  if (pointer != nullptr && fake::FindDeviceExtent(pointer).bytes > 0 &&
+      fake::DeviceError(fake::CurrentDevice()) != 0) {
     fake::FreeDevice(pointer);  // a broken device refuses, but the process will not ask twice
   }
   CUDART_ENTER(fake::kCudart);
@@ -89,8 +92,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
   const auto free = [pointer](int) {
     if (!fake::FreeDevice(pointer)) fake::ReportViolation("device memory freed twice");
   };
-  const int error = fake::Enqueue(
-      stream, {.name = __func__, .accesses = {{pointer, 0, true}}, .run = free, .always = true});
+  const int error =
+      fake::Enqueue(stream, {.name = __func__, .accesses = {{pointer, 0, true}}, .run = free, .always = true});
   return Result(error != cudaSuccess ? error : fake::DeviceError(stream->device));
 }
 
@@ -119,7 +122,8 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* val
   if (attribute < kFirstByteCount) {
     *static_cast<int*>(value) = 1;
   } else {
-    *static_cast<std::uint64_t*>(value) = attribute == kFirstByteCount ? 0 : fake::DeviceBytesUsed(fake::CurrentDevice());
+    *static_cast<std::uint64_t*>(value) =
+        attribute == kFirstByteCount ? 0 : fake::DeviceBytesUsed(fake::CurrentDevice());
   }
   return cudaSuccess;
 }

@@ -68,7 +68,9 @@ struct GruGradient {
   }
 };
 
-inline double Activation(int cell_mode, double a) { return cell_mode == CUDNN_RNN_RELU ? std::max(a, 0.0) : std::tanh(a); }
+inline double Activation(int cell_mode, double a) {
+  return cell_mode == CUDNN_RNN_RELU ? std::max(a, 0.0) : std::tanh(a);
+}
 
 /// From h' itself: 1 - h'² for tanh, 1 where ReLU is open.
 inline double ActivationGradient(int cell_mode, double h) {

@@ -27,12 +27,16 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
   switch (status) {
     case kSuccess: return "CUDNN_STATUS_SUCCESS";
     case kNotInitialized: return "CUDNN_STATUS_NOT_INITIALIZED";
-    case kAllocFailed: return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED" : "CUDNN_STATUS_ALLOC_FAILED";
+    case kAllocFailed:
+      return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"
+                                   : "CUDNN_STATUS_ALLOC_FAILED";
     case kBadParam: return "CUDNN_STATUS_BAD_PARAM";
     case kNotSupported: return "CUDNN_STATUS_NOT_SUPPORTED";
-    case kArchMismatch: return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" : "CUDNN_STATUS_ARCH_MISMATCH";
+    case kArchMismatch:
+      return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" : "CUDNN_STATUS_ARCH_MISMATCH";
     case kExecutionFailed: return "CUDNN_STATUS_EXECUTION_FAILED";
-    case kVersionMismatch: return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH" : "CUDNN_STATUS_VERSION_MISMATCH";
+    case kVersionMismatch:
+      return FAKE_CUDNN_MAJOR >= 9 ? "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH" : "CUDNN_STATUS_VERSION_MISMATCH";
 #if FAKE_CUDNN_MAJOR >= 9
     case kExecutionFailedCudart: return "CUDNN_STATUS_EXECUTION_FAILED_CUDART";
     case kSublibraryMissing: return "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE";

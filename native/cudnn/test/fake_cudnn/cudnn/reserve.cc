@@ -23,8 +23,7 @@ ReserveLayout::ReserveLayout(const RnnShape& shape, const Sequences& sequences, 
   projections = header + shape.PseudoLayers() * slots * slot;
   outputs = projections + shape.PseudoLayers() * projection;
   mask = outputs + receiving * slot;
-  const std::size_t bits =
-      shape.directions * receiving * shape.hidden * sequences.time * sequences.Batch();
+  const std::size_t bits = shape.directions * receiving * shape.hidden * sequences.time * sequences.Batch();
   bytes = mask + (dropout ? (bits + 7) / 8 : 0);
 }
 
@@ -37,7 +36,7 @@ std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bo
 std::uint64_t NetworkSum(const RnnDescriptor& descriptor, const Sequences& sequences) {
   const RnnDescriptor& d = descriptor;
   // The algorithm is left out: forward and backward may differ in it.
-  const std::int64_t facts[] = {d.cell_mode, d.bias_mode, d.direction, d.input_mode, d.dtype,
+  const std::int64_t facts[] = {d.cell_mode,  d.bias_mode,   d.direction, d.input_mode, d.dtype,
                                 d.input_size, d.hidden_size, d.proj_size, d.layers};
   const auto& lengths = sequences.lengths;
   return Checksum(facts, sizeof facts) ^ Checksum(lengths.data(), lengths.size() * sizeof lengths[0]);

@@ -161,7 +161,8 @@ Rows Direction(const RnnPass& pass, const Rows& both, std::size_t direction) {
 }
 
 void CheckReserve(ReserveHeader& header, const RnnPass& pass, const BackwardArguments& a) {
-  if (header.magic != ReserveHeader::kMagic) throw DeviceFault(719, "the reserve space was not filled by a forward pass");
+  if (header.magic != ReserveHeader::kMagic)
+    throw DeviceFault(719, "the reserve space was not filled by a forward pass");
   if (header.stage != ReserveHeader::kForwardDone) {
     throw DeviceFault(719, "the reserve space was used by an earlier backward pass already");
   }
@@ -216,8 +217,8 @@ void RunBackwardData(int device, const RnnPass& pass, const BackwardArguments& g
     Rows below(pass.sequences.rows, shape.InputOf(layer * shape.directions));
     for (std::size_t direction = 0; direction < shape.directions; ++direction) {
       const std::size_t pseudo = layer * shape.directions + direction;
-      const Rows hidden = last ? Direction(pass, y, direction)
-                               : LoadSlot(pass, reserve, layout.Output(pseudo), shape.output);
+      const Rows hidden =
+          last ? Direction(pass, y, direction) : LoadSlot(pass, reserve, layout.Output(pseudo), shape.output);
       LayerBackward backward(pass, a, pseudo, layout, hidden);
       Rows dx = backward.Run(Direction(pass, gradient, direction), below.width);
       backward.StoreReserve(layout, pseudo, reserve);
@@ -260,8 +261,20 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
     CheckDevicePointer(dy, element, "dy");
     CheckDevicePointer(dx, element, "dx");
 
-    const BackwardArguments arguments{devSeqLengths, y, dy, hx, dhy, lstm ? cx : nullptr, lstm ? dcy : nullptr,
-                                      weightSpace, dx, dhx, lstm ? dcx : nullptr, workSpace, reserveSpace, work_bytes};
+    const BackwardArguments arguments{devSeqLengths,
+                                      y,
+                                      dy,
+                                      hx,
+                                      dhy,
+                                      lstm ? cx : nullptr,
+                                      lstm ? dcy : nullptr,
+                                      weightSpace,
+                                      dx,
+                                      dhx,
+                                      lstm ? dcx : nullptr,
+                                      workSpace,
+                                      reserveSpace,
+                                      work_bytes};
     Accesses accesses;
     accesses.Reads(y, pass->OutputBytes()).Reads(dy, pass->OutputBytes()).Reads(weightSpace, pass->WeightBytes());
     accesses.Reads(hx, pass->HiddenBytes()).Reads(dhy, pass->HiddenBytes()).Writes(dhx, pass->HiddenBytes());
@@ -269,9 +282,10 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
     accesses.Writes(arguments.dcx, pass->CellBytes()).Writes(dx, pass->InputBytes());
     accesses.Reads(devSeqLengths, 4 * pass->sequences.Batch());
     accesses.Writes(workSpace, workSpaceSize).Writes(reserveSpace, reserve_bytes);
-    const int error = Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
-                                         RunBackwardData(device, *pass, arguments);
-                                       }});
+    const int error =
+        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
+                           RunBackwardData(device, *pass, arguments);
+                         }});
     Require(error == 0, "the work could not be enqueued", kExecutionFailedCudart);
   });
 }

@@ -115,8 +115,7 @@ void RunBackwardWeights(int device, const RnnPass& pass, const WeightArguments& 
     if (layer > 0) ApplyMask(pass, mask, pseudo, x);
     const Rows hidden = layer + 1 == shape.layers ? Columns(y, direction * shape.output, shape.output)
                                                   : LoadSlot(pass, reserve, layout.Output(pseudo), shape.output);
-    const Rows before =
-        PreviousHidden(pass, direction == 1, hidden, LoadState(pass, a.hx, pseudo, shape.output));
+    const Rows before = PreviousHidden(pass, direction == 1, hidden, LoadState(pass, a.hx, pseudo, shape.output));
 
     const std::size_t start = shape.MatrixStart(pseudo);
     const std::size_t recurrent = start + shape.InputMatrices(pseudo);
@@ -166,9 +165,10 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
     accesses.Reads(x, pass->InputBytes()).Reads(y, pass->OutputBytes()).Reads(hx, pass->HiddenBytes());
     accesses.Reads(devSeqLengths, 4 * pass->sequences.Batch()).Writes(dweightSpace, pass->WeightBytes());
     accesses.Writes(workSpace, workSpaceSize).Writes(reserveSpace, reserve_bytes);
-    const int error = Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
-                                         RunBackwardWeights(device, *pass, arguments);
-                                       }});
+    const int error =
+        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
+                           RunBackwardWeights(device, *pass, arguments);
+                         }});
     Require(error == 0, "the work could not be enqueued", kExecutionFailedCudart);
   });
 }

@@ -52,9 +52,9 @@ cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int
   });
 }
 
-cudnnStatus_t cudnnGetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int* dtype, int* layout,
-                                        int* maxSeqLength, int* batchSize, int* vectorSize, int room,
-                                        int seqLengthArray[], void* paddingFill) {
+cudnnStatus_t cudnnGetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int* dtype, int* layout, int* maxSeqLength,
+                                        int* batchSize, int* vectorSize, int room, int seqLengthArray[],
+                                        void* paddingFill) {
   FAKE_ENTER(kCudnnHost);
   return Guarded([&] {
     const auto data = Live(TheCudnnTables().rnn_data, descriptor, "rnnDataDesc");

@@ -241,17 +241,28 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
     CheckDevicePointer(x, element, "x");
     CheckDevicePointer(y, element, "y");
 
-    ForwardArguments arguments{training, devSeqLengths, x, hx, lstm ? cx : nullptr, weightSpace, y, hy,
-                               lstm ? cy : nullptr, workSpace, training ? reserveSpace : nullptr, work_bytes};
+    ForwardArguments arguments{training,
+                               devSeqLengths,
+                               x,
+                               hx,
+                               lstm ? cx : nullptr,
+                               weightSpace,
+                               y,
+                               hy,
+                               lstm ? cy : nullptr,
+                               workSpace,
+                               training ? reserveSpace : nullptr,
+                               work_bytes};
     Accesses accesses;
     accesses.Reads(x, pass->InputBytes()).Reads(weightSpace, pass->WeightBytes()).Reads(hx, pass->HiddenBytes());
     accesses.Reads(arguments.cx, pass->CellBytes()).Reads(devSeqLengths, 4 * pass->sequences.Batch());
     accesses.Writes(y, pass->OutputBytes()).Writes(hy, pass->HiddenBytes()).Writes(arguments.cy, pass->CellBytes());
     accesses.Writes(workSpace, workSpaceSize).Writes(arguments.reserve, reserve_bytes);
     accesses.Writes(pass->states, DropoutStates::kBytes);
-    const int error = Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
-                                         RunForward(device, *pass, arguments);
-                                       }});
+    const int error =
+        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
+                           RunForward(device, *pass, arguments);
+                         }});
     Require(error == 0, "the work could not be enqueued", kExecutionFailedCudart);
   });
 }

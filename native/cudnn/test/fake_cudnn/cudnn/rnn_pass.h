@@ -38,8 +38,8 @@ struct RnnPass {
 };
 
 /// Reads descriptors and checks everything about them that does not depend on the pass.
-std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataDescriptor_t x, cudnnRNNDataDescriptor_t y,
-                                  bool training);
+std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataDescriptor_t x,
+                                  cudnnRNNDataDescriptor_t y, bool training);
 
 /// h and c descriptors must be [L·D, B, P] and [L·D, B, H], fully packed; null only where no pointer needs them.
 void CheckStateDescriptor(const RnnPass& pass, cudnnTensorDescriptor_t descriptor, bool needed, std::size_t width,

@@ -23,7 +23,9 @@ RnnShape::RnnShape(const RnnDescriptor& d)
       output(static_cast<std::size_t>(d.proj_size)),
       layers(static_cast<std::size_t>(d.layers)),
       directions(d.direction == CUDNN_BIDIRECTIONAL ? 2 : 1),
-      gates(d.cell_mode == CUDNN_LSTM ? 4 : d.cell_mode == CUDNN_GRU ? 3 : 1) {}
+      gates(d.cell_mode == CUDNN_LSTM  ? 4
+            : d.cell_mode == CUDNN_GRU ? 3
+                                       : 1) {}
 
 std::size_t RnnShape::InputMatrices(std::size_t pseudo) const {
   return skip && pseudo < directions ? 0 : gates * hidden * InputOf(pseudo);

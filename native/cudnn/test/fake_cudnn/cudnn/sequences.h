@@ -14,7 +14,9 @@ namespace fake {
 class Sequences {
  public:
   explicit Sequences(const RnnDataDescriptor& data)
-      : time(static_cast<std::size_t>(data.time)), lengths(data.lengths.begin(), data.lengths.end()), layout_(data.layout) {
+      : time(static_cast<std::size_t>(data.time)),
+        lengths(data.lengths.begin(), data.lengths.end()),
+        layout_(data.layout) {
     for (const std::size_t length : lengths) {
       starts_.push_back(rows);
       rows += length;

@@ -44,11 +44,11 @@ Result Missing(const char* library, const char* name) {
 
 }  // namespace
 
-#define FORWARD(library, result, name, parameters, arguments)                             \
-  result name parameters {                                                                \
-    void* const symbol = Symbol(#library, #name);                                         \
-    if (symbol == nullptr) return Missing<result>(#library, #name);                       \
-    return reinterpret_cast<result(*) parameters>(symbol) arguments;                      \
+#define FORWARD(library, result, name, parameters, arguments)        \
+  result name parameters {                                           \
+    void* const symbol = Symbol(#library, #name);                    \
+    if (symbol == nullptr) return Missing<result>(#library, #name);  \
+    return reinterpret_cast<result(*) parameters>(symbol) arguments; \
   }
 #define FORWARD_9(library9, library8, result, name, parameters, arguments) \
   FORWARD(library9, result, name, parameters, arguments)

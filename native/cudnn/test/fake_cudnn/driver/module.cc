@@ -154,8 +154,8 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* 
   auto made = std::make_shared<Function>();
   made->name = name;
   made->module = module;
-  made->kernel = static_cast<const fake_kernel::Kernel*>(
-      dlsym(module->library, ("fake_kernel_" + std::string(name)).c_str()));
+  made->kernel =
+      static_cast<const fake_kernel::Kernel*>(dlsym(module->library, ("fake_kernel_" + std::string(name)).c_str()));
   made->state = reinterpret_cast<decltype(made->state)>(dlsym(module->library, "fake_thread_state"));
   if (made->kernel == nullptr || made->state == nullptr) return CUDA_ERROR_NOT_FOUND;
   *function = module->functions[name] = Loaded().functions.Add(std::move(made));

@@ -55,8 +55,17 @@ std::string CacheFolder() {
 
 Compilation CompileOnHost(const std::string& source, const std::vector<std::string>& options) {
   const char* chosen = std::getenv("CXX");
-  std::vector<std::string> command = {chosen == nullptr ? FAKE_CXX : chosen, "-x", "c++", "-std=c++17", "-O2", "-fPIC",
-                                      "-shared", "-nostdinc", "-nostdinc++", "-fvisibility=hidden", "-w"};
+  std::vector<std::string> command = {chosen == nullptr ? FAKE_CXX : chosen,
+                                      "-x",
+                                      "c++",
+                                      "-std=c++17",
+                                      "-O2",
+                                      "-fPIC",
+                                      "-shared",
+                                      "-nostdinc",
+                                      "-nostdinc++",
+                                      "-fvisibility=hidden",
+                                      "-w"};
   command.insert(command.end(), options.begin(), options.end());
   std::string everything = source;
   for (const std::string& word : command) everything += '\0' + word;
@@ -67,8 +76,8 @@ Compilation CompileOnHost(const std::string& source, const std::vector<std::stri
     result.succeeded = true;
     return result;
   }
-  const std::string mine = base + "." + std::to_string(getpid()) + "." +
-                           std::to_string(reinterpret_cast<std::uintptr_t>(&result));
+  const std::string mine =
+      base + "." + std::to_string(getpid()) + "." + std::to_string(reinterpret_cast<std::uintptr_t>(&result));
   std::ofstream(mine + ".cc") << source;
   command.insert(command.end(), {"-o", mine + ".so", mine + ".cc", "-x", "none", "-lm"});
   result.succeeded = RunCommand(command, mine + ".log");

@@ -23,10 +23,11 @@ void* memset(void* to, int value, size_t bytes);
 #define FAKE_MATH_2(name)      \
   double name(double, double); \
   float name##f(float, float);
-#define FAKE_UNARY(APPLY)                                                                                       \
-  APPLY(sqrt) APPLY(exp) APPLY(exp2) APPLY(expm1) APPLY(log) APPLY(log2) APPLY(log10) APPLY(log1p) APPLY(tanh) \
-  APPLY(sinh) APPLY(cosh) APPLY(sin) APPLY(cos) APPLY(tan) APPLY(fabs) APPLY(floor) APPLY(ceil) APPLY(rint)    \
-  APPLY(round) APPLY(trunc) APPLY(erf) APPLY(cbrt)
+#define FAKE_UNARY(APPLY)                                                                                        \
+  APPLY(sqrt)                                                                                                    \
+  APPLY(exp) APPLY(exp2) APPLY(expm1) APPLY(log) APPLY(log2) APPLY(log10) APPLY(log1p) APPLY(tanh) APPLY(sinh)   \
+      APPLY(cosh) APPLY(sin) APPLY(cos) APPLY(tan) APPLY(fabs) APPLY(floor) APPLY(ceil) APPLY(rint) APPLY(round) \
+          APPLY(trunc) APPLY(erf) APPLY(cbrt)
 #define FAKE_BINARY(APPLY) APPLY(pow) APPLY(fmin) APPLY(fmax) APPLY(fmod) APPLY(hypot) APPLY(atan2) APPLY(copysign)
 FAKE_UNARY(FAKE_MATH_1)
 FAKE_BINARY(FAKE_MATH_2)
@@ -50,9 +51,13 @@ inline bool isnan(double x) { return x != x; }
 inline bool isinf(double x) { return x - x != 0 && x == x; }
 inline bool isfinite(double x) { return x - x == 0; }
 template <class T>
-inline T min(T a, T b) { return b < a ? b : a; }
+inline T min(T a, T b) {
+  return b < a ? b : a;
+}
 template <class T>
-inline T max(T a, T b) { return a < b ? b : a; }
+inline T max(T a, T b) {
+  return a < b ? b : a;
+}
 inline int abs(int x) { return x < 0 ? -x : x; }
 inline float abs(float x) { return fabsf(x); }
 inline double abs(double x) { return fabs(x); }
@@ -71,13 +76,25 @@ inline float __int_as_float(int x) { return fake_bits<float>(x); }
 inline long long __double_as_longlong(double x) { return fake_bits<long long>(x); }
 inline double __longlong_as_double(long long x) { return fake_bits<double>(x); }
 template <class T>
-inline T __ldg(const T* pointer) { return *pointer; }
+inline T __ldg(const T* pointer) {
+  return *pointer;
+}
 
-struct float2 { float x, y; };
-struct float4 { float x, y, z, w; };
-struct double2 { double x, y; };
-struct int2 { int x, y; };
-struct uint2 { unsigned x, y; };
+struct float2 {
+  float x, y;
+};
+struct float4 {
+  float x, y, z, w;
+};
+struct double2 {
+  double x, y;
+};
+struct int2 {
+  int x, y;
+};
+struct uint2 {
+  unsigned x, y;
+};
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
 
@@ -93,9 +110,7 @@ inline void __syncwarp(unsigned = 0xffffffffu) { fake_thread.wait(0); }
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() {}
 
-inline unsigned fake_lane() {
-  return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32;
-}
+inline unsigned fake_lane() { return (threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32; }
 // Every lane leaves a value, all lanes catch up, each takes the one it wants, all catch up again.
 template <class T>
 inline T fake_exchange(T value, unsigned from) {
@@ -148,7 +163,9 @@ inline int __syncthreads_or(int vote) {
 
 // Kernels of two streams may meet: these are atomic among OS threads.
 inline int atomicAdd(int* place, int value) { return __atomic_fetch_add(place, value, __ATOMIC_RELAXED); }
-inline unsigned atomicAdd(unsigned* place, unsigned value) { return __atomic_fetch_add(place, value, __ATOMIC_RELAXED); }
+inline unsigned atomicAdd(unsigned* place, unsigned value) {
+  return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
+}
 inline unsigned long long atomicAdd(unsigned long long* place, unsigned long long value) {
   return __atomic_fetch_add(place, value, __ATOMIC_RELAXED);
 }
@@ -182,16 +199,22 @@ constexpr int fake_kind<T*> = fake_kernel::kWritePointer;
 template <class T>
 constexpr int fake_kind<const T*> = fake_kernel::kReadPointer;
 template <class T>
-struct fake_bare { using type = T; };
+struct fake_bare {
+  using type = T;
+};
 template <class T>
-struct fake_bare<T* __restrict> { using type = T*; };
+struct fake_bare<T* __restrict> {
+  using type = T*;
+};
 
 template <unsigned... index>
 struct fake_indices {};
 template <unsigned count, unsigned... index>
 struct fake_make_indices : fake_make_indices<count - 1, count - 1, index...> {};
 template <unsigned... index>
-struct fake_make_indices<0, index...> { using type = fake_indices<index...>; };
+struct fake_make_indices<0, index...> {
+  using type = fake_indices<index...>;
+};
 
 template <auto function>
 struct fake_entry;
@@ -200,15 +223,19 @@ struct fake_entry<function> {
   static constexpr unsigned sizes[] = {sizeof(T)..., 0};
   static constexpr int kinds[] = {fake_kind<typename fake_bare<T>::type>..., 0};
   template <unsigned... index>
-  static void call(void** values, fake_indices<index...>) { function(*static_cast<T*>(values[index])...); }
+  static void call(void** values, fake_indices<index...>) {
+    function(*static_cast<T*>(values[index])...);
+  }
   static void run(void** values) { call(values, typename fake_make_indices<sizeof...(T)>::type()); }
 };
 template <auto function>
 struct fake_count;
 template <class... T, void (*function)(T...)>
-struct fake_count<function> { static constexpr int value = sizeof...(T); };
+struct fake_count<function> {
+  static constexpr int value = sizeof...(T);
+};
 
-#define FAKE_EXPRESSION(symbol, pointer)                                                                \
+#define FAKE_EXPRESSION(symbol, pointer)                                                               \
   extern "C" __attribute__((visibility("default"))) const fake_kernel::Kernel fake_kernel_##symbol = { \
       fake_count<pointer>::value, fake_entry<pointer>::sizes, fake_entry<pointer>::kinds, fake_entry<pointer>::run};
 #define FAKE_KERNEL(symbol, function) FAKE_EXPRESSION(symbol, &function)

@@ -57,9 +57,9 @@ inline int RunTests() {
 
 }  // namespace check
 
-#define TEST(id, name)                                       \
-  static void id();                                          \
-  static const check::Register register_##id(name, id);      \
+#define TEST(id, name)                                  \
+  static void id();                                     \
+  static const check::Register register_##id(name, id); \
   static void id()
 #define CHECK_EQUAL(actual, expected) check::Equal(actual, expected, #actual, __FILE__, __LINE__)
 #define CHECK_NEAR(actual, expected, relative) check::Near(actual, expected, relative, #actual, __FILE__, __LINE__)

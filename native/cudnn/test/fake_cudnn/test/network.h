@@ -46,9 +46,9 @@ class Network {
                 0);
     if (o.clip > 0) CHECK_EQUAL(dnn().cudnnRNNSetClip_v8(rnn, CUDNN_RNN_CLIP_MINMAX, 0, -o.clip, o.clip), 0);
     T zero = 0;
-    CHECK_EQUAL(dnn().cudnnSetRNNDataDescriptor(x_descriptor, dtype, o.layout, time, batch, o.input, o.lengths.data(),
-                                                &zero),
-                0);
+    CHECK_EQUAL(
+        dnn().cudnnSetRNNDataDescriptor(x_descriptor, dtype, o.layout, time, batch, o.input, o.lengths.data(), &zero),
+        0);
     CHECK_EQUAL(dnn().cudnnSetRNNDataDescriptor(y_descriptor, dtype, o.layout, time, batch, output * directions,
                                                 o.lengths.data(), &zero),
                 0);
@@ -96,9 +96,9 @@ class Network {
 
   cudnnStatus_t BackwardData(const T* weights, const T* y, const T* dy, T* dx, const T* hx, const T* dhy, T* dhx,
                              const T* cx, const T* dcy, T* dcx) {
-    return dnn().cudnnRNNBackwardData_v8(handle, rnn, lengths.get(), y_descriptor, y, dy, x_descriptor, dx, h_descriptor,
-                                         hx, dhy, dhx, c_descriptor, cx, dcy, dcx, weight_bytes, weights, work_bytes,
-                                         work->get(), reserve_bytes, reserve->get());
+    return dnn().cudnnRNNBackwardData_v8(handle, rnn, lengths.get(), y_descriptor, y, dy, x_descriptor, dx,
+                                         h_descriptor, hx, dhy, dhx, c_descriptor, cx, dcy, dcx, weight_bytes, weights,
+                                         work_bytes, work->get(), reserve_bytes, reserve->get());
   }
 
   cudnnStatus_t BackwardWeights(const T* x, const T* hx, const T* y, T* dw) {

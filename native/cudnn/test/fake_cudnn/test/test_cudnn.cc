@@ -133,9 +133,7 @@ TEST(gradients_projection, "gradients are right with projection") {
 TEST(gradients_skip, "gradients are right with skip input") {
   CheckGradients({.mode = CUDNN_GRU, .input_mode = CUDNN_SKIP_INPUT, .input = 4, .layers = 2});
 }
-TEST(gradients_clip, "gradients are right with a clipped cell state") {
-  CheckGradients({.layers = 2, .clip = 0.2});
-}
+TEST(gradients_clip, "gradients are right with a clipped cell state") { CheckGradients({.layers = 2, .clip = 0.2}); }
 
 TEST(layouts, "the three data layouts hold the same numbers") {
   const std::vector<int> lengths = {4, 3, 1};
@@ -172,7 +170,8 @@ TEST(layouts, "the three data layouts hold the same numbers") {
 }
 
 TEST(gradients_dropout, "gradients are right with dropout, under one mask") {
-  CheckGradients({.mode = CUDNN_GRU, .direction = CUDNN_BIDIRECTIONAL, .layers = 3, .lengths = {2, 4}, .dropout = 0.4f});
+  CheckGradients(
+      {.mode = CUDNN_GRU, .direction = CUDNN_BIDIRECTIONAL, .layers = 3, .lengths = {2, 4}, .dropout = 0.4f});
 }
 
 TEST(dropout_masks, "each pass draws a mask, and a seed brings the masks back") {
@@ -186,8 +185,13 @@ TEST(dropout_masks, "each pass draws a mask, and a seed brings the masks back") 
 TEST(dropout_share, "dropout keeps the mean: dropped elements are 0, others scaled") {
   // One relu layer under an identity: the second layer's W is the unit matrix, R and biases are 0.
   constexpr std::size_t kUnits = 32, kBatch = 64;
-  Network<double> network({.mode = CUDNN_RNN_RELU, .bias = CUDNN_RNN_NO_BIAS, .input = 1, .hidden = kUnits, .layers = 2,
-                           .lengths = std::vector<int>(kBatch, 1), .dropout = 0.25f});
+  Network<double> network({.mode = CUDNN_RNN_RELU,
+                           .bias = CUDNN_RNN_NO_BIAS,
+                           .input = 1,
+                           .hidden = kUnits,
+                           .layers = 2,
+                           .lengths = std::vector<int>(kBatch, 1),
+                           .dropout = 0.25f});
   std::vector<double> w(network.WeightCount());
   std::fill_n(w.begin(), kUnits, 1.0);  // W of layer 0: every unit is x
   for (std::size_t i = 0; i < kUnits; ++i) w[kUnits + kUnits * kUnits + i * kUnits + i] = 1;
@@ -259,8 +263,8 @@ TEST(weight_size, "cudnnGetRNNWeightSpaceSize is exact, and wrong from 2^31 elem
 
 TEST(weight_params, "cudnnGetRNNWeightParams: matrices by pseudo-layer, then biases; absent pieces are null") {
   Descriptor d;
-  dnn().cudnnSetRNNDescriptor_v8(d.rnn, 0, CUDNN_LSTM, CUDNN_RNN_SINGLE_REC_BIAS, CUDNN_BIDIRECTIONAL, CUDNN_LINEAR_INPUT,
-                                 CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, 0, 3, 4, 2, 2, nullptr, 0);
+  dnn().cudnnSetRNNDescriptor_v8(d.rnn, 0, CUDNN_LSTM, CUDNN_RNN_SINGLE_REC_BIAS, CUDNN_BIDIRECTIONAL,
+                                 CUDNN_LINEAR_INPUT, CUDNN_DATA_FLOAT, CUDNN_DATA_FLOAT, 0, 3, 4, 2, 2, nullptr, 0);
   cudnnTensorDescriptor_t m = nullptr, b = nullptr;
   dnn().cudnnCreateTensorDescriptor(&m);
   dnn().cudnnCreateTensorDescriptor(&b);
@@ -282,8 +286,10 @@ TEST(weight_params, "cudnnGetRNNWeightParams: matrices by pseudo-layer, then bia
     CHECK_EQUAL(rank, c.bias < 0 ? 0 : 3);
   }
   void* address = nullptr;
-  CHECK_EQUAL(dnn().cudnnGetRNNWeightParams(kAnyHandle, d.rnn, 4, 1, base, 0, m, &address, b, &address), Status(kBadParam));
-  CHECK_EQUAL(dnn().cudnnGetRNNWeightParams(kAnyHandle, d.rnn, 0, 1, base, 9, m, &address, b, &address), Status(kBadParam));
+  CHECK_EQUAL(dnn().cudnnGetRNNWeightParams(kAnyHandle, d.rnn, 4, 1, base, 0, m, &address, b, &address),
+              Status(kBadParam));
+  CHECK_EQUAL(dnn().cudnnGetRNNWeightParams(kAnyHandle, d.rnn, 0, 1, base, 9, m, &address, b, &address),
+              Status(kBadParam));
   dnn().cudnnDestroyTensorDescriptor(m);
   dnn().cudnnDestroyTensorDescriptor(b);
 }
@@ -404,8 +410,8 @@ TEST(graph, "a captured training step replays, and each replay draws a new mask"
 TEST(persistent, "persistent algorithms have their limits") {
   Configure("reset");
   Network<float> n({.mode = CUDNN_LSTM, .hidden = 193, .lengths = {2, 2}});
-  dnn().cudnnSetRNNDescriptor_v8(n.rnn, CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, CUDNN_LSTM, 2, 0, 0, 0, 0, 0, 3, 193, 193,
-                                 1, nullptr, 1);
+  dnn().cudnnSetRNNDescriptor_v8(n.rnn, CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H, CUDNN_LSTM, 2, 0, 0, 0, 0, 0, 3, 193,
+                                 193, 1, nullptr, 1);
   const DeviceArray<float> w(n.WeightCount()), x(n.InputCount()), y(n.OutputCount());
   CHECK_EQUAL(n.Forward(w.get(), x.get(), nullptr, nullptr, y.get(), nullptr, nullptr), Status(kNotSupported));
 }
@@ -416,7 +422,8 @@ TEST(half, "16-bit arrays round to nearest even") {
     // One relu unit without state: y = w·x, in the storage type.
     Network<float> n({.mode = CUDNN_RNN_RELU, .bias = CUDNN_RNN_NO_BIAS, .input = 1, .hidden = 1, .lengths = {1}});
     const int one = 1, ones[] = {1, 1, 1};
-    dnn().cudnnSetRNNDescriptor_v8(n.rnn, 0, CUDNN_RNN_RELU, 0, 0, 0, dtype, CUDNN_DATA_FLOAT, 0, 1, 1, 1, 1, nullptr, 0);
+    dnn().cudnnSetRNNDescriptor_v8(n.rnn, 0, CUDNN_RNN_RELU, 0, 0, 0, dtype, CUDNN_DATA_FLOAT, 0, 1, 1, 1, 1, nullptr,
+                                   0);
     dnn().cudnnSetRNNDataDescriptor(n.x_descriptor, dtype, 0, 1, 1, 1, &one, nullptr);
     dnn().cudnnSetRNNDataDescriptor(n.y_descriptor, dtype, 0, 1, 1, 1, &one, nullptr);
     dnn().cudnnSetTensorNdDescriptor(n.h_descriptor, dtype, 3, ones, ones);

@@ -1,5 +1,5 @@
-// NVRTC, the driver and cuBLAS: kernels compiled from CUDA C run on the fake device with barriers, shuffles, atomics and
-// shared memory; matrix products agree with the plain sum.
+// NVRTC, the driver and cuBLAS: kernels compiled from CUDA C run on the fake device with barriers, shuffles, atomics
+// and shared memory; matrix products agree with the plain sum.
 
 #include <cmath>
 #include <cstring>
@@ -196,13 +196,15 @@ TEST(refusals, "a kernel that meets a host pointer or different barriers breaks 
     Configure("reset");
   }
   CUmodule module = nullptr;
-  CHECK_EQUAL(driver().cuModuleLoadData(&module, "no image at all, but long enough to be looked at as if it were one......"),
-              CUDA_ERROR_INVALID_IMAGE);
+  CHECK_EQUAL(
+      driver().cuModuleLoadData(&module, "no image at all, but long enough to be looked at as if it were one......"),
+      CUDA_ERROR_INVALID_IMAGE);
 }
 
 TEST(compile_errors, "nvrtcCompileProgram says what is wrong with a program") {
   nvrtcProgram program = nullptr;
-  nvrtc().nvrtcCreateProgram(&program, "extern \"C\" __global__ void f() { undefined(); }", "test.cu", 0, nullptr, nullptr);
+  nvrtc().nvrtcCreateProgram(&program, "extern \"C\" __global__ void f() { undefined(); }", "test.cu", 0, nullptr,
+                             nullptr);
   const char* good[] = {"--gpu-architecture=sm_90"};
   CHECK_EQUAL(nvrtc().nvrtcCompileProgram(program, 1, good), NVRTC_ERROR_COMPILATION);
   std::size_t bytes = 0;
@@ -261,8 +263,10 @@ void CheckGemm(Gemm gemm) {
         for (int column = 0; column < n; ++column) {
           double sum = 3;
           for (int p = 0; p < k; ++p) {
-            const T x = op_a == CUBLAS_OP_N ? a[static_cast<std::size_t>(p * lda + row)] : a[static_cast<std::size_t>(row * lda + p)];
-            const T y = op_b == CUBLAS_OP_N ? b[static_cast<std::size_t>(column * ldb + p)] : b[static_cast<std::size_t>(p * ldb + column)];
+            const T x = op_a == CUBLAS_OP_N ? a[static_cast<std::size_t>(p * lda + row)]
+                                            : a[static_cast<std::size_t>(row * lda + p)];
+            const T y = op_b == CUBLAS_OP_N ? b[static_cast<std::size_t>(column * ldb + p)]
+                                            : b[static_cast<std::size_t>(p * ldb + column)];
             sum += 2.0 * x * y;
           }
           CHECK_NEAR(result[static_cast<std::size_t>(column * ldc + row)], sum, sizeof(T) == 8 ? 1e-13 : 1e-5);
@@ -292,8 +296,9 @@ TEST(geam, "cublasSgeam transposes") {
   blas().cublasCreate_v2(&handle);
   const DeviceArray<float> x({1, 2, 3, 4, 5, 6}), y(6);  // 2×3 column-major
   const float one = 1, zero = 0;
-  CHECK_EQUAL(blas().cublasSgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, 3, 2, &one, x.get(), 2, &zero, y.get(), 3, y.get(), 3),
-              CUBLAS_STATUS_SUCCESS);
+  CHECK_EQUAL(
+      blas().cublasSgeam(handle, CUBLAS_OP_T, CUBLAS_OP_N, 3, 2, &one, x.get(), 2, &zero, y.get(), 3, y.get(), 3),
+      CUBLAS_STATUS_SUCCESS);
   cuda().cudaDeviceSynchronize();
   CHECK(y.Read() == (std::vector<float>{1, 3, 5, 2, 4, 6}));
   blas().cublasDestroy_v2(handle);

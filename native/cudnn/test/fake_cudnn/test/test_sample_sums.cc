@@ -30,7 +30,8 @@ void Run(const Sums& expected) {
   std::vector<float> weights(network.WeightCount(), 1.0f);
   const std::size_t gates = expected.mode == CUDNN_LSTM ? 4 : expected.mode == CUDNN_GRU ? 3 : 1;
   std::fill_n(weights.begin(), 2 * 2 * gates * 512 * 512, 1.0f / (512 * 512));
-  const DeviceArray<float> w(weights), x(network.InputCount(), 1), h(network.HiddenCount(), 1), dy(network.OutputCount(), 1);
+  const DeviceArray<float> w(weights), x(network.InputCount(), 1), h(network.HiddenCount(), 1),
+      dy(network.OutputCount(), 1);
   const DeviceArray<float> y(network.OutputCount()), hy(network.HiddenCount()), cy(network.CellCount());
   const DeviceArray<float> dx(network.InputCount()), dhx(network.HiddenCount()), dcx(network.CellCount());
   const DeviceArray<float> dw(network.WeightCount());

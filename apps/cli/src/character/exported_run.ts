@@ -1,0 +1,37 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type NetworkToExport, openBackend, type Tensor, type Variable } from '@cudnn-rnn/rnn'
+import { restoreModel } from './training_run.js'
+
+/** Whether a path is the directory of a run; only runs of the character model are written as one model. */
+export async function isCharacterRun(path: string): Promise<boolean> {
+  return existsSync(join(path, 'run.json'))
+}
+
+/**
+ * The trained character model of a run with what is around its network: ids go in, logits come out.
+ *
+ * @throws RangeError `ERR_NO_RUN`
+ */
+export async function networkOfRun(directory: string): Promise<NetworkToExport> {
+  const backend = await openBackend('reference')
+  try {
+    const { model } = await restoreModel(directory, backend)
+    try {
+      const { descriptor, weights, biases } = await model.lstm.paramsToCanonical(model.params)
+      const [kernel, bias] = [await floats(model.output.kernel), await floats(model.output.bias)]
+      const embedding = await floats(model.embedding)
+      return { name: 'lstm', descriptor, canonical: { weights, biases }, embedding, dense: { kernel, bias } }
+    } finally {
+      model.dispose()
+    }
+  } finally {
+    backend.dispose()
+  }
+}
+
+/** A copy: the executor's memory goes with it. */
+async function floats({ value }: Variable): Promise<Tensor<Float32Array>> {
+  const { data, shape } = await value.read()
+  return { data: Float32Array.from(data), shape }
+}

@@ -1,0 +1,44 @@
+import { writeFile } from 'node:fs/promises'
+import { EXPORT_FORMATS, type ExportFormat, exportWeights, importWeights } from '@cudnn-rnn/rnn'
+import { type Command, Option } from 'commander'
+import { isCharacterRun, networkOfRun } from '../character/exported_run.js'
+import { type ReadAsOptions, readAs, selectNetworks } from '../imported_networks.js'
+import { addReadingOptions } from './import.js'
+
+interface ExportCommandOptions extends ReadAsOptions {
+  readonly format: ExportFormat
+  readonly out?: string
+  readonly stack?: string
+}
+
+const EXTENSIONS: Readonly<Record<ExportFormat, string>> = {
+  safetensors: 'safetensors',
+  npz: 'npz',
+  onnx: 'onnx',
+  flax: 'msgpack',
+  keras: 'weights.h5',
+}
+
+export function addExportCommand(program: Command): void {
+  const command = program
+    .command('export')
+    .description('write a trained model, or the networks of any weight file, for another framework')
+    .argument('<model>', 'directory of a run, a checkpoint, or any file that import reads')
+    .addOption(
+      new Option('--format <format>', 'what to write; safetensors and npz hold the names of PyTorch')
+        .choices(EXPORT_FORMATS)
+        .makeOptionMandatory(),
+    )
+    .option('--out <file>', 'where to; the default is beside the model')
+    .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
+  addReadingOptions(command).action(async (model: string, options: ExportCommandOptions) => {
+    const networks = (await isCharacterRun(model))
+      ? [await networkOfRun(model)]
+      : selectNetworks((await importWeights(model, readAs(options))).networks, options.stack)
+    const bytes = await exportWeights(networks, { format: options.format })
+    const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
+    // An existing file is only replaced when it was named.
+    await writeFile(target, bytes, { flag: options.out === undefined ? 'wx' : 'w' })
+    process.stdout.write(`${target}: ${networks.map(({ name }) => name).join(', ')}\n`)
+  })
+}

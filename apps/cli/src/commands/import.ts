@@ -1,0 +1,67 @@
+import { CELL_MODES, type ImportedWeights, importWeights } from '@cudnn-rnn/rnn'
+import { type Command, Option } from 'commander'
+import pc from 'picocolors'
+import { describeNetwork, type ReadAsOptions, readAs, selectNetworks } from '../imported_networks.js'
+import { saveNetworks } from '../network_checkpoint.js'
+import { textTable } from '../text_table.js'
+
+interface ImportCommandOptions extends ReadAsOptions {
+  readonly to?: string
+  readonly stack?: string
+  readonly json?: boolean
+}
+
+export function addImportCommand(program: Command): void {
+  const command = program
+    .command('import')
+    .description('read the recurrent networks of a PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy file')
+    .argument('<file>', 'the file; of a TensorFlow checkpoint its prefix or directory')
+    .option('--to <prefix>', 'write them as a checkpoint that RNNParamsSaveable restores; without it they are listed')
+    .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
+    .option('--json', 'print one JSON object')
+  addReadingOptions(command).action(async (file: string, options: ImportCommandOptions) => {
+    const imported = await importWeights(file, readAs(options))
+    const networks = selectNetworks(imported.networks, options.stack)
+    if (options.to !== undefined) await saveNetworks(options.to, networks)
+    const found = { ...imported, networks }
+    process.stdout.write(
+      options.json ? `${JSON.stringify(summaryOf(found, options.to))}\n` : describe(found, options.to),
+    )
+  })
+}
+
+/** How tensors are to be read where a file leaves it open; `export` knows these too. */
+export function addReadingOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--cell <mode>', 'cell, where shapes cannot tell').choices(Object.keys(CELL_MODES)))
+    .option('--as <convention>', 'whose names and gate order: pytorch, keras, tensorflow, flax, onnx, canonical')
+    .option('--forget-bias <x>', 'what TensorFlow’s cells add to the forget gate at run time (default 1)')
+}
+
+function describe({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined): string {
+  const lines = [`${pc.bold(format)}: ${networks.length + cells.length} recurrent networks`, '']
+  for (const network of networks) {
+    lines.push(`${pc.bold(network.name || '(no name)')}: ${describeNetwork(network)}`)
+    for (const note of network.notes) lines.push(`  ${note}`)
+  }
+  for (const { name, cell, numUnits, inputSize, notes } of cells) {
+    lines.push(`${pc.bold(name)}: ${numUnits} units, input ${inputSize}, which only ${cell} computes`)
+    for (const note of notes) lines.push(`  ${note}`)
+  }
+  if (leftovers.length > 0) {
+    const rows = leftovers.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
+    lines.push('', 'Not part of a recurrent network:', ...textTable(['tensor', 'dtype', 'shape'], rows))
+  }
+  if (prefix !== undefined) lines.push('', prefix)
+  return `${lines.join('\n').trim()}\n`
+}
+
+function summaryOf({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined) {
+  return {
+    format,
+    prefix,
+    networks: networks.map(({ canonical: _, inputs: __, ...network }) => network),
+    cells: cells.map(({ variables: _, inputs: __, ...cell }) => cell),
+    leftovers,
+  }
+}

@@ -1,0 +1,66 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { importWeights, openCheckpoint, recogniseNetworks } from '@cudnn-rnn/rnn'
+import { expect, it } from 'vitest'
+import { run, usesProgram } from './built_program.js'
+import { temporaryDirectory } from './small_run.js'
+
+usesProgram()
+
+const fixture = (path: string) => fileURLToPath(new URL(`../../../fixtures/interop/${path}`, import.meta.url))
+
+it('import lists what was recognised and what was not', async () => {
+  const { exitCode, stdout } = await run('import', fixture('pytorch/tagger.safetensors'))
+  expect(exitCode).toBe(0)
+  expect(stdout).toContain('safetensors: 2 recurrent networks')
+  expect(stdout).toContain('encoder: lstm, 1 × 4 units, input 3, from pytorch')
+  expect(stdout).toMatch(/Not part of a recurrent network:[\s\S]*embedding\.weight/)
+})
+
+it('import --to writes a checkpoint whose networks are recognised', async () => {
+  const prefix = join(await temporaryDirectory(), 'model')
+  const { exitCode, stdout } = await run(
+    'import',
+    fixture('keras/lstm_stacked.keras'),
+    '--stack',
+    'lstm,lstm_1',
+    '--to',
+    prefix,
+  )
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining(prefix)])
+  const reader = await openCheckpoint(prefix)
+  const [network] = recogniseNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
+  await reader.close()
+  expect(network).toMatchObject({ name: 'lstm+lstm_1', structures: [{ cellMode: 'lstm', numLayers: 2, numUnits: 4 }] })
+})
+
+it('import prints one JSON object on demand', async () => {
+  const { stdout } = await run('import', fixture('onnx/gru.onnx'), '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    format: 'onnx',
+    networks: [{ name: 'the_gru', convention: 'onnx', descriptor: { cellMode: 'gru', numUnits: 4 } }],
+    leftovers: [],
+  })
+})
+
+it('import fails with both readings where a file leaves one open, and --cell decides', async () => {
+  const file = fixture('pytorch/rnn_relu.safetensors')
+  const open = await run('import', file)
+  expect([open.exitCode, open.stderr]).toEqual([1, expect.stringContaining('ERR_WEIGHTS_AMBIGUOUS')])
+  expect(open.stderr).toMatch(/rnn_tanh.*or.*rnn_relu/)
+  const { exitCode, stdout } = await run('import', file, '--cell', 'rnn_relu')
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining('rnn_relu')])
+})
+
+it('export writes any weight file for another framework, and replaces none unasked', async () => {
+  const directory = await temporaryDirectory()
+  const source = join(directory, 'gru.keras')
+  await writeFile(source, await readFile(fixture('keras/gru.keras')))
+  const first = await run('export', source, '--format', 'safetensors')
+  expect([first.exitCode, first.stdout]).toEqual([0, `${source}.safetensors: gru\n`])
+  const [before, after] = [await importWeights(source), await importWeights(`${source}.safetensors`)]
+  expect(after.networks[0]!.canonical).toEqual(before.networks[0]!.canonical)
+  const second = await run('export', source, '--format', 'safetensors')
+  expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('EEXIST')])
+})

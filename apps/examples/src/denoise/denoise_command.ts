@@ -1,0 +1,69 @@
+import { writeFile } from 'node:fs/promises'
+import { htmlPage } from '@cudnn-rnn/report'
+import { type Backend, openBackend } from '@cudnn-rnn/rnn'
+import type { Command } from 'commander'
+import { readAudio, SAMPLE_RATE, writeAudio } from '../audio_file.js'
+import { FrameClock } from '../frame_clock.js'
+import { BLOCK, Dtln, SHIFT } from './dtln.js'
+import { spectrogram, spectrogramImage } from './spectrogram.js'
+
+export function addDenoiseCommand(program: Command): void {
+  program
+    .command('denoise')
+    .description('take the noise out of speech, in real time (DTLN)')
+    .argument('<audio>', 'a WAV file')
+    .requiredOption('--weights <file>', 'pretrained_model/model.h5 of github.com/breizhn/DTLN')
+    .option('--out <file>', 'the clean WAV file; a page with the same name shows both', 'denoised.wav')
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
+      const backend = await openBackend(options.backend)
+      try {
+        const noisy = await readAudio(audio)
+        const { samples, clock } = await denoise(backend, options.weights, noisy)
+        await writeAudio(options.out, samples)
+        const page = `${options.out.replace(/\.wav$/i, '')}.html`
+        await writeFile(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
+        process.stdout.write(`On ${backend.name}: ${clock.summary()}\n${options.out}\n${page}\n`)
+      } finally {
+        backend.dispose()
+      }
+    })
+}
+
+/** Runs a recording through the model frame by frame, as a microphone would deliver it. */
+export async function denoise(backend: Backend, weights: string, noisy: Float32Array) {
+  const model = await Dtln.open(backend, weights)
+  const clock = new FrameClock(SHIFT / SAMPLE_RATE)
+  const delay = BLOCK - SHIFT
+  const samples = new Float32Array(noisy.length)
+  try {
+    for (let start = 0; start < noisy.length + delay; start += SHIFT) {
+      const frame = new Float32Array(SHIFT)
+      frame.set(noisy.subarray(start, Math.min(start + SHIFT, noisy.length)))
+      const clean = await clock.time(() => model.process(frame))
+      // The first samples out are of the time before the first ones in.
+      for (const [n, value] of clean.entries()) if (start + n >= delay) samples[start + n - delay] = value
+    }
+  } finally {
+    model.dispose()
+  }
+  return { samples, clock }
+}
+
+function denoisePage(noisy: Float32Array, clean: Float32Array, timing: string): string {
+  const [before, after] = [spectrogram(noisy), spectrogram(clean)]
+  const loudest = Math.max(...before.map((column) => Math.max(...column)))
+  const seconds = (noisy.length / SAMPLE_RATE).toFixed(1)
+  return htmlPage({
+    title: 'Speech without its noise',
+    resultHtml: `${seconds} s at 16 kHz. ${timing}`,
+    sections: [
+      { heading: 'Before', html: spectrogramImage(before, loudest, 'Spectrogram of the recording') },
+      { heading: 'After', html: spectrogramImage(after, loudest, 'Spectrogram without noise') },
+      {
+        heading: 'How to read it',
+        html: `<p>Time runs to the right over ${seconds} s, frequency upwards from 0 to 8 kHz; brighter is louder, over 80 dB, with one scale for both.</p>`,
+      },
+    ],
+  })
+}

@@ -1,0 +1,87 @@
+import { writeFile } from 'node:fs/promises'
+import { htmlPage, lineChart } from '@cudnn-rnn/report'
+import { type Backend, openBackend } from '@cudnn-rnn/rnn'
+import type { Command } from 'commander'
+import { readAudio, SAMPLE_RATE } from '../audio_file.js'
+import { FrameClock } from '../frame_clock.js'
+import { FRAME, SileroVad } from './silero_vad.js'
+
+const SPEECH = 0.5
+
+export function addSpeechCommand(program: Command): void {
+  program
+    .command('speech')
+    .description('find where somebody speaks (Silero VAD)')
+    .argument('<audio>', 'a WAV file')
+    .requiredOption('--weights <file>', 'silero_vad_16k_op15.onnx of github.com/snakers4/silero-vad')
+    .option('--out <page>', 'the page to write', 'speech.html')
+    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
+      const backend = await openBackend(options.backend)
+      try {
+        const samples = await readAudio(audio)
+        const { probabilities, clock } = await speechProbabilities(backend, options.weights, samples)
+        const timing = `On ${backend.name}: ${clock.summary()}`
+        await writeFile(options.out, speechPage(samples, probabilities, timing))
+        for (const { from, to } of spans(probabilities))
+          process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
+        process.stdout.write(`${timing}\n${options.out}\n`)
+      } finally {
+        backend.dispose()
+      }
+    })
+}
+
+/** Probability of speech for each whole frame of a recording. */
+export async function speechProbabilities(backend: Backend, weights: string, samples: Float32Array) {
+  const model = await SileroVad.open(backend, weights)
+  const clock = new FrameClock(FRAME / SAMPLE_RATE)
+  const probabilities: number[] = []
+  try {
+    for (let start = 0; start + FRAME <= samples.length; start += FRAME) {
+      probabilities.push(await clock.time(() => model.process(samples.subarray(start, start + FRAME))))
+    }
+  } finally {
+    model.dispose()
+  }
+  return { probabilities, clock }
+}
+
+/** Stretches of speech in seconds. */
+function spans(probabilities: readonly number[]): { from: number; to: number }[] {
+  const found: { from: number; to: number }[] = []
+  for (const [frame, probability] of probabilities.entries()) {
+    if (probability < SPEECH) continue
+    const [from, to] = [(frame * FRAME) / SAMPLE_RATE, ((frame + 1) * FRAME) / SAMPLE_RATE]
+    const latest = found.at(-1)
+    if (latest?.to === from) latest.to = to
+    else found.push({ from, to })
+  }
+  return found
+}
+
+function speechPage(samples: Float32Array, probabilities: readonly number[], timing: string): string {
+  const seconds = (frame: number) => (frame * FRAME) / SAMPLE_RATE
+  const loudest = samples.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-9)
+  const envelope = probabilities.map((_, frame) => {
+    const part = samples.subarray(frame * FRAME, (frame + 1) * FRAME)
+    const peak = part.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / loudest
+    return { x: seconds(frame), low: 0.5 - peak / 2, high: 0.5 + peak / 2 }
+  })
+  const points = probabilities.map((y, frame) => ({ x: seconds(frame), y }))
+  const share = probabilities.filter((probability) => probability >= SPEECH).length / Math.max(1, probabilities.length)
+  const chart = lineChart({
+    x: 'seconds',
+    y: 'probability of speech',
+    series: [{ label: 'probability of speech', color: 'var(--train)', points }],
+    bands: envelope,
+    rules: [{ y: SPEECH, text: 'speech from here' }],
+  })
+  return htmlPage({
+    title: 'Where somebody speaks',
+    // The waveform lies behind the curve.
+    style: ':root { --band: color-mix(in srgb, var(--baseline) 45%, transparent); }',
+    resultHtml: `<b>${(100 * share).toFixed(1)} %</b> of ${seconds(probabilities.length).toFixed(1)} s is speech. ${timing}`,
+    sections: [{ heading: 'Probability over the waveform', html: chart }],
+  })
+}

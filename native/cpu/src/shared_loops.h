@@ -1,0 +1,101 @@
+// Loops that threads run together, built so that a thread which the system has put aside holds nobody up.
+//
+// Every loop is cut into items, and every home thread has a range of them, the same from loop to loop where the number of
+// items is: its part of the weights stays in its cache. Who is done with its own range takes from the others', and a loop
+// is over when all items are done, whoever did them; a thread that was away finds the loops it missed finished and
+// passes through. Items of one loop must be independent of each other; all of them come before any of the next loop.
+#ifndef CUDNN_RNN_CPU_SHARED_LOOPS_H_
+#define CUDNN_RNN_CPU_SHARED_LOOPS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "spin_wait.h"
+
+namespace cudnn_rnn {
+
+class SharedLoops {
+ public:
+  explicit SharedLoops(int homes) : homes_(homes), claims_(new Claim[homes]) {}
+
+  // One thread's place in the sequence of loops. All threads must run the same loops in the same order.
+  class Member {
+   public:
+    // A thread with home -1 has no items of its own and only helps.
+    Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
+
+    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done.
+    template <typename Body>
+    void Run(ptrdiff_t items, const Body& body) {
+      if (items <= 0) return;
+      const int loop = loop_++;
+      target_ += static_cast<uint64_t>(items);
+      if (loops_->finished_.load(std::memory_order_acquire) > loop) return;
+      if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body));
+      if (loops_->homes_ > 1 || home_ < 0) {
+        if (SpinWhileAtMost(loops_->finished_, loop, kPatience)) return;
+        uint64_t helped = 0;
+        for (int k = 0; k < loops_->homes_; k++) helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body);
+        loops_->Report(loop, target_, helped);
+      }
+      WaitWhileAtMost(loops_->finished_, loop);
+    }
+
+   private:
+    // Polls before a thread takes what belongs to another, which mostly is about to take it itself.
+    static constexpr int kPatience = 128;
+
+    template <typename Body>
+    uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body) {
+      const ptrdiff_t begin = items * home / loops_->homes_;
+      const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
+      uint64_t done = 0;
+      for (ptrdiff_t item; (item = loops_->Take(loop, home, count)) >= 0; done++) body(begin + item);
+      return done;
+    }
+
+    SharedLoops* const loops_;
+    const int home_;
+    int loop_ = 0;
+    uint64_t target_ = 0;
+  };
+
+ private:
+  // (number of the loop + 1) << 32 | items taken of it
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> word{0};
+  };
+
+  // The next item of a home's range, or -1.
+  ptrdiff_t Take(int loop, int home, ptrdiff_t count) {
+    const uint64_t mine = static_cast<uint64_t>(loop) + 1;
+    std::atomic<uint64_t>& word = claims_[home].word;
+    uint64_t seen = word.load(std::memory_order_acquire);
+    for (;;) {
+      // An older number: nobody has begun this loop's range.
+      const uint64_t taken = (seen >> 32) == mine ? (seen & UINT32_MAX) : 0;
+      if ((seen >> 32) > mine || taken >= static_cast<uint64_t>(count)) return -1;
+      if (word.compare_exchange_weak(seen, mine << 32 | (taken + 1), std::memory_order_acq_rel)) {
+        return static_cast<ptrdiff_t>(taken);
+      }
+    }
+  }
+
+  void Report(int loop, uint64_t target, uint64_t items) {
+    if (items == 0) return;
+    if (done_.fetch_add(items, std::memory_order_acq_rel) + items < target) return;
+    finished_.store(loop + 1, std::memory_order_release);
+    finished_.notify_all();
+  }
+
+  const int homes_;
+  std::unique_ptr<Claim[]> claims_;
+  alignas(64) std::atomic<uint64_t> done_{0};  // items of all loops
+  alignas(64) std::atomic<int> finished_{0};   // loops
+};
+
+}  // namespace cudnn_rnn
+
+#endif  // CUDNN_RNN_CPU_SHARED_LOOPS_H_

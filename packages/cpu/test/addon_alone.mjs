@@ -1,0 +1,30 @@
+// Uses the addon without the package, in a process or worker of its own: queues a long pass, and leaves at once or awaits it.
+import { createRequire } from 'node:module'
+import { argv, env } from 'node:process'
+
+const triple = `linux-${process.arch}-${process.report.getReport().header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+const name = process.platform === 'linux' ? triple : `${process.platform}-${process.arch}`
+const addon = createRequire(import.meta.url)(
+  env.CUDNN_RNN_CPU_ADDON || `../../../native/cpu/prebuilds/${name}/cudnn_rnn_cpu.node`,
+)
+const size = { time: 200, batch: 8, units: 256 }
+const descriptor = {
+  ...{ cellMode: 'lstm', numLayers: 1, numUnits: size.units, inputSize: size.units, inputMode: 'linear_input' },
+  ...{ direction: 'unidirectional', biasMode: 'double', dropout: 0, seed: 0 },
+}
+const network = new addon.NativeNetwork(descriptor, false)
+const executor = new addon.NativeExecutor('', 2, false)
+const zeros = (length) => new Float32Array(length)
+let job = 0
+for (let k = 0; k < 4; k++) {
+  job = executor.forward({
+    ...{ network, time: size.time, batch: size.batch, input: zeros(size.time * size.batch * size.units) },
+    ...{ h: null, c: null, params: zeros(network.paramsSize()), narrow: null, lengths: null, dropoutPosition: 0 },
+    ...{ output: zeros(size.time * size.batch * size.units), hFinal: zeros(size.batch * size.units) },
+    ...{ cFinal: zeros(size.batch * size.units), tape: null },
+  })
+}
+if (argv[2] === 'awaited') {
+  await executor.done(job)
+  console.log('done')
+}

@@ -1,0 +1,89 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { describe, expect, it } from 'vitest'
+import { openCpuBackend } from '../src/index.js'
+import { loadAddon } from '../src/load_addon.js'
+import { isasUnderTest } from './isas_under_test.js'
+
+const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
+const skipped = isasUnderTest('lifetimes').length === 0
+
+describe.skipIf(skipped)('the executor', () => {
+  it('gives everything back over many lives', async () => {
+    const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 24, inputSize: 8, dropout: 0.5 })
+    const live = async () => {
+      const backend = openCpuBackend({ threads: 2 })
+      const rnn = backend.rnn(descriptor)
+      const params = backend.zeros([rnn.paramsSize])
+      const pass = { inputH: null, inputC: null, params, sequenceLengths: [3, 5], training: true }
+      const { tape, output } = await rnn.forward({ input: backend.zeros([5, 2, 8]), ...pass })
+      await rnn.backward(tape!, { output })
+      // Half of the lives end while their work is in flight.
+      if (backend.stats().tensors % 2 === 0) await output.read()
+      backend.dispose()
+    }
+    for (let warmUp = 0; warmUp < 200; warmUp++) await live()
+    const before = process.memoryUsage.rss()
+    for (let life = 0; life < 1000; life++) await live()
+    // A tape of this network has 50 KiB, a stack 8 MiB of addresses: leaks of either would be seen.
+    expect(process.memoryUsage.rss() - before).toBeLessThan(48 * 2 ** 20)
+  })
+
+  it('rejects what was in flight when it is disposed', async () => {
+    const backend = openCpuBackend()
+    const rnn = backend.rnn(
+      createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 256, inputSize: 256, inputMode: 'linear_input' }),
+    )
+    const params = backend.zeros([rnn.paramsSize])
+    const pass = { inputH: null, inputC: null, params, sequenceLengths: null, training: false }
+    const input = backend.zeros([500, 16, 256])
+    const results = await Promise.all(Array.from({ length: 4 }, () => rnn.forward({ input, ...pass })))
+    const reads = results.map(({ output }) => output.read().catch((error: unknown) => error))
+    backend.dispose()
+    expect(await reads[3]).toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
+  })
+
+  it('does not block the event loop', async () => {
+    using backend = openCpuBackend()
+    const rnn = backend.rnn(
+      createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 256, inputSize: 256, inputMode: 'linear_input' }),
+    )
+    const params = backend.zeros([rnn.paramsSize])
+    const pass = { inputH: null, inputC: null, params, sequenceLengths: null, training: false }
+    const { output } = await rnn.forward({ input: backend.zeros([400, 16, 256]), ...pass })
+    let turns = 0
+    let done = false
+    const read = output.read().then(() => {
+      done = true
+    })
+    while (!done) {
+      await new Promise((resolve) => setImmediate(resolve))
+      turns++
+    }
+    await read
+    expect(turns).toBeGreaterThan(10)
+  })
+
+  it.each(['in flight', 'awaited'])('lets the process exit with work %s', (how) => {
+    const { status, signal, stdout } = spawnSync(process.execPath, [addonFile, how], { encoding: 'utf8' })
+    expect({ status, signal, stdout }).toEqual({ status: 0, signal: null, stdout: how === 'awaited' ? 'done\n' : '' })
+  })
+
+  it('runs in several worker threads at once, and ends with them', async () => {
+    const exits = Array.from({ length: 4 }, (_, index) => {
+      const worker = new Worker(addonFile, { argv: [index % 2 ? 'awaited' : 'in flight'], stdout: true })
+      return new Promise((resolve) => worker.on('exit', resolve))
+    })
+    expect(await Promise.all(exits)).toEqual([0, 0, 0, 0])
+  })
+})
+
+describe('loadAddon', () => {
+  it('says what was tried where the addon that the environment names is none', () => {
+    const { addon, attempts } = loadAddon({ CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' })
+    expect(addon).toBeUndefined()
+    expect(attempts).toEqual([{ name: 'cpu', reason: expect.stringContaining('/nowhere/addon.node') }])
+  })
+})

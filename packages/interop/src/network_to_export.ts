@@ -1,0 +1,13 @@
+import type { CanonicalParams, FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+
+/** A network to write: {@link ImportedNetwork} is one, and so is what a model's `paramsToCanonical` gives. */
+export interface NetworkToExport {
+  /** Prefix of its tensors in the file; may be empty. */
+  readonly name: string
+  readonly descriptor: RnnDescriptor
+  readonly canonical: CanonicalParams
+  /** [V,I]: a table that the network's input is looked up in. */
+  readonly embedding?: Tensor<FloatArray>
+  /** The layer above: kernel [D·H,V], bias [V]. */
+  readonly dense?: { readonly kernel: Tensor<FloatArray>; readonly bias: Tensor<FloatArray> }
+}
