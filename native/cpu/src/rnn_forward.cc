@@ -13,6 +13,7 @@ namespace {
 
 // Rows of the input product that share a panel of weights while it is in the cache.
 constexpr ptrdiff_t kRowBlock = 96;
+constexpr ptrdiff_t kManyItems = 16;
 // Steps of the depth after which the input product starts over with the next rows.
 constexpr ptrdiff_t kDepthBlock = 512;
 // Pre-activations computed ahead of the recurrence in inference: they stay in the cache until the recurrence reads them.
@@ -215,9 +216,9 @@ class Forward {
     const ptrdiff_t rows = (end - begin) * pass_.batch;
     const ptrdiff_t z_row = training_ ? begin * pass_.batch : 0;
     ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-    // Fewer panels than would keep all threads busy: smaller blocks.
-    const ptrdiff_t wanted = 4 * engine_.pool->size();
-    if (blocks * network_.panels() * directions_ < wanted) blocks = std::min(rows, wanted);
+    // Fewer panels than would keep all threads busy: smaller blocks. Their number must not depend on that of the threads, as
+    // the last bits of a result depend on how many rows are summed side by side.
+    if (blocks * network_.panels() * directions_ < kManyItems) blocks = std::min(rows, kManyItems);
     const ptrdiff_t items = blocks * directions_ * network_.panels();
     all->Run(items, [&](ptrdiff_t item) {
       if (Cancelled()) return;

@@ -1,0 +1,208 @@
+// Tests of the threads and the passes without Node.js, for the sanitizers: exits with 1 and says what failed.
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "isa.h"
+#include "job_queue.h"
+#include "rnn_backward.h"
+#include "rnn_stepper.h"
+#include "shared_loops.h"
+
+namespace cudnn_rnn {
+namespace {
+
+int failures = 0;
+
+void Expect(bool holds, const char* what) {
+  if (holds) return;
+  failures++;
+  std::printf("failed: %s\n", what);
+}
+
+// Every item of every loop is done once, and none before all of the loop before.
+void SharedLoopsRunEveryItemOnce() {
+  constexpr int kLoops = 2000;
+  constexpr int kItems = 7;
+  for (const int threads : {1, 2, 3, 5}) {
+    ThreadPool pool(threads);
+    SharedLoops loops(threads);
+    // Not atomic: that items of different loops never meet is what the loops promise.
+    std::vector<int> counts(kItems, 0);
+    std::atomic<bool> in_order{true};
+    pool.Run(threads, [&](int index) {
+      SharedLoops::Member member(&loops, index);
+      for (int loop = 0; loop < kLoops; loop++) {
+        member.Run(kItems, [&](ptrdiff_t item) {
+          if (counts[item] != loop) in_order = false;
+          counts[item]++;
+        });
+        const ptrdiff_t other = kItems - 1;
+        member.Run(kItems, [&](ptrdiff_t item) {
+          if (counts[other - item] != loop + 1) in_order = false;
+        });
+      }
+    });
+    Expect(in_order, "the loops run one after another");
+    for (const int count : counts) Expect(count == kLoops, "every item is done once in every loop");
+  }
+}
+
+void HelpersFinishAlone() {
+  // A loop whose home thread never comes.
+  SharedLoops loops(2);
+  SharedLoops::Member member(&loops, 0);
+  int done = 0;
+  for (int loop = 0; loop < 100; loop++) member.Run(10, [&](ptrdiff_t) { done++; });
+  Expect(done == 1000, "a thread alone does the work of all");
+}
+
+void ThreadPoolServesManyCallers() {
+  ThreadPool pool(3);
+  std::atomic<int> done{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; caller++) {
+    callers.emplace_back([&] {
+      for (int call = 0; call < 300; call++) {
+        SharedLoops loops(3);
+        const auto work = [&](int index) {
+          SharedLoops::Member member(&loops, index);
+          member.Run(5, [&](ptrdiff_t) { done++; });
+        };
+        if (call % 2 == 0) {
+          pool.Run(3, work);
+        } else {
+          // Alone where the pool is taken: then the caller is member 0 and helps itself.
+          pool.RunOrAlone(3, work);
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  Expect(done == 4 * 300 * 5, "every call of the pool does its work once");
+}
+
+void JobQueueRunsInOrderAndStops() {
+  std::atomic<int> notified{0};
+  std::vector<int> order;
+  {
+    JobQueue queue([&] { notified++; });
+    uint64_t last = 0;
+    for (int k = 0; k < 1000; k++) last = queue.Push([&order, k] { order.push_back(k); });
+    queue.Await(last);
+    queue.Wait(last);
+    Expect(queue.completed() == last, "all jobs are done");
+    queue.Push([] { throw std::runtime_error("on purpose"); });
+    queue.Wait(last + 1);
+    Expect(queue.FailureOf(last + 1) == "on purpose", "a failure is kept");
+    for (int k = 0; k < 100; k++) queue.Push([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
+    queue.Stop();
+  }
+  for (size_t k = 0; k < order.size(); k++) Expect(order[k] == static_cast<int>(k), "jobs run in order");
+  Expect(notified > 0, "who waits is told");
+}
+
+struct Results {
+  std::vector<float> output, h, c, dx, dh, dc, dw;
+};
+
+std::vector<float> Wave(size_t count, double step) {
+  std::vector<float> values(count);
+  for (size_t k = 0; k < count; k++) values[k] = static_cast<float>(0.3 * std::sin(step * static_cast<double>(k + 1)));
+  return values;
+}
+
+Results Train(const Network<float>& network, const Kernels& kernels, int threads, ptrdiff_t time, ptrdiff_t batch,
+              const std::vector<int32_t>& lengths) {
+  ThreadPool pool(threads);
+  BlockCache blocks;
+  const Engine<float> engine{&pool, &kernels.f32, &blocks, nullptr};
+  const auto& options = network.options();
+  const size_t states = static_cast<size_t>(network.pseudo_layers() * batch);
+  // Zeros in the padding, as every opaque buffer has.
+  std::vector<float> params(network.params_size());
+  std::vector<float> region = Wave(static_cast<size_t>(options.units) * std::max(options.input_size, network.output_size()), 0.77);
+  for (int p = 0; p < network.pseudo_layers(); p++) {
+    for (int gate = 0; gate < network.gates(); gate++) {
+      network.MoveWeight(params.data(), region.data(), p, Side::kInput, gate, true);
+      network.MoveWeight(params.data(), region.data(), p, Side::kRecurrent, gate, true);
+    }
+  }
+  const std::vector<float> input = Wave(static_cast<size_t>(time * batch * options.input_size), 0.37);
+  Results r;
+  r.output.resize(static_cast<size_t>(time * batch * network.output_size()));
+  r.h.resize(states * network.columns());
+  r.c.resize(states * options.units);
+  r.dx.resize(input.size());
+  r.dh.resize(r.h.size());
+  r.dc.resize(r.c.size());
+  r.dw.resize(params.size());
+  Tape<float> tape{};
+  tape.time = time;
+  tape.batch = batch;
+  tape.lengths = lengths;
+  ForwardPass<float> forward{};
+  forward.network = &network;
+  forward.time = time;
+  forward.batch = batch;
+  forward.input = input.data();
+  forward.params.data = params.data();
+  forward.lengths = lengths.empty() ? nullptr : lengths.data();
+  forward.output = r.output.data();
+  forward.h_final = r.h.data();
+  forward.c_final = r.c.data();
+  forward.tape = &tape;
+  RunForward(engine, forward);
+  BackwardPass<float> backward{};
+  backward.network = &network;
+  backward.input = input.data();
+  backward.params = params.data();
+  backward.tape = &tape;
+  backward.d_output = r.output.data();
+  backward.d_input = r.dx.data();
+  backward.dh = r.dh.data();
+  backward.dc = r.dc.data();
+  backward.d_params = r.dw.data();
+  RunBackward(engine, backward);
+  return r;
+}
+
+// The same bits on any number of threads, on every instruction set, at sizes with odd tails.
+void PassesDoNotDependOnThreads() {
+  for (const Kernels* kernels : SupportedKernels()) {
+    for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+      for (const int directions : {1, 2}) {
+        NetworkOptions options{cell, 2, directions, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
+        if (cell == Cell::kLstm && directions == 2) options.projection = 21;
+        const Network<float> network(options);
+        const std::vector<int32_t> lengths = directions == 2 ? std::vector<int32_t>{9, 0, 4, 11, 1} : std::vector<int32_t>{};
+        const Results one = Train(network, *kernels, 1, 11, 5, lengths);
+        for (const int threads : {2, 3, 4}) {
+          const Results several = Train(network, *kernels, threads, 11, 5, lengths);
+          Expect(one.output == several.output && one.h == several.h, "forward does not depend on the threads");
+          Expect(one.dx == several.dx && one.dw == several.dw && one.dh == several.dh,
+                 "backward does not depend on the threads");
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cudnn_rnn
+
+int main() {
+  using namespace cudnn_rnn;
+  SharedLoopsRunEveryItemOnce();
+  HelpersFinishAlone();
+  ThreadPoolServesManyCallers();
+  JobQueueRunsInOrderAndStops();
+  PassesDoNotDependOnThreads();
+  std::printf("native tests on");
+  for (const Kernels* kernels : SupportedKernels()) std::printf(" %s", kernels->name);
+  std::printf(": %d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}
