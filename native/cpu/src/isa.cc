@@ -1,7 +1,7 @@
 #include "isa.h"
 
 #include <algorithm>
-#include <fstream>
+#include <cstdio>
 #include <set>
 #include <thread>
 #include <utility>
@@ -47,6 +47,16 @@ bool HasAvx512() {
 #endif
 #endif
 
+#if defined(__linux__)
+// Without iostreams, whose static library asks for a newer glibc.
+void ReadNumber(const std::string& file, int* number) {
+  std::FILE* stream = std::fopen(file.c_str(), "r");
+  if (stream == nullptr) return;
+  if (std::fscanf(stream, "%d", number) != 1) *number = -1;
+  std::fclose(stream);
+}
+#endif
+
 int LogicalCores() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
 
 }  // namespace
@@ -72,8 +82,8 @@ int PhysicalCores() {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     const std::string folder = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/";
     int package = -1, core = -1;
-    std::ifstream(folder + "physical_package_id") >> package;
-    std::ifstream(folder + "core_id") >> core;
+    ReadNumber(folder + "physical_package_id", &package);
+    ReadNumber(folder + "core_id", &core);
     if (core < 0) return std::max(1, CPU_COUNT(&allowed));
     cores.insert({package, core});
   }
