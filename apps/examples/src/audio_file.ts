@@ -1,16 +1,45 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import wavefile from 'wavefile'
+import { codedRangeError } from './coded_error.js'
 
 /** Both models hear 16 kHz, as telephones with wideband voice do. */
 export const SAMPLE_RATE = 16_000
 
-/** The first channel of a WAV file of any rate and bit depth, as samples in -1..1 at {@link SAMPLE_RATE}. */
+/**
+ * A WAV file of any rate and bit depth, its channels mixed to one, as samples in -1..1 at {@link SAMPLE_RATE}.
+ *
+ * @throws RangeError `ERR_NOT_AUDIO` for another file, `ERR_NO_SAMPLES` for one without sound
+ */
 export async function readAudio(path: string): Promise<Float32Array> {
-  const wav = new wavefile.WaveFile(new Uint8Array(await readFile(path)))
-  wav.toBitDepth('32f')
-  if ((wav.fmt as { sampleRate: number }).sampleRate !== SAMPLE_RATE) wav.toSampleRate(SAMPLE_RATE)
-  const samples = wav.getSamples(false, Float32Array) as unknown as Float32Array | Float32Array[]
-  return Array.isArray(samples) ? samples[0]! : samples
+  const samples = mixed(decoded(path, new Uint8Array(await readFile(path))))
+  if (samples.length > 0) return samples
+  throw codedRangeError('ERR_NO_SAMPLES', `Cannot read ${path} as it must hold sound: it has 0 samples`, { path })
+}
+
+/** Channels of equal length. */
+function decoded(path: string, bytes: Uint8Array): readonly Float32Array[] {
+  try {
+    const wav = new wavefile.WaveFile(bytes)
+    const { sampleRate } = wav.fmt as { sampleRate: number }
+    wav.toBitDepth('32f')
+    // The resampler fails on nothing at all.
+    const isEmpty = (wav.data as { samples: Uint8Array }).samples.length === 0
+    if (isEmpty) return []
+    if (sampleRate !== SAMPLE_RATE) wav.toSampleRate(SAMPLE_RATE)
+    const samples = wav.getSamples(false, Float32Array) as unknown as Float32Array | Float32Array[]
+    return Array.isArray(samples) ? samples : [samples]
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    const message = `Cannot read ${path} as it must be a WAV file: ${reason.replace(/\.$/, '')}. Convert it first, as with: ffmpeg -i ${path} audio.wav`
+    throw Object.assign(codedRangeError('ERR_NOT_AUDIO', message, { path }), { cause })
+  }
+}
+
+/** The mean of the channels: who speaks into one microphone of two is heard. */
+function mixed(channels: readonly Float32Array[]): Float32Array {
+  const [first = new Float32Array(0)] = channels
+  if (channels.length < 2) return first
+  return first.map((_, n) => channels.reduce((sum, channel) => sum + channel[n]!, 0) / channels.length)
 }
 
 /** Writes samples in -1..1 as a 16-bit WAV file. */

@@ -22,6 +22,7 @@ export class FrameClock {
 
   /** `real-time factor 0.12 (8.3 × faster), latency per frame 0.9 ms median, 1.4 ms at the 99th percentile`. */
   summary(): string {
+    if (this.#seconds.length === 0) return 'too short for one frame'
     const sorted = [...this.#seconds].sort((a, b) => a - b)
     const at = (part: number) => (1000 * (sorted[Math.floor(part * (sorted.length - 1))] ?? 0)).toFixed(2)
     const factor = this.realTimeFactor

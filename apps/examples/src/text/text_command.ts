@@ -1,14 +1,15 @@
 import { openBackend, Philox, sampleToken } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { BOUNDARY, Textgenrnn } from './textgenrnn.js'
 
 interface TextOptions {
   readonly weights: string
   readonly vocabulary: string
   readonly prompt: string
-  readonly lines: string
-  readonly temperature: string
-  readonly seed: string
+  readonly lines: number
+  readonly temperature: number
+  readonly seed: number
   readonly backend: string
 }
 
@@ -21,20 +22,20 @@ export function addTextCommand(program: Command): void {
     .requiredOption('--weights <file>', 'textgenrnn_weights.hdf5 of github.com/minimaxir/textgenrnn')
     .requiredOption('--vocabulary <file>', 'textgenrnn_vocab.json of the same')
     .option('--prompt <text>', 'how every line begins', '')
-    .option('--lines <n>', 'lines to write', '5')
-    .option('--temperature <x>', 'below 1 more careful; 0 always takes the likeliest', '0.5')
-    .option('--seed <n>', 'makes the text repeatable', '1')
+    .option('--lines <n>', 'lines to write', integerAtLeast(1), 5)
+    .option('--temperature <x>', 'below 1 more careful; 0 always takes the likeliest', numberAtLeast(0), 0.5)
+    .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (options: TextOptions) => {
       const backend = await openBackend(options.backend)
       try {
         const model = await Textgenrnn.open(backend, options.weights, options.vocabulary)
-        const random = new Philox(Number(options.seed), 0)
+        const random = new Philox(options.seed, 0)
         const start = performance.now()
         let written = 0
-        for (let line = 0; line < Number(options.lines); line++) {
+        for (let line = 0; line < options.lines; line++) {
           const text = await writeLine(model, options.prompt, (probabilities) => {
-            return draw(probabilities, Number(options.temperature), random)
+            return draw(probabilities, options.temperature, random)
           })
           written += text.length
           process.stdout.write(`${text}\n`)
