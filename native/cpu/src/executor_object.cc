@@ -15,6 +15,9 @@
 namespace cudnn_rnn {
 namespace {
 
+// What moving an element costs beside a multiplication.
+constexpr double kOperationsPerMove = 16;
+
 const Kernels* KernelsNamed(const std::string& name) {
   for (const Kernels* kernels : SupportedKernels()) {
     if (name.empty() || kernels->name == name) return kernels;
@@ -96,8 +99,14 @@ Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
   return description;
 }
 
-Napi::Value ExecutorObject::Push(const Napi::Object& arguments, std::function<void()> job) {
+Napi::Value ExecutorObject::Push(const Napi::Object& arguments, std::function<void()> job, double operations) {
   Settle();
+  // A tenth of a millisecond at most: about what it takes to wake another thread and be woken by it.
+  if (operations <= core_->kernels->brief_operations / (core_->is_double ? 2 : 1)) {
+    const uint64_t number = queue_->RunOrPush(std::move(job));
+    if (queue_->completed() < number) pending_.push_back({number, Napi::Persistent(arguments)});
+    return Napi::Number::New(env_, static_cast<double>(number));
+  }
   const uint64_t number = queue_->Push(std::move(job));
   pending_.push_back({number, Napi::Persistent(arguments)});
   return Napi::Number::New(env_, static_cast<double>(number));
@@ -192,10 +201,12 @@ Napi::Value ExecutorObject::ForwardOf(const Napi::CallbackInfo& info) {
   const Napi::Value narrow_object = arguments.Get("narrow");
   if (narrow_object.IsObject()) narrow = NarrowWeightsObject::Unwrap(narrow_object.As<Napi::Object>())->slot;
   const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
+  // Every parameter is used once by every step of a row.
+  const double operations = 2.0 * static_cast<double>(pass.time * pass.batch) * static_cast<double>(network->params_size());
   return Push(arguments, [engine, pass, network, tape, narrow]() mutable {
     if (narrow != nullptr) pass.params.narrow = narrow->get();
     RunForward(engine, pass);
-  });
+  }, operations);
 }
 
 // backward({ network, input, params, tape, dOutput, dhFinal, dcFinal, dInput, dh, dc, dParams }): number
@@ -237,7 +248,8 @@ Napi::Value ExecutorObject::Narrow(const Napi::CallbackInfo& info) {
 // linear({ input, kernel, bias, rows, inputs, outputs, output }): number
 Napi::Value ExecutorObject::Linear(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
-  return Push(arguments, core_->is_double ? LinearJob<double>(arguments) : LinearJob<float>(arguments));
+  return Push(arguments, core_->is_double ? LinearJob<double>(arguments) : LinearJob<float>(arguments),
+              2 * Number(arguments, "rows") * Number(arguments, "inputs") * Number(arguments, "outputs"));
 }
 
 template <typename T>
@@ -281,7 +293,10 @@ std::function<void()> ExecutorObject::LinearGradientsJob(const Napi::Object& arg
 // embedding({ table, ids, columns, output }): number
 Napi::Value ExecutorObject::Embedding(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
-  return Push(arguments, core_->is_double ? EmbeddingJob<double>(arguments, false) : EmbeddingJob<float>(arguments, false));
+  size_t count;
+  Elements<int32_t>(arguments.Get("ids"), &count);
+  return Push(arguments, core_->is_double ? EmbeddingJob<double>(arguments, false) : EmbeddingJob<float>(arguments, false),
+              kOperationsPerMove * static_cast<double>(count) * Number(arguments, "columns"));
 }
 
 // embeddingGradient({ table, ids, columns, output }): number; adds rows of output to those of table

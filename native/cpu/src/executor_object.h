@@ -4,6 +4,7 @@
 #include <napi.h>
 
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -13,7 +14,8 @@
 
 namespace cudnn_rnn {
 
-// JavaScript's NativeExecutor. Every operation is queued and returns its number; done(number) resolves when it is done.
+// JavaScript's NativeExecutor. Every operation is queued, unless it is brief, and returns its number; done(number) resolves
+// when it is done.
 // The arguments of a queued operation are one object, which is kept alive until then, and with it the arrays in it.
 class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
  public:
@@ -57,12 +59,15 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   template <typename T>
   std::function<void()> UpdateJob(const Napi::Object& arguments);
 
-  // Queues `job`, which reads what `arguments` holds.
-  Napi::Value Push(const Napi::Object& arguments, std::function<void()> job);
+  // Queues `job`, which reads what `arguments` holds. With few `operations` (multiplications and additions) and nothing
+  // queued it runs at once.
+  Napi::Value Push(const Napi::Object& arguments, std::function<void()> job, double operations = kManyOperations);
   // Lets go of the arguments of finished operations and settles who waits for them.
   void Settle();
   void Stop();
   static void StopAtExit(void* self) { static_cast<ExecutorObject*>(self)->Stop(); }
+
+  static constexpr double kManyOperations = std::numeric_limits<double>::infinity();
 
   struct Pending {
     uint64_t number;

@@ -37,6 +37,12 @@ bool HasAvx512() {
   return HasAvx2() && HasBits(static_cast<int>(_xgetbv(0)), 0xe6) &&
          HasBits(leaf7[1], 1 << 16 | 1 << 17 | 1 << 30 | static_cast<int>(1u << 31));
 }
+
+bool HasVnni() {
+  int leaf7[4];
+  __cpuidex(leaf7, 7, 0);
+  return HasBits(leaf7[2], 1 << 11);
+}
 #else
 bool HasAvx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
@@ -44,6 +50,8 @@ bool HasAvx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
 }
+
+bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
 #endif
 #endif
 
@@ -64,6 +72,7 @@ int LogicalCores() { return static_cast<int>(std::max(1u, std::thread::hardware_
 std::vector<const Kernels*> SupportedKernels() {
   std::vector<const Kernels*> supported;
 #if defined(CUDNN_RNN_X86)
+  if (HasAvx512() && HasVnni()) supported.push_back(&kAvx512VnniKernels);
   if (HasAvx512()) supported.push_back(&kAvx512Kernels);
   if (HasAvx2()) supported.push_back(&kAvx2Kernels);
 #elif defined(CUDNN_RNN_NEON)

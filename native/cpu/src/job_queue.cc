@@ -14,11 +14,19 @@ uint64_t JobQueue::Push(std::function<void()> job) {
   uint64_t number;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    jobs_.push_back(std::move(job));
     number = ++last_;
+    jobs_.push_back({number, std::move(job)});
   }
   pushed_.notify_one();
   return number;
+}
+
+uint64_t JobQueue::RunOrPush(std::function<void()> run) {
+  if (cancelled_ || completed() != last_) return Push(std::move(run));
+  Job job{++last_, std::move(run)};
+  Run(&job);
+  completed_.store(job.number);
+  return job.number;
 }
 
 bool JobQueue::Await(uint64_t number) {
@@ -42,7 +50,7 @@ std::string JobQueue::FailureOf(uint64_t number) {
 }
 
 void JobQueue::Stop() {
-  std::deque<std::function<void()>> dropped;
+  std::deque<Job> dropped;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
@@ -52,9 +60,22 @@ void JobQueue::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
+void JobQueue::Run(Job* job) {
+  std::string failure;
+  try {
+    job->run();
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  job->run = nullptr;
+  if (failure.empty()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  failures_[job->number] = failure;
+}
+
 void JobQueue::Work() {
-  for (uint64_t number = 1;; number++) {
-    std::function<void()> job;
+  for (;;) {
+    Job job;
     {
       std::unique_lock<std::mutex> lock(mutex_);
       pushed_.wait(lock, [this] { return cancelled_ || !jobs_.empty(); });
@@ -62,21 +83,14 @@ void JobQueue::Work() {
       job = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    std::string failure;
-    try {
-      job();
-    } catch (const std::exception& error) {
-      failure = error.what();
-    }
-    job = nullptr;
+    Run(&job);
     bool idle;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (!failure.empty()) failures_[number] = failure;
       idle = jobs_.empty();
     }
-    completed_.store(number);
-    if (number >= awaited_.load()) {
+    completed_.store(job.number);
+    if (job.number >= awaited_.load()) {
       awaited_.store(UINT64_MAX);
       notify_();
     } else if (idle) {

@@ -49,8 +49,8 @@ static constexpr KernelTable<typename V::Element> TableOf() {
   return {
       kTileRows<V, 4>,
       Product<V, T, false>,
-      NarrowProduct<V, uint16_t>(),
-      NarrowProduct<V, int8_t>(),
+      NarrowProduct<V, Bfloat16Pair>(),
+      NarrowProduct<V, Int8Quad>(),
       Product<V, T, true>,
       Transposed<V>,
       LstmForward<V>,

@@ -22,6 +22,24 @@ inline constexpr ptrdiff_t kChunk = 64 / sizeof(T);
 // How the weights of an inference are stored.
 enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
 
+// Narrow weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the last are zeros.
+struct Bfloat16Pair {
+  uint32_t bits;
+};
+struct Int8Quad {
+  uint32_t bits;
+};
+
+// Rows of the depth after which sums of int8 weights start anew, so that integers hold them.
+inline constexpr ptrdiff_t kInt8BlockRows = 1024;
+
+// A product's `a` in the integers by which int8 weights are multiplied, kept by a thread from panel to panel.
+struct Int8Rows {
+  uint64_t version;  // of the `a` that it was made of; 0 for none
+  float* factors;    // [rows][blocks]
+  uint32_t* digits;  // [rows][blocks][2][kInt8BlockRows / 4]
+};
+
 // c [rows, chunks] = init + a [rows, depth] · panel [depth, chunks]
 template <typename T>
 struct PanelProduct {
@@ -30,9 +48,12 @@ struct PanelProduct {
   ptrdiff_t rows;
   ptrdiff_t depth;
   const void* panel;
-  ptrdiff_t panel_stride;  // elements between steps of the depth
+  ptrdiff_t panel_stride;  // elements, pairs or quads between steps of the depth
   int chunks;              // 1..4
   const T* scales;         // int8 only: one per column
+  const int32_t* column_sums;  // int8 only: of every kInt8BlockRows rows, [blocks][chunks]
+  Int8Rows* int8_rows;         // int8 only
+  uint64_t version;            // int8 only: another number for other contents of a
   const T* init;           // null for zeros
   ptrdiff_t init_stride;   // 0 repeats one row
   T* c;
@@ -123,6 +144,8 @@ struct KernelTable {
 // The kernels of one instruction set.
 struct Kernels {
   const char* name;
+  // Multiplications and additions in float32 that one core does in about a tenth of a millisecond.
+  double brief_operations;
   KernelTable<float> f32;
   KernelTable<double> f64;
 };
@@ -131,6 +154,8 @@ extern const Kernels kPortableKernels;
 #if defined(CUDNN_RNN_X86)
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512Kernels;
+// The same with products of int8 weights in integers.
+extern const Kernels kAvx512VnniKernels;
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;
 #endif

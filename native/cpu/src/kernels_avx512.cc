@@ -2,8 +2,19 @@
 // The vectors come first: the kernels are written over them.
 #include "kernel_tables.h"
 
-namespace cudnn_rnn {
+#include "int8_dots.h"
 
-const Kernels kAvx512Kernels = {"AVX-512", TableOf<VectorF32>(), TableOf<VectorF64>()};
+namespace cudnn_rnn {
+namespace {
+
+constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
+  table.product_int8 = ProductByInt8Dots;
+  return table;
+}
+
+}  // namespace
+
+const Kernels kAvx512Kernels = {"AVX-512", 5e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kAvx512VnniKernels = {"AVX-512 VNNI", 5e6, WithInt8Dots(TableOf<VectorF32>()), TableOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

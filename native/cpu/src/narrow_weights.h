@@ -11,25 +11,43 @@
 
 namespace cudnn_rnn {
 
+// Takes the memory of one thread's Int8Rows for products of up to `rows` rows with any matrix of the network.
+Int8Rows TakeInt8Rows(const Network<float>& network, ptrdiff_t rows, Arena* arena);
+
 class NarrowWeights {
  public:
   NarrowWeights(const Network<float>& network, const float* params, WeightFormat format);
 
   WeightFormat format() const { return format_; }
-  // Both are indexed like the opaque buffer.
-  const uint16_t* bfloat16() const { return reinterpret_cast<const uint16_t*>(weights_.data()); }
-  const int8_t* int8() const { return reinterpret_cast<const int8_t*>(weights_.data()); }
-  // The scales of the panel that begins at element `begin`.
-  const float* scales(ptrdiff_t begin) const { return reinterpret_cast<const float*>(scales_.data()) + scale_of_[begin / kChunk<float>]; }
+
+  // Points a product at the panel whose elements begin at `begin` in the opaque buffer, and at its row `first_row` of the
+  // depth: a multiple of 4, and 0 for int8, whose scales and sums are of all rows.
+  void Point(PanelProduct<float>* product, ptrdiff_t begin, ptrdiff_t first_row) const;
 
  private:
+  // Where the parts of a panel lie.
+  struct Place {
+    ptrdiff_t words;
+    ptrdiff_t scales;
+    ptrdiff_t column_sums;
+  };
+
+  // Assigns the places of a matrix's panels.
+  void Measure(const PanelMatrix& matrix);
   void Convert(const PanelMatrix& matrix, const float* params);
+  void ConvertToInt8(const float* source, ptrdiff_t depth, ptrdiff_t width, const Place& place);
+
+  const Place& PlaceOf(ptrdiff_t begin) const { return places_[place_of_[begin / kChunk<float>]]; }
+  int rows_per_word() const { return format_ == WeightFormat::kBfloat16 ? 2 : 4; }
+  uint32_t* words() const { return reinterpret_cast<uint32_t*>(words_.data()); }
 
   WeightFormat format_;
-  MemoryBlock weights_;
-  MemoryBlock scales_;
-  std::vector<int32_t> scale_of_;  // by chunk of the opaque buffer: where the scales of a panel that begins there lie
-  ptrdiff_t scales_used_ = 0;
+  Place end_{0, 0, 0};
+  std::vector<Place> places_;      // by panel
+  std::vector<int32_t> place_of_;  // by chunk of the opaque buffer: the number of the panel that begins there
+  MemoryBlock words_;
+  std::vector<float> scales_;
+  std::vector<int32_t> column_sums_;
 };
 
 }  // namespace cudnn_rnn

@@ -46,6 +46,10 @@ struct PanelMatrix {
 
   bool present() const { return offset >= 0; }
   int ChunksOf(ptrdiff_t panel) const { return panel == panels - 1 ? last_chunks : chunks; }
+  template <typename T>
+  ptrdiff_t PanelBegin(ptrdiff_t panel) const {
+    return offset + panel * depth * chunks * kChunk<T>;
+  }
 };
 
 struct LayerLayout {

@@ -12,6 +12,14 @@ using namespace cudnn_rnn;
 template <typename V, int kChunks>
 inline constexpr int kTileRows = V::kAccumulators / kChunks < 8 ? V::kAccumulators / kChunks : 8;
 
+// Rows of the depth in one element of a stored matrix.
+template <typename Weight>
+inline constexpr int kRowsOf = 1;
+template <>
+inline constexpr int kRowsOf<Bfloat16Pair> = 2;
+template <>
+inline constexpr int kRowsOf<Int8Quad> = 4;
+
 // kRows x kChunks vectors of the product. kSplit > 1 sums that many steps of the depth apart, which hides the latency of
 // the additions where one row alone has too few accumulators.
 template <typename V, typename Weight, int kRows, int kChunks, int kSplit, bool kPacked>
@@ -31,26 +39,30 @@ static inline void ProductTile(const PanelProduct<typename V::Element>& p, ptrdi
   const Weight* b = static_cast<const Weight*>(p.panel) + lane;
   const ptrdiff_t a_stride = p.a_stride;
   const ptrdiff_t b_stride = p.panel_stride;
+  constexpr int kGroup = kRowsOf<Weight>;
+  constexpr int kUnroll = kSplit > kGroup ? kSplit : kGroup;
   ptrdiff_t k = 0;
-  for (; k + kSplit <= p.depth; k += kSplit) {
-    for (int s = 0; s < kSplit; s++) {
+  for (; k + kUnroll <= p.depth; k += kUnroll) {
+    for (int s = 0; s < kUnroll; s++) {
       V weights[kChunks];
-      for (int j = 0; j < kChunks; j++) weights[j] = V::Load(b + s * b_stride + j * kStep);
+      for (int j = 0; j < kChunks; j++) weights[j] = V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup);
       for (int i = 0; i < kRows; i++) {
         const V x = V::Set(kPacked ? a[s * kRows + i] : a[s + i * a_stride]);
-        for (int j = 0; j < kChunks; j++) sums[s][i][j] = MultiplyAdd(x, weights[j], sums[s][i][j]);
+        V* sum = sums[s % kSplit][i];
+        for (int j = 0; j < kChunks; j++) sum[j] = MultiplyAdd(x, weights[j], sum[j]);
       }
     }
-    a += kPacked ? kSplit * kRows : kSplit;
-    b += kSplit * b_stride;
+    a += kPacked ? kUnroll * kRows : kUnroll;
+    b += kUnroll / kGroup * b_stride;
   }
-  for (; kSplit > 1 && k < p.depth; k++) {
+  for (int s = 0; kUnroll > 1 && k < p.depth; k++, s++) {
     for (int i = 0; i < kRows; i++) {
       const V x = V::Set(kPacked ? a[i] : a[i * a_stride]);
-      for (int j = 0; j < kChunks; j++) sums[0][i][j] = MultiplyAdd(x, V::Load(b + j * kStep), sums[0][i][j]);
+      for (int j = 0; j < kChunks; j++) {
+        sums[0][i][j] = MultiplyAdd(x, V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup), sums[0][i][j]);
+      }
     }
     a += kPacked ? kRows : 1;
-    b += b_stride;
   }
   for (int i = 0; i < kRows; i++) {
     for (int j = 0; j < kChunks; j++) {

@@ -2,6 +2,7 @@
 #ifndef CUDNN_RNN_CPU_RECURRENT_STEP_H_
 #define CUDNN_RNN_CPU_RECURRENT_STEP_H_
 
+#include <algorithm>
 #include <cstddef>
 
 #include "narrow_weights.h"
@@ -43,29 +44,29 @@ struct Params {
   const T* data;
   const NarrowWeights* narrow = nullptr;
 
-  // c = init + a · matrix, panel `panel`
+  // c = init + a · rows [first_row, first_row + depth) of panel `panel` of the matrix
   void Multiply(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row,
                 PanelProduct<T> product) const {
-    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
-    const ptrdiff_t begin = matrix.offset + panel * matrix.depth * matrix.chunks * kChunk<T>;
-    const ptrdiff_t element = begin + first_row * width;
-    product.panel_stride = width;
+    const ptrdiff_t begin = matrix.PanelBegin<T>(panel);
     product.chunks = matrix.ChunksOf(panel);
+    product.panel_stride = product.chunks * kChunk<T>;
     product.scales = nullptr;
     if (narrow == nullptr) {
-      product.panel = data + element;
+      product.panel = data + begin + first_row * product.panel_stride;
       kernels.product(product);
     } else if constexpr (sizeof(T) == 4) {
-      if (narrow->format() == WeightFormat::kBfloat16) {
-        product.panel = narrow->bfloat16() + element;
-        kernels.product_bfloat16(product);
-      } else {
-        product.panel = narrow->int8() + element;
-        product.scales = narrow->scales(begin);
-        kernels.product_int8(product);
-      }
+      narrow->Point(&product, begin, first_row);
+      (narrow->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(product);
     }
   }
+
+  bool is_int8() const { return narrow != nullptr && narrow->format() == WeightFormat::kInt8; }
+
+  // The most rows of a matrix that one product may be about.
+  ptrdiff_t DepthBlock(ptrdiff_t depth) const { return is_int8() ? depth : std::min(depth, kDepthBlock); }
+
+  // Rows after which the input product starts over with the next rows of the input.
+  static constexpr ptrdiff_t kDepthBlock = 512;
 };
 
 // Where one step reads and writes. The panels of units are independent of each other; those of the projection come after
@@ -85,6 +86,9 @@ struct RecurrentStep {
   T* c;
   T* unprojected;  // [B][padded units], with a projection
   bool keep;
+  // int8 only: the calling thread's, and an even number of its own for every step.
+  Int8Rows* int8_rows;
+  uint64_t version;
 
   // Adds R·h to the pre-activations of one panel and applies the cell.
   void RunPanel(ptrdiff_t panel) const {
@@ -98,6 +102,8 @@ struct RecurrentStep {
     product.c = pre + network.z_recurrent_begin();
     product.init = product.c;
     product.init_stride = product.c_stride = network.z_width();
+    product.int8_rows = int8_rows;
+    product.version = version;
     params.Multiply(kernels, layout.recurrent, panel, 0, product);
     CellForward<T> step{};
     step.z = pre;
@@ -122,6 +128,8 @@ struct RecurrentStep {
     product.depth = network.options().units;
     product.c = h + panel * layout.projection.chunks * kChunk<T>;
     product.c_stride = network.padded_columns();
+    product.int8_rows = int8_rows;
+    product.version = version + 1;
     params.Multiply(kernels, layout.projection, panel, 0, product);
   }
 };

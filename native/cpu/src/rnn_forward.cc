@@ -14,8 +14,6 @@ namespace {
 // Rows of the input product that share a panel of weights while it is in the cache.
 constexpr ptrdiff_t kRowBlock = 96;
 constexpr ptrdiff_t kManyItems = 16;
-// Steps of the depth after which the input product starts over with the next rows.
-constexpr ptrdiff_t kDepthBlock = 512;
 // Pre-activations computed ahead of the recurrence in inference: they stay in the cache until the recurrence reads them.
 constexpr ptrdiff_t kAheadBytes = 1 << 20;
 // Elements of a dropout mask drawn at once; a multiple of a block of the generator.
@@ -56,6 +54,7 @@ class Forward {
       Arena arena(pass.tape->memory.data());
       pass.tape->Carve(network_, &arena);
     }
+    if (pass.params.is_int8()) int8_rows_.resize(engine.pool->size());
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = engine.blocks->Take(measure.used());
@@ -113,6 +112,9 @@ class Forward {
                                      : outputs_[layer - 2]);
     }
     outputs_.push_back(pass_.output);
+    if constexpr (sizeof(T) == 4) {
+      for (Int8Rows& rows : int8_rows_) rows = TakeInt8Rows(network_, std::max(kRowBlock, pass_.batch), arena);
+    }
   }
 
   using Member = SharedLoops::Member;
@@ -145,10 +147,11 @@ class Forward {
             StartStates(lane);
           }
         });
-        InputSide(&all, lanes, input, begin, end);
+        Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
+        InputSide(&all, lanes, input, begin, end, int8_rows);
         for (int k = 0; k < directions_; k++) {
           const int d = (group + k) % directions_;
-          Recurrence(&lane_members[d], lanes[d], output, begin, end);
+          Recurrence(&lane_members[d], lanes[d], output, begin, end, int8_rows);
         }
       }
       if (training_ && network_.options().dropout > 0 && layer + 1 < network_.options().layers) {
@@ -211,8 +214,15 @@ class Forward {
     return lane.record.z + (panel * lane.z_rows + row) * network_.z_width();
   }
 
+  // Numbers for what products multiply: inputs from a row on, the state before a step, and, one more, what it projects.
+  uint64_t InputVersion(const Lane<T>& lane, ptrdiff_t row) const {
+    return 4 * static_cast<uint64_t>(lane.pseudo_layer * pass_.time * pass_.batch + row) + 1;
+  }
+  uint64_t StepVersion(const Lane<T>& lane, ptrdiff_t n) const { return InputVersion(lane, n * pass_.batch) + 1; }
+
   // z = x·Wᵀ + b of the steps [begin, end), block of rows by block of rows so that both stay in the cache.
-  void InputSide(Member* all, const Lane<T>* lanes, const T* input, ptrdiff_t begin, ptrdiff_t end) const {
+  void InputSide(Member* all, const Lane<T>* lanes, const T* input, ptrdiff_t begin, ptrdiff_t end,
+                 Int8Rows* int8_rows) const {
     const ptrdiff_t rows = (end - begin) * pass_.batch;
     const ptrdiff_t z_row = training_ ? begin * pass_.batch : 0;
     ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
@@ -231,16 +241,20 @@ class Forward {
       const T* x = InputOf(lane, input, begin) + (begin * pass_.batch + first) * lane.layout->input_size;
       const T* bias = lane.bias + panel * network_.z_width();
       if (lane.layout->input.present()) {
-        for (ptrdiff_t k = 0; k < lane.layout->input.depth; k += kDepthBlock) {
+        const ptrdiff_t depth = lane.layout->input.depth;
+        const ptrdiff_t depth_block = pass_.params.DepthBlock(depth);
+        for (ptrdiff_t k = 0; k < depth; k += depth_block) {
           PanelProduct<T> product{};
           product.a = x + k;
           product.a_stride = lane.layout->input_size;
           product.rows = count;
-          product.depth = std::min(kDepthBlock, lane.layout->input.depth - k);
+          product.depth = std::min(depth_block, depth - k);
           product.init = k == 0 ? bias : z;
           product.init_stride = k == 0 ? 0 : network_.z_width();
           product.c = z;
           product.c_stride = network_.z_width();
+          product.int8_rows = int8_rows;
+          product.version = InputVersion(lane, begin * pass_.batch + first);
           pass_.params.Multiply(kernels_, lane.layout->input, panel, k, product);
         }
       } else {
@@ -277,7 +291,8 @@ class Forward {
     return lane.record.cells + (training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
 
-  void Recurrence(Member* member, const Lane<T>& lane, T* output, ptrdiff_t begin, ptrdiff_t end) const {
+  void Recurrence(Member* member, const Lane<T>& lane, T* output, ptrdiff_t begin, ptrdiff_t end,
+                  Int8Rows* int8_rows) const {
     const bool projects = lane.layout->projection.present();
     for (ptrdiff_t n = begin; n < end; n++) {
       RecurrentStep<T> step{network_, kernels_, *lane.layout, pass_.params, pass_.batch};
@@ -291,6 +306,8 @@ class Forward {
                              ? nullptr
                              : lane.record.unprojected + (training_ ? n : 0) * pass_.batch * network_.padded_units();
       step.keep = training_;
+      step.int8_rows = int8_rows;
+      step.version = StepVersion(lane, n);
       member->Run(network_.panels(), [&](ptrdiff_t panel) {
         if (Cancelled()) return;
         step.RunPanel(panel);
@@ -298,7 +315,7 @@ class Forward {
         const ptrdiff_t last = std::min(network_.options().units, first + network_.panel_units());
         if (step.c != nullptr) FinishCells(lane, n, first, last);
         if (!projects) FinishHidden(lane, output, n, first, last);
-      });
+      }, n % 2 != 0);
       if (!projects) continue;
       const ptrdiff_t width = lane.layout->projection.chunks * kChunk<T>;
       member->Run(lane.layout->projection.panels, [&](ptrdiff_t panel) {
@@ -365,6 +382,7 @@ class Forward {
   ptrdiff_t ahead_;  // steps of the input product computed at once
   std::vector<Lane<T>> lanes_;
   std::vector<T*> outputs_;  // by layer
+  std::vector<Int8Rows> int8_rows_;  // by thread; for int8 weights only
   std::unique_ptr<SharedLoops> all_;
   std::unique_ptr<SharedLoops> lane_loops_[2];
   MemoryBlock memory_;

@@ -15,8 +15,9 @@ namespace cudnn_rnn {
 template <typename T>
 class Stepper {
  public:
-  // Unidirectional networks only.
-  Stepper(const Network<T>& network, ptrdiff_t batch) : network_(network), batch_(batch) {
+  // Unidirectional networks only. int8_threads: those of the pool that runs it where the weights are int8, else 0.
+  Stepper(const Network<T>& network, ptrdiff_t batch, int int8_threads = 0)
+      : network_(network), batch_(batch), int8_rows_(int8_threads) {
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = MemoryBlock(measure.used());
@@ -35,9 +36,11 @@ class Stepper {
       for (ptrdiff_t t = 0; t < steps; t++) {
         const T* x = input + t * batch_ * network_.options().input_size;
         ptrdiff_t x_stride = network_.options().input_size;
+        uint64_t l = 0;
         for (const Layer& layer : layers_) {
           const int now = (layer.now + t) & 1;
-          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride);
+          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride,
+                    int8_rows_.empty() ? nullptr : &int8_rows_[index], version_ + 4 * (t * layers_.size() + l++));
           x = layer.hidden[1 - now];
           x_stride = network_.padded_columns();
         }
@@ -49,6 +52,7 @@ class Stepper {
       }
     });
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
+    version_ += 4 * static_cast<uint64_t>(steps) * layers_.size();
   }
 
   void ResetRow(ptrdiff_t row) {
@@ -92,10 +96,13 @@ class Stepper {
       if (network_.has_cell_state()) layer.cells = arena->Take<T>(batch_ * network_.padded_units());
       layers_.push_back(layer);
     }
+    if constexpr (sizeof(T) == 4) {
+      for (Int8Rows& rows : int8_rows_) rows = TakeInt8Rows(network_, batch_, arena);
+    }
   }
 
   void StepLayer(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
-                 int now, const T* x, ptrdiff_t x_stride) const {
+                 int now, const T* x, ptrdiff_t x_stride, Int8Rows* int8_rows, uint64_t version) const {
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, batch_};
     step.z = layer.z;
     step.z_panel_stride = batch_ * network_.z_width();
@@ -104,6 +111,8 @@ class Stepper {
     step.c_previous = step.c = layer.cells;
     step.unprojected = layer.unprojected;
     step.keep = false;
+    step.int8_rows = int8_rows;
+    step.version = version;
     member->Run(network_.panels(), [&](ptrdiff_t panel) {
       T* z = layer.z + panel * step.z_panel_stride;
       StartPanel(params, layer, panel, x, x_stride, z);
@@ -115,10 +124,12 @@ class Stepper {
         product.depth = layer.layout->input.depth;
         product.init = product.c = z;
         product.init_stride = product.c_stride = network_.z_width();
+        product.int8_rows = int8_rows;
+        product.version = version + 2;
         params.Multiply(kernels, layer.layout->input, panel, 0, product);
       }
       step.RunPanel(panel);
-    });
+    }, now != 0);
     if (!layer.layout->projection.present()) return;
     member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) { step.RunProjectionPanel(panel); });
   }
@@ -156,6 +167,8 @@ class Stepper {
   const Network<T>& network_;
   const ptrdiff_t batch_;
   std::vector<Layer> layers_;
+  std::vector<Int8Rows> int8_rows_;  // by thread
+  uint64_t version_ = 4;             // of the next step's states
   MemoryBlock memory_;
 };
 

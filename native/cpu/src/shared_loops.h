@@ -26,21 +26,26 @@ class SharedLoops {
     // A thread with home -1 has no items of its own and only helps.
     Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
 
-    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done.
+    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Loops over the same
+    // data that turn `backwards` by turns begin with what the last one left in the cache.
     template <typename Body>
-    void Run(ptrdiff_t items, const Body& body) {
+    void Run(ptrdiff_t items, const Body& body, bool backwards = false) {
       if (items <= 0) return;
       const int loop = loop_++;
       target_ += static_cast<uint64_t>(items);
       if (loops_->finished_.load(std::memory_order_acquire) > loop) return;
-      if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body));
+      if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body, backwards));
       if (loops_->homes_ > 1 || home_ < 0) {
-        if (SpinWhileAtMost(loops_->finished_, loop, kPatience)) return;
+        if (SpinWhileAtMost(loops_->finished_, loop, patience_)) return;
         uint64_t helped = 0;
-        for (int k = 0; k < loops_->homes_; k++) helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body);
+        for (int k = 0; k < loops_->homes_; k++) {
+          helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body, backwards);
+        }
         loops_->Report(loop, target_, helped);
+        // Who had to help once need not wait to see whether it must again.
+        patience_ = helped > 0 ? 0 : kPatience;
       }
-      WaitWhileAtMost(loops_->finished_, loop);
+      loops_->WaitFor(loop);
     }
 
    private:
@@ -48,16 +53,19 @@ class SharedLoops {
     static constexpr int kPatience = 128;
 
     template <typename Body>
-    uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body) {
+    uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body, bool backwards) {
       const ptrdiff_t begin = items * home / loops_->homes_;
       const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
       uint64_t done = 0;
-      for (ptrdiff_t item; (item = loops_->Take(loop, home, count)) >= 0; done++) body(begin + item);
+      for (ptrdiff_t item; (item = loops_->Take(loop, home, count)) >= 0; done++) {
+        body(begin + (backwards ? count - 1 - item : item));
+      }
       return done;
     }
 
     SharedLoops* const loops_;
     const int home_;
+    int patience_ = kPatience;
     int loop_ = 0;
     uint64_t target_ = 0;
   };
@@ -86,14 +94,24 @@ class SharedLoops {
   void Report(int loop, uint64_t target, uint64_t items) {
     if (items == 0) return;
     if (done_.fetch_add(items, std::memory_order_acq_rel) + items < target) return;
-    finished_.store(loop + 1, std::memory_order_release);
-    finished_.notify_all();
+    // Sequentially consistent, as are the accesses of WaitFor: either this sees the sleeper, or that one the loop's end.
+    finished_.store(loop + 1);
+    if (sleepers_.load() > 0) finished_.notify_all();
+  }
+
+  void WaitFor(int loop) {
+    if (SpinWhileAtMost(finished_, loop, kSpins)) return;
+    sleepers_.fetch_add(1);
+    for (int seen = finished_.load(); seen <= loop; seen = finished_.load()) finished_.wait(seen);
+    sleepers_.fetch_sub(1);
   }
 
   const int homes_;
   std::unique_ptr<Claim[]> claims_;
   alignas(64) std::atomic<uint64_t> done_{0};  // items of all loops
   alignas(64) std::atomic<int> finished_{0};   // loops
+  // Threads that sleep until a loop ends. A call to wake them costs more than a short loop, even where nobody sleeps.
+  std::atomic<int> sleepers_{0};
 };
 
 }  // namespace cudnn_rnn

@@ -15,7 +15,7 @@ Napi::Function StepperObject::Define(Napi::Env env) {
                      });
 }
 
-// new NativeStepper(executor: NativeExecutor, network: NativeNetwork, batch: number)
+// new NativeStepper(executor: NativeExecutor, network: NativeNetwork, batch: number, int8: boolean)
 StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StepperObject>(info) {
   core_ = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
   const NetworkObject* network = NetworkObject::Unwrap(info[1].As<Napi::Object>());
@@ -25,7 +25,7 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
     stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch);
   } else {
     network_.f32 = network->network<float>();
-    stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch);
+    stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch, info[3].ToBoolean() ? core_->pool.size() : 0);
   }
 }
 

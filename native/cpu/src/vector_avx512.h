@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels.h"
+
 namespace {
 
 struct VectorF32 {
@@ -16,12 +18,21 @@ struct VectorF32 {
   __m512 v;
 
   static VectorF32 Load(const float* p) { return {_mm512_loadu_ps(p)}; }
-  static VectorF32 Load(const uint16_t* p) {
-    const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-    return {_mm512_castsi512_ps(_mm512_slli_epi32(wide, 16))};
+  static VectorF32 LoadRow(const float* p, int) { return Load(p); }
+  // Row 0 or 1 of pairs.
+  static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
+    const __m512i pairs = _mm512_loadu_si512(p);
+    return {_mm512_castsi512_ps(row == 0 ? _mm512_slli_epi32(pairs, 16)
+                                         : _mm512_and_si512(pairs, _mm512_set1_epi32(INT32_MIN >> 15)))};
   }
-  static VectorF32 Load(const int8_t* p) {
-    return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))))};
+  // Row 0 to 3 of quads.
+  static VectorF32 LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
+    const __m512i quads = _mm512_loadu_si512(p);
+    const __m512i high = row == 0   ? _mm512_slli_epi32(quads, 24)
+                         : row == 1 ? _mm512_slli_epi32(quads, 16)
+                         : row == 2 ? _mm512_slli_epi32(quads, 8)
+                                    : quads;
+    return {_mm512_cvtepi32_ps(_mm512_srai_epi32(high, 24))};
   }
   static VectorF32 Set(float x) { return {_mm512_set1_ps(x)}; }
   void Store(float* p) const { _mm512_storeu_ps(p, v); }
@@ -68,6 +79,7 @@ struct VectorF64 {
   __m512d v;
 
   static VectorF64 Load(const double* p) { return {_mm512_loadu_pd(p)}; }
+  static VectorF64 LoadRow(const double* p, int) { return Load(p); }
   static VectorF64 Set(double x) { return {_mm512_set1_pd(x)}; }
   void Store(double* p) const { _mm512_storeu_pd(p, v); }
 };

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels.h"
+
 namespace {
 
 struct VectorF32 {
@@ -16,12 +18,18 @@ struct VectorF32 {
   float32x4_t v;
 
   static VectorF32 Load(const float* p) { return {vld1q_f32(p)}; }
-  static VectorF32 Load(const uint16_t* p) { return {vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16))}; }
-  static VectorF32 Load(const int8_t* p) {
-    int32_t bits;
-    __builtin_memcpy(&bits, p, sizeof bits);
-    const int8x8_t bytes = vreinterpret_s8_s32(vdup_n_s32(bits));
-    return {vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(bytes))))};
+  static VectorF32 LoadRow(const float* p, int) { return Load(p); }
+  static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
+    const uint32x4_t pairs = vld1q_u32(&p->bits);
+    return {vreinterpretq_f32_u32(row == 0 ? vshlq_n_u32(pairs, 16) : vandq_u32(pairs, vdupq_n_u32(0xffff0000u)))};
+  }
+  static VectorF32 LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
+    const uint32x4_t quads = vld1q_u32(&p->bits);
+    const uint32x4_t high = row == 0   ? vshlq_n_u32(quads, 24)
+                            : row == 1 ? vshlq_n_u32(quads, 16)
+                            : row == 2 ? vshlq_n_u32(quads, 8)
+                                       : quads;
+    return {vcvtq_f32_s32(vshrq_n_s32(vreinterpretq_s32_u32(high), 24))};
   }
   static VectorF32 Set(float x) { return {vdupq_n_f32(x)}; }
   void Store(float* p) const { vst1q_f32(p, v); }
@@ -60,6 +68,7 @@ struct VectorF64 {
   float64x2_t v;
 
   static VectorF64 Load(const double* p) { return {vld1q_f64(p)}; }
+  static VectorF64 LoadRow(const double* p, int) { return Load(p); }
   static VectorF64 Set(double x) { return {vdupq_n_f64(x)}; }
   void Store(double* p) const { vst1q_f64(p, v); }
 };

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels.h"
+
 namespace {
 
 template <typename T, typename Bits, int kMantissa, int kBias>
@@ -19,16 +21,17 @@ struct PortableVector {
   T v[4];
 
   static PortableVector Load(const T* p) { return {{p[0], p[1], p[2], p[3]}}; }
-  static PortableVector Load(const uint16_t* p) {
+  static PortableVector LoadRow(const T* p, int) { return Load(p); }
+  static PortableVector LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     return Map([&](int k) {
-      const uint32_t bits = static_cast<uint32_t>(p[k]) << 16;
+      const uint32_t bits = row == 0 ? p[k].bits << 16 : p[k].bits & 0xffff0000u;
       float x;
       memcpy(&x, &bits, sizeof x);
       return static_cast<T>(x);
     });
   }
-  static PortableVector Load(const int8_t* p) {
-    return Map([&](int k) { return static_cast<T>(p[k]); });
+  static PortableVector LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
+    return Map([&](int k) { return static_cast<T>(static_cast<int8_t>(p[k].bits >> 8 * row)); });
   }
   static PortableVector Set(T x) { return {{x, x, x, x}}; }
   void Store(T* p) const {

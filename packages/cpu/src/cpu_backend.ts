@@ -31,7 +31,7 @@ export interface CpuBackendOptions {
   readonly dtype?: FloatDType | undefined
   /** Threads that compute, 1..256; default: physical cores. */
   readonly threads?: number | undefined
-  /** Instruction set of the kernels, "AVX-512", "AVX2", "NEON" or "portable"; default: the best this processor has. */
+  /** Instruction set of the kernels, "AVX-512 VNNI", "AVX-512", "AVX2", "NEON" or "portable"; default: the best this processor has. */
   readonly isa?: string | undefined
   /**
    * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made

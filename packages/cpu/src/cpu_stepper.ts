@@ -47,7 +47,7 @@ export class CpuStepper implements RnnStepper {
     this.#variable = isBackendTensor(params) ? memory.own('open a stream', 'params', params) : undefined
     this.#params = (isBackendTensor(params) ? this.#variable!.data : params.data) as FloatArray
     this.#arrayType = this.#params.constructor
-    this.#stepper = new memory.addon.NativeStepper(memory.executor, network, batch)
+    this.#stepper = new memory.addon.NativeStepper(memory.executor, network, batch, memory.weightFormat === 'int8')
     memory.ledger.add('steppers')
   }
 

@@ -166,5 +166,10 @@ export interface NativeAddon {
   readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
   readonly NativeNarrowWeights: new () => NativeNarrowWeights
   readonly NativeTape: new () => NativeTape
-  readonly NativeStepper: new (executor: NativeExecutor, network: NativeNetwork, batch: number) => NativeStepper
+  readonly NativeStepper: new (
+    executor: NativeExecutor,
+    network: NativeNetwork,
+    batch: number,
+    int8: boolean,
+  ) => NativeStepper
 }
