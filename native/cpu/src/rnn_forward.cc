@@ -16,6 +16,13 @@ constexpr ptrdiff_t kRowBlock = 96;
 constexpr ptrdiff_t kManyItems = 16;
 // Pre-activations computed ahead of the recurrence in inference: they stay in the cache until the recurrence reads them.
 constexpr ptrdiff_t kAheadBytes = 1 << 20;
+// Layers of a network run side by side, each a few steps behind the one below, where threads would meet too often if they
+// shared every step: as long as a step is brief and a layer's weights stay in the cache of one core.
+constexpr double kWaveOperations = 4e6;
+constexpr ptrdiff_t kWaveWeights = 1 << 18;
+// Rows of the input product, and at least so many steps, that a layer is ahead of the next one.
+constexpr ptrdiff_t kWaveRows = 12;
+constexpr ptrdiff_t kWaveSteps = 4;
 // Elements of a dropout mask drawn at once; a multiple of a block of the generator.
 constexpr ptrdiff_t kDropoutPart = 1 << 14;
 // A step with fewer operations is done before a second thread has arrived.
@@ -42,10 +49,16 @@ class Forward {
         network_(*pass.network),
         directions_(network_.options().directions),
         training_(pass.tape != nullptr) {
+    operations_ = 2.0 * pass.batch * network_.gates() * network_.options().units * network_.columns();
+    const ptrdiff_t weights = network_.gates() * network_.options().units * network_.columns();
+    is_wave_ = directions_ == 1 && network_.options().layers > 1 && operations_ <= kWaveOperations && weights <= kWaveWeights;
+    side_by_side_ = is_wave_ ? network_.options().layers : directions_;
     const ptrdiff_t row_bytes = network_.panels() * network_.z_width() * static_cast<ptrdiff_t>(sizeof(T)) * pass.batch;
     ahead_ = training_ ? pass.time : std::clamp<ptrdiff_t>(kAheadBytes / row_bytes, 1, pass.time);
     // Few rows make a poor product; many steps of them are worth the memory.
     if (!training_) ahead_ = std::min(pass.time, std::max(ahead_, (kRowBlock + pass.batch - 1) / pass.batch));
+    if (is_wave_) ahead_ = std::min(pass.time, std::max(kWaveSteps, (kWaveRows + pass.batch - 1) / pass.batch));
+    chunks_ = (pass.time + ahead_ - 1) / ahead_;
     if (training_) {
       pass.tape->dropout_position = pass.dropout_position;
       Arena measure(nullptr);
@@ -64,14 +77,15 @@ class Forward {
 
   ~Forward() { engine_.blocks->GiveBack(std::move(memory_)); }
 
-  // One direction may have threads of its own; `operations` speaks of a step of one.
+  // Every lane of those side by side may have threads of its own.
   void Run() {
-    const double operations = 2.0 * pass_.batch * network_.gates() * network_.options().units * network_.columns();
-    const int members = MembersFor(*engine_.pool, operations * directions_);
+    const int members = MembersFor(*engine_.pool, operations_ * side_by_side_);
     all_ = std::make_unique<SharedLoops>(members);
-    const int groups = std::min(members, directions_);
-    for (int d = 0; d < directions_; d++) lane_loops_[d] = std::make_unique<SharedLoops>(std::max(1, members / groups));
-    engine_.pool->Run(members, [this, members, groups](int index) { RunLayers(index, members, groups); });
+    const int groups = std::min(members, side_by_side_);
+    for (int lane = 0; lane < side_by_side_; lane++) {
+      lane_loops_.push_back(std::make_unique<SharedLoops>(std::max(1, members / groups)));
+    }
+    engine_.pool->Run(members, [this, members, groups](int index) { RunStages(index, members, groups); });
   }
 
  private:
@@ -84,12 +98,12 @@ class Forward {
       lane.direction = p % directions_;
       lane.layout = &network_.layer(p);
       lane.bias = arena->Take<T>(network_.panels() * network_.z_width());
-      lane.z_rows = ahead_ * pass_.batch;
+      lane.z_rows = (training_ ? pass_.time : ahead_) * pass_.batch;
       if (training_) {
         lane.record = pass_.tape->records[p];
         continue;
       }
-      if (p >= directions_) {
+      if (p >= directions_ && !is_wave_) {
         // Layers run one after another and may share.
         lane.record = lanes_[p - directions_].record;
         if (p >= 2 * directions_) continue;
@@ -119,50 +133,97 @@ class Forward {
 
   using Member = SharedLoops::Member;
 
-  void RunLayers(int index, int members, int groups) {
-    // Two directions run side by side, each on its part of the threads; who is done with its own helps with the other.
+  // The steps [begin, end) of a lane.
+  struct Stretch {
+    const Lane<T>* lane;
+    const T* input;
+    T* output;
+    ptrdiff_t begin;
+    ptrdiff_t end;
+  };
+
+  ptrdiff_t Stages() const {
+    const ptrdiff_t layers = network_.options().layers;
+    return is_wave_ ? chunks_ + layers - 1 : chunks_ * layers;
+  }
+
+  // What is computed side by side: both directions of a layer, or of a wave every layer's next steps.
+  void StretchesOf(ptrdiff_t stage, std::vector<Stretch>* stretches) const {
+    stretches->clear();
+    const auto add = [&](ptrdiff_t layer, ptrdiff_t chunk) {
+      const T* input = layer == 0 ? pass_.input : outputs_[layer - 1];
+      for (int d = 0; d < directions_; d++) {
+        stretches->push_back({&lanes_[layer * directions_ + d], input, outputs_[layer], chunk * ahead_,
+                              std::min(pass_.time, (chunk + 1) * ahead_)});
+      }
+    };
+    if (!is_wave_) return add(stage / chunks_, stage % chunks_);
+    for (ptrdiff_t layer = 0; layer < network_.options().layers; layer++) {
+      if (stage >= layer && stage - layer < chunks_) add(layer, stage - layer);
+    }
+  }
+
+  void RunStages(int index, int members, int groups) {
+    // Each lane on its part of the threads; who is done with its own helps with the others.
     const int per_group = std::max(1, members / groups);
     const int group = std::min(index / per_group, groups - 1);
+    const int home = index - group * per_group;
     Member all(all_.get(), index);
     std::vector<Member> lane_members;
-    for (int d = 0; d < directions_; d++) {
-      const int home = index - group * per_group;
-      lane_members.emplace_back(lane_loops_[d].get(), d % groups == group && home < per_group ? home : -1);
+    for (int lane = 0; lane < side_by_side_; lane++) {
+      lane_members.emplace_back(lane_loops_[lane].get(), lane % groups == group && home < per_group ? home : -1);
     }
-    const T* input = pass_.input;
-    for (int layer = 0; layer < network_.options().layers; layer++) {
-      Lane<T>* lanes = &lanes_[layer * directions_];
-      T* output = outputs_[layer];
-      for (ptrdiff_t begin = 0; begin < pass_.time; begin += ahead_) {
-        const ptrdiff_t end = std::min(pass_.time, begin + ahead_);
-        // Only the last lane may have to gather when not all have.
-        const ptrdiff_t steps = lanes[directions_ - 1].record.own_input == nullptr ? 0 : end - begin;
-        all.Run(directions_ * (1 + steps), [&](ptrdiff_t item) {
-          const Lane<T>& lane = lanes[item / (1 + steps)];
-          const ptrdiff_t step = item % (1 + steps) - 1;
-          if (step >= 0) {
-            Gather(lane, input, begin, begin + step);
-          } else if (begin == 0) {
-            FillBias(lane);
-            StartStates(lane);
-          }
-        });
-        Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
-        InputSide(&all, lanes, input, begin, end, int8_rows);
-        for (int k = 0; k < directions_; k++) {
-          const int d = (group + k) % directions_;
-          Recurrence(&lane_members[d], lanes[d], output, begin, end, int8_rows);
-        }
+    Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
+    std::vector<Stretch> stretches;
+    for (ptrdiff_t stage = 0; stage < Stages(); stage++) {
+      StretchesOf(stage, &stretches);
+      Prepare(&all, stretches);
+      InputSide(&all, stretches, int8_rows);
+      const int count = static_cast<int>(stretches.size());
+      for (int k = 0; k < count; k++) {
+        const Stretch& stretch = stretches[(group + k) % count];
+        Recurrence(&lane_members[stretch.lane->pseudo_layer % side_by_side_], stretch, int8_rows);
       }
-      if (training_ && network_.options().dropout > 0 && layer + 1 < network_.options().layers) {
-        const ptrdiff_t count = pass_.time * pass_.batch * network_.output_size();
-        const ptrdiff_t parts = (count + kDropoutPart - 1) / kDropoutPart;
-        all.Run(parts, [&](ptrdiff_t part) {
-          ApplyDropout(output, part * kDropoutPart, std::min(count, (part + 1) * kDropoutPart), network_.options().dropout,
-                       network_.options().seed, pass_.dropout_position + static_cast<uint64_t>(layer * count));
-        });
-      }
-      input = output;
+      if (training_ && network_.options().dropout > 0) DropOut(&all, stretches);
+    }
+  }
+
+  // Starts lanes, and brings the inputs of those that walk in another order into theirs.
+  void Prepare(Member* all, const std::vector<Stretch>& stretches) const {
+    const ptrdiff_t count = static_cast<ptrdiff_t>(stretches.size());
+    bool starts = false, gathers = false;
+    for (const Stretch& stretch : stretches) {
+      starts = starts || stretch.begin == 0;
+      gathers = gathers || stretch.lane->record.own_input != nullptr;
+    }
+    if (starts) {
+      all->Run(count, [&](ptrdiff_t k) {
+        if (stretches[k].begin > 0) return;
+        FillBias(*stretches[k].lane);
+        StartStates(*stretches[k].lane);
+      });
+    }
+    if (!gathers) return;
+    all->Run(count * ahead_, [&](ptrdiff_t item) {
+      const Stretch& stretch = stretches[item / ahead_];
+      const ptrdiff_t step = stretch.begin + item % ahead_;
+      if (step < stretch.end) Gather(*stretch.lane, stretch.input, stretch.begin, step);
+    });
+  }
+
+  void DropOut(Member* all, const std::vector<Stretch>& stretches) const {
+    const ptrdiff_t row = pass_.batch * network_.output_size();
+    for (const Stretch& stretch : stretches) {
+      const ptrdiff_t layer = stretch.lane->pseudo_layer / directions_;
+      if (stretch.lane->direction > 0 || layer + 1 == network_.options().layers) continue;
+      const ptrdiff_t begin = stretch.begin * row / kDropoutPart;
+      const ptrdiff_t end = (stretch.end * row + kDropoutPart - 1) / kDropoutPart;
+      all->Run(end - begin, [&](ptrdiff_t part) {
+        const ptrdiff_t first = std::max(stretch.begin * row, (begin + part) * kDropoutPart);
+        const ptrdiff_t last = std::min(stretch.end * row, (begin + part + 1) * kDropoutPart);
+        ApplyDropout(stretch.output, first, last, network_.options().dropout, network_.options().seed,
+                     pass_.dropout_position + static_cast<uint64_t>(layer * pass_.time * row));
+      });
     }
   }
 
@@ -220,25 +281,28 @@ class Forward {
   }
   uint64_t StepVersion(const Lane<T>& lane, ptrdiff_t n) const { return InputVersion(lane, n * pass_.batch) + 1; }
 
-  // z = x·Wᵀ + b of the steps [begin, end), block of rows by block of rows so that both stay in the cache.
-  void InputSide(Member* all, const Lane<T>* lanes, const T* input, ptrdiff_t begin, ptrdiff_t end,
-                 Int8Rows* int8_rows) const {
-    const ptrdiff_t rows = (end - begin) * pass_.batch;
-    const ptrdiff_t z_row = training_ ? begin * pass_.batch : 0;
-    ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
-    // Fewer panels than would keep all threads busy: smaller blocks. Their number must not depend on that of the threads, as
-    // the last bits of a result depend on how many rows are summed side by side.
-    if (blocks * network_.panels() * directions_ < kManyItems) blocks = std::min(rows, kManyItems);
-    const ptrdiff_t items = blocks * directions_ * network_.panels();
-    all->Run(items, [&](ptrdiff_t item) {
+  // z = x·Wᵀ + b, block of rows by block of rows so that both stay in the cache.
+  void InputSide(Member* all, const std::vector<Stretch>& stretches, Int8Rows* int8_rows) const {
+    // Of all stretches alike, though the last of a lane may be shorter. Their number must not depend on that of the threads,
+    // as the last bits of a result depend on how many rows are summed side by side.
+    const ptrdiff_t most_rows = std::min(ahead_, pass_.time) * pass_.batch;
+    ptrdiff_t blocks = (most_rows + kRowBlock - 1) / kRowBlock;
+    // Fewer panels than would keep all threads busy: smaller blocks. A wave's are small as they are.
+    if (!is_wave_ && blocks * network_.panels() * directions_ < kManyItems) blocks = std::min(most_rows, kManyItems);
+    const ptrdiff_t count = static_cast<ptrdiff_t>(stretches.size());
+    all->Run(blocks * count * network_.panels(), [&](ptrdiff_t item) {
       if (Cancelled()) return;
-      const ptrdiff_t block = item / (directions_ * network_.panels());
-      const Lane<T>& lane = lanes[item / network_.panels() % directions_];
+      const ptrdiff_t block = item / (count * network_.panels());
+      const Stretch& stretch = stretches[item / network_.panels() % count];
+      const Lane<T>& lane = *stretch.lane;
       const ptrdiff_t panel = item % network_.panels();
+      const ptrdiff_t rows = (stretch.end - stretch.begin) * pass_.batch;
       const ptrdiff_t first = rows * block / blocks;
       const ptrdiff_t count = rows * (block + 1) / blocks - first;
-      T* z = RowsOfZ(lane, panel, z_row + first);
-      const T* x = InputOf(lane, input, begin) + (begin * pass_.batch + first) * lane.layout->input_size;
+      if (count == 0) return;
+      const ptrdiff_t begin = stretch.begin;
+      T* z = RowsOfZ(lane, panel, (training_ ? begin * pass_.batch : 0) + first);
+      const T* x = InputOf(lane, stretch.input, begin) + (begin * pass_.batch + first) * lane.layout->input_size;
       const T* bias = lane.bias + panel * network_.z_width();
       if (lane.layout->input.present()) {
         const ptrdiff_t depth = lane.layout->input.depth;
@@ -291,10 +355,11 @@ class Forward {
     return lane.record.cells + (training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
 
-  void Recurrence(Member* member, const Lane<T>& lane, T* output, ptrdiff_t begin, ptrdiff_t end,
-                  Int8Rows* int8_rows) const {
+  void Recurrence(Member* member, const Stretch& stretch, Int8Rows* int8_rows) const {
+    const Lane<T>& lane = *stretch.lane;
+    const ptrdiff_t begin = stretch.begin;
     const bool projects = lane.layout->projection.present();
-    for (ptrdiff_t n = begin; n < end; n++) {
+    for (ptrdiff_t n = begin; n < stretch.end; n++) {
       RecurrentStep<T> step{network_, kernels_, *lane.layout, pass_.params, pass_.batch};
       step.z = RowsOfZ(lane, 0, (n - (training_ ? 0 : begin)) * pass_.batch);
       step.z_panel_stride = lane.z_rows * network_.z_width();
@@ -314,14 +379,14 @@ class Forward {
         const ptrdiff_t first = panel * network_.panel_units();
         const ptrdiff_t last = std::min(network_.options().units, first + network_.panel_units());
         if (step.c != nullptr) FinishCells(lane, n, first, last);
-        if (!projects) FinishHidden(lane, output, n, first, last);
+        if (!projects) FinishHidden(lane, stretch.output, n, first, last);
       }, n % 2 != 0);
       if (!projects) continue;
       const ptrdiff_t width = lane.layout->projection.chunks * kChunk<T>;
       member->Run(lane.layout->projection.panels, [&](ptrdiff_t panel) {
         if (Cancelled()) return;
         step.RunProjectionPanel(panel);
-        FinishHidden(lane, output, n, panel * width, std::min(network_.columns(), (panel + 1) * width));
+        FinishHidden(lane, stretch.output, n, panel * width, std::min(network_.columns(), (panel + 1) * width));
       });
     }
   }
@@ -379,12 +444,16 @@ class Forward {
   const Network<T>& network_;
   const int directions_;
   const bool training_;
-  ptrdiff_t ahead_;  // steps of the input product computed at once
+  double operations_;    // of a step of one lane
+  bool is_wave_;
+  int side_by_side_;     // lanes
+  ptrdiff_t ahead_;      // steps of a lane done at a stretch, and of the input product at once
+  ptrdiff_t chunks_;     // stretches of a lane
   std::vector<Lane<T>> lanes_;
   std::vector<T*> outputs_;  // by layer
   std::vector<Int8Rows> int8_rows_;  // by thread; for int8 weights only
   std::unique_ptr<SharedLoops> all_;
-  std::unique_ptr<SharedLoops> lane_loops_[2];
+  std::vector<std::unique_ptr<SharedLoops>> lane_loops_;
   MemoryBlock memory_;
 };
 

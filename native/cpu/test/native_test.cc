@@ -98,6 +98,20 @@ void JobQueueRunsInOrderAndStops() {
     queue.Push([] { throw std::runtime_error("on purpose"); });
     queue.Wait(last + 1);
     Expect(queue.FailureOf(last + 1) == "on purpose", "a failure is kept");
+    bool ran = false;
+    Expect(queue.RunOrPush([&] { ran = true; }) == last + 2 && ran && queue.completed() == last + 2,
+           "a brief job runs at once where nothing is queued");
+    queue.RunOrPush([] { throw std::runtime_error("at once"); });
+    Expect(queue.FailureOf(last + 3) == "at once", "the failure of a brief job is kept");
+    std::atomic<bool> released{false};
+    queue.Push([&] {
+      while (!released) std::this_thread::yield();
+    });
+    std::atomic<bool> waited{false};
+    queue.RunOrPush([&] { waited = released.load(); });
+    released = true;
+    queue.Wait(last + 5);
+    Expect(waited, "a brief job waits for what is queued");
     for (int k = 0; k < 100; k++) queue.Push([] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); });
     queue.Stop();
   }
