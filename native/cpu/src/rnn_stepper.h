@@ -15,9 +15,13 @@ namespace cudnn_rnn {
 template <typename T>
 class Stepper {
  public:
-  // Unidirectional networks only. int8_threads: those of the pool that runs it where the weights are int8, else 0.
-  Stepper(const Network<T>& network, ptrdiff_t batch, int int8_threads = 0)
-      : network_(network), batch_(batch), int8_rows_(int8_threads) {
+  // Unidirectional networks only. int8: whether the weights it is run with are.
+  Stepper(const Network<T>& network, ptrdiff_t batch, const ThreadPool& pool, bool int8)
+      : network_(network),
+        batch_(batch),
+        members_(MembersFor(pool, 2.0 * batch * network.gates() * network.options().units * network.columns())),
+        loops_(members_),
+        int8_rows_(int8 ? pool.size() : 0) {
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = MemoryBlock(measure.used());
@@ -28,11 +32,9 @@ class Stepper {
 
   // input [T,B,I] → output [T,B,C]
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
-    const double operations = 2.0 * batch_ * network_.gates() * network_.options().units * network_.columns();
-    const int members = MembersFor(*engine.pool, operations);
-    SharedLoops loops(members);
-    engine.pool->RunOrAlone(members, [&](int index) {
-      SharedLoops::Member member(&loops, index);
+    loops_.Reset();
+    engine.pool->RunOrAlone(members_, [&](int index) {
+      SharedLoops::Member member(&loops_, index);
       for (ptrdiff_t t = 0; t < steps; t++) {
         const T* x = input + t * batch_ * network_.options().input_size;
         ptrdiff_t x_stride = network_.options().input_size;
@@ -166,6 +168,8 @@ class Stepper {
 
   const Network<T>& network_;
   const ptrdiff_t batch_;
+  const int members_;
+  SharedLoops loops_;
   std::vector<Layer> layers_;
   std::vector<Int8Rows> int8_rows_;  // by thread
   uint64_t version_ = 4;             // of the next step's states

@@ -20,6 +20,13 @@ class SharedLoops {
  public:
   explicit SharedLoops(int homes) : homes_(homes), claims_(new Claim[homes]) {}
 
+  // Back to the first loop, for new members. No thread may be inside.
+  void Reset() {
+    for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
+    done_.store(0, std::memory_order_relaxed);
+    finished_.store(0, std::memory_order_release);
+  }
+
   // One thread's place in the sequence of loops. All threads must run the same loops in the same order.
   class Member {
    public:

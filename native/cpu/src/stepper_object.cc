@@ -22,10 +22,10 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   const ptrdiff_t batch = info[2].ToNumber().Int64Value();
   if (core_->is_double) {
     network_.f64 = network->network<double>();
-    stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch);
+    stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch, core_->pool, false);
   } else {
     network_.f32 = network->network<float>();
-    stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch, info[3].ToBoolean() ? core_->pool.size() : 0);
+    stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch, core_->pool, info[3].ToBoolean());
   }
 }
 

@@ -33,7 +33,7 @@ class FlushDenormals {
 }  // namespace
 
 ThreadPool::ThreadPool(int size) : size_(std::max(1, size)), inside_(kClosed) {
-  for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Work(index); });
+  for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Serve(index); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -43,19 +43,19 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void ThreadPool::Run(int members, const std::function<void(int)>& work) {
+void ThreadPool::Run(int members, const Work& work) {
   std::lock_guard<std::mutex> lock(in_use_);
   RunLocked(members, work);
 }
 
-void ThreadPool::RunOrAlone(int members, const std::function<void(int)>& work) {
+void ThreadPool::RunOrAlone(int members, const Work& work) {
   std::unique_lock<std::mutex> lock(in_use_, std::try_to_lock);
   if (lock.owns_lock()) return RunLocked(members, work);
   const FlushDenormals flush;
   work(0);
 }
 
-void ThreadPool::RunLocked(int members, const std::function<void(int)>& work) {
+void ThreadPool::RunLocked(int members, const Work& work) {
   const FlushDenormals flush;
   if (std::min(members, size_) == 1) return work(0);
   work_ = &work;
@@ -74,7 +74,7 @@ void ThreadPool::RunLocked(int members, const std::function<void(int)>& work) {
   }
 }
 
-void ThreadPool::Work(int index) {
+void ThreadPool::Serve(int index) {
   const FlushDenormals flush;
   for (int seen = 0;;) {
     WaitWhileAtMost(calls_, seen);

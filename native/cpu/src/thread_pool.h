@@ -3,7 +3,6 @@
 #define CUDNN_RNN_CPU_THREAD_POOL_H_
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -13,6 +12,18 @@ namespace cudnn_rnn {
 // `size` threads, of which the caller of Run is one.
 class ThreadPool {
  public:
+  // What the threads do, called with their number: a reference, for a call to allocate nothing.
+  class Work {
+   public:
+    template <typename Body>
+    Work(const Body& body) : body_(&body), call_([](const void* body, int index) { (*static_cast<const Body*>(body))(index); }) {}
+    void operator()(int index) const { call_(body_, index); }
+
+   private:
+    const void* body_;
+    void (*call_)(const void*, int);
+  };
+
   explicit ThreadPool(int size);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,19 +33,19 @@ class ThreadPool {
 
   // Runs work(0) here and work(1…members-1) on the other threads as far as they arrive before work(0) is over: the work
   // must not need them (shared_loops.h). Denormals are flushed meanwhile.
-  void Run(int members, const std::function<void(int)>& work);
+  void Run(int members, const Work& work);
 
   // As Run, but on the calling thread alone where another caller has the pool.
-  void RunOrAlone(int members, const std::function<void(int)>& work);
+  void RunOrAlone(int members, const Work& work);
 
  private:
-  void RunLocked(int members, const std::function<void(int)>& work);
-  void Work(int index);
+  void RunLocked(int members, const Work& work);
+  void Serve(int index);
 
   const int size_;
   std::mutex in_use_;
   std::vector<std::thread> threads_;
-  const std::function<void(int)>* work_ = nullptr;
+  const Work* work_ = nullptr;
   int members_ = 0;
   std::atomic<bool> stopping_{false};
   alignas(64) std::atomic<int> calls_{0};

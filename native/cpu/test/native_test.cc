@@ -2,7 +2,9 @@
 #include <atomic>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -11,6 +13,18 @@
 #include "rnn_backward.h"
 #include "rnn_stepper.h"
 #include "shared_loops.h"
+
+namespace {
+std::atomic<int> allocations{0};
+}
+
+void* operator new(size_t bytes) {
+  allocations++;
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace cudnn_rnn {
 namespace {
@@ -205,6 +219,27 @@ void PassesDoNotDependOnThreads() {
   }
 }
 
+// The second step on: the pool's threads are awake by then.
+void StepsAllocateNothing() {
+  for (const int threads : {1, 2}) {
+    ThreadPool pool(threads);
+    BlockCache blocks;
+    const Engine<float> engine{&pool, &SupportedKernels()[0]->f32, &blocks, nullptr};
+    const Network<float> network({Cell::kLstm, 2, 1, 200, 64, 0, false, true, true, INFINITY, 0, 0});
+    const std::vector<float> params(network.params_size());
+    const NarrowWeights int8(network, params.data(), WeightFormat::kInt8);
+    for (const NarrowWeights* narrow : {static_cast<const NarrowWeights*>(nullptr), &int8}) {
+      Stepper<float> stepper(network, 3, pool, narrow != nullptr);
+      const std::vector<float> input = Wave(3 * 64, 0.1);
+      std::vector<float> output(3 * 200);
+      stepper.Run(engine, {params.data(), narrow}, input.data(), output.data(), 1);
+      const int before = allocations;
+      for (int step = 0; step < 100; step++) stepper.Run(engine, {params.data(), narrow}, input.data(), output.data(), 1);
+      Expect(allocations == before, "a step allocates nothing");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cudnn_rnn
 
@@ -215,6 +250,7 @@ int main() {
   ThreadPoolServesManyCallers();
   JobQueueRunsInOrderAndStops();
   PassesDoNotDependOnThreads();
+  StepsAllocateNothing();
   std::printf("native tests on");
   for (const Kernels* kernels : SupportedKernels()) std::printf(" %s", kernels->name);
   std::printf(": %d failures\n", failures);
