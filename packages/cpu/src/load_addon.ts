@@ -14,8 +14,10 @@ export type LoadedAddon =
  * Loads the native addon: from the file that `CUDNN_RNN_CPU_ADDON` names and nowhere else, or from the platform package,
  * or from a build in this repository.
  */
-export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
-  const require = createRequire(import.meta.url)
+export function loadAddon(
+  environment: NodeJS.ProcessEnv = process.env,
+  require: (place: string) => unknown = createRequire(import.meta.url),
+): LoadedAddon {
   const override = environment[ADDON_VARIABLE]
   const triple = platformTriple()
   const candidates =

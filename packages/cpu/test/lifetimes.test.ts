@@ -4,7 +4,6 @@ import { Worker } from 'node:worker_threads'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
-import { loadAddon } from '../src/load_addon.js'
 import { isasUnderTest } from './isas_under_test.js'
 
 const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
@@ -77,13 +76,5 @@ describe.skipIf(skipped)('the executor', () => {
       return new Promise((resolve) => worker.on('exit', resolve))
     })
     expect(await Promise.all(exits)).toEqual([0, 0, 0, 0])
-  })
-})
-
-describe('loadAddon', () => {
-  it('says what was tried where the addon that the environment names is none', () => {
-    const { addon, attempts } = loadAddon({ CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' })
-    expect(addon).toBeUndefined()
-    expect(attempts).toEqual([{ name: 'cpu', reason: expect.stringContaining('/nowhere/addon.node') }])
   })
 })

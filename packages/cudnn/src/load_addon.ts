@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { NativeAddon } from './native_addon.js'
 
-const require = createRequire(import.meta.url)
 const FILE = 'cudnn_rnn_cudnn.node'
 
 /** The addon, or what was tried to load it and why it failed. */
@@ -13,10 +12,13 @@ export type LoadedAddon =
  * Loads the addon: from the file that the environment variable `CUDNN_RNN_CUDNN_ADDON` names and nowhere else, or from
  * the platform's package, or from where `npm run build:native` leaves it.
  */
-export function loadAddon(): LoadedAddon {
+export function loadAddon(
+  environment: NodeJS.ProcessEnv = process.env,
+  require: Pick<NodeJS.Require, 'resolve'> & ((place: string) => unknown) = createRequire(import.meta.url),
+): LoadedAddon {
   const attempts: string[] = []
   const platform = platformTriple()
-  const named = process.env['CUDNN_RNN_CUDNN_ADDON']
+  const named = environment['CUDNN_RNN_CUDNN_ADDON']
   const places = named
     ? [named]
     : [`@cudnn-rnn/native-cudnn-${platform}`, `../../../native/cudnn/prebuilds/${platform}/${FILE}`]
