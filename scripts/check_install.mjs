@@ -40,12 +40,17 @@ function packWithDependencies(packageName, packages, packed = new Set()) {
   }
 }
 
-/** Packs a platform package with its addon, where that was built here; the others are never to be downloaded. */
-function packPlatform({ addon, platform, name, file, folder }) {
-  const copy = join(work, 'platforms', name)
-  cpSync(join(root, folder), copy, { recursive: true })
-  const built = join(root, 'native', addon, 'prebuilds', platform, file)
-  if (existsSync(built)) copyFileSync(built, join(copy, file))
+/** The addon that was staged for a release, or else the one built here. */
+function addonOf({ addon, platform, file, folder }) {
+  return [join(root, folder, file), join(root, 'native', addon, 'prebuilds', platform, file)].find(existsSync)
+}
+
+/** Packs a platform package with its addon, where there is one: the others are never to be downloaded. */
+function packPlatform(each) {
+  const copy = join(work, 'platforms', each.name)
+  cpSync(join(root, each.folder), copy, { recursive: true })
+  const addon = addonOf(each)
+  if (addon !== undefined) copyFileSync(addon, join(copy, each.file))
   pack(copy)
 }
 
@@ -112,10 +117,7 @@ function equal(actual, expected) {
   if (actual !== expected) throw new Error(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`)
 }
 
-const unbuilt = platformPackages().filter(
-  ({ addon, platform, file }) =>
-    platform === here && !existsSync(join(root, 'native', addon, 'prebuilds', platform, file)),
-)
+const unbuilt = platformPackages().filter((each) => each.platform === here && addonOf(each) === undefined)
 if (unbuilt.length > 0) {
   console.log(
     `Install: not checked, as ${unbuilt.map(({ name }) => name).join(', ')} was not built (npm run build:native)`,
