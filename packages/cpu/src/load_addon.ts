@@ -35,11 +35,19 @@ export function loadAddon(
   return { addon: undefined, attempts }
 }
 
+let thisPlatform: string | undefined
+
 /** As in the names of the platform packages: linux-x64-gnu, darwin-arm64, win32-x64. */
 function platformTriple(): string {
-  if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
+  thisPlatform ??=
+    process.platform === 'linux' ? `linux-${process.arch}-${libc()}` : `${process.platform}-${process.arch}`
+  return thisPlatform
+}
+
+/** Takes milliseconds, as the report is about the whole process. */
+function libc(): 'gnu' | 'musl' {
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
-  return `linux-${process.arch}-${report.header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+  return report.header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
 function firstLine(error: unknown): string {

@@ -32,12 +32,19 @@ export function loadAddon(
   return { addon: undefined, attempts }
 }
 
+let thisPlatform: string | undefined
+
 /** linux-x64-gnu, linux-arm64-musl, win32-x64, darwin-arm64. */
 function platformTriple(): string {
-  const { platform, arch } = process
-  if (platform !== 'linux') return `${platform}-${arch}`
+  thisPlatform ??=
+    process.platform === 'linux' ? `linux-${process.arch}-${libc()}` : `${process.platform}-${process.arch}`
+  return thisPlatform
+}
+
+/** Takes milliseconds, as the report is about the whole process. */
+function libc(): 'gnu' | 'musl' {
   const report = process.report.getReport() as unknown as { readonly header: { readonly glibcVersionRuntime?: string } }
-  return `${platform}-${arch}-${report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
 function firstLine(error: unknown): string {
