@@ -29,7 +29,7 @@ function build(name, options, target, file = target) {
 /** The path of a library of the compiler, for LD_PRELOAD: Node.js itself is not built with the sanitizer. */
 const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim()
 
-const ASAN = ['-DCUDNN_RNN_SANITIZE=address,undefined']
+const ASAN = ['-DCUDNN_RNN_ADDON=ON', '-DCUDNN_RNN_SANITIZE=address,undefined']
 const UBSAN_OPTIONS = 'halt_on_error=1:print_stacktrace=1'
 
 const tests = {
