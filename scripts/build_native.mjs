@@ -5,6 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { thisPlatform } from './platforms.mjs'
 import { readJson } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,13 +24,6 @@ function missingTool() {
   return null
 }
 
-/** The platform an addon is for, as in the names of the platform packages: linux-x64-gnu, darwin-arm64, win32-x64. */
-function platformTriple() {
-  if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
-  const musl = process.report.getReport().header.glibcVersionRuntime === undefined
-  return `linux-${process.arch}-${musl ? 'musl' : 'gnu'}`
-}
-
 /** Compiles native/`name`; returns what went wrong, or null. */
 function compile(name) {
   const folder = join(root, 'native', name)
@@ -46,7 +40,7 @@ function compile(name) {
   const file = `${binary.module_name}.node`
   const built = [join(folder, out, configuration, file), join(folder, out, file)].find(existsSync)
   if (built === undefined) return `cmake-js made no ${file}`
-  const staged = join(folder, 'prebuilds', platformTriple())
+  const staged = join(folder, 'prebuilds', thisPlatform())
   mkdirSync(staged, { recursive: true })
   copyFileSync(built, join(staged, file))
   return null
@@ -60,7 +54,7 @@ const missing = addons.length > 0 ? missingTool() : null
 let failed = false
 for (const name of addons) {
   const problem = missing ?? compile(name)
-  if (problem === null) console.log(`Native ${name}: built for ${platformTriple()}`)
+  if (problem === null) console.log(`Native ${name}: built for ${thisPlatform()}`)
   else if (missing !== null) console.log(`Native ${name}: not built, as ${missing}; other executors take its place`)
   else console.error(`Native ${name}: the build failed; other executors take its place\n${problem}`)
   failed ||= problem !== null

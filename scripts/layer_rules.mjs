@@ -33,13 +33,17 @@ function declared(manifest, { scope }, kinds) {
 
 const RUNTIME = ['dependencies', 'peerDependencies', 'optionalDependencies']
 
+/** native-cpu-linux-x64-gnu where native-cpu is allowed: loaded by a name that is put together at run time. */
+function isPlatformPackage(dependency, allowed) {
+  return allowed.some((layer) => dependency.startsWith(`${layer}-`))
+}
+
 function manifestRules({ name, manifest }, layers) {
   const allowed = layers.mayImport[name] ?? []
   const inTests = layers.testsMayAlsoImport[name] ?? []
-  const isPlatformPackage = (dependency) => allowed.some((layer) => dependency.startsWith(`${layer}-`))
   return [
     ...declared(manifest, layers, RUNTIME)
-      .filter((dependency) => !allowed.includes(dependency) && !isPlatformPackage(dependency))
+      .filter((dependency) => !allowed.includes(dependency) && !isPlatformPackage(dependency, allowed))
       .map((dependency) => `${name}: package.json depends on ${dependency}, which layers.json does not allow`),
     ...declared(manifest, layers, ['devDependencies'])
       .filter((dependency) => ![...allowed, ...inTests].includes(dependency))
@@ -93,7 +97,11 @@ function importRules(root, { name, folder, manifest, packageName }, packages, la
   for (const layer of anywhere) {
     if (!used.has(layer) && layer in layers.mayImport) {
       violations.push(`${name}: package.json declares ${layer}, which nothing imports`)
-    } else if (inSource.has(layer) && !usedInSource.has(layer)) {
+    } else if (
+      inSource.has(layer) &&
+      !usedInSource.has(layer) &&
+      !isPlatformPackage(layer, layers.mayImport[name] ?? [])
+    ) {
       violations.push(`${name}: package.json depends on ${layer}, which only its tests import`)
     }
   }

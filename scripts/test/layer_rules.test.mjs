@@ -92,6 +92,19 @@ describe('layerViolations', () => {
     expect(layerViolations(workspace(files), LAYERS).join('\n')).toContain(expected)
   })
 
+  it('lets a package depend on the platform packages of an addon that it may import', () => {
+    const platforms = { optionalDependencies: { '@x/addon-linux-x64': 'workspace:*' } }
+    const root = workspace({
+      'packages/bottom/package.json': JSON.stringify(platforms),
+      'packages/top/package.json': JSON.stringify({ dependencies: { '@x/bottom': 'workspace:*' }, ...platforms }),
+    })
+    const layers = { ...LAYERS, mayImport: { bottom: ['addon'], top: ['bottom'] } }
+    expect(layerViolations(root, layers)).toEqual([
+      'top: package.json depends on addon-linux-x64, which layers.json does not allow',
+      'top: package.json depends on addon-linux-x64, which only its tests import',
+    ])
+  })
+
   it('tells native/top from packages/top', () => {
     const root = workspace({
       'packages/top/package.json': '{ "dependencies": { "@x/native-top": "workspace:*" } }',

@@ -1,4 +1,5 @@
 // Tests of the threads and the passes without Node.js, for the sanitizers: exits with 1 and says what failed.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
@@ -10,6 +11,7 @@
 
 #include "isa.h"
 #include "job_queue.h"
+#include "narrow_weights.h"
 #include "rnn_backward.h"
 #include "rnn_stepper.h"
 #include "shared_loops.h"
@@ -133,34 +135,56 @@ void JobQueueRunsInOrderAndStops() {
   Expect(notified > 0, "who waits is told");
 }
 
+template <typename T>
 struct Results {
-  std::vector<float> output, h, c, dx, dh, dc, dw;
+  std::vector<T> output, h, c, dx, dh, dc, dw;
 };
 
-std::vector<float> Wave(size_t count, double step) {
-  std::vector<float> values(count);
-  for (size_t k = 0; k < count; k++) values[k] = static_cast<float>(0.3 * std::sin(step * static_cast<double>(k + 1)));
+template <typename T>
+std::vector<T> Wave(size_t count, double step) {
+  std::vector<T> values(count);
+  for (size_t k = 0; k < count; k++) values[k] = static_cast<T>(0.3 * std::sin(step * static_cast<double>(k + 1)));
   return values;
 }
 
-Results Train(const Network<float>& network, const Kernels& kernels, int threads, ptrdiff_t time, ptrdiff_t batch,
-              const std::vector<int32_t>& lengths) {
-  ThreadPool pool(threads);
-  BlockCache blocks;
-  const Engine<float> engine{&pool, &kernels.f32, &blocks, nullptr};
+// Zeros in the padding, as every opaque buffer has.
+template <typename T>
+std::vector<T> WaveParams(const Network<T>& network) {
+  std::vector<T> params(network.params_size());
   const auto& options = network.options();
-  const size_t states = static_cast<size_t>(network.pseudo_layers() * batch);
-  // Zeros in the padding, as every opaque buffer has.
-  std::vector<float> params(network.params_size());
-  std::vector<float> region = Wave(static_cast<size_t>(options.units) * std::max(options.input_size, network.output_size()), 0.77);
+  std::vector<T> region = Wave<T>(static_cast<size_t>(options.units) * std::max(options.input_size, network.output_size()), 0.77);
   for (int p = 0; p < network.pseudo_layers(); p++) {
     for (int gate = 0; gate < network.gates(); gate++) {
-      network.MoveWeight(params.data(), region.data(), p, Side::kInput, gate, true);
-      network.MoveWeight(params.data(), region.data(), p, Side::kRecurrent, gate, true);
+      for (const Side side : {Side::kInput, Side::kRecurrent}) {
+        network.MoveWeight(params.data(), region.data(), p, side, gate, true);
+        network.MoveBias(params.data(), region.data(), p, side, gate, true);
+      }
     }
+    if (options.projection > 0) network.MoveWeight(params.data(), region.data(), p, Side::kProjection, 0, true);
   }
-  const std::vector<float> input = Wave(static_cast<size_t>(time * batch * options.input_size), 0.37);
-  Results r;
+  return params;
+}
+
+template <typename T>
+Engine<T> EngineOf(ThreadPool* pool, BlockCache* blocks, const Kernels& kernels) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return {pool, &kernels.f32, blocks, nullptr};
+  } else {
+    return {pool, &kernels.f64, blocks, nullptr};
+  }
+}
+
+template <typename T>
+Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads, ptrdiff_t time, ptrdiff_t batch,
+                 const std::vector<int32_t>& lengths) {
+  ThreadPool pool(threads);
+  BlockCache blocks;
+  const Engine<T> engine = EngineOf<T>(&pool, &blocks, kernels);
+  const auto& options = network.options();
+  const size_t states = static_cast<size_t>(network.pseudo_layers() * batch);
+  const std::vector<T> params = WaveParams(network);
+  const std::vector<T> input = Wave<T>(static_cast<size_t>(time * batch * options.input_size), 0.37);
+  Results<T> r;
   r.output.resize(static_cast<size_t>(time * batch * network.output_size()));
   r.h.resize(states * network.columns());
   r.c.resize(states * options.units);
@@ -168,11 +192,11 @@ Results Train(const Network<float>& network, const Kernels& kernels, int threads
   r.dh.resize(r.h.size());
   r.dc.resize(r.c.size());
   r.dw.resize(params.size());
-  Tape<float> tape{};
+  Tape<T> tape{};
   tape.time = time;
   tape.batch = batch;
   tape.lengths = lengths;
-  ForwardPass<float> forward{};
+  ForwardPass<T> forward{};
   forward.network = &network;
   forward.time = time;
   forward.batch = batch;
@@ -184,7 +208,7 @@ Results Train(const Network<float>& network, const Kernels& kernels, int threads
   forward.c_final = r.c.data();
   forward.tape = &tape;
   RunForward(engine, forward);
-  BackwardPass<float> backward{};
+  BackwardPass<T> backward{};
   backward.network = &network;
   backward.input = input.data();
   backward.params = params.data();
@@ -198,22 +222,103 @@ Results Train(const Network<float>& network, const Kernels& kernels, int threads
   return r;
 }
 
-// The same bits on any number of threads, on every instruction set, at sizes with odd tails.
+// The networks of the tests below: every cell in one direction, and in both with lengths; sizes with odd tails.
+constexpr ptrdiff_t kTime = 11;
+constexpr ptrdiff_t kBatch = 5;
+
+struct TestCase {
+  NetworkOptions options;
+  std::vector<int32_t> lengths;
+};
+
+std::vector<TestCase> TestCases() {
+  std::vector<TestCase> cases;
+  for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+    for (const int directions : {1, 2}) {
+      NetworkOptions options{cell, 2, directions, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
+      if (cell == Cell::kLstm && directions == 2) options.projection = 21;
+      cases.push_back({options, directions == 2 ? std::vector<int32_t>{9, 0, 4, 11, 1} : std::vector<int32_t>{}});
+    }
+  }
+  return cases;
+}
+
 void PassesDoNotDependOnThreads() {
   for (const Kernels* kernels : SupportedKernels()) {
-    for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
-      for (const int directions : {1, 2}) {
-        NetworkOptions options{cell, 2, directions, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
-        if (cell == Cell::kLstm && directions == 2) options.projection = 21;
-        const Network<float> network(options);
-        const std::vector<int32_t> lengths = directions == 2 ? std::vector<int32_t>{9, 0, 4, 11, 1} : std::vector<int32_t>{};
-        const Results one = Train(network, *kernels, 1, 11, 5, lengths);
-        for (const int threads : {2, 3, 4}) {
-          const Results several = Train(network, *kernels, threads, 11, 5, lengths);
-          Expect(one.output == several.output && one.h == several.h, "forward does not depend on the threads");
-          Expect(one.dx == several.dx && one.dw == several.dw && one.dh == several.dh,
-                 "backward does not depend on the threads");
-        }
+    for (const TestCase& each : TestCases()) {
+      const Network<float> network(each.options);
+      const auto one = Train(network, *kernels, 1, kTime, kBatch, each.lengths);
+      for (const int threads : {2, 3, 4}) {
+        const auto several = Train(network, *kernels, threads, kTime, kBatch, each.lengths);
+        Expect(one.output == several.output && one.h == several.h, "forward does not depend on the threads");
+        Expect(one.dx == several.dx && one.dw == several.dw && one.dh == several.dh,
+               "backward does not depend on the threads");
+      }
+    }
+  }
+}
+
+template <typename T>
+double Difference(const std::vector<T>& actual, const std::vector<T>& expected) {
+  double magnitude = 1, difference = 0;
+  for (size_t k = 0; k < expected.size(); k++) {
+    magnitude = std::max(magnitude, std::abs(static_cast<double>(expected[k])));
+    // Not max, which would lose a NaN.
+    const double own = std::abs(static_cast<double>(actual[k]) - static_cast<double>(expected[k]));
+    if (!(own <= difference)) difference = own;
+  }
+  return difference / magnitude;
+}
+
+// What vitest holds to the reference on the processors it runs on, this holds to the portable kernels on the others. The
+// tolerances are those of packages/cpu/test/sizes.test.ts.
+template <typename T>
+void InstructionSetsAgree(double tolerance) {
+  for (const TestCase& each : TestCases()) {
+    const Network<T> network(each.options);
+    const auto expected = Train(network, kPortableKernels, 1, kTime, kBatch, each.lengths);
+    for (const Kernels* kernels : SupportedKernels()) {
+      const auto actual = Train(network, *kernels, 1, kTime, kBatch, each.lengths);
+      for (const auto part : {&Results<T>::output, &Results<T>::h, &Results<T>::c, &Results<T>::dx, &Results<T>::dh,
+                              &Results<T>::dc, &Results<T>::dw}) {
+        Expect(Difference(actual.*part, expected.*part) <= tolerance, "instruction sets agree");
+      }
+    }
+  }
+}
+
+// The kernels that training does not use.
+void InstructionSetsAgreeOnNarrowWeights() {
+  for (const TestCase& each : TestCases()) {
+    if (each.options.directions == 2) continue;
+    const Network<float> network(each.options);
+    const std::vector<float> params = WaveParams(network);
+    const std::vector<float> input = Wave<float>(static_cast<size_t>(kTime * kBatch * each.options.input_size), 0.37);
+    for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8}) {
+      const NarrowWeights narrow(network, params.data(), format);
+      const auto infer = [&](const Kernels& kernels) {
+        ThreadPool pool(2);
+        BlockCache blocks;
+        std::vector<float> output(static_cast<size_t>(kTime * kBatch * network.output_size()));
+        std::vector<float> h(static_cast<size_t>(network.pseudo_layers() * kBatch * network.columns()));
+        std::vector<float> c(static_cast<size_t>(network.pseudo_layers() * kBatch * each.options.units));
+        ForwardPass<float> pass{};
+        pass.network = &network;
+        pass.time = kTime;
+        pass.batch = kBatch;
+        pass.input = input.data();
+        pass.params = {params.data(), &narrow};
+        pass.output = output.data();
+        pass.h_final = h.data();
+        pass.c_final = c.data();
+        RunForward(EngineOf<float>(&pool, &blocks, kernels), pass);
+        return output;
+      };
+      const std::vector<float> expected = infer(kPortableKernels);
+      for (const Kernels* kernels : SupportedKernels()) {
+        // Where a processor multiplies int8 in integers, the activations are rounded as well.
+        const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
+        Expect(Difference(infer(*kernels), expected) <= tolerance, "instruction sets agree on narrow weights");
       }
     }
   }
@@ -230,7 +335,7 @@ void StepsAllocateNothing() {
     const NarrowWeights int8(network, params.data(), WeightFormat::kInt8);
     for (const NarrowWeights* narrow : {static_cast<const NarrowWeights*>(nullptr), &int8}) {
       Stepper<float> stepper(network, 3, pool, narrow != nullptr);
-      const std::vector<float> input = Wave(3 * 64, 0.1);
+      const std::vector<float> input = Wave<float>(3 * 64, 0.1);
       std::vector<float> output(3 * 200);
       stepper.Run(engine, {params.data(), narrow}, input.data(), output.data(), 1);
       const int before = allocations;
@@ -251,6 +356,9 @@ int main() {
   JobQueueRunsInOrderAndStops();
   PassesDoNotDependOnThreads();
   StepsAllocateNothing();
+  InstructionSetsAgree<float>(2e-5);
+  InstructionSetsAgree<double>(1e-12);
+  InstructionSetsAgreeOnNarrowWeights();
   std::printf("native tests on");
   for (const Kernels* kernels : SupportedKernels()) std::printf(" %s", kernels->name);
   std::printf(": %d failures\n", failures);

@@ -14,8 +14,10 @@ export type LoadedAddon =
  * Loads the native addon: from the file that `CUDNN_RNN_CPU_ADDON` names and nowhere else, or from the platform package,
  * or from a build in this repository.
  */
-export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
-  const require = createRequire(import.meta.url)
+export function loadAddon(
+  environment: NodeJS.ProcessEnv = process.env,
+  require: (place: string) => unknown = createRequire(import.meta.url),
+): LoadedAddon {
   const override = environment[ADDON_VARIABLE]
   const triple = platformTriple()
   const candidates =
@@ -33,11 +35,19 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
   return { addon: undefined, attempts }
 }
 
+let thisPlatform: string | undefined
+
 /** As in the names of the platform packages: linux-x64-gnu, darwin-arm64, win32-x64. */
 function platformTriple(): string {
-  if (process.platform !== 'linux') return `${process.platform}-${process.arch}`
+  thisPlatform ??=
+    process.platform === 'linux' ? `linux-${process.arch}-${libc()}` : `${process.platform}-${process.arch}`
+  return thisPlatform
+}
+
+/** Takes milliseconds, as the report is about the whole process. */
+function libc(): 'gnu' | 'musl' {
   const report = process.report.getReport() as { header?: { glibcVersionRuntime?: string } }
-  return `linux-${process.arch}-${report.header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+  return report.header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
 function firstLine(error: unknown): string {

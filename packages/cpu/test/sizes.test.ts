@@ -1,12 +1,27 @@
-import { type Backend, type FloatDType, Philox } from '@cudnn-rnn/backend'
-import { CELL_MODES, type CellMode, createRnnDescriptor, type RnnOptions } from '@cudnn-rnn/canonical'
+import {
+  type Backend,
+  type BackendTensor,
+  type FloatDType,
+  Philox,
+  type Rnn,
+  type RnnForwardInputs,
+} from '@cudnn-rnn/backend'
+import {
+  CELL_MODES,
+  type CellMode,
+  createRnnDescriptor,
+  hiddenColumns,
+  numPseudoLayers,
+  type RnnOptions,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/testing'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { isasUnderTest } from './isas_under_test.js'
 
-const CASES = 40
+const CASES = 80
 const LARGEST = 80
 
 /** Error divided by the larger of 1 and the largest expected magnitude, against the reference in float64. */
@@ -17,6 +32,7 @@ interface Case {
   readonly time: number
   readonly batch: number
   readonly lengths: number[] | null
+  readonly initialStates: boolean
   readonly threads: number
 }
 
@@ -44,57 +60,117 @@ function drawCase(random: Philox): Case {
     time,
     batch,
     lengths: chance(0.4) ? Array.from({ length: batch }, () => random.uint32() % (time + 1)) : null,
+    initialStates: chance(0.5),
     threads: 1 + (random.uint32() % 4),
   }
 }
 
-function titleOf({ options, time, batch, lengths, threads }: Case): string {
+function titleOf({ options, time, batch, lengths, initialStates, threads }: Case): string {
   const network = Object.values(options).map(String).join(' ')
-  return `${network}, T ${time}, B ${batch}${lengths === null ? '' : ', ragged'}, ${threads} threads`
+  const pass = `T ${time}, B ${batch}${lengths === null ? '' : ', ragged'}${initialStates ? ', from states' : ''}`
+  return `${network}, ${pass}, ${threads} threads`
 }
 
-/** Forward and backward of a case; the gradients by the parameters in canonical form. */
-async function run(backend: Backend, { options, time, batch, lengths }: Case): Promise<Record<string, number[]>> {
+/** Values by the part of a run, and by name. */
+type Results = Readonly<Record<string, Readonly<Record<string, number[]>>>>
+
+/** What a case gives: training and its gradients, the parameters' in canonical form; inference; a stream where one is. */
+async function run(backend: Backend, { options, time, batch, lengths, initialStates }: Case): Promise<Results> {
   const descriptor = createRnnDescriptor(options)
+  const { inputSize, cellMode, numUnits } = descriptor
   using rnn = backend.rnn(descriptor)
   // Weights that neither saturate the cells nor let a relu grow.
-  const scale = 1 / Math.sqrt(Math.max(descriptor.numUnits, descriptor.inputSize))
-  const result = await rnn.forward({
-    input: filled('x', [time, batch, descriptor.inputSize], backend.dtype),
-    inputH: null,
-    inputC: null,
-    params: rnn.canonicalToParams(filledCanonical(descriptor, backend.dtype, scale)),
+  const scale = 1 / Math.sqrt(Math.max(numUnits, inputSize))
+  const params = rnn.canonicalToParams(filledCanonical(descriptor, backend.dtype, scale))
+  const rows = numPseudoLayers(descriptor)
+  const state = (name: 'h0' | 'c0', columns: number) =>
+    initialStates ? filled(name, [rows, batch, columns], backend.dtype) : null
+  const pass = {
+    input: filled('x', [time, batch, inputSize], backend.dtype),
+    inputH: state('h0', hiddenColumns(descriptor)),
+    inputC: cellMode === 'lstm' ? state('c0', numUnits) : null,
+    params,
     sequenceLengths: lengths,
-    training: true,
+  }
+
+  const trained = await rnn.forward({ ...pass, training: true })
+  const gradient = (name: 'dOutput' | 'dOutputH' | 'dOutputC', result: BackendTensor | undefined) =>
+    result && filled(name, result.shape, backend.dtype)
+  const { params: dParams, ...gradients } = await rnn.backward(trained.tape!, {
+    output: gradient('dOutput', trained.output),
+    outputH: gradient('dOutputH', trained.outputH),
+    outputC: gradient('dOutputC', trained.outputC),
   })
-  const gradient = (name: 'dOutput' | 'dOutputH', { shape }: { readonly shape: readonly number[] }) =>
-    filled(name, shape, backend.dtype)
-  const gradients = await rnn.backward(result.tape!, {
-    output: gradient('dOutput', result.output),
-    outputH: gradient('dOutputH', result.outputH),
-  })
-  const { params, ...others } = gradients
-  const { weights, biases } = await rnn.paramsToCanonical(params)
-  const canonical = [...weights, ...biases].map(({ data }, index) => [`params ${index}`, Array.from(data)])
-  const named = (prefix: string, values: Record<string, number[]>) =>
-    Object.entries(values).map(([name, value]) => [prefix + name, value])
-  return Object.fromEntries([...named('', await readAll(result)), ...named('d ', await readAll(others)), ...canonical])
+  const { weights, biases } = await rnn.paramsToCanonical(dParams)
+  const inferred = await readAll(await rnn.forward({ ...pass, training: false }))
+  return {
+    trained: await readAll(trained),
+    gradients: await readAll(gradients),
+    params: Object.fromEntries([...weights, ...biases].map(({ data }, index) => [index, Array.from(data)])),
+    inferred,
+    streamed: { output: stream(rnn, pass, batch) ?? inferred['output']! },
+  }
 }
+
+/** The outputs of a stream over the whole input; none where the executor, or the case, has no streams. */
+function stream(rnn: Rnn, pass: Omit<RnnForwardInputs, 'training'>, batch: number) {
+  const { params, input, inputH, inputC, sequenceLengths } = pass
+  if (rnn.stepper === undefined || rnn.descriptor.direction === 'bidirectional' || sequenceLengths !== null) return null
+  const stepper = rnn.stepper(params, batch)
+  if (inputH !== null) stepper.restore({ h: inputH as Tensor, c: (inputC as Tensor | null) ?? undefined })
+  const { data } = stepper.stepSync(input as Tensor)
+  stepper.dispose()
+  return Array.from(data)
+}
+
+const random = new Philox(20261121)
+const cases = Array.from({ length: CASES }, () => drawCase(random))
+const titled = cases.map((drawn) => [titleOf(drawn), drawn] as const)
+
+const expectations = new Map<Case, Promise<Results>>()
+
+/** The reference's results of a case: every instruction set and both dtypes are held to the same. */
+function expectedOf(drawn: Case): Promise<Results> {
+  const known = expectations.get(drawn) ?? run(openReferenceBackend({ dtype: 'float64' }), drawn)
+  expectations.set(drawn, known)
+  return known
+}
+
+it.each(Object.keys(CELL_MODES) as CellMode[])('the random cases cover %s', (cellMode) => {
+  const own = cases.filter(({ options }) => options.cellMode === cellMode)
+  const some = (holds: (drawn: Case) => boolean) => own.some(holds)
+  expect({
+    both: some(({ options }) => options.direction === 'bidirectional'),
+    ragged: some(({ lengths }) => lengths !== null),
+    raggedBoth: some(({ lengths, options }) => lengths !== null && options.direction === 'bidirectional'),
+    streams: some(({ lengths, options }) => lengths === null && options.direction === 'unidirectional'),
+    states: some(({ initialStates }) => initialStates),
+    dropout: some(({ options }) => options.dropout! > 0 && options.numLayers > 1),
+    skipped: some(({ options }) => options.inputMode === 'skip_input'),
+    projected: cellMode !== 'lstm' || some(({ options }) => options.numProj !== undefined),
+    projectedBoth:
+      cellMode !== 'lstm' ||
+      some(({ options }) => options.numProj !== undefined && options.direction === 'bidirectional'),
+    clipped: cellMode !== 'lstm' || some(({ options }) => options.cellClip !== undefined),
+  }).toEqual({
+    ...{ both: true, ragged: true, raggedBoth: true, streams: true, states: true, dropout: true, skipped: true },
+    ...{ projected: true, projectedBoth: true, clipped: true },
+  })
+})
 
 for (const isa of isasUnderTest('sizes')) {
   describe.each(['float32', 'float64'] as const)(
     `the executor on ${isa} agrees with the reference at random sizes, %s`,
     (dtype) => {
-      const random = new Philox(20261121)
-      const cases = Array.from({ length: CASES }, () => drawCase(random))
-      it.each(cases.map((drawn) => [titleOf(drawn), drawn] as const))('%s', async (_, drawn) => {
-        using reference = openReferenceBackend({ dtype: 'float64' })
+      it.each(titled)('%s', async (_, drawn) => {
         using backend = openCpuBackend({ dtype, isa, threads: drawn.threads })
-        const expected = await run(reference, drawn)
+        const expected = await expectedOf(drawn)
         const actual = await run(backend, drawn)
-        expect(Object.keys(actual)).toEqual(Object.keys(expected))
-        for (const [name, values] of Object.entries(expected)) {
-          expectAllclose(name, actual[name]!, values, TOLERANCES[dtype])
+        for (const [part, tensors] of Object.entries(expected)) {
+          expect(Object.keys(actual[part]!)).toEqual(Object.keys(tensors))
+          for (const [name, values] of Object.entries(tensors)) {
+            expectAllclose(`${part} ${name}`, actual[part]![name]!, values, TOLERANCES[dtype])
+          }
         }
       })
     },

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type { NativeAddon } from './native_addon.js'
 
-const require = createRequire(import.meta.url)
 const FILE = 'cudnn_rnn_cudnn.node'
 
 /** The addon, or what was tried to load it and why it failed. */
@@ -13,10 +12,13 @@ export type LoadedAddon =
  * Loads the addon: from the file that the environment variable `CUDNN_RNN_CUDNN_ADDON` names and nowhere else, or from
  * the platform's package, or from where `npm run build:native` leaves it.
  */
-export function loadAddon(): LoadedAddon {
+export function loadAddon(
+  environment: NodeJS.ProcessEnv = process.env,
+  require: Pick<NodeJS.Require, 'resolve'> & ((place: string) => unknown) = createRequire(import.meta.url),
+): LoadedAddon {
   const attempts: string[] = []
   const platform = platformTriple()
-  const named = process.env['CUDNN_RNN_CUDNN_ADDON']
+  const named = environment['CUDNN_RNN_CUDNN_ADDON']
   const places = named
     ? [named]
     : [`@cudnn-rnn/native-cudnn-${platform}`, `../../../native/cudnn/prebuilds/${platform}/${FILE}`]
@@ -30,12 +32,19 @@ export function loadAddon(): LoadedAddon {
   return { addon: undefined, attempts }
 }
 
+let thisPlatform: string | undefined
+
 /** linux-x64-gnu, linux-arm64-musl, win32-x64, darwin-arm64. */
 function platformTriple(): string {
-  const { platform, arch } = process
-  if (platform !== 'linux') return `${platform}-${arch}`
+  thisPlatform ??=
+    process.platform === 'linux' ? `linux-${process.arch}-${libc()}` : `${process.platform}-${process.arch}`
+  return thisPlatform
+}
+
+/** Takes milliseconds, as the report is about the whole process. */
+function libc(): 'gnu' | 'musl' {
   const report = process.report.getReport() as unknown as { readonly header: { readonly glibcVersionRuntime?: string } }
-  return `${platform}-${arch}-${report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'}`
+  return report.header.glibcVersionRuntime === undefined ? 'musl' : 'gnu'
 }
 
 function firstLine(error: unknown): string {

@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+import { ADDONS, platformManifest, platformPackages } from '../platforms.mjs'
+import { readJson } from '../workspace.mjs'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+it.each(platformPackages().map((each) => [each.name, each]))('platformManifest is what %s has', (_, each) => {
+  expect(readJson(join(root, each.folder, 'package.json'))).toEqual(platformManifest(root, each))
+  expect(existsSync(join(root, each.folder, 'README.md'))).toBe(true)
+})
+
+it.each(Object.keys(ADDONS))('platformPackages are what packages/%s depends on where it can', (addon) => {
+  const names = platformPackages()
+    .filter((each) => each.addon === addon)
+    .map(({ name }) => name)
+  const { optionalDependencies } = readJson(join(root, 'packages', addon, 'package.json'))
+  expect(optionalDependencies).toEqual(Object.fromEntries(names.map((name) => [name, 'workspace:*'])))
+})
+
+it('platformPackages have no install scripts', () => {
+  for (const { folder } of platformPackages())
+    expect(readJson(join(root, folder, 'package.json')).scripts).toBeUndefined()
+})
