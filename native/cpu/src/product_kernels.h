@@ -122,10 +122,34 @@ static void Product(const PanelProduct<typename V::Element>& p) {
   }
 }
 
-// kRows x kColumns elements of the product, of the panels [first, last) only.
+// Copies of four columns of panels, one panel after the other. Where they lie, a multiple of a page apart, they would throw
+// each other out of the first-level cache.
+template <typename T>
+struct ColumnCopies {
+  static constexpr ptrdiff_t kColumns = 4;
+  static constexpr ptrdiff_t kElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));  // of a column, and a panel's width
+  T data[kColumns * (kElements + 4 * kChunk<T>)];
+};
+
+template <typename V>
+static void CopyColumns(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last, ptrdiff_t column,
+                        ColumnCopies<typename V::Element>* copies) {
+  using T = typename V::Element;
+  const ptrdiff_t full = p.chunks * kChunk<T>;
+  T* to = copies->data;
+  for (ptrdiff_t panel = first; panel < last; panel++) {
+    const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
+    const T* from = p.panels + panel * p.depth * full + (p.column + column) * width;
+    for (ptrdiff_t k = 0; k < ColumnCopies<T>::kColumns * width; k += V::kLanes) V::Load(from + k).Store(to + k);
+    to += ColumnCopies<T>::kColumns * full;
+  }
+}
+
+// kRows x kColumns elements of the product, of the panels [first, last) only, whose columns are copied where copies is not
+// null.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
-                                  ptrdiff_t row, ptrdiff_t column) {
+                                  ptrdiff_t row, ptrdiff_t column, const typename V::Element* copies = nullptr) {
   using T = typename V::Element;
   V sums[kRows][kColumns];
   for (int i = 0; i < kRows; i++) {
@@ -135,7 +159,8 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
   for (ptrdiff_t panel = first; panel < last; panel++) {
     const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
     const T* a = p.a + row * p.a_stride + panel * p.a_panel_stride;
-    const T* b = p.panels + panel * p.depth * full + (p.column + column) * width;
+    const T* b = copies == nullptr ? p.panels + panel * p.depth * full + (p.column + column) * width
+                                   : copies + (panel - first) * kColumns * full;
     for (ptrdiff_t k = 0; k < width; k += V::kLanes) {
       V weights[kColumns];
       for (int j = 0; j < kColumns; j++) weights[j] = V::Load(b + j * width + k);
@@ -159,9 +184,9 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
 // All rows of kColumns columns.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedRows(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
-                                  ptrdiff_t row, ptrdiff_t column) {
-  for (; row + kRows <= p.rows; row += kRows) TransposedTile<V, kRows, kColumns>(p, first, last, row, column);
-  if constexpr (kRows > 1) TransposedRows<V, kRows - 1, kColumns>(p, first, last, row, column);
+                                  ptrdiff_t row, ptrdiff_t column, const typename V::Element* copies = nullptr) {
+  for (; row + kRows <= p.rows; row += kRows) TransposedTile<V, kRows, kColumns>(p, first, last, row, column, copies);
+  if constexpr (kRows > 1) TransposedRows<V, kRows - 1, kColumns>(p, first, last, row, column, copies);
 }
 
 template <typename V>
@@ -170,7 +195,10 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
   constexpr int kRows = V::kTransposedRows;
   constexpr int kWide = V::kAccumulators >= 24 ? 16 : V::kAccumulators >= 12 ? 8 : 4;
   // The panels of a tile's columns that stay in the first-level cache while all rows pass by.
-  constexpr ptrdiff_t kCachedElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));
+  constexpr ptrdiff_t kCachedElements = ColumnCopies<T>::kElements;
+  // Rows whose products are worth the copies.
+  constexpr ptrdiff_t kManyRows = 16;
+  ColumnCopies<T> copies;
   const bool is_row = p.rows == 1;
   const ptrdiff_t group = is_row ? p.panel_count : (kCachedElements + p.chunks * kChunk<T> - 1) / (p.chunks * kChunk<T>);
   for (ptrdiff_t first = 0; first < p.panel_count; first += group) {
@@ -178,7 +206,10 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
     ptrdiff_t column = 0;
     // A single row has accumulators to spare.
     for (; is_row && column + kWide <= p.columns; column += kWide) TransposedTile<V, 1, kWide>(p, first, last, 0, column);
-    for (; column + 4 <= p.columns; column += 4) TransposedRows<V, kRows, 4>(p, first, last, 0, column);
+    for (; column + 4 <= p.columns; column += 4) {
+      if (p.rows >= kManyRows) CopyColumns<V>(p, first, last, column, &copies);
+      TransposedRows<V, kRows, 4>(p, first, last, 0, column, p.rows >= kManyRows ? copies.data : nullptr);
+    }
     for (; column < p.columns; column++) TransposedRows<V, kRows, 1>(p, first, last, 0, column);
   }
 }
