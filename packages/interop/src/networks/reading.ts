@@ -32,14 +32,28 @@ export interface ImportedNetwork {
   readonly notes: readonly string[]
 }
 
-/** A network that only one of TensorFlow's cells computes: peepholes, or a GRU that resets before the product. */
+/** What an imported cell is to be built with, beside its units: `new LSTMBlockCell(numUnits, options)`. */
+export interface ImportedCellOptions {
+  /** The imported bias has it already. */
+  readonly forgetBias?: 0
+  readonly usePeephole?: boolean
+  readonly activation?: 'tanh' | 'relu'
+  /** ONNX's `clip`. */
+  readonly preactivationClip?: number
+}
+
+/**
+ * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, or ONNX's `clip`,
+ * which bounds what goes into activations.
+ */
 export interface ImportedCell {
   readonly name: string
   readonly convention: Convention
-  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell'
+  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
+  readonly options: ImportedCellOptions
   readonly inputSize: number
   readonly numUnits: number
-  /** The cell's variables by TensorFlow's names; made for `forgetBias: 0`. */
+  /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
   readonly reverse: boolean
   readonly inputs: FixedInputs
