@@ -1,4 +1,12 @@
-import type { CanonicalParams, CellMode, FloatArray, NamedTensors, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type {
+  CanonicalParams,
+  CellMode,
+  Direction,
+  FloatArray,
+  NamedTensors,
+  RnnDescriptor,
+  Tensor,
+} from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 
 /** Whose names, gate order and layout a network's tensors follow. */
@@ -66,6 +74,8 @@ export interface Reading {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
+  /** Where the tensors do not tell it. */
+  readonly direction?: Direction
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
   readonly tensors: readonly StoredTensor[]
@@ -77,6 +87,8 @@ export interface ReadingOptions {
   /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
   readonly cellMode?: CellMode | undefined
   readonly convention?: Convention | undefined
+  /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2. */
+  readonly direction?: Direction | undefined
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
   readonly forgetBias?: number | undefined
   /** ONNX: tensors that the graph leaves to its caller, by name, such as weights that are inputs. */
