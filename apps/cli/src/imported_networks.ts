@@ -6,16 +6,17 @@ import { codedRangeError } from './coded_error.js'
 export interface ReadAsOptions {
   readonly as?: Convention
   readonly cell?: ImportOptions['cellMode']
+  readonly direction?: ImportOptions['direction']
   readonly forgetBias?: string
 }
 
 /** The options as `importWeights` takes them. Throws RangeError `ERR_INVALID_OPTION`. */
-export function readAs({ as, cell, forgetBias }: ReadAsOptions): ImportOptions {
+export function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptions {
   const bias = forgetBias === undefined ? undefined : Number(forgetBias)
   if (bias !== undefined && !Number.isFinite(bias)) {
     throw codedRangeError('ERR_INVALID_OPTION', `Cannot import as --forget-bias must be a number: ${forgetBias}`)
   }
-  return { convention: as, cellMode: cell, forgetBias: bias }
+  return { convention: as, cellMode: cell, direction, forgetBias: bias }
 }
 
 /**

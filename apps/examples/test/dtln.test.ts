@@ -1,8 +1,12 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openBackend, type Tensor } from '@cudnn-rnn/rnn'
-import { expect, it } from 'vitest'
-import { readAudio } from '../src/audio_file.js'
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { readAudio, writeAudio } from '../src/audio_file.js'
 import { denoise } from '../src/denoise/denoise_command.js'
 import { Dtln } from '../src/denoise/dtln.js'
+import { createProgram } from '../src/program.js'
 import { describeWithModels, largestDifference, modelPath, referenceArray } from './trained_models.js'
 
 const WEIGHTS = '2_dtln/model.h5'
@@ -38,5 +42,23 @@ describeWithModels('Dtln', () => {
     const power = (values: Float32Array) => values.reduce((sum, value) => sum + value * value, 0)
     const error = power(samples.map((value, n) => value - clean[n]!))
     expect(error / power(noise)).toBeLessThan(0.5)
+  })
+
+  it('runs as a command from a WAV file to a WAV file and a page with both spectrograms', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'denoise-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const recording = join(folder, 'noisy.wav')
+    await writeAudio(recording, (await readAudio(modelPath('1_silero_vad_v6.2/test.wav'))).slice(0, 8_000))
+    const printed = vi.spyOn(process.stdout, 'write').mockReturnValue(true)
+    const out = join(folder, 'clean.wav')
+    const options = ['--weights', modelPath(WEIGHTS), '--out', out]
+    await createProgram().parseAsync(['denoise', recording, ...options], { from: 'user' })
+    const text = printed.mock.calls.join('')
+    printed.mockRestore()
+    expect(text).toMatch(/real-time factor \d.*per frame of 8 ms: .* ms median/)
+    expect(await readAudio(out)).toHaveLength(8_000)
+    const page = await readFile(join(folder, 'clean.html'), 'utf8')
+    expect(page.match(/data:image\/png;base64,/g)).toHaveLength(2)
+    expect(page).toContain('frequency in kHz')
   })
 })

@@ -8,7 +8,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
-import { encodeFlax } from './files/flax_msgpack.js'
+import { encodeFlax } from './files/flax_encoder.js'
 import { encodeKerasWeights } from './files/keras_writer.js'
 import { encodeNpz } from './files/npz_file.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'

@@ -24,7 +24,14 @@ export interface ImportedWeights {
   readonly leftovers: readonly LeftoverTensor[]
 }
 
-const OPTION_NAMES: readonly (keyof ImportOptions)[] = ['format', 'cellMode', 'convention', 'forgetBias', 'inputs']
+const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
+  'format',
+  'cellMode',
+  'convention',
+  'direction',
+  'forgetBias',
+  'inputs',
+]
 
 /**
  * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.

@@ -27,6 +27,7 @@ export {
   type Convention,
   type FixedInputs,
   type ImportedCell,
+  type ImportedCellOptions,
   type ImportedNetwork,
 } from './networks/reading.js'
 export { openWeightFile, type WeightInput } from './open_weight_file.js'

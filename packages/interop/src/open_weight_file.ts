@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { type ByteSource, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
-import { openFlax } from './files/flax_msgpack.js'
+import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openNpz } from './files/npz_file.js'
 import { openOnnx } from './files/onnx_file.js'
@@ -29,19 +29,19 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
   }
   const source = await sourceOf(input)
   try {
-    return await open(source, format ?? (await detectFormat(source)))
+    return await open(source, format ?? (await detectFormat(source)), typeof input === 'string')
   } catch (error) {
     await source.close()
     throw error
   }
 }
 
-async function open(source: ByteSource, format: WeightFormat | 'zip'): Promise<WeightFile> {
+async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: boolean): Promise<WeightFile> {
   const { name: path } = source
   if (format === 'safetensors') return openSafetensors(source)
-  if (format === 'onnx') return openOnnx(source)
+  if (format === 'onnx') return openOnnx(source, isPath)
   if (format === 'flax') return openFlax(source)
-  if (format === 'keras-h5') return openKerasH5(source)
+  if (format === 'keras-h5') return openKerasH5(source, isPath)
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format
   const close = () => source.close()

@@ -26,6 +26,17 @@ describe.each(Object.entries(expected.cases))('importWeights of a Flax %s cell',
   })
 })
 
+it('importWeights puts together the arrays that Flax writes in chunks', async () => {
+  // Made by fixtures/interop/make_flax.py from lstm.msgpack, with chunks of 40 bytes.
+  const whole = await importWeights(fixtureBytes('flax/lstm.msgpack'))
+  const chunked = await importWeights(fixturePath('flax/lstm_chunked.msgpack'))
+  expect(chunked.leftovers.map(({ name, shape }) => [name, shape])).toEqual([
+    ['params/head/bias', [7]],
+    ['params/head/kernel', [4, 7]],
+  ])
+  expect(chunked.networks[0]!.canonical).toEqual(whole.networks[0]!.canonical)
+})
+
 it('importWeights asks for the activation of a SimpleCell', async () => {
   await expect(importWeights(fixtureBytes('flax/simple.msgpack'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',

@@ -1,15 +1,18 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { importWeights, openWeightFile } from '../src/index.js'
-import { fixtureBytes } from './fixture.js'
+import { fixtureBytes, fixturePath } from './fixture.js'
 
 const FILES = [
   'pytorch/tagger.safetensors',
   'pytorch/training.pth',
   'pytorch/tagger_compressed.npz',
   'onnx/lstm_bidirectional_states_lengths.onnx',
+  'onnx/lstm_external.onnx',
   'keras/gru.keras',
   'keras/bidirectional_lstm.legacy.h5',
   'flax/lstm.msgpack',
+  'flax/lstm_chunked.msgpack',
 ]
 
 /** Whatever a damaged file does, it ends in numbers or in a coded error. */
@@ -103,6 +106,59 @@ it('importWeights allocates no arrays that msgpack headers claim', async () => {
   for (let at = 3; at + 5 < bytes.length; at += 5) bytes.set([0xdd, 0x00, 0x0f, 0x42, 0x40], at)
   await expect(importWeights(bytes, { format: 'flax' })).rejects.toMatchObject({ code: 'ERR_WEIGHTS_CORRUPT' })
 })
+
+it('importWeights refuses a Flax array that reaches beyond its extension value', async () => {
+  const bytes = fixtureBytes('flax/lstm.msgpack')
+  // The first array's elements, bin8 of the 16 bytes of a bias: one more than there is room for.
+  const at = bytes.findIndex((byte, index) => byte === 0xc4 && bytes[index + 1] === 16)
+  bytes[at + 1] = 17
+  await expect(importWeights(bytes)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_CORRUPT' })
+})
+
+it('importWeights refuses names that would fill memory', async () => {
+  // Maps in each other under keys of 200 characters.
+  const text = `\x81\xd9\xc8${'a'.repeat(200)}`
+  const bytes = Uint8Array.from(`${text.repeat(30)}\x01`, (character) => character.charCodeAt(0))
+  await expect(importWeights(bytes, { format: 'flax' })).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_CORRUPT',
+    message: expect.stringContaining('a name in it is longer than'),
+  })
+})
+
+it('importWeights refuses graphs within graphs without end', async () => {
+  const message = (field: number, content: readonly number[]) => {
+    const length = [(content.length & 0x7f) | 0x80, content.length >> 7]
+    return [(field << 3) | 2, ...length, ...content]
+  }
+  let graph: number[] = []
+  // A graph's node, its attribute, the attribute's graph.
+  for (let depth = 0; depth < 100; depth++) graph = message(1, message(5, message(6, graph)))
+  const model = Uint8Array.from([0x08, 0x08, ...message(7, graph)])
+  await expect(importWeights(model)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_CORRUPT',
+    message: expect.stringContaining('more than 32 deep'),
+  })
+})
+
+it.each([
+  ['a path', (path: string) => path],
+  ['bytes', (path: string) => new Uint8Array(readFileSync(path))],
+])(
+  'openWeightFile reads no file that HDF5 objects point to, given %s, and allocates nothing that they claim',
+  async (_, given) => {
+    const file = await openWeightFile(given(fixturePath('keras/hostile.weights.h5')))
+    const outcomes = await Promise.all(
+      file.tensors.map(async ({ name, read }) => [name.slice('layers/'.length), await read().catch(codeOf)]),
+    )
+    await file.close()
+    expect(outcomes).toEqual([
+      ['lstm/cell/vars/1', 'ERR_WEIGHTS_CORRUPT'],
+      ['lstm/cell/vars/2', 'ERR_WEIGHTS_UNSUPPORTED'],
+      ['lstm_1/cell/vars/0', 'ERR_WEIGHTS_CORRUPT'],
+      ['lstm_1/cell/vars/1', 'ERR_WEIGHTS_CORRUPT'],
+    ])
+  },
+)
 
 it('importWeights says which formats it knows', async () => {
   await expect(importWeights(new TextEncoder().encode('no weights at all'))).rejects.toMatchObject({

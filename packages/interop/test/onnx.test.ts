@@ -83,7 +83,24 @@ it('importWeights gives both directions of such a GRU to a cell each', async () 
 })
 
 it.each([
-  ['lstm_clip', 'clip'],
+  ['lstm_clip', 'LSTMBlockCell'],
+  ['lstm_clip_peepholes', 'LSTMBlockCell'],
+  ['gru_clip', 'CudnnCompatibleGRUCell'],
+  ['gru_reset_before_clip', 'GRUBlockCell'],
+  ['rnn_tanh_clip', 'BasicRNNCell'],
+  ['rnn_relu_clip', 'BasicRNNCell'],
+])('importWeights gives %s to %s with a preactivationClip', async (name, cell) => {
+  const { cells, networks } = await importWeights(fixtureBytes(`onnx/${name}.onnx`))
+  expect(networks).toEqual([])
+  expect(cells).toMatchObject([{ cell, options: { preactivationClip: 0.5 } }])
+  const { input, output, y_h, y_c } = cases[name]!
+  const result = runCell(cells[0]!, input)
+  expectClose(result.output, output)
+  expectClose(result.h, { ...y_h, shape: y_h.shape.slice(1) })
+  if (y_c !== undefined) expectClose(result.c!, { ...y_c, shape: y_c.shape.slice(1) })
+})
+
+it.each([
   ['lstm_input_forget', 'input_forget'],
   ['lstm_softsign', 'softsign'],
 ])('importWeights refuses %s, which no model computes', async (name, named) => {

@@ -1,5 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/reference'
+import { BasicRNNCell, CudnnCompatibleGRUCell, dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/reference'
 import type { ImportedCell } from '../src/index.js'
 import type { Numbers } from './fixture.js'
 
@@ -7,7 +7,7 @@ type Doubles = Tensor<Float64Array>
 
 /** What an imported cell computes for `input` [T,B,I] from the states that came with it, in float64. */
 export function runCell(
-  { cell, numUnits, variables, inputs }: ImportedCell,
+  { cell, options: cellOptions, numUnits, variables, inputs }: ImportedCell,
   input: Numbers,
 ): { readonly output: Doubles; readonly h: Doubles; readonly c?: Doubles } {
   const B = input.shape[1]!
@@ -20,15 +20,17 @@ export function runCell(
   })
   const x = { data: Float64Array.from(input.data), shape: input.shape }
   const options = { timeMajor: true, training: false, sequenceLength: inputs.sequenceLengths ?? null } as const
-  if (cell === 'GRUBlockCell') {
-    const gru = new GRUBlockCell(numUnits, { dtype: 'float64' })
-    gru.setVariables(Object.fromEntries(own))
-    const result = dynamicRnn(gru, x, { ...options, initialState: state(inputs.initialH) })
-    return { output: result.outputs as Doubles, h: result.state as Doubles }
+  const built = { ...cellOptions, dtype: 'float64' } as const
+  if (cell === 'LSTMBlockCell') {
+    const lstm = new LSTMBlockCell(numUnits, built)
+    lstm.setVariables(Object.fromEntries(own))
+    const initialState = { c: state(inputs.initialC), h: state(inputs.initialH) }
+    const result = dynamicRnn(lstm, x, { ...options, initialState })
+    return { output: result.outputs as Doubles, h: result.state.h as Doubles, c: result.state.c as Doubles }
   }
-  const lstm = new LSTMBlockCell(numUnits, { dtype: 'float64', forgetBias: 0, usePeephole: true })
-  lstm.setVariables(Object.fromEntries(own))
-  const initialState = { c: state(inputs.initialC), h: state(inputs.initialH) }
-  const result = dynamicRnn(lstm, x, { ...options, initialState })
-  return { output: result.outputs as Doubles, h: result.state.h as Doubles, c: result.state.c as Doubles }
+  const Cell = { GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell }[cell]
+  const simple = new Cell(numUnits, built)
+  simple.setVariables(Object.fromEntries(own))
+  const result = dynamicRnn(simple, x, { ...options, initialState: state(inputs.initialH) })
+  return { output: result.outputs as Doubles, h: result.state as Doubles }
 }

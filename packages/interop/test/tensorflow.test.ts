@@ -1,7 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { CanonicalParams, RnnDescriptor } from '@cudnn-rnn/canonical'
 import { writeCheckpoint, writeCheckpointState } from '@cudnn-rnn/checkpoint'
+import { convertCheckpoint, type ParamsForm } from '@cudnn-rnn/saveable'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { importWeights } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
@@ -72,4 +74,69 @@ it('importWeights takes the latest checkpoint of a directory, under the keys tha
   const imported = await importWeights(directory)
   expect(imported.networks[0]!.descriptor).toEqual(networks[0]!.descriptor)
   expect(imported.networks[0]!.canonical).toEqual(networks[0]!.canonical)
+})
+
+/** A checkpoint of a network of PyTorch under the keys that saveables wrote in one of TensorFlow's releases. */
+async function savedAs(to: Exclude<ParamsForm, 'opaque'>, fixture: string, name: string): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'interop-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  const { networks } = await importWeights(fixtureBytes(`pytorch/${fixture}.safetensors`))
+  const { canonical, descriptor } = networks[0]!
+  const perLayer = (list: CanonicalParams['weights']) => list.length / pseudoLayers(descriptor)
+  const keyed = (['weight', 'bias'] as const).flatMap((kind) => {
+    const list = canonical[kind === 'weight' ? 'weights' : 'biases']
+    return list.map((tensor, index) => {
+      const [pseudoLayer, k] = [Math.floor(index / perLayer(list)), index % perLayer(list)]
+      const both = descriptor.direction === 'bidirectional'
+      const side = both && pseudoLayer % 2 === 1 ? 'backward' : 'forward'
+      return [`${name}/layer_${both ? Math.floor(pseudoLayer / 2) : pseudoLayer}/${side}/${kind}_${k}`, tensor] as const
+    })
+  })
+  const sorted = keyed.sort(([a], [b]) => (a < b ? -1 : 1))
+  await writeCheckpoint(join(directory, 'ours'), sorted as Parameters<typeof writeCheckpoint>[1])
+  await convertCheckpoint(join(directory, 'ours'), join(directory, to), { to })
+  return join(directory, to)
+}
+
+function pseudoLayers({ numLayers, direction }: RnnDescriptor): number {
+  return numLayers * (direction === 'bidirectional' ? 2 : 1)
+}
+
+describe.each(['tf-1.2', 'tf-1.3'] as const)('importWeights of the keys of saveables of %s', (form) => {
+  it.each(['gru', 'lstm_projection', 'lstm_2_layers_bidirectional'])(
+    'brings %s back bit for bit, both biases of a gate included',
+    async (fixture) => {
+      const expected = (await importWeights(fixtureBytes(`pytorch/${fixture}.safetensors`))).networks[0]!
+      const { networks, leftovers } = await importWeights(await savedAs(form, fixture, 'encoder'))
+      expect(leftovers).toEqual([])
+      expect(networks).toHaveLength(1)
+      expect(networks[0]).toMatchObject({ name: 'encoder', convention: 'tensorflow', descriptor: expected.descriptor })
+      expect(networks[0]!.canonical).toEqual(expected.canonical)
+    },
+  )
+})
+
+it('importWeights shows both readings where keys of TensorFlow 1.2 are of two layers or of two directions', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'interop-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  // Weights of two pseudo-layers that read 4 values each, then the biases.
+  const square = { data: new Float32Array(16), shape: [4, 4] }
+  const bias = { data: new Float32Array(4), shape: [4] }
+  const tensors = [...Array.from({ length: 12 }, () => square), ...Array.from({ length: 12 }, () => bias)]
+  const keyed = tensors.map((tensor, index) => [`CudnnRNNParamsToCanonical:${index}`, tensor] as const)
+  const prefix = join(directory, 'old')
+  await writeCheckpoint(
+    prefix,
+    keyed.sort(([a], [b]) => (a < b ? -1 : 1)),
+  )
+  await expect(importWeights(prefix, { cellMode: 'gru' })).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_AMBIGUOUS',
+    message: expect.stringContaining('by the option direction'),
+    readings: [
+      expect.stringContaining('2 × 4 units, input 4, keys of tf-1.2'),
+      expect.stringContaining('1 × 4 units, input 4, bidirectional, keys of tf-1.2'),
+    ],
+  })
+  const { networks } = await importWeights(prefix, { cellMode: 'gru', direction: 'bidirectional' })
+  expect(networks.map(({ descriptor }) => [descriptor.numLayers, descriptor.direction])).toEqual([[1, 'bidirectional']])
 })

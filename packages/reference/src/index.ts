@@ -43,6 +43,7 @@ export type {
   LSTMBlockOptions,
   LSTMCellOptions,
   LSTMStateTuple,
+  PreactivationClip,
   SequenceInput,
   SequenceInputGradients,
   SequenceOptions,

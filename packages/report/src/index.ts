@@ -27,6 +27,7 @@
 export { escapeHtml } from './escape_html.js'
 export { gateHistograms } from './gate_histograms.js'
 export { htmlPage, type Page, type PageSection } from './html_page.js'
+export { type ImageAxis, type ImageChartOptions, imageChart } from './image_chart.js'
 export { type LineChartOptions, lineChart, type Point, type Series } from './line_chart.js'
 export { type ResultTable, settingsHtml, tableHtml, tableText } from './result_table.js'
 export { type ProgressOptions, TerminalProgress } from './terminal_progress.js'

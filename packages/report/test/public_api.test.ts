@@ -8,6 +8,7 @@ it('@cudnn-rnn/report exports exactly these names', () => {
       "escapeHtml",
       "gateHistograms",
       "htmlPage",
+      "imageChart",
       "lineChart",
       "settingsHtml",
       "tableHtml",

@@ -1,7 +1,7 @@
 import { type CellMode, codedRangeError, type Direction, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { DEFAULT_NAME, type ParamsForm, schemeOf } from './params_form.js'
-import { type RecognisedNetwork, recogniseNetworks } from './recognise_networks.js'
+import { type RecognisedNetwork, recognisedToCanonical, recogniseNetworks } from './recognise_networks.js'
 
 export interface ConvertOptions {
   /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
@@ -78,10 +78,11 @@ export async function convertCheckpoint(
 
 async function rewritten(
   reader: CheckpointReader,
-  { form, name, keys }: RecognisedNetwork,
+  network: RecognisedNetwork,
   structure: RnnDescriptor,
   to: ConvertOptions['to'],
 ): Promise<ReadonlyMap<string, Tensor>> {
+  const { form, name, keys } = network
   const tensors = new Map<string, Tensor>()
   for (const key of keys) {
     const dtype = reader.dtype(key)
@@ -97,7 +98,7 @@ async function rewritten(
     }
     tensors.set(key, (await reader.read(key)) as Tensor)
   }
-  const canonical = schemeOf(form as ConvertOptions['to'], name).fromKeys(structure, tensors)
+  const canonical = recognisedToCanonical(network, structure, tensors)
   return schemeOf(to, nameIn(to, form, name)).toKeys(structure, canonical)
 }
 

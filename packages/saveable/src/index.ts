@@ -39,7 +39,12 @@ export {
   CudnnParamsFormatConverterTanh,
   type TensorflowCell,
 } from './params_format_converters.js'
-export { type NamedShape, type RecognisedNetwork, recogniseNetworks } from './recognise_networks.js'
+export {
+  type NamedShape,
+  type RecognisedNetwork,
+  recognisedToCanonical,
+  recogniseNetworks,
+} from './recognise_networks.js'
 export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
 export type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'

@@ -30,7 +30,9 @@ export function networkStructures(form: SavedForm, name: string, shapes: Shapes)
       })
     )
   }
-  return GUESSES[form](shapes).flatMap(descriptorOf).filter(fits)
+  // A network cannot have more layers than tensors, whatever keys say.
+  const guesses = GUESSES[form](shapes).filter(({ numLayers }) => numLayers <= shapes.size)
+  return guesses.flatMap(descriptorOf).filter(fits)
 }
 
 /** Networks that the first tensors' sizes speak for; whether all of them fit is the caller's to check. */

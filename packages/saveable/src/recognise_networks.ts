@@ -1,7 +1,7 @@
-import { elementCount, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { type CanonicalParams, elementCount, flatLayout, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type KeyPlace, placeOfKey, scopesOfRelease13 } from './key_place.js'
 import { networkStructures } from './network_structures.js'
-import type { ParamsForm } from './params_form.js'
+import { type ParamsForm, schemeOf } from './params_form.js'
 
 /** Tensors of a checkpoint that are the parameters of one recurrent network. */
 export interface RecognisedNetwork {
@@ -39,6 +39,21 @@ export function recogniseNetworks(tensors: Iterable<NamedShape>): RecognisedNetw
     keys: [...group.shapes.keys()],
     structures: structures.get(group) ?? structuresBeside(group, structures),
   }))
+}
+
+/**
+ * The canonical parameters of a recognised network that is not `opaque`.
+ *
+ * @param structure one of the network's own.
+ * @param tensors its tensors by their keys.
+ * @throws RangeError as `tensorflowToCanonical`
+ */
+export function recognisedToCanonical(
+  { form, name }: RecognisedNetwork,
+  structure: RnnDescriptor,
+  tensors: ReadonlyMap<string, Tensor>,
+): CanonicalParams {
+  return schemeOf(form as Exclude<ParamsForm, 'opaque'>, name).fromKeys(structure, tensors)
 }
 
 function groupsOf(tensors: readonly NamedShape[]): Group[] {

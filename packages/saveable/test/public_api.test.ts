@@ -19,6 +19,7 @@ it('@cudnn-rnn/saveable exports exactly these names', () => {
       "convertCheckpoint",
       "isRestoreError",
       "recogniseNetworks",
+      "recognisedToCanonical",
     ]
   `)
 })

@@ -34,6 +34,12 @@ export function addImportCommand(program: Command): void {
 export function addReadingOptions(command: Command): Command {
   return command
     .addOption(new Option('--cell <mode>', 'cell, where shapes cannot tell').choices(Object.keys(CELL_MODES)))
+    .addOption(
+      new Option('--direction <direction>', 'directions, where shapes cannot tell').choices([
+        'unidirectional',
+        'bidirectional',
+      ]),
+    )
     .option('--as <convention>', 'whose names and gate order: pytorch, keras, tensorflow, flax, onnx, canonical')
     .option('--forget-bias <x>', 'what TensorFlow’s cells add to the forget gate at run time (default 1)')
 }

@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { readAudio, SAMPLE_RATE, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
 import { BLOCK, Dtln, SHIFT } from './dtln.js'
-import { spectrogram, spectrogramImage } from './spectrogram.js'
+import { spectrogram, spectrogramChart } from './spectrogram.js'
 
 export function addDenoiseCommand(program: Command): void {
   program
@@ -53,16 +53,19 @@ export async function denoise(backend: Backend, weights: string, noisy: Float32A
 function denoisePage(noisy: Float32Array, clean: Float32Array, timing: string): string {
   const [before, after] = [spectrogram(noisy), spectrogram(clean)]
   const loudest = Math.max(...before.map((column) => Math.max(...column)))
-  const seconds = (noisy.length / SAMPLE_RATE).toFixed(1)
+  const seconds = noisy.length / SAMPLE_RATE
   return htmlPage({
     title: 'Speech without its noise',
-    resultHtml: `${seconds} s at 16 kHz. ${timing}`,
+    resultHtml: `${seconds.toFixed(1)} s at 16 kHz. ${timing}`,
     sections: [
-      { heading: 'Before', html: spectrogramImage(before, loudest, 'Spectrogram of the recording') },
-      { heading: 'After', html: spectrogramImage(after, loudest, 'Spectrogram without noise') },
+      {
+        heading: 'Before',
+        html: spectrogramChart(before, { title: 'Spectrogram of the recording', seconds, loudest }),
+      },
+      { heading: 'After', html: spectrogramChart(after, { title: 'Spectrogram without noise', seconds, loudest }) },
       {
         heading: 'How to read it',
-        html: `<p>Time runs to the right over ${seconds} s, frequency upwards from 0 to 8 kHz; brighter is louder, over 80 dB, with one scale for both.</p>`,
+        html: '<p>Brighter is louder; both pictures have one scale, in which 0 dB is the loudest point of the recording. Noise is a haze over all frequencies, voice the bands in it.</p>',
       },
     ],
   })

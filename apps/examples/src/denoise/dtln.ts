@@ -2,13 +2,14 @@ import { type Backend, importWeights, openWeightFile, stackNetworks } from '@cud
 import FFT from 'fft.js'
 import { type Dense, dense, sigmoid } from '../dense.js'
 import { LstmStream } from '../lstm_stream.js'
-import { weightReader } from '../named_weights.js'
+import { lstmsOf, weightReader } from '../named_weights.js'
 
 /** Samples of a block, and of its step: 32 ms and 8 ms at 16 kHz. */
 export const BLOCK = 512
 export const SHIFT = 128
 const BINS = BLOCK / 2 + 1
 const FEATURES = 256
+const UNITS = 128
 const EPSILON = 1e-7
 
 /** What is around the two networks. */
@@ -40,24 +41,35 @@ export class Dtln {
     this.#layers = layers
   }
 
-  /** @param path `pretrained_model/model.h5` of breizhn/DTLN. */
+  /** @param path `pretrained_model/model.h5` of breizhn/DTLN; another file throws RangeError `ERR_OTHER_MODEL`. */
   static async open(backend: Backend, path: string): Promise<Dtln> {
     const file = await openWeightFile(path)
     try {
       const { networks } = await importWeights(file)
-      const [a, b, c, d] = networks
+      const [a, b, c, d] = lstmsOf(path, networks, [
+        [BINS, UNITS],
+        [UNITS, UNITS],
+        [FEATURES, UNITS],
+        [UNITS, UNITS],
+      ])
       const read = weightReader(file)
-      const ofLayer = async (name: string): Promise<Dense> => ({
-        kernel: await read(`${name}/${name}/kernel:0`),
-        bias: await read(`${name}/${name}/bias:0`),
+      const ofLayer = async (name: string, outputs: number): Promise<Dense> => ({
+        kernel: await read(`${name}/${name}/kernel:0`, [UNITS, outputs]),
+        bias: await read(`${name}/${name}/bias:0`, [outputs]),
       })
       const layers = {
-        mask1: await ofLayer('dense'),
-        mask2: await ofLayer('dense_1'),
-        encode: { kernel: await read('conv1d/conv1d/kernel:0'), bias: new Float32Array(FEATURES) },
-        decode: { kernel: await read('conv1d_1/conv1d_1/kernel:0'), bias: new Float32Array(BLOCK) },
-        gamma: await read('layer_normalization/layer_normalization/gamma:0'),
-        beta: await read('layer_normalization/layer_normalization/beta:0'),
+        mask1: await ofLayer('dense', BINS),
+        mask2: await ofLayer('dense_1', FEATURES),
+        encode: {
+          kernel: await read('conv1d/conv1d/kernel:0', [1, BLOCK, FEATURES]),
+          bias: new Float32Array(FEATURES),
+        },
+        decode: {
+          kernel: await read('conv1d_1/conv1d_1/kernel:0', [1, FEATURES, BLOCK]),
+          bias: new Float32Array(BLOCK),
+        },
+        gamma: await read('layer_normalization/layer_normalization/gamma:0', [FEATURES]),
+        beta: await read('layer_normalization/layer_normalization/beta:0', [FEATURES]),
       }
       const first = await LstmStream.open(backend, stackNetworks([a!, b!]))
       return new Dtln(first, await LstmStream.open(backend, stackNetworks([c!, d!])), layers)

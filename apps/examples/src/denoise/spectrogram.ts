@@ -1,10 +1,14 @@
+import { imageChart } from '@cudnn-rnn/report'
 import FFT from 'fft.js'
 import { PNG } from 'pngjs'
+import { SAMPLE_RATE } from '../audio_file.js'
 import { BLOCK } from './dtln.js'
 
 const BINS = BLOCK / 2
 /** Quieter than this below the loudest point is black. */
 const RANGE_DB = 80
+/** Colours of the key. */
+const KEY_STEPS = 64
 /** Wide enough for a page; longer recordings leave frames out. */
 const WIDEST = 1200
 
@@ -26,8 +30,20 @@ export function spectrogram(samples: Float32Array): readonly Float32Array[] {
   })
 }
 
-/** A spectrogram as an image element: time to the right, frequency upwards, brighter is louder than `loudest` − 80 dB. */
-export function spectrogramImage(levels: readonly Float32Array[], loudest: number, label: string): string {
+/** What a spectrogram is drawn with. */
+export interface SpectrogramOptions {
+  readonly title: string
+  /** How long the recording is. */
+  readonly seconds: number
+  /** The level of the brightest colour, in dB. */
+  readonly loudest: number
+}
+
+/** A spectrogram as a chart: seconds to the right, kHz upwards, brighter is louder. */
+export function spectrogramChart(
+  levels: readonly Float32Array[],
+  { title, seconds, loudest }: SpectrogramOptions,
+): string {
   const png = new PNG({ width: levels.length, height: BINS })
   for (const [x, column] of levels.entries()) {
     for (let k = 0; k < BINS; k++) {
@@ -35,8 +51,17 @@ export function spectrogramImage(levels: readonly Float32Array[], loudest: numbe
       png.data.set([...heat(level), 255], 4 * ((BINS - 1 - k) * levels.length + x))
     }
   }
-  const source = `data:image/png;base64,${PNG.sync.write(png).toString('base64')}`
-  return `<img src="${source}" alt="${label}" style="width:100%;height:16rem;image-rendering:auto">`
+  const colors = Array.from(
+    { length: KEY_STEPS },
+    (_, step) => `rgb(${heat((step + 0.5) / KEY_STEPS).map(Math.round)})`,
+  )
+  return imageChart({
+    title,
+    source: `data:image/png;base64,${PNG.sync.write(png).toString('base64')}`,
+    x: { label: 'time in s', from: 0, to: seconds },
+    y: { label: 'frequency in kHz', from: 0, to: SAMPLE_RATE / 2000 },
+    key: { label: 'level in dB, 0 the loudest', from: -RANGE_DB, to: 0, colors },
+  })
 }
 
 /** Black, violet, orange, pale yellow. */

@@ -1,13 +1,15 @@
 import { type Backend, importWeights, openWeightFile } from '@cudnn-rnn/rnn'
 import { type Dense, dense, sigmoid } from '../dense.js'
 import { LstmStream } from '../lstm_stream.js'
-import { weightReader } from '../named_weights.js'
+import { lstmsOf, weightReader } from '../named_weights.js'
 import { type Conv1d, conv1d, relu } from './conv1d.js'
 
 /** New samples of a frame: 32 ms at 16 kHz; each frame also sees the 64 samples before it. */
 export const FRAME = 512
 const CONTEXT = 64
-const BINS = 129
+const WINDOW = 256
+const BINS = WINDOW / 2 + 1
+const UNITS = 128
 
 /**
  * Silero VAD 6.2 at 16 kHz: magnitudes of a short Fourier transform (by convolution), four convolutions, one LSTM cell whose
@@ -27,38 +29,39 @@ export class SileroVad {
     this.#output = output
   }
 
-  /** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad. */
+  /** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
   static async open(backend: Backend, path: string): Promise<SileroVad> {
     const file = await openWeightFile(path)
     try {
       const read = weightReader(file)
-      const basis = await read('model.stft.forward_basis_buffer')
+      const basis = await read('model.stft.forward_basis_buffer', [2 * BINS, 1, WINDOW])
       const transform = {
         weight: basis,
         bias: new Float32Array(2 * BINS),
         inputs: 1,
-        width: 256,
+        width: WINDOW,
         stride: 128,
         padding: 0,
       }
-      const shapes = [
-        [BINS, 1],
-        [128, 2],
-        [64, 2],
-        [64, 1],
+      const layers = [
+        [BINS, UNITS, 1],
+        [UNITS, 64, 2],
+        [64, 64, 2],
+        [64, UNITS, 1],
       ] as const
       const encoder: Conv1d[] = []
-      for (const [index, [inputs, stride]] of shapes.entries()) {
+      for (const [index, [inputs, outputs, stride]] of layers.entries()) {
         const name = `model.encoder.${index}.reparam_conv`
-        const [weight, bias] = [await read(`${name}.weight`), await read(`${name}.bias`)]
+        const weight = await read(`${name}.weight`, [outputs, inputs, 3])
+        const bias = await read(`${name}.bias`, [outputs])
         encoder.push({ weight, bias, inputs, width: 3, stride, padding: 1 })
       }
       const output = {
-        kernel: await read('model.decoder.decoder.2.weight'),
-        bias: await read('model.decoder.decoder.2.bias'),
+        kernel: await read('model.decoder.decoder.2.weight', [1, UNITS, 1]),
+        bias: await read('model.decoder.decoder.2.bias', [1]),
       }
-      const { networks } = await importWeights(file)
-      return new SileroVad(transform, encoder, await LstmStream.open(backend, networks[0]!), output)
+      const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
+      return new SileroVad(transform, encoder, await LstmStream.open(backend, lstm!), output)
     } finally {
       await file.close()
     }

@@ -71,7 +71,7 @@ function speechPage(samples: Float32Array, probabilities: readonly number[], tim
   const points = probabilities.map((y, frame) => ({ x: seconds(frame), y }))
   const share = probabilities.filter((probability) => probability >= SPEECH).length / Math.max(1, probabilities.length)
   const chart = lineChart({
-    x: 'seconds',
+    x: 'time in s',
     y: 'probability of speech',
     series: [{ label: 'probability of speech', color: 'var(--train)', points }],
     bands: envelope,

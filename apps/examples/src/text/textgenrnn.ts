@@ -1,14 +1,19 @@
-import { readFile } from 'node:fs/promises'
 import { type Backend, type BackendTensor, type CudnnLSTM, importWeights, openWeightFile } from '@cudnn-rnn/rnn'
 import { type Dense, dense } from '../dense.js'
 import { lstmOf } from '../lstm_stream.js'
-import { weightReader } from '../named_weights.js'
+import { lstmsOf, weightReader } from '../named_weights.js'
+import { readCharacterIds } from './character_ids.js'
 
 /** Characters that the model looks back at. */
 const WINDOW = 40
 /** What stands before and after every text. */
 export const BOUNDARY = '<s>'
 const EMBEDDING = 100
+const UNITS = 128
+/** What the three layers say of a character. */
+const SAID = EMBEDDING + 2 * UNITS
+/** 464 characters, and 0 for none. */
+const IDS = 465
 const EPSILON = 1e-7
 
 interface Layer {
@@ -44,19 +49,30 @@ export class Textgenrnn {
     this.#layers = layers
   }
 
-  /** @param path `textgenrnn_weights.hdf5`, @param vocabulary `textgenrnn_vocab.json` of minimaxir/textgenrnn. */
+  /**
+   * @param path `textgenrnn_weights.hdf5` of minimaxir/textgenrnn.
+   * @param vocabulary `textgenrnn_vocab.json` of the same.
+   * @throws RangeError `ERR_OTHER_MODEL`, `ERR_NOT_A_VOCABULARY`
+   */
   static async open(backend: Backend, path: string, vocabulary: string): Promise<Textgenrnn> {
-    const ids = new Map(Object.entries(JSON.parse(await readFile(vocabulary, 'utf8')) as Record<string, number>))
+    const ids = await readCharacterIds(vocabulary, IDS - 1)
     const file = await openWeightFile(path)
     try {
       const read = weightReader(file)
       const weights = {
-        embedding: await read('embedding/embedding/embeddings:0'),
-        attention: await read('attention/attention/attention_W:0'),
-        output: { kernel: await read('output/output/kernel:0'), bias: await read('output/output/bias:0') },
+        embedding: await read('embedding/embedding/embeddings:0', [IDS, EMBEDDING]),
+        attention: await read('attention/attention/attention_W:0', [SAID, 1]),
+        output: {
+          kernel: await read('output/output/kernel:0', [SAID, IDS]),
+          bias: await read('output/output/bias:0', [IDS]),
+        },
       }
       const layers: Layer[] = []
-      for (const { descriptor, canonical } of (await importWeights(file)).networks) {
+      const networks = lstmsOf(path, (await importWeights(file)).networks, [
+        [EMBEDDING, UNITS],
+        [UNITS, UNITS],
+      ])
+      for (const { descriptor, canonical } of networks) {
         const model = lstmOf(backend, descriptor)
         layers.push({ model, params: await model.canonicalToParams(canonical.weights, canonical.biases) })
       }

@@ -8,11 +8,11 @@ import type { ArchiveEntry } from './zip_archive.js'
  * The three files of Keras. `.h5` of Keras 2 (and 3's legacy one): a group for each layer, by the layer's name, with the
  * weights by their paths; in a whole model these are below `model_weights` and the attribute `model_config` describes the
  * layers. `.weights.h5` of Keras 3: `layers/<class name in snake_case>[_<k>]/…/vars/<index>`. `.keras`: a zip of
- * `config.json` and such a `model.weights.h5`. Source: keras/src/{legacy/saving/legacy_h5_format,saving/saving_lib}.py.
+ * `config.json` and such a `model.weights.h5`, which is unpacked to memory. Source: keras/src/{legacy/saving/legacy_h5_format,saving/saving_lib}.py.
  */
-export async function openKerasH5(source: ByteSource): Promise<WeightFile> {
+export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<WeightFile> {
   const { name: path, size } = source
-  const file = await openHdf5(path, await source.read(0, size))
+  const file = await openHdf5(isPath ? { path } : { path, bytes: await source.read(0, size) })
   const close = async () => {
     file.close()
     await source.close()
@@ -38,7 +38,7 @@ export async function openKerasArchive(
   const weights = entries.get('model.weights.h5')
   if (weights === undefined) throw corrupt(path, 'model.weights.h5 is missing')
   const layers = layersOf(path, new TextDecoder().decode(config))
-  const file = await openHdf5(path, await weights.read())
+  const file = await openHdf5({ path, bytes: await weights.read() })
   return {
     format: 'keras-archive',
     path,

@@ -56,7 +56,7 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
     if (type === undefined) throw unsupported(path, `weights are floating point: ${name} has ${header.trim()}`)
     const { bytes: size } = ELEMENT_TYPES[type]
     const count = checkedCount(path, name, shape, (bytes.length - start) / size)
-    const body = bytes.slice(start, start + count * size)
+    const body = bytes.subarray(start, start + count * size)
     if (descr![1] === '>') swapBytes(body, size)
     const data = decodeElements(path, name, type, body)
     return order[1] === 'True' ? rowMajor(data, shape) : data

@@ -6,7 +6,10 @@ import type { ArchiveEntry } from './zip_archive.js'
 
 const SUFFIX = '.npy'
 
-/** Opens the arrays of a NumPy `.npz` archive. A zip cannot be read from its middle: each array is read to know its shape. */
+/** The longest header of an array of numbers, version 1.0, and what stands before it. */
+const LONGEST_HEADER = 10 + 0xffff
+
+/** Opens the arrays of a NumPy `.npz` archive: of each only the header is read until its elements are asked for. */
 export async function openNpz(
   path: string,
   entries: ReadonlyMap<string, ArchiveEntry>,
@@ -16,10 +19,8 @@ export async function openNpz(
   for (const entry of entries.values()) {
     if (!entry.name.endsWith(SUFFIX)) continue
     const name = entry.name.slice(0, -SUFFIX.length)
-    const decode = async () => decodeNpy(path, name, await entry.read())
-    const { shape, dtype } = await decode()
-    // Unpacked again when it is wanted: no more than one array is held at a time.
-    tensors.push({ name, shape, dtype, read: async () => (await decode()).elements() })
+    const { shape, dtype } = decodeNpy(path, name, await entry.readStart(LONGEST_HEADER))
+    tensors.push({ name, shape, dtype, read: async () => decodeNpy(path, name, await entry.read()).elements() })
   }
   return { format: 'npz', path, tensors, close }
 }

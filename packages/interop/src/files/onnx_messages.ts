@@ -1,24 +1,29 @@
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import { WireType } from '@bufbuild/protobuf/wire'
+import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
+import { type ByteRange, LONGEST_VALUE, type ProtobufField, ProtobufScanner } from './protobuf_scanner.js'
 
 /**
- * The messages of onnx/onnx.proto as far as weights need them: models, graphs, nodes, attributes and tensors. Field numbers
- * stand beside the fields. A list of numbers may be packed or not: readers must take both.
+ * The messages of onnx/onnx.proto as far as weights need them: models, graphs, nodes, attributes, and of tensors all but
+ * their elements, which stay in the file. Field numbers stand beside the fields. A list of numbers may be packed or not:
+ * readers must take both.
  */
 
-/** TensorProto. */
+/** Where the elements of a tensor lie beside the model, in the words of `TensorProto.external_data`. */
+export type ExternalData = ReadonlyMap<string, string>
+
+/** TensorProto without its elements. */
 export interface OnnxTensor {
   readonly name: string
   readonly dims: readonly number[]
   /** TensorProto.DataType. */
   readonly dataType: number
-  readonly raw: Uint8Array | undefined
-  readonly floats: Float32Array | undefined
-  readonly doubles: Float64Array | undefined
-  readonly int64s: readonly number[]
-  readonly int32s: readonly number[]
-  /** The elements lie in another file. */
-  readonly isExternal: boolean
+  /** The whole message, with elements that are lists of numbers. */
+  readonly message: ByteRange
+  /** Elements as bytes. */
+  readonly raw: ByteRange | undefined
+  /** Elements in another file. */
+  readonly external: ExternalData | undefined
 }
 
 /** AttributeProto. */
@@ -28,7 +33,6 @@ interface OnnxAttribute {
   readonly s?: string
   readonly tensor?: OnnxTensor
   readonly graph?: OnnxGraphMessage
-  readonly floats: readonly number[]
   readonly strings: readonly string[]
 }
 
@@ -43,7 +47,7 @@ export interface OnnxNodeMessage {
   readonly attributes: ReadonlyMap<string, OnnxAttribute>
 }
 
-/** GraphProto. */
+/** GraphProto; of the nodes those that `isWanted`. */
 export interface OnnxGraphMessage {
   readonly nodes: readonly OnnxNodeMessage[]
   readonly initializers: readonly OnnxTensor[]
@@ -52,152 +56,161 @@ export interface OnnxGraphMessage {
 /** Graphs within graphs (If, Loop, Scan) are few; more are a trap. */
 const DEEPEST = 32
 
-/** The graph of a ModelProto. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
-export function decodeOnnxModel(path: string, bytes: Uint8Array): OnnxGraphMessage {
-  let graph: OnnxGraphMessage | undefined
-  decode(path, bytes, {
-    7: (reader) => {
-      graph = decodeGraph(path, reader.bytes(), 0)
-    },
-  })
-  if (graph === undefined) throw corrupt(path, 'the ONNX model has no graph')
+/**
+ * The graph of a ModelProto.
+ *
+ * @param isWanted which nodes to keep, by what is known of them.
+ * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED` for more nodes than any model has
+ */
+export async function scanOnnxModel(
+  source: ByteSource,
+  isWanted: (node: OnnxNodeMessage) => boolean,
+): Promise<OnnxGraphMessage> {
+  const scan = new OnnxScan(new ProtobufScanner(source), source.name, isWanted)
+  const graph = await scan.model({ start: 0, end: source.size })
+  if (graph === undefined) throw corrupt(source.name, 'the ONNX model has no graph')
   return graph
 }
 
-/** A TensorProto, also one that is a whole file. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
-export function decodeOnnxTensor(path: string, bytes: Uint8Array): OnnxTensor {
-  const dims: number[] = []
-  const floats: number[] = []
-  const doubles: number[] = []
-  const int64s: number[] = []
-  const int32s: number[] = []
-  let name = ''
-  let dataType = 0
-  let raw: Uint8Array | undefined
-  let isExternal = false
-  decode(path, bytes, {
-    1: (reader, wire) => numbers(reader, wire, WireType.Varint, () => dims.push(Number(reader.int64()))),
-    2: (reader) => {
-      dataType = reader.int32()
-    },
-    4: (reader, wire) => numbers(reader, wire, WireType.Bit32, () => floats.push(reader.float())),
-    5: (reader, wire) => numbers(reader, wire, WireType.Varint, () => int32s.push(reader.int32())),
-    7: (reader, wire) => numbers(reader, wire, WireType.Varint, () => int64s.push(Number(reader.int64()))),
-    8: (reader) => {
-      name = reader.string()
-    },
-    9: (reader) => {
-      raw = reader.bytes()
-    },
-    10: (reader, wire) => numbers(reader, wire, WireType.Bit64, () => doubles.push(reader.double())),
-    14: (reader) => {
-      isExternal = reader.int32() === 1
-    },
-  })
-  return {
-    name,
-    dims,
-    dataType,
-    raw,
-    floats: floats.length === 0 ? undefined : Float32Array.from(floats),
-    doubles: doubles.length === 0 ? undefined : Float64Array.from(doubles),
-    int64s,
-    int32s,
-    isExternal,
+class OnnxScan {
+  readonly #scanner: ProtobufScanner
+  readonly #path: string
+  readonly #isWanted: (node: OnnxNodeMessage) => boolean
+
+  constructor(scanner: ProtobufScanner, path: string, isWanted: (node: OnnxNodeMessage) => boolean) {
+    this.#scanner = scanner
+    this.#path = path
+    this.#isWanted = isWanted
   }
-}
 
-function decodeGraph(path: string, bytes: Uint8Array, depth: number): OnnxGraphMessage {
-  if (depth > DEEPEST) throw corrupt(path, `its graphs are more than ${DEEPEST} deep`)
-  const nodes: OnnxNodeMessage[] = []
-  const initializers: OnnxTensor[] = []
-  decode(path, bytes, {
-    1: (reader) => nodes.push(decodeNode(path, reader.bytes(), depth)),
-    5: (reader) => initializers.push(decodeOnnxTensor(path, reader.bytes())),
-  })
-  return { nodes, initializers }
-}
+  async model(range: ByteRange): Promise<OnnxGraphMessage | undefined> {
+    let graph: OnnxGraphMessage | undefined
+    await this.#scanner.scan(range, {
+      7: async (field) => {
+        graph = await this.#graph(field, 0)
+      },
+    })
+    return graph
+  }
 
-function decodeNode(path: string, bytes: Uint8Array, depth: number): OnnxNodeMessage {
-  const node = { name: '', opType: '', domain: '' }
-  const inputs: string[] = []
-  const outputs: string[] = []
-  const attributes = new Map<string, OnnxAttribute>()
-  decode(path, bytes, {
-    1: (reader) => inputs.push(reader.string()),
-    2: (reader) => outputs.push(reader.string()),
-    3: (reader) => {
-      node.name = reader.string()
-    },
-    4: (reader) => {
-      node.opType = reader.string()
-    },
-    5: (reader) => {
-      const [name, attribute] = decodeAttribute(path, reader.bytes(), depth)
-      attributes.set(name, attribute)
-    },
-    7: (reader) => {
-      node.domain = reader.string()
-    },
-  })
-  return { ...node, inputs, outputs, attributes }
-}
+  async #graph(range: ByteRange, depth: number): Promise<OnnxGraphMessage> {
+    if (depth > DEEPEST) throw corrupt(this.#path, `its graphs are more than ${DEEPEST} deep`)
+    const nodes: OnnxNodeMessage[] = []
+    const initializers: OnnxTensor[] = []
+    await this.#scanner.scan(range, {
+      1: async (field) => {
+        const node = await this.#node(field, depth)
+        if (this.#isWanted(node)) nodes.push(node)
+      },
+      5: async (field) => void initializers.push(await this.#tensor(field)),
+    })
+    return { nodes, initializers }
+  }
 
-function decodeAttribute(path: string, bytes: Uint8Array, depth: number): readonly [string, OnnxAttribute] {
-  let name = ''
-  const floats: number[] = []
-  const strings: string[] = []
-  const single: { f?: number; i?: number; s?: string; tensor?: OnnxTensor; graph?: OnnxGraphMessage } = {}
-  decode(path, bytes, {
-    1: (reader) => {
-      name = reader.string()
-    },
-    2: (reader) => {
-      single.f = reader.float()
-    },
-    3: (reader) => {
-      single.i = Number(reader.int64())
-    },
-    4: (reader) => {
-      single.s = new TextDecoder().decode(reader.bytes())
-    },
-    5: (reader) => {
-      single.tensor = decodeOnnxTensor(path, reader.bytes())
-    },
-    6: (reader) => {
-      single.graph = decodeGraph(path, reader.bytes(), depth + 1)
-    },
-    7: (reader, wire) => numbers(reader, wire, WireType.Bit32, () => floats.push(reader.float())),
-    9: (reader) => strings.push(new TextDecoder().decode(reader.bytes())),
-  })
-  return [name, { ...single, floats, strings }]
-}
+  async #node(range: ByteRange, depth: number): Promise<OnnxNodeMessage> {
+    const node = { name: '', opType: '', domain: '' }
+    const inputs: string[] = []
+    const outputs: string[] = []
+    const attributes = new Map<string, OnnxAttribute>()
+    await this.#scanner.scan(range, {
+      1: async (field) => void inputs.push(await this.#scanner.text(field)),
+      2: async (field) => void outputs.push(await this.#scanner.text(field)),
+      3: async (field) => {
+        node.name = await this.#scanner.text(field)
+      },
+      4: async (field) => {
+        node.opType = await this.#scanner.text(field)
+      },
+      5: async (field) => void attributes.set(...(await this.#attribute(field, depth))),
+      7: async (field) => {
+        node.domain = await this.#scanner.text(field)
+      },
+    })
+    return { ...node, inputs, outputs, attributes }
+  }
 
-type Fields = Readonly<Record<number, (reader: BinaryReader, wireType: WireType) => unknown>>
+  async #attribute(range: ByteRange, depth: number): Promise<[name: string, attribute: OnnxAttribute]> {
+    let name = ''
+    const strings: string[] = []
+    const single: { f?: number; i?: number; s?: string; tensor?: OnnxTensor; graph?: OnnxGraphMessage } = {}
+    await this.#scanner.scan(range, {
+      1: async (field) => {
+        name = await this.#scanner.text(field)
+      },
+      2: async (field) => {
+        single.f = await this.#number(field, WireType.Bit32, (reader) => reader.float())
+      },
+      3: async (field) => {
+        single.i = await this.#number(field, WireType.Varint, (reader) => Number(reader.int64()))
+      },
+      4: async (field) => {
+        // Operators of other domains keep whole files in here.
+        if (field.end - field.start <= LONGEST_VALUE) single.s = await this.#scanner.text(field)
+      },
+      5: async (field) => {
+        single.tensor = await this.#tensor(field)
+      },
+      6: async (field) => {
+        single.graph = await this.#graph(field, depth + 1)
+      },
+      9: async (field) => {
+        if (field.end - field.start <= LONGEST_VALUE) strings.push(await this.#scanner.text(field))
+      },
+    })
+    return [name, { ...single, strings }]
+  }
 
-/** Walks the fields of a message; those without an entry are skipped. */
-function decode(path: string, bytes: Uint8Array, fields: Fields): void {
-  try {
-    const reader = new BinaryReader(bytes)
-    while (reader.pos < reader.len) {
-      const [field, wireType] = reader.tag()
-      const read = fields[field]
-      if (read === undefined) reader.skip(wireType, field)
-      else read(reader, wireType)
+  async #tensor(message: ByteRange): Promise<OnnxTensor> {
+    const dims: number[] = []
+    const found: { name: string; dataType: number; raw?: ByteRange; external: Map<string, string> } = {
+      name: '',
+      dataType: 0,
+      external: new Map(),
     }
-    if (reader.pos !== reader.len) throw new RangeError('a field is longer than its message')
-  } catch (cause) {
-    throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, 'its ONNX messages are damaged', cause)
+    let isExternal = false
+    await this.#scanner.scan(message, {
+      1: async (field) => {
+        const reader = await this.#scanner.reader(field)
+        while (reader.pos < reader.len) dims.push(Number(reader.int64()))
+      },
+      2: async (field) => {
+        found.dataType = await this.#number(field, WireType.Varint, (reader) => reader.int32())
+      },
+      8: async (field) => {
+        found.name = await this.#scanner.text(field)
+      },
+      9: ({ start, end }) => {
+        found.raw = { start, end }
+      },
+      13: async (field) => void found.external.set(...(await this.#keyAndValue(field))),
+      14: async (field) => {
+        isExternal = (await this.#number(field, WireType.Varint, (reader) => reader.int32())) === 1
+      },
+    })
+    const { name, dataType, raw, external } = found
+    return { name, dims, dataType, message, raw, external: isExternal ? external : undefined }
   }
-}
 
-/** One number, or as many as a packed field holds. */
-function numbers(reader: BinaryReader, wireType: WireType, single: WireType, read: () => void): void {
-  if (wireType === single) {
-    read()
-    return
+  /** StringStringEntryProto. */
+  async #keyAndValue(range: ByteRange): Promise<[key: string, value: string]> {
+    let [key, value] = ['', '']
+    await this.#scanner.scan(range, {
+      1: async (field) => {
+        key = await this.#scanner.text(field)
+      },
+      2: async (field) => {
+        value = await this.#scanner.text(field)
+      },
+    })
+    return [key, value]
   }
-  const end = reader.uint32() + reader.pos
-  if (end > reader.len) throw new RangeError('a packed field is longer than its message')
-  while (reader.pos < end) read()
+
+  async #number(
+    field: ProtobufField,
+    wireType: WireType,
+    read: (reader: Awaited<ReturnType<ProtobufScanner['reader']>>) => number,
+  ): Promise<number> {
+    if (field.wireType !== wireType) throw corrupt(this.#path, 'a number in its messages is something else')
+    return read(await this.#scanner.reader(field))
+  }
 }

@@ -2,6 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { joinedName } from './joined_name.js'
 import { PickleDict, PickleTensor, type PickleValue, readPickle } from './pickle_reader.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
@@ -46,9 +47,10 @@ export async function openTorchZip(
     if (depth > DEEPEST) throw corrupt(path, `its containers are more than ${DEEPEST} deep`)
     if (value instanceof PickleTensor) tensors.push(storedTensor(path, entries, folder, prefix, value))
     else if (value instanceof PickleDict) {
-      for (const [key, item] of value) collect(joined(prefix, String(key)), item, depth + 1)
+      for (const [key, item] of value) collect(joinedName(path, prefix, '.', String(key)), item, depth + 1)
     } else if (Array.isArray(value)) {
-      for (const [index, item] of value.entries()) collect(joined(prefix, String(index)), item, depth + 1)
+      for (const [index, item] of value.entries())
+        collect(joinedName(path, prefix, '.', String(index)), item, depth + 1)
     }
   }
   collect('', readPickle(path, await entries.get(pickle)!.read()), 0)
@@ -97,8 +99,4 @@ function gather(
     }
   }
   return data
-}
-
-function joined(prefix: string, key: string): string {
-  return prefix === '' ? key : `${prefix}.${key}`
 }

@@ -8,12 +8,15 @@ import type { Reading, ReadingOptions } from './reading.js'
  * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` with the readings of the first tensor that has several
  */
 export function chooseReadings(path: string, readings: readonly Reading[], options: ReadingOptions): Reading[] {
-  const { convention, cellMode } = options
+  const { convention, cellMode, direction } = options
   const followed = readings.filter((reading) => convention === undefined || reading.convention === convention)
-  // A cell named decides where tensors are contested; networks that can be read in one way only stay.
+  // A cell or direction named decides where tensors are contested; networks that can be read in one way only stay.
+  const isNamed = (reading: Reading) =>
+    (cellMode === undefined || reading.cellMode === cellMode) &&
+    (direction === undefined || reading.direction === undefined || reading.direction === direction)
   const wanted = followed.filter((reading) => {
     const rivals = followed.filter((other) => other !== reading && shareTensors(other, reading))
-    return reading.cellMode === cellMode || !rivals.some((rival) => rival.cellMode === cellMode)
+    return isNamed(reading) || !rivals.some(isNamed)
   })
   const owners = new Map<StoredTensor, Reading[]>()
   for (const reading of wanted) {
@@ -32,10 +35,12 @@ function shareTensors(one: Reading, other: Reading): boolean {
 
 function ambiguous(path: string, tensor: string, rivals: readonly Reading[]): WeightFileError {
   const readings = rivals.map(({ summary }) => summary)
-  const decide = new Set(rivals.map(({ convention }) => convention)).size > 1 ? 'convention' : 'cellMode'
+  const differing = (['convention', 'cellMode', 'direction'] as const).filter((option) => {
+    return new Set(rivals.map((rival) => rival[option])).size > 1
+  })
   return new WeightFileError(
     'ERR_WEIGHTS_AMBIGUOUS',
-    `Cannot import weights as ${tensor} can be read in ${rivals.length} ways: ${readings.join('; or ')}. Name one by the option ${decide}`,
+    `Cannot import weights as ${tensor} can be read in ${rivals.length} ways: ${readings.join('; or ')}. Name one by the option ${differing.join(' or ')}`,
     { path, readings },
   )
 }

@@ -9,7 +9,7 @@ import {
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { blockCells } from './block_cells.js'
+import { cellsOf } from './imported_cells.js'
 import type { FixedInputs, Reading, ReadingOptions } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'
@@ -29,7 +29,7 @@ const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
 
 /**
  * The recurrent nodes of an ONNX graph whose `W` and `R` are constants of the file or given by the option `inputs`. A node
- * with peepholes, or a GRU with `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
+ * with peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
  */
 export function onnxReadings(file: WeightFile, options: ReadingOptions): Reading[] {
   const constants = new Map<string, StoredTensor>(file.tensors.map((tensor) => [tensor.name, tensor]))
@@ -80,10 +80,21 @@ function readingOf(
       // The layout is the same for both forms of the GRU; which one it is decides who can compute it.
       const canonical = onnxToCanonical(descriptor, [record!], { linearBeforeReset: 1 })
       const peepholes = await named.get('P')?.read()
-      const isBlockCell = cellMode === 'gru' ? !linearBeforeReset : peepholes?.some((value) => value !== 0) === true
-      return isBlockCell ? blockCells(descriptor, canonical, peepholes, common) : [{ ...common, descriptor, canonical }]
+      const differences = {
+        resetBefore: cellMode === 'gru' && !linearBeforeReset,
+        peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
+        clip: clipOf(node),
+      }
+      const isNetwork = Object.values(differences).every((difference) => !difference)
+      return isNetwork ? [{ ...common, descriptor, canonical }] : cellsOf(descriptor, canonical, differences, common)
     },
   }
+}
+
+/** The bound of what goes into activations, if there is one; models have none (their cellClip bounds the cell state). */
+function clipOf({ attributes }: OnnxNodeMessage): number | undefined {
+  const clip = attributes.get('clip')?.f ?? 0
+  return clip > 0 ? clip : undefined
 }
 
 function direction(node: OnnxNodeMessage): string {
@@ -127,9 +138,6 @@ function checkFunction(path: string, name: string, { attributes }: OnnxNodeMessa
     if (activation.toLowerCase() === expected[index % expected.length]) continue
     throw refuse(`its activations must be ${expected.join(', ')} in each direction`, activation)
   }
-  const clip = attributes.get('clip')?.f ?? 0
-  // ONNX clips what goes into the activations; cellClip clips the cell state. No weights make the two equal.
-  if (clip > 0) throw refuse('clip bounds the inputs of activations, which no model does', clip)
   const inputForget = attributes.get('input_forget')?.i ?? 0
   if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
 }

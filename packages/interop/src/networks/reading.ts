@@ -1,4 +1,12 @@
-import type { CanonicalParams, CellMode, FloatArray, NamedTensors, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type {
+  CanonicalParams,
+  CellMode,
+  Direction,
+  FloatArray,
+  NamedTensors,
+  RnnDescriptor,
+  Tensor,
+} from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 
 /** Whose names, gate order and layout a network's tensors follow. */
@@ -32,14 +40,28 @@ export interface ImportedNetwork {
   readonly notes: readonly string[]
 }
 
-/** A network that only one of TensorFlow's cells computes: peepholes, or a GRU that resets before the product. */
+/** What an imported cell is to be built with, beside its units: `new LSTMBlockCell(numUnits, options)`. */
+export interface ImportedCellOptions {
+  /** The imported bias has it already. */
+  readonly forgetBias?: 0
+  readonly usePeephole?: boolean
+  readonly activation?: 'tanh' | 'relu'
+  /** ONNX's `clip`. */
+  readonly preactivationClip?: number
+}
+
+/**
+ * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, or ONNX's `clip`,
+ * which bounds what goes into activations.
+ */
 export interface ImportedCell {
   readonly name: string
   readonly convention: Convention
-  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell'
+  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
+  readonly options: ImportedCellOptions
   readonly inputSize: number
   readonly numUnits: number
-  /** The cell's variables by TensorFlow's names; made for `forgetBias: 0`. */
+  /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
   readonly reverse: boolean
   readonly inputs: FixedInputs
@@ -52,6 +74,8 @@ export interface Reading {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
+  /** Where the tensors do not tell it. */
+  readonly direction?: Direction
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
   readonly tensors: readonly StoredTensor[]
@@ -63,6 +87,8 @@ export interface ReadingOptions {
   /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
   readonly cellMode?: CellMode | undefined
   readonly convention?: Convention | undefined
+  /** Decides where two layers may look like two directions: the keys of TensorFlow 1.0 to 1.2. */
+  readonly direction?: Direction | undefined
   /** Added to the forget gate's bias of TensorFlow's cells, which add it at run time. Default 1, as theirs. */
   readonly forgetBias?: number | undefined
   /** ONNX: tensors that the graph leaves to its caller, by name, such as weights that are inputs. */

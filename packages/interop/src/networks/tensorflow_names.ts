@@ -186,6 +186,7 @@ function blockCellReading(cell: Cell, { forgetBias }: ReadingOptions): Reading |
       name: prefix,
       convention: 'tensorflow',
       cell: isLstm ? 'LSTMBlockCell' : 'GRUBlockCell',
+      options: isLstm ? { forgetBias: 0, usePeephole: true } : {},
       inputSize: rows - numUnits,
       numUnits,
       variables: isLstm ? withForgetBias(record!, added) : gruVariables(record!),

@@ -1,12 +1,18 @@
-import { ACTIVATIONS, type Activation } from './activation.js'
-import { type CellOptions, checkCellOptions, checkedActivation } from './cell_options.js'
+import { ACTIVATIONS, type Activation, type ActivationFunction, ofBoundedArgument } from './activation.js'
+import {
+  type CellOptions,
+  checkCellOptions,
+  checkedActivation,
+  type PreactivationClip,
+  positiveClip,
+} from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'
 
 /** Options of {@link BasicRNNCell}. */
-export interface BasicRNNCellOptions extends CellOptions {
+export interface BasicRNNCellOptions extends CellOptions, PreactivationClip {
   /** Default tanh. */
   readonly activation?: Activation | undefined
 }
@@ -20,13 +26,16 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
   readonly activation: Activation
+  readonly #function: ActivationFunction
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
-    checkCellOptions('BasicRNNCell', numUnits, options, ['activation'])
+    checkCellOptions('BasicRNNCell', numUnits, options, ['activation', 'preactivationClip'])
     super(options.name ?? 'basic_rnn_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
     this.activation = checkedActivation('BasicRNNCell', options.activation)
+    const clip = positiveClip('BasicRNNCell', 'preactivationClip', options.preactivationClip)
+    this.#function = ofBoundedArgument(ACTIVATIONS[this.activation], clip, this.dtype)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -38,7 +47,7 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
 
   override step(input: FloatTensor, state: FloatTensor): CellStep<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
-    const { apply, slope } = ACTIVATIONS[this.activation]
+    const { apply, slope } = this.#function
     const kernel = { kernel: this.variables.get('kernel')!, inputSize }
     const x = input.data.slice()
     const h = state.data.slice()

@@ -10,6 +10,12 @@ export interface CellOptions {
   readonly dtype?: FloatDType | undefined
 }
 
+/** What ONNX's recurrent operators have and TensorFlow's cells do not. */
+export interface PreactivationClip {
+  /** Bound of what goes into the gates' and the candidate's activations, > 0. Default null, none. */
+  readonly preactivationClip?: number | null | undefined
+}
+
 const COMMON_OPTIONS = ['name', 'dtype']
 
 /**

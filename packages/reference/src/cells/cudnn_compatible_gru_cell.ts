@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { sigmoid } from '../sigmoid.js'
-import { type CellOptions, checkCellOptions } from './cell_options.js'
+import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
+import { type CellOptions, checkCellOptions, type PreactivationClip, positiveClip } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
@@ -27,12 +27,17 @@ const HIDDEN = 'candidate/hidden_projection'
 export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
+  readonly #gate: ActivationFunction
+  readonly #candidate: ActivationFunction
 
-  constructor(numUnits: number, options: CellOptions = {}) {
-    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options)
+  constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
+    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, ['preactivationClip'])
     super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
+    const clip = positiveClip('CudnnCompatibleGRUCell', 'preactivationClip', options.preactivationClip)
+    this.#gate = ofBoundedArgument(SIGMOID, clip, this.dtype)
+    this.#candidate = ofBoundedArgument(ACTIVATIONS.tanh, clip, this.dtype)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -63,7 +68,7 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     const gates = newArray(this.dtype, 2 * size)
     inputSide(gates, gateKernel, this.variables.get(`${GATES}/bias`)!, x)
     addStateSide(gates, 0, gateKernel, h, 0, batch)
-    for (let k = 0; k < 2 * size; k++) gates[k] = sigmoid(gates[k]!)
+    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
     const candidate = newArray(this.dtype, size)
     inputSide(candidate, inputKernel, this.variables.get(`${INPUT}/bias`)!, x)
     const hiddenProjection = newArray(this.dtype, size)
@@ -71,7 +76,7 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     const next = newArray(this.dtype, size)
     for (let k = 0; k < size; k++) {
       const u = gates[gate(k) + units]!
-      candidate[k] = Math.tanh(candidate[k]! + gates[gate(k)]! * hiddenProjection[k]!)
+      candidate[k] = this.#candidate.apply(candidate[k]! + gates[gate(k)]! * hiddenProjection[k]!)
       next[k] = (1 - u) * candidate[k]! + u * h[k]!
     }
     const output = { data: next, shape: [batch, units] }
@@ -86,11 +91,11 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
         const u = gates[gate(k) + units]!
         const n = candidate[k]!
         const dNext = dOutput.data[k]! + dState.data[k]!
-        const dz = dNext * (1 - u) * (1 - n * n)
+        const dz = dNext * (1 - u) * this.#candidate.slope(n)
         dzCandidate[k] = dz
         dHiddenProjection[k] = dz * r
-        dzGates[gate(k)] = dz * hiddenProjection[k]! * r * (1 - r)
-        dzGates[gate(k) + units] = dNext * (h[k]! - n) * u * (1 - u)
+        dzGates[gate(k)] = dz * hiddenProjection[k]! * this.#gate.slope(r)
+        dzGates[gate(k) + units] = dNext * (h[k]! - n) * this.#gate.slope(u)
         dPrevious.data[k] = dNext * u
       }
       addInputGradient(dPrevious.data, hiddenKernel, dHiddenProjection)

@@ -1,5 +1,5 @@
-import { sigmoid } from '../sigmoid.js'
-import { type CellOptions, checkCellOptions } from './cell_options.js'
+import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
+import { type CellOptions, checkCellOptions, type PreactivationClip, positiveClip } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
@@ -21,12 +21,17 @@ import { type CellStep, RNNCell } from './rnn_cell.js'
 export class GRUBlockCell extends RNNCell<FloatTensor> {
   readonly stateSize: number
   readonly outputSize: number
+  readonly #gate: ActivationFunction
+  readonly #candidate: ActivationFunction
 
-  constructor(numUnits: number, options: CellOptions = {}) {
-    checkCellOptions('GRUBlockCell', numUnits, options)
+  constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
+    checkCellOptions('GRUBlockCell', numUnits, options, ['preactivationClip'])
     super(options.name ?? 'gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
+    const clip = positiveClip('GRUBlockCell', 'preactivationClip', options.preactivationClip)
+    this.#gate = ofBoundedArgument(SIGMOID, clip, this.dtype)
+    this.#candidate = ofBoundedArgument(ACTIVATIONS.tanh, clip, this.dtype)
   }
 
   override variableSpecs(inputSize: number): readonly VariableSpec[] {
@@ -53,12 +58,12 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
     const gates = newArray(this.dtype, 2 * size)
     inputSide(gates, gateKernel, this.variables.get('b_ru')!, x)
     addStateSide(gates, 0, gateKernel, h, 0, batch)
-    for (let k = 0; k < 2 * size; k++) gates[k] = sigmoid(gates[k]!)
+    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
     const resetState = h.map((value, k) => gates[gate(k)]! * value)
     const candidate = newArray(this.dtype, size)
     inputSide(candidate, candidateKernel, this.variables.get('b_c')!, x)
     addStateSide(candidate, 0, candidateKernel, resetState, 0, batch)
-    for (let k = 0; k < size; k++) candidate[k] = Math.tanh(candidate[k]!)
+    for (let k = 0; k < size; k++) candidate[k] = this.#candidate.apply(candidate[k]!)
     const next = h.map((value, k) => {
       const u = gates[gate(k) + units]!
       return u * value + (1 - u) * candidate[k]!
@@ -67,7 +72,7 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
 
     const backward = (dOutput: FloatTensor, dState: FloatTensor, gradients: VariableMap) => {
       const dNext = next.map((_, k) => dOutput.data[k]! + dState.data[k]!)
-      const dzCandidate = dNext.map((d, k) => d * (1 - gates[gate(k) + units]!) * (1 - candidate[k]! ** 2))
+      const dzCandidate = dNext.map((d, k) => d * (1 - gates[gate(k) + units]!) * this.#candidate.slope(candidate[k]!))
       const dResetState = newArray(this.dtype, size)
       addStateGradient(dResetState, candidateKernel, dzCandidate, 0, batch)
       const dzGates = newArray(this.dtype, 2 * size)
@@ -75,8 +80,8 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
       for (let k = 0; k < size; k++) {
         const r = gates[gate(k)]!
         const u = gates[gate(k) + units]!
-        dzGates[gate(k)] = dResetState[k]! * h[k]! * r * (1 - r)
-        dzGates[gate(k) + units] = dNext[k]! * (h[k]! - candidate[k]!) * u * (1 - u)
+        dzGates[gate(k)] = dResetState[k]! * h[k]! * this.#gate.slope(r)
+        dzGates[gate(k) + units] = dNext[k]! * (h[k]! - candidate[k]!) * this.#gate.slope(u)
         dPrevious.data[k] = dNext[k]! * u + dResetState[k]! * r
       }
       addStateGradient(dPrevious.data, gateKernel, dzGates, 0, batch)

@@ -18,7 +18,7 @@
 export type { Activation } from './activation.js'
 export { BasicLSTMCell, type BasicLSTMCellOptions } from './basic_lstm_cell.js'
 export { BasicRNNCell, type BasicRNNCellOptions } from './basic_rnn_cell.js'
-export type { CellOptions } from './cell_options.js'
+export type { CellOptions, PreactivationClip } from './cell_options.js'
 export type { CellState, LSTMStateTuple, StateSize, StateTree } from './cell_state.js'
 export type { CellTape, TapeWhen } from './cell_tape.js'
 export type { CellVariables, VariableMap, VariableSpec } from './cell_variables.js'

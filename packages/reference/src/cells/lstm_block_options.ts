@@ -1,8 +1,14 @@
-import { type CellOptions, checkCellOptions, finiteNumber } from './cell_options.js'
+import {
+  type CellOptions,
+  checkCellOptions,
+  finiteNumber,
+  type PreactivationClip,
+  positiveClip,
+} from './cell_options.js'
 import { type LSTMRule, PLAIN_LSTM } from './lstm_rule.js'
 
 /** Options of the block operations' classes, `LSTMBlockCell` and `LSTMBlockFusedCell`. */
-export interface LSTMBlockOptions extends CellOptions {
+export interface LSTMBlockOptions extends CellOptions, PreactivationClip {
   /** Added to the forget gate, never stored. Default 1. */
   readonly forgetBias?: number | undefined
   /** Bound of the cell state, which the backward ignores; null, 0 and below mean none. Default null. */
@@ -13,7 +19,7 @@ export interface LSTMBlockOptions extends CellOptions {
 
 /** Checks the options and states the rule of the block operations (BlockLSTM, lstm_ops.cc). */
 export function lstmBlockRule(className: string, numUnits: number, options: LSTMBlockOptions): LSTMRule {
-  checkCellOptions(className, numUnits, options, ['forgetBias', 'cellClip', 'usePeephole'])
+  checkCellOptions(className, numUnits, options, ['forgetBias', 'cellClip', 'usePeephole', 'preactivationClip'])
   const cellClip = finiteNumber(className, 'cellClip', options.cellClip ?? -1)
   return {
     ...PLAIN_LSTM,
@@ -21,5 +27,6 @@ export function lstmBlockRule(className: string, numUnits: number, options: LSTM
     forgetBias: finiteNumber(className, 'forgetBias', options.forgetBias ?? 1),
     cellClip: cellClip > 0 ? cellClip : Number.POSITIVE_INFINITY,
     usePeepholes: options.usePeephole ?? false,
+    preactivationClip: positiveClip(className, 'preactivationClip', options.preactivationClip),
   }
 }

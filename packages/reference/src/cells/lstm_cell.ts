@@ -7,6 +7,7 @@ import {
   finiteNumber,
   positiveClip,
 } from './cell_options.js'
+import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
 /** Options of {@link LSTMCell}. */
@@ -37,6 +38,7 @@ export class LSTMCell extends LSTMStepCell {
     const numProj = options.numProj ?? null
     if (numProj !== null) checkSize('LSTMCell', 'numProj', numProj)
     super(options.name ?? 'lstm_cell', options.dtype, {
+      ...PLAIN_LSTM,
       numUnits,
       forgetBias: finiteNumber('LSTMCell', 'forgetBias', options.forgetBias ?? 1),
       cellClip: positiveClip('LSTMCell', 'cellClip', options.cellClip),

@@ -1,9 +1,14 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { sigmoid } from '../sigmoid.js'
-import { ACTIVATIONS } from './activation.js'
+import { ACTIVATIONS, type ActivationFunction } from './activation.js'
 import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
 
 type Peepholes = LSTMVariables['peepholes']
+
+/** A rule with what its gates and its candidate apply: σ and act, of bounded arguments where the rule bounds them. */
+export interface LSTMGateRule extends LSTMRule {
+  readonly gate: ActivationFunction
+  readonly candidate: ActivationFunction
+}
 
 /**
  * The gates of one row. With the four preactivations ẑ = [x,h]·K + b, the forget bias φ and the peepholes p (0 if none):
@@ -11,15 +16,15 @@ type Peepholes = LSTMVariables['peepholes']
  *     i = σ(ẑ_i + p_i∘c)   g = act(ẑ_c)   f = σ(ẑ_f + φ + p_f∘c)
  *     c' = clip(f∘c + i∘g)   o = σ(ẑ_o + p_o∘c')   m = o∘act(c')
  *
- * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5.
+ * Source: TensorFlow's `LSTMCell` (rnn_cell_impl.py) and `BlockLSTM` (lstm_ops.cc), v1.15.5. Where the rule has a
+ * `preactivationClip`, it bounds the arguments of σ and of act(ẑ_c).
  *
  * @param gates [4H] at `gatesBegin`: preactivations, replaced by i, g, f, o in the kernel's column order.
  * @param cells [H] at `previous` is read, at `next` written.
  * @param hidden [H] at `hiddenBegin`: m.
  */
 export function lstmGatesForward(
-  rule: LSTMRule,
-  cellClip: number,
+  rule: LSTMGateRule,
   peepholes: Peepholes,
   gates: FloatArray,
   gatesBegin: number,
@@ -29,7 +34,8 @@ export function lstmGatesForward(
   hidden: FloatArray,
   hiddenBegin: number,
 ): void {
-  const { numUnits, forgetBias } = rule
+  const { numUnits, forgetBias, cellClip } = rule
+  const sigmoid = rule.gate.apply
   const act = ACTIVATIONS[rule.activation].apply
   for (let unit = 0; unit < numUnits; unit++) {
     const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
@@ -39,7 +45,7 @@ export function lstmGatesForward(
     const c = cells[previous + unit]!
     const i = sigmoid(gates[zi]! + (peepholes === undefined ? 0 : peepholes.input.data[unit]! * c))
     const f = sigmoid(gates[zf]! + forgetBias + (peepholes === undefined ? 0 : peepholes.forget.data[unit]! * c))
-    const g = act(gates[zg]!)
+    const g = rule.candidate.apply(gates[zg]!)
     const newCell = Math.min(cellClip, Math.max(-cellClip, f * c + i * g))
     const o = sigmoid(gates[zo]! + (peepholes === undefined ? 0 : peepholes.output.data[unit]! * newCell))
     gates[zi] = i
@@ -64,8 +70,7 @@ export function lstmGatesForward(
  * @param gateGradients [4H] at `gatesBegin`: ∂ẑ out.
  */
 export function lstmGatesBackward(
-  rule: LSTMRule,
-  cellClip: number,
+  rule: LSTMGateRule,
   peepholes: Peepholes,
   peepholeGradients: Peepholes,
   gates: FloatArray,
@@ -78,7 +83,7 @@ export function lstmGatesBackward(
   cellGradient: FloatArray,
   stateBegin: number,
 ): void {
-  const { numUnits } = rule
+  const { numUnits, cellClip, gate, candidate } = rule
   const { apply: act, slope } = ACTIVATIONS[rule.activation]
   for (let unit = 0; unit < numUnits; unit++) {
     const zi = gatesBegin + LSTM_COLUMNS.input * numUnits + unit
@@ -93,12 +98,12 @@ export function lstmGatesBackward(
     const newCell = cells[next + unit]!
     const activated = act(newCell)
     const dm = hiddenGradient[stateBegin + unit]!
-    const dzo = dm * activated * o * (1 - o)
+    const dzo = dm * activated * gate.slope(o)
     let dNewCell = cellGradient[stateBegin + unit]! + dm * o * slope(activated)
     if (peepholes !== undefined) dNewCell += dzo * peepholes.output.data[unit]!
     if (rule.clipGradient === 'zero_outside' && Math.abs(newCell) >= cellClip) dNewCell = 0
-    const dzi = dNewCell * g * i * (1 - i)
-    const dzf = dNewCell * c * f * (1 - f)
+    const dzi = dNewCell * g * gate.slope(i)
+    const dzf = dNewCell * c * gate.slope(f)
     let dc = dNewCell * f
     if (peepholes !== undefined && peepholeGradients !== undefined) {
       dc += dzi * peepholes.input.data[unit]! + dzf * peepholes.forget.data[unit]!
@@ -107,7 +112,7 @@ export function lstmGatesBackward(
       peepholeGradients.output.data[unit]! += dzo * newCell
     }
     gateGradients[zi] = dzi
-    gateGradients[zg] = dNewCell * i * slope(g)
+    gateGradients[zg] = dNewCell * i * candidate.slope(g)
     gateGradients[zf] = dzf
     gateGradients[zo] = dzo
     cellGradient[stateBegin + unit] = dc

@@ -22,6 +22,8 @@ export interface LSTMRule {
   /** Bound of the projected h; Infinity for none. */
   readonly projClip: number
   readonly activation: Activation
+  /** Bound of what goes into the gates and the candidate, not of c' within act(c'); Infinity for none. */
+  readonly preactivationClip: number
 }
 
 /** The rule of a plain LSTM, on which each class states its differences. */
@@ -33,6 +35,7 @@ export const PLAIN_LSTM: Omit<LSTMRule, 'numUnits'> = Object.freeze({
   numProj: null,
   projClip: Number.POSITIVE_INFINITY,
   activation: 'tanh',
+  preactivationClip: Number.POSITIVE_INFINITY,
 })
 
 /**

@@ -2,6 +2,7 @@ import type { FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { addProduct, matrix, transposed } from '../matrix_product.js'
 import { addRow, copyRow } from '../rows.js'
+import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import {
@@ -13,7 +14,7 @@ import {
   inputSide,
 } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
-import { lstmGatesBackward, lstmGatesForward } from './lstm_gates.js'
+import { type LSTMGateRule, lstmGatesBackward, lstmGatesForward } from './lstm_gates.js'
 import { hiddenSize, type LSTMRule, type LSTMVariables, lstmVariables } from './lstm_rule.js'
 import { withoutPadding } from './sequence_layout.js'
 
@@ -43,22 +44,27 @@ interface LSTMTrace {
  * step cell is the case T = 1. A row of the batch that has ended carries its state on and puts out zeros.
  */
 export class LSTMLayer {
-  readonly #rule: LSTMRule
+  readonly #rule: LSTMGateRule
   readonly #dtype: FloatDType
   readonly #inputSize: number
   readonly #variables: LSTMVariables
-  /** Clips as the dtype holds them, so that a stored state that was clipped compares equal to its clip. */
-  readonly #cellClip: number
-  readonly #projClip: number
 
   constructor(rule: LSTMRule, variables: VariableMap, inputSize: number, dtype: FloatDType) {
-    this.#rule = rule
+    // Clips as the dtype holds them, so that a stored state that was clipped compares equal to its clip.
+    const clips = newArray(dtype, 2)
+    clips.set([rule.cellClip, rule.projClip])
+    const [cellClip, projClip] = [clips[0]!, clips[1]!]
+    const bounded = (activation: ActivationFunction) => ofBoundedArgument(activation, rule.preactivationClip, dtype)
+    this.#rule = {
+      ...rule,
+      cellClip,
+      projClip,
+      gate: bounded(SIGMOID),
+      candidate: bounded(ACTIVATIONS[rule.activation]),
+    }
     this.#dtype = dtype
     this.#inputSize = inputSize
     this.#variables = lstmVariables(rule, variables)
-    const [cellClip, projClip] = newArray(dtype, 2).fill(rule.cellClip, 0, 1).fill(rule.projClip, 1, 2)
-    this.#cellClip = cellClip!
-    this.#projClip = projClip!
   }
 
   /** @param inputs [T,B,I]; `lengths` null when every row has T steps. */
@@ -113,7 +119,6 @@ export class LSTMLayer {
       const targetBegin = (unprojected === undefined ? next : row) * numUnits
       lstmGatesForward(
         this.#rule,
-        this.#cellClip,
         peepholes,
         gates,
         row * 4 * numUnits,
@@ -129,7 +134,7 @@ export class LSTMLayer {
       const from = matrix(unprojected, numUnits, stepBegin * numUnits)
       addProduct(matrix(hidden, size, nextBegin * size), from, matrix(projection.data, size), batch, size, numUnits)
       for (let k = nextBegin * size; k < (nextBegin + batch) * size; k++) {
-        hidden[k] = Math.min(this.#projClip, Math.max(-this.#projClip, hidden[k]!))
+        hidden[k] = Math.min(this.#rule.projClip, Math.max(-this.#rule.projClip, hidden[k]!))
       }
     }
     for (let b = 0; b < batch; b++) {
@@ -188,7 +193,6 @@ export class LSTMLayer {
       const row = stepBegin + b
       lstmGatesBackward(
         this.#rule,
-        this.#cellClip,
         this.#variables.peepholes,
         gradients.peepholes,
         trace.gates,
@@ -218,7 +222,7 @@ export class LSTMLayer {
     const { numUnits } = this.#rule
     const size = hiddenSize(this.#rule)
     for (let k = 0; k < dh.length; k++) {
-      if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]!) >= this.#projClip) dh[k] = 0
+      if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]!) >= this.#rule.projClip) dh[k] = 0
     }
     const m = transposed(matrix(trace.unprojected, numUnits, stepBegin * numUnits))
     addProduct(matrix(projectionGradient.data, size), m, matrix(dh, size), numUnits, size, batch)

@@ -31,6 +31,8 @@ const dtype = 'float64'
 
 const CELLS: Record<string, () => RNNCell<CellState>> = {
   LSTMBlockCell: () => anyState(new LSTMBlockCell(H, { dtype, usePeephole: true })),
+  'LSTMBlockCell with peepholes and preactivationClip': () =>
+    anyState(new LSTMBlockCell(H, { dtype, usePeephole: true, preactivationClip: 0.3 })),
   LSTMCell: () => anyState(new LSTMCell(H, { dtype })),
   'LSTMCell with peepholes, projection and both clips': () =>
     anyState(new LSTMCell(H, { dtype, usePeepholes: true, cellClip: 0.4, numProj: 2, projClip: 0.2 })),
@@ -39,6 +41,11 @@ const CELLS: Record<string, () => RNNCell<CellState>> = {
   GRUBlockCell: () => anyState(new GRUBlockCell(H, { dtype })),
   CudnnCompatibleGRUCell: () => anyState(new CudnnCompatibleGRUCell(H, { dtype })),
   BasicRNNCell: () => anyState(new BasicRNNCell(H, { dtype })),
+  'GRUBlockCell with preactivationClip': () => anyState(new GRUBlockCell(H, { dtype, preactivationClip: 0.3 })),
+  'CudnnCompatibleGRUCell with preactivationClip': () =>
+    anyState(new CudnnCompatibleGRUCell(H, { dtype, preactivationClip: 0.3 })),
+  'BasicRNNCell relu with preactivationClip': () =>
+    anyState(new BasicRNNCell(H, { dtype, activation: 'relu', preactivationClip: 0.3 })),
   MultiRNNCell: () =>
     anyState(
       new MultiRNNCell([

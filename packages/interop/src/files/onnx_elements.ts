@@ -1,0 +1,122 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
+import { corrupt, unsupported } from '../errors.js'
+import type { ExternalFiles } from './external_files.js'
+import type { ExternalData, OnnxTensor } from './onnx_messages.js'
+import { decodeOnnxTensor, type OnnxTensorValue } from './onnx_tensor.js'
+
+/** TensorProto.DataType of what is read; others are listed and not read. */
+const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
+  1: 'float32',
+  2: 'uint8',
+  3: 'int8',
+  6: 'int32',
+  7: 'int64',
+  9: 'bool',
+  10: 'float16',
+  11: 'float64',
+  16: 'bfloat16',
+}
+
+/** The file's own word for an element type. */
+export function dataTypeInWords(dataType: number): string {
+  return DATA_TYPES[dataType] ?? `data type ${dataType}`
+}
+
+/** Reads the elements of one model's tensors, wherever they lie: as bytes or numbers in the model, or in a file beside it. */
+export class OnnxElements {
+  readonly #source: ByteSource
+  readonly #external: ExternalFiles
+
+  constructor(source: ByteSource, external: ExternalFiles) {
+    this.#source = source
+    this.#external = external
+  }
+
+  /** Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`, and what {@link ExternalFiles.open} throws. */
+  async read(name: string, tensor: OnnxTensor): Promise<FloatArray> {
+    const type = floatType(this.#source.name, name, tensor.dataType)
+    return elementsOf(this.#source.name, name, await this.#value(name, tensor, type))
+  }
+
+  /** The elements of an integer tensor, such as lengths; throws as {@link read}. */
+  async readIntegers(name: string, tensor: OnnxTensor): Promise<number[]> {
+    const type = DATA_TYPES[tensor.dataType]
+    if (type === 'int64' || type === 'int32') {
+      const { raw, int32s, int64s } = await this.#value(name, tensor, type)
+      if (raw === undefined) return [...int64s, ...int32s]
+      const { buffer } = new Uint8Array(raw)
+      return type === 'int64' ? Array.from(new BigInt64Array(buffer), Number) : [...new Int32Array(buffer)]
+    }
+    throw unsupported(this.#source.name, `${name} must be of integers: it holds ${dataTypeInWords(tensor.dataType)}`)
+  }
+
+  /** The tensor with its elements; what it claims to have is compared with what is there before it is read. */
+  async #value(name: string, tensor: OnnxTensor, type: ElementTypeName): Promise<OnnxTensorValue> {
+    const { dims, dataType, raw, external, message } = tensor
+    const source = this.#source
+    const rest = { name, dims, dataType, floats: undefined, doubles: undefined, int64s: [], int32s: [] }
+    const { bytes } = ELEMENT_TYPES[type]
+    const check = (length: number) => {
+      if (checkedCount(source.name, name, dims, length / bytes) * bytes === length) return
+      throw corrupt(source.name, `${name} of shape [${dims}] has ${length} bytes`)
+    }
+    if (external !== undefined) {
+      const file = await this.#external.open(external.get('location') ?? '')
+      const [offset, length] = externalRange(source.name, name, external, file.size)
+      check(length)
+      return { ...rest, raw: await file.read(offset, length) }
+    }
+    if (raw !== undefined) {
+      check(raw.end - raw.start)
+      return { ...rest, raw: await source.read(raw.start, raw.end - raw.start) }
+    }
+    return decodeOnnxTensor(source.name, await source.read(message.start, message.end - message.start))
+  }
+}
+
+/** The elements of a decoded tensor. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`. */
+export function elementsOf(path: string, name: string, { dims, dataType, raw, ...typed }: OnnxTensorValue): FloatArray {
+  const type = floatType(path, name, dataType)
+  const elements = raw === undefined ? typedElements(type, typed) : decodeElements(path, name, type, raw)
+  const count = checkedCount(path, name, dims, elements.length)
+  if (count !== elements.length) throw corrupt(path, `${name} of shape [${dims}] has ${elements.length} elements`)
+  return elements
+}
+
+function floatType(path: string, name: string, dataType: number): ElementTypeName {
+  const type = DATA_TYPES[dataType]
+  if (type !== undefined && 'decode' in ELEMENT_TYPES[type]) return type
+  throw unsupported(path, `weights are floating point: ${name} holds ${type ?? `data type ${dataType}`}`)
+}
+
+/** Offset and length; without a length, all that follows. */
+function externalRange(
+  path: string,
+  name: string,
+  place: ExternalData,
+  size: number,
+): [offset: number, length: number] {
+  const number = (key: string, otherwise: number) => {
+    const text = place.get(key)
+    if (text === undefined) return otherwise
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (Number.isSafeInteger(value)) return value
+    throw corrupt(path, `the ${key} of ${name} is no number: ${text}`)
+  }
+  const offset = number('offset', 0)
+  const length = number('length', size - offset)
+  if (offset + length <= size && length >= 0) return [offset, length]
+  throw corrupt(path, `${name} lies at ${offset}..${offset + length} of ${size} bytes of ${place.get('location')}`)
+}
+
+/** Elements that are not raw bytes; those of 16 bits are bit patterns in 32-bit integers. */
+function typedElements(
+  type: ElementTypeName,
+  { floats, doubles, int32s }: Pick<OnnxTensorValue, 'floats' | 'doubles' | 'int32s'>,
+): FloatArray {
+  if (type === 'float32') return floats ?? new Float32Array()
+  if (type === 'float64') return doubles ?? new Float64Array()
+  return decodeElements('', '', type, new Uint8Array(Uint16Array.from(int32s).buffer))
+}

@@ -1,0 +1,91 @@
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
+import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { corrupt, unsupported } from '../errors.js'
+import { ByteWindow } from './byte_window.js'
+
+/** Where bytes lie in a file. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** A field's payload: the bytes of a varint or a fixed number, or what the length before them says. */
+export interface ProtobufField extends ByteRange {
+  readonly wireType: WireType
+}
+
+/** What to do with the fields of a message, by their numbers; the others are passed over. */
+export type FieldVisitors = Readonly<Record<number, (field: ProtobufField) => Promise<void> | void>>
+
+/** A tag and a length. */
+const LONGEST_HEADER = 20
+/** Names and lists of names or sizes are short: what is longer is no such thing. */
+export const LONGEST_VALUE = 65_536
+/** Values read of one file; a million nodes need fewer. */
+const MOST_VALUES = 2 ** 23
+
+/**
+ * Walks protobuf messages in a file without reading what nobody asks for, so that memory does not depend on the file's size.
+ * Tags and numbers are decoded by the protobuf library.
+ */
+export class ProtobufScanner {
+  readonly #window: ByteWindow
+  readonly #source: ByteSource
+  #values = 0
+
+  constructor(source: ByteSource) {
+    this.#source = source
+    this.#window = new ByteWindow(source)
+  }
+
+  /** Visits the fields of the message in `range`. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
+  async scan({ start, end }: ByteRange, visitors: FieldVisitors): Promise<void> {
+    try {
+      for (let position = start; position < end; ) {
+        const length = Math.min(LONGEST_HEADER, end - position)
+        const bytes = this.#window.held(position, length) ?? (await this.#window.load(position, length))
+        const [number, field] = fieldAt(position, bytes)
+        if (field.end > end) throw new RangeError('a field is longer than its message')
+        const visit = visitors[number]
+        if (visit !== undefined) await visit(field)
+        position = field.end
+      }
+    } catch (cause) {
+      throw cause instanceof Error && 'code' in cause
+        ? cause
+        : corrupt(this.#source.name, 'its messages are damaged', cause)
+    }
+  }
+
+  /** A reader over the payload of a field that holds a number or a short list of numbers. */
+  async reader(field: ProtobufField): Promise<BinaryReader> {
+    return new BinaryReader(await this.#payload(field))
+  }
+
+  /** The text that is the whole payload. */
+  async text(field: ProtobufField): Promise<string> {
+    return new TextDecoder().decode(await this.#payload(field))
+  }
+
+  async #payload(field: ProtobufField): Promise<Uint8Array> {
+    const length = field.end - field.start
+    if (length > LONGEST_VALUE) throw corrupt(this.#source.name, `a name or list of it has ${length} bytes`)
+    if (++this.#values > MOST_VALUES) {
+      throw unsupported(this.#source.name, `its messages must hold at most ${MOST_VALUES} names and numbers`)
+    }
+    return this.#window.held(field.start, length) ?? (await this.#window.load(field.start, length))
+  }
+}
+
+function fieldAt(position: number, bytes: Uint8Array): [number: number, field: ProtobufField] {
+  const reader = new BinaryReader(bytes)
+  const [number, wireType] = reader.tag()
+  if (wireType === WireType.StartGroup || wireType === WireType.EndGroup) throw new RangeError('it has groups')
+  if (wireType === WireType.LengthDelimited) {
+    const length = reader.uint32()
+    return [number, { wireType, start: position + reader.pos, end: position + reader.pos + length }]
+  }
+  const start = position + reader.pos
+  reader.skip(wireType, number)
+  return [number, { wireType, start, end: position + reader.pos }]
+}

@@ -1,0 +1,132 @@
+import {
+  type CanonicalParams,
+  type CellMode,
+  canonicalToTensorflow,
+  createRnnDescriptor,
+  type FloatArray,
+  GATE_ORDERS,
+  gatesOf,
+  type NamedTensors,
+  numDirections,
+  numGates,
+  ONNX_PEEPHOLES,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import type { ImportedCell, ImportedCellOptions } from './reading.js'
+
+/** What tells a network from those that the models compute; at least one is there. */
+export interface Differences {
+  /** A GRU that resets before the product. */
+  readonly resetBefore: boolean
+  /** [D,3·H] in ONNX's order. */
+  readonly peepholes: FloatArray | undefined
+  /** Bound of what goes into activations. */
+  readonly clip: number | undefined
+}
+
+/** The cell that computes one layer of `descriptor` with `differences`, one for each direction. */
+export function cellsOf(
+  descriptor: RnnDescriptor,
+  canonical: CanonicalParams,
+  differences: Differences,
+  common: Omit<ImportedCell, 'cell' | 'options' | 'variables' | 'inputSize' | 'numUnits'>,
+): ImportedCell[] {
+  const { numUnits, inputSize } = descriptor
+  const directions = numDirections(descriptor)
+  const perDirection = 2 * numGates(descriptor)
+  const single = createRnnDescriptor({ ...descriptor, direction: 'unidirectional' })
+  return Array.from({ length: directions }, (_, direction) => {
+    const part = <Item>(list: readonly Item[]) => list.slice(direction * perDirection, (direction + 1) * perDirection)
+    const own = { weights: part(canonical.weights), biases: part(canonical.biases) }
+    const peepholes = differences.peepholes?.subarray(direction * 3 * numUnits, (direction + 1) * 3 * numUnits)
+    return {
+      ...common,
+      ...CELLS[descriptor.cellMode](single, own, { ...differences, peepholes }),
+      name: directions === 1 ? common.name : `${common.name}/${direction === 0 ? 'forward' : 'backward'}`,
+      inputSize,
+      numUnits,
+      reverse: common.reverse || direction === 1,
+    }
+  })
+}
+
+type CellOf = (
+  descriptor: RnnDescriptor,
+  own: CanonicalParams,
+  differences: Differences,
+) => Pick<ImportedCell, 'cell' | 'options' | 'variables'>
+
+const CELLS: Readonly<Record<CellMode, CellOf>> = {
+  lstm: (descriptor, own, { peepholes, clip }) => ({
+    cell: 'LSTMBlockCell',
+    options: { forgetBias: 0, usePeephole: peepholes !== undefined, ...bounded(clip) },
+    variables: { ...variablesOf(descriptor, own), ...diagonals(descriptor, peepholes) },
+  }),
+  gru: (descriptor, own, { resetBefore, clip }) =>
+    resetBefore
+      ? { cell: 'GRUBlockCell', options: bounded(clip), variables: gruBlockVariables(descriptor, own) }
+      : { cell: 'CudnnCompatibleGRUCell', options: bounded(clip), variables: variablesOf(descriptor, own) },
+  rnn_tanh: (descriptor, own, { clip }) => ({
+    cell: 'BasicRNNCell',
+    options: { activation: 'tanh', ...bounded(clip) },
+    variables: variablesOf(descriptor, own),
+  }),
+  rnn_relu: (descriptor, own, { clip }) => ({
+    cell: 'BasicRNNCell',
+    options: { activation: 'relu', ...bounded(clip) },
+    variables: variablesOf(descriptor, own),
+  }),
+}
+
+function bounded(clip: number | undefined): Pick<ImportedCellOptions, 'preactivationClip'> {
+  return clip === undefined ? {} : { preactivationClip: clip }
+}
+
+/** The variables of the cells that a layer of the models is compatible with. */
+function variablesOf(descriptor: RnnDescriptor, own: CanonicalParams): NamedTensors {
+  return canonicalToTensorflow(descriptor, own as CanonicalParams<FloatArray>)[0]!
+}
+
+function diagonals({ numUnits: H }: RnnDescriptor, peepholes: FloatArray | undefined): NamedTensors {
+  if (peepholes === undefined) return {}
+  const named = ONNX_PEEPHOLES.map((gate, index) => {
+    return [`w_${gate[0]}_diag`, { data: peepholes.slice(index * H, (index + 1) * H), shape: [H] }] as const
+  })
+  return Object.fromEntries(named)
+}
+
+/** `w_ru` [in+H,2H], `b_ru`, `w_c` [in+H,H], `b_c`; the two biases of a gate are added. */
+function gruBlockVariables(
+  { numUnits: H, inputSize: I }: RnnDescriptor,
+  { weights, biases }: CanonicalParams,
+): NamedTensors {
+  const gates: readonly string[] = gatesOf('gru')
+  const block = (names: readonly string[]) => {
+    const width = names.length * H
+    const kernel =
+      weights[0]!.data instanceof Float64Array ? new Float64Array((I + H) * width) : new Float32Array((I + H) * width)
+    const bias = kernel.slice(0, width)
+    for (const [position, name] of names.entries()) {
+      const gate = gates.indexOf(name)
+      for (const [side, firstRow] of [0, I].entries()) {
+        const { data, shape } = weights[side * gates.length + gate]!
+        const columns = shape[1]!
+        for (let unit = 0; unit < H; unit++) {
+          const column = position * H + unit
+          for (let k = 0; k < columns; k++) kernel[(firstRow + k) * width + column] = data[unit * columns + k]!
+          bias[column]! += biases[side * gates.length + gate]!.data[unit]!
+        }
+      }
+    }
+    const tensors: [Tensor<FloatArray>, Tensor<FloatArray>] = [
+      { data: kernel, shape: [I + H, width] },
+      { data: bias, shape: [width] },
+    ]
+    return tensors
+  }
+  const [reset, update, candidate] = GATE_ORDERS.tensorflow.gru
+  const [w_ru, b_ru] = block([reset, update])
+  const [w_c, b_c] = block([candidate])
+  return { w_ru, b_ru, w_c, b_c }
+}

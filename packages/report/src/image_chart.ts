@@ -1,0 +1,71 @@
+import * as Plot from '@observablehq/plot'
+import { chartDocument } from './chart_document.js'
+import { escapeHtml } from './escape_html.js'
+
+/** An axis of an image: what it measures with its unit, and the values at its two edges. */
+export interface ImageAxis {
+  readonly label: string
+  readonly from: number
+  readonly to: number
+}
+
+export interface ImageChartOptions {
+  /** What is seen, for those who do not see it. */
+  readonly title: string
+  /** A `data:` URL of the image, which is stretched over the chart. */
+  readonly source: string
+  /** To the right. */
+  readonly x: ImageAxis
+  /** Upwards. */
+  readonly y: ImageAxis
+  /** What the colours mean, lowest first: CSS colours at equal distances. */
+  readonly key: ImageAxis & { readonly colors: readonly string[] }
+  readonly height?: number | undefined
+}
+
+const WIDTH = 860
+const KEY_WIDTH = 260
+const MARGIN_TOP = 24
+const MARGINS = { marginLeft: 64, marginRight: 24, marginBottom: 48 } as const
+const STYLE = { fontSize: '13px', background: 'transparent' } as const
+
+/** An image with axes and a key of its colours, as HTML that needs no script: spectrograms, weights. */
+export function imageChart({ title, source, x, y, key, height = 300 }: ImageChartOptions): string {
+  const common = { document: chartDocument(), width: WIDTH, style: STYLE, ...MARGINS }
+  const place = { x1: x.from, x2: x.to, y1: y.from, y2: y.to }
+  const chart = Plot.plot({
+    ...common,
+    height,
+    x: { label: x.label, labelAnchor: 'center', labelOffset: 40, domain: [x.from, x.to] },
+    y: { label: y.label, domain: [y.from, y.to] },
+    marks: [
+      Plot.image([place], {
+        x: (x.from + x.to) / 2,
+        y: (y.from + y.to) / 2,
+        src: () => source,
+        width: WIDTH - MARGINS.marginLeft - MARGINS.marginRight,
+        height: height - MARGINS.marginBottom - MARGIN_TOP,
+        preserveAspectRatio: 'none',
+      }),
+      Plot.frame({ stroke: 'var(--rule)' }),
+    ],
+    marginTop: MARGIN_TOP,
+  })
+  const step = (key.to - key.from) / key.colors.length
+  const steps = key.colors.map((fill, index) => ({
+    fill,
+    x1: key.from + index * step,
+    x2: key.from + (index + 1) * step,
+  }))
+  const legend = Plot.plot({
+    ...common,
+    height: 60,
+    marginTop: 0,
+    marginBottom: 44,
+    marginLeft: WIDTH - KEY_WIDTH - MARGINS.marginRight,
+    x: { label: key.label, labelAnchor: 'center', labelOffset: 38, domain: [key.from, key.to], ticks: 5 },
+    y: { axis: null, domain: [0, 1] },
+    marks: [Plot.rect(steps, { x1: 'x1', x2: 'x2', y1: 0, y2: 1, fill: 'fill', shapeRendering: 'crispEdges' })],
+  })
+  return `<figure role="img" aria-label="${escapeHtml(title)}" style="margin:0">${chart.outerHTML}\n${legend.outerHTML}</figure>`
+}
