@@ -72,13 +72,23 @@ export class CudnnBackend implements Backend {
     return this.#executor.memory.ledger.snapshot()
   }
 
+  /** Returns at once: what runs on the device ends first, and then its memory is given back. Idempotent. */
   dispose(): void {
+    void this.close()
+  }
+
+  /** As `dispose`, and resolves when the device has everything back. */
+  close(): Promise<void> {
     this.#executor.memory.dispose()
-    this.#executor.session.close()
+    return this.#executor.session.close()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 

@@ -25,7 +25,7 @@ export class DeviceSession implements Lane {
   readonly handle: Session
   readonly info: SessionInfo
   readonly #urgent: Lane
-  #closed = false
+  #closed: Promise<void> | undefined
 
   private constructor(native: NativeAddon, libraries: Libraries, handle: Session) {
     this.native = native
@@ -44,7 +44,7 @@ export class DeviceSession implements Lane {
     try {
       await opened
     } catch (error) {
-      native.closeSession(session)
+      await native.closeSession(session)
       throw cudnnError(`open device ${device}`, error)
     }
     return new DeviceSession(native, libraries, session)
@@ -72,15 +72,14 @@ export class DeviceSession implements Lane {
     try {
       return await use(this.#urgent)
     } finally {
-      if (!this.#closed) this.#send(() => {}, URGENT | RELEASE)
+      if (this.#closed === undefined) this.#send(() => {}, URGENT | RELEASE)
     }
   }
 
-  /** Stops the worker and gives all device memory back. Idempotent. */
-  close(): void {
-    if (this.#closed) return
-    this.#closed = true
-    this.native.closeSession(this.handle)
+  /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
+  close(): Promise<void> {
+    this.#closed ??= this.native.closeSession(this.handle) ?? Promise.resolve()
+    return this.#closed
   }
 
   #send(append: Append, mode: number, action = ''): Promise<Float64Array> | undefined {
@@ -90,7 +89,7 @@ export class DeviceSession implements Lane {
       append(native, handle)
       settled = native.post(handle, mode)
     } catch (error) {
-      if (!this.#closed) native.discard(handle)
+      if (this.#closed === undefined) native.discard(handle)
       throw cudnnError(action, error)
     }
     return settled?.catch((error: unknown) => {

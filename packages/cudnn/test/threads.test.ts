@@ -77,7 +77,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
     const worker = new Worker(program, { env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: 'slow=1000' }, workerData: '' })
     await new Promise((resolve) => setTimeout(resolve, 1500))
     await worker.terminate()
-    using backend = await gpu.open()
+    await using backend = await gpu.open()
     expect([...(await backend.zeros([2]).read()).data]).toEqual([0, 0])
   })
 })
