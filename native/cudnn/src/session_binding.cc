@@ -45,13 +45,17 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   Napi::HandleScope scope(env);
   for (napi_ref array : settlement->arrays) napi_delete_reference(env, array);
   Settled(*handle);
-  if (batch->error) {
-    napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
-    return;
+  try {
+    if (batch->error) {
+      napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
+      return;
+    }
+    auto results = Napi::Float64Array::New(env, batch->results.size());
+    for (std::size_t k = 0; k < batch->results.size(); k++) results[k] = batch->results[k];
+    napi_resolve_deferred(env, settlement->deferred, results);
+  } catch (const Napi::Error&) {
+    // A worker thread that is being terminated makes no values any more, and has nobody left to be told.
   }
-  auto results = Napi::Float64Array::New(env, batch->results.size());
-  for (std::size_t k = 0; k < batch->results.size(); k++) results[k] = batch->results[k];
-  napi_resolve_deferred(env, settlement->deferred, results);
 }
 
 Settlement& SettlementOf(Batch& batch) {
