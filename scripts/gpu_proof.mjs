@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { bundleGpuProof } from './bundle_gpu_proof.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isPack = process.argv.includes('--pack')
@@ -21,28 +21,7 @@ if (platform === undefined)
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-await build({
-  entryPoints: [join(root, 'packages/cudnn/proof/main.ts')],
-  outfile: join(folder, 'gpu_proof.mjs'),
-  bundle: true,
-  platform: 'node',
-  target: 'node20',
-  format: 'esm',
-  minify: false,
-  banner: {
-    js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
-  },
-  alias: {
-    vitest: join(root, 'packages/cudnn/proof/test_runner.ts'),
-    ...Object.fromEntries(
-      ['backend', 'canonical', 'reference', 'testing'].map((name) => [
-        `@cudnn-rnn/${name}`,
-        join(root, `packages/${name}/src/index.ts`),
-      ]),
-    ),
-  },
-})
-copyFileSync(join(root, 'packages/cudnn/proof/torch_peer.py'), join(folder, 'torch_peer.py'))
+await bundleGpuProof(folder)
 copyFileSync(join(prebuilds, platform, 'cudnn_rnn_cudnn.node'), join(folder, 'cudnn_rnn_cudnn.node'))
 
 if (isPack) {

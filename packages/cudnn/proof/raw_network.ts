@@ -20,7 +20,7 @@ import { type Arithmetic, arithmeticOf } from '../src/precision.js'
 import { decoded, type ElementType, encoded } from './half.js'
 
 /** Where the vectors of a batch lie: cudnnRNNDataLayout_t. */
-export const LAYOUTS = { padded: 0, packed: 1, batchMajor: 2 } as const
+const LAYOUTS = { padded: 0, packed: 1, batchMajor: 2 } as const
 
 export interface RawOptions extends RnnOptions {
   readonly precision?: Arithmetic['precision']

@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { type Criterion, criteria } from './criteria.js'
 import type { Verdict } from './outcome.js'
 import { table } from './report_table.js'
@@ -24,7 +24,7 @@ export function writeReport(folder: string, to: string): string {
 function pageOf(outcomes: readonly FiledOutcome[], gpu: string, date: string): string {
   return [
     `# ${gpu}, ${date}`,
-    'Made by `npm run test:gpu` from the answers of one machine; `npm run report:gpu` writes it again.',
+    'The answers of one machine, written by `npm run test:gpu`.',
     '## Machine',
     machineTable(outcomes),
     '## Criteria',
@@ -48,10 +48,17 @@ function measuredOf(outcomes: readonly FiledOutcome[], id: string): unknown {
 
 function machineTable(outcomes: readonly FiledOutcome[]): string {
   const rows = outcomes
-    .filter(({ section, verdict }) => section === 'machine' && verdict === 'noted')
-    .map(({ what, measured }) => [what, short(measured)])
+    // Where the addon lay is of no use to anybody else.
+    .filter(({ section, verdict, id }) => section === 'machine' && verdict === 'noted' && id !== '1.4')
+    .map(({ id, what, measured }) => [what, id === '1.5' ? fileNames(measured) : short(measured)])
   const torch = measuredOf(outcomes, '13.1')
   return table(['what', 'is'], torch === undefined ? rows : [...rows, ['PyTorch', short(torch)]])
+}
+
+function fileNames(files: unknown): string {
+  return Object.values((files ?? {}) as Readonly<Record<string, string>>)
+    .map((file) => basename(file))
+    .join(', ')
 }
 
 function criterionRow({ what, asked, measured, holds }: Criterion): readonly string[] {

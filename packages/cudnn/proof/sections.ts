@@ -5,11 +5,11 @@ import { busyThread } from './probes/busy_thread.js'
 import { capture } from './probes/capture.js'
 import { comparison } from './probes/comparison.js'
 import { conformance, goldenSums } from './probes/conformance.js'
-import { gradients, limits } from './probes/gradients.js'
+import { gradients, limits, reserveTwice } from './probes/gradients.js'
 import { hostPointer } from './probes/host_pointer.js'
 import { layout } from './probes/layout.js'
 import { machine } from './probes/machine.js'
-import { padding } from './probes/padding.js'
+import { ODD_ROWS, oddRows, padding } from './probes/padding.js'
 import { parity } from './probes/parity.js'
 import { determinism } from './probes/repeatability.js'
 import { soak, threads } from './probes/soak.js'
@@ -40,7 +40,9 @@ export function sections(python: string): readonly Section[] {
     { name: 'golden sums', file: 'golden', group: goldenSums, seconds: 60 },
     checklist('layout', layout, 30),
     checklist('padding', padding, 40),
+    ...ODD_ROWS.map((kind) => checklist(kind, oddRows, 15, { argument: kind })),
     checklist('gradients', gradients, 20),
+    checklist('reserve twice', reserveTwice, 15),
     checklist('limits', limits, 30),
     checklist('capture', capture, 40),
     checklist('busy thread', busyThread, 30),
