@@ -72,13 +72,14 @@ export class DeviceSession implements Lane {
     try {
       return await use(this.#urgent)
     } finally {
-      if (this.#closed === undefined) this.#send(() => {}, URGENT | RELEASE)
+      if (!this.#closed) this.#send(() => {}, URGENT | RELEASE)
     }
   }
 
   /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
   close(): Promise<void> {
-    this.#closed ??= this.native.closeSession(this.handle) ?? Promise.resolve()
+    if (this.#closed) return this.#closed
+    this.#closed = this.native.closeSession(this.handle) ?? Promise.resolve()
     return this.#closed
   }
 
@@ -89,7 +90,7 @@ export class DeviceSession implements Lane {
       append(native, handle)
       settled = native.post(handle, mode)
     } catch (error) {
-      if (this.#closed === undefined) native.discard(handle)
+      if (!this.#closed) native.discard(handle)
       throw cudnnError(action, error)
     }
     return settled?.catch((error: unknown) => {
