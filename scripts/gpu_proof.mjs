@@ -1,14 +1,16 @@
-// `npm run test:gpu [OUTDIR] [--quick] [--python PYTHON]` proves the cuDNN executor on the GPU of this machine and leaves
-// the results in OUTDIR (default .gpu/results). `npm run pack:gpu` puts the same proof into one folder, .gpu/pack, that
-// runs on a GPU host without Node.js and network: ./run.sh OUTDIR [--quick] [--python PYTHON].
+// `npm run test:gpu -- [OUTDIR] [--quick] [--python PYTHON] [--limit SECONDS] [--only NAME,NAME]` proves the cuDNN executor
+// on the GPU of this machine and leaves the results in OUTDIR (default .gpu/results). `npm run pack:gpu` puts the same
+// proof into one folder, .gpu/pack, that runs on a GPU host without Node.js and network: ./run.sh OUTDIR, with the same
+// options. `npm run report:gpu -- OUTDIR` writes docs/gpu/<date>_<gpu>.md of results that came from anywhere.
 import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
+import { bundleGpuProof } from './bundle_gpu_proof.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const isPack = process.argv.includes('--pack')
+const isReport = process.argv.includes('--for-docs')
 const folder = join(root, '.gpu', isPack ? 'pack' : 'test')
 
 const { status } = spawnSync(process.execPath, [join(root, 'scripts/build_native.mjs'), 'cudnn'], { stdio: 'inherit' })
@@ -19,28 +21,7 @@ if (platform === undefined)
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-await build({
-  entryPoints: [join(root, 'packages/cudnn/proof/main.ts')],
-  outfile: join(folder, 'gpu_proof.mjs'),
-  bundle: true,
-  platform: 'node',
-  target: 'node20',
-  format: 'esm',
-  minify: false,
-  banner: {
-    js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
-  },
-  alias: {
-    vitest: join(root, 'packages/cudnn/proof/test_runner.ts'),
-    ...Object.fromEntries(
-      ['backend', 'canonical', 'testing'].map((name) => [
-        `@cudnn-rnn/${name}`,
-        join(root, `packages/${name}/src/index.ts`),
-      ]),
-    ),
-  },
-})
-copyFileSync(join(root, 'packages/cudnn/proof/torch_timing.py'), join(folder, 'torch_timing.py'))
+bundleGpuProof(folder)
 copyFileSync(join(prebuilds, platform, 'cudnn_rnn_cudnn.node'), join(folder, 'cudnn_rnn_cudnn.node'))
 
 if (isPack) {
@@ -50,7 +31,7 @@ if (isPack) {
   writeFileSync(
     join(folder, 'run.sh'),
     `#!/bin/sh
-# Proves cudnn-rnn on this machine's GPU: ./run.sh OUTDIR [--quick] [--python PYTHON]
+# Proves cudnn-rnn on this machine's GPU: ./run.sh OUTDIR [--quick] [--python PYTHON] [--limit SECONDS]
 here=$(cd "$(dirname "$0")" && pwd)
 export CUDNN_RNN_CUDNN_ADDON="$here/cudnn_rnn_cudnn.node"
 exec "$here/node" "$here/gpu_proof.mjs" "$@"
@@ -62,7 +43,8 @@ exec "$here/node" "$here/gpu_proof.mjs" "$@"
   if (packed.status !== 0) throw new Error('Cannot pack the proof as tar failed')
   console.log(`Packed: ${archive}, ${(statSync(archive).size / 2 ** 20).toFixed(1)} MiB`)
 } else {
-  const given = process.argv.slice(2)
+  const given = process.argv.slice(2).filter((argument) => argument !== '--for-docs')
+  if (isReport) given.push('--report', join(root, 'docs/gpu'))
   const args = given[0]?.startsWith('--') === false ? given : [join(root, '.gpu/results'), ...given]
   const proof = spawnSync(process.execPath, [join(folder, 'gpu_proof.mjs'), ...args], {
     stdio: 'inherit',

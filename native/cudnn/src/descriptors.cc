@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "areas.h"
@@ -25,7 +27,9 @@ Napi::Value MakeTensorDescriptor(const Napi::CallbackInfo& info) {
 
 // cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int dtype, int layout, int maxSeqLength,
 //                                         int batchSize, int vectorSize, const int seqLengthArray[], void* paddingFill)
-// dataDescriptor(libraries, dtype, layout, time, batch, columns, lengths: Int32Array): DataDescriptor — padding is 0
+// dataDescriptor(libraries, dtype, layout, time, batch, columns, lengths: Int32Array,
+//                fill?: TypedArray | null): DataDescriptor
+//   — `fill` is one element of dtype; 0 where it is left out, none for null
 Napi::Value MakeDataDescriptor(const Napi::CallbackInfo& info) {
   const auto libraries = Shown<Libraries>(info[0]);
   const int batch = info[4].ToNumber();
@@ -35,11 +39,18 @@ Napi::Value MakeDataDescriptor(const Napi::CallbackInfo& info) {
   }
   // Eight zero bytes are the number 0 in every element type.
   double zero = 0;
+  void* fill = &zero;
+  if (info[7].IsNull()) fill = nullptr;
+  if (info[7].IsTypedArray()) {
+    const auto given = info[7].As<Napi::TypedArray>();
+    std::memcpy(&zero, static_cast<const char*>(given.ArrayBuffer().Data()) + given.ByteOffset(),
+                std::min(sizeof zero, given.ByteLength()));
+  }
   auto descriptor = std::make_shared<DataDescriptor>(libraries, "cudnnCreateRNNDataDescriptor");
   CheckCudnn(*libraries,
              libraries->cudnn.cudnnSetRNNDataDescriptor(descriptor->get(), info[1].ToNumber(), info[2].ToNumber(),
                                                         info[3].ToNumber(), batch, info[5].ToNumber(), lengths.Data(),
-                                                        &zero),
+                                                        fill),
              "cudnnSetRNNDataDescriptor");
   return Show(info.Env(), std::move(descriptor));
 }

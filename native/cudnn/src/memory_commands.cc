@@ -1,4 +1,6 @@
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "areas.h"
 #include "status.h"
@@ -15,6 +17,20 @@ Napi::Value Allocate(const Napi::CallbackInfo& info) {
   Batch& batch = args.session().pending();
   batch.allocations.push_back(buffer);
   batch.writes.push_back(buffer);
+  return Show(args.env(), std::move(buffer));
+}
+
+// hostMemory(session, bytes: number): Buffer — the host's memory in a device buffer's place, never given back
+//
+// Only the proof on a real GPU makes one: it asks what the device says of such a pointer.
+Napi::Value HostMemory(const Napi::CallbackInfo& info) {
+  Arguments args(info);
+  const std::size_t bytes = args.Size();
+  auto buffer = std::make_shared<DeviceBuffer>(args.session().inbox(), bytes);
+  void* memory = std::calloc(bytes, 1);
+  if (memory == nullptr) throw std::bad_alloc();
+  // The worker ignores the release of what it did not allocate.
+  buffer->set_pointer(memory);
   return Show(args.env(), std::move(buffer));
 }
 
@@ -111,6 +127,7 @@ Napi::Value MemoryInfo(const Napi::CallbackInfo& info) {
 
 void InitMemory(Napi::Object exports) {
   Export<Allocate>(exports, "allocate");
+  Export<HostMemory>(exports, "hostMemory");
   Export<Release>(exports, "release");
   Export<AdjustExternalMemory>(exports, "adjustExternalMemory");
   Export<Upload>(exports, "upload");

@@ -20,6 +20,8 @@ struct SessionHandle {
   napi_threadsafe_function settled = nullptr;
   /// Promises not settled: while there are some, they keep the event loop alive.
   int outstanding = 0;
+  /// The promise of closeSession, while the session closes.
+  napi_deferred closing = nullptr;
 };
 
 /// Tags tell our handles from each other and from anything else. No number may be used twice.

@@ -12,6 +12,8 @@ auto Raw(const std::shared_ptr<D>& descriptor) -> decltype(descriptor->get()) {
   return descriptor ? descriptor->get() : nullptr;
 }
 
+const std::int32_t* LengthsOf(const BufferRef& buffer) { return static_cast<const std::int32_t*>(AddressOf(buffer)); }
+
 std::size_t BytesOf(const BufferRef& buffer) { return buffer ? buffer->bytes() : 0; }
 
 // cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor, size_t* bytes)
@@ -148,15 +150,16 @@ Napi::Value TempSpaceSizes(const Napi::CallbackInfo& info) {
 //                               void* hy, cudnnTensorDescriptor_t cDesc, const void* cx, void* cy,
 //                               size_t weightSpaceSize, const void* weightSpace, size_t workSpaceSize, void* workSpace,
 //                               size_t reserveSpaceSize, void* reserveSpace)
-// rnnForward(session, rnn, mode, lengths: Buffer, xDesc, x, yDesc, y, hDesc, hx | null, hy, cDesc | null, cx | null,
+// rnnForward(session, rnn, mode, lengths | null, xDesc, x, yDesc, y, hDesc, hx | null, hy, cDesc | null, cx | null,
 //            cy | null, weightSpace, workSpace, reserveSpace | null): void
 //
-// cuDNN does not refuse a null x, y or lengths; they cannot be null here.
+// cuDNN does not refuse a null x or y; they cannot be null here. Since 8.9.1 it takes the lengths of the descriptors where
+// there are none.
 Napi::Value RnnForward(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto rnn = args.Object<RnnDescriptor>();
   const int mode = args.Int();
-  const BufferRef lengths = args.Read();
+  const BufferRef lengths = args.OptionalRead();
   const auto x_desc = args.Object<DataDescriptor>();
   const BufferRef x = args.Read();
   const auto y_desc = args.Object<DataDescriptor>();
@@ -173,7 +176,7 @@ Napi::Value RnnForward(const Napi::CallbackInfo& info) {
   args.Enqueue([=](Worker& worker, Batch&) {
     CheckCudnn(worker.libraries,
                worker.libraries.cudnn.cudnnRNNForward(
-                   worker.cudnn, rnn->get(), mode, static_cast<const std::int32_t*>(lengths->at()), x_desc->get(),
+                   worker.cudnn, rnn->get(), mode, LengthsOf(lengths), x_desc->get(),
                    x->at(), y_desc->get(), y->at(), h_desc->get(), AddressOf(hx), hy->at(), Raw(c_desc),
                    AddressOf(cx), AddressOf(cy), weights->bytes(), weights->at(), work->bytes(), work->at(),
                    BytesOf(reserve), AddressOf(reserve)),
@@ -187,12 +190,12 @@ Napi::Value RnnForward(const Napi::CallbackInfo& info) {
 //     cudnnRNNDataDescriptor_t xDesc, void* dx, cudnnTensorDescriptor_t hDesc, const void* hx, const void* dhy,
 //     void* dhx, cudnnTensorDescriptor_t cDesc, const void* cx, const void* dcy, void* dcx, size_t weightSpaceSize,
 //     const void* weightSpace, size_t workSpaceSize, void* workSpace, size_t reserveSpaceSize, void* reserveSpace)
-// rnnBackwardData(session, rnn, lengths, yDesc, y, dy, xDesc, dx, hDesc, hx | null, dhy | null, dhx, cDesc | null,
+// rnnBackwardData(session, rnn, lengths | null, yDesc, y, dy, xDesc, dx, hDesc, hx | null, dhy | null, dhx, cDesc | null,
 //                 cx | null, dcy | null, dcx | null, weightSpace, workSpace, reserveSpace): void
 Napi::Value RnnBackwardData(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto rnn = args.Object<RnnDescriptor>();
-  const BufferRef lengths = args.Read();
+  const BufferRef lengths = args.OptionalRead();
   const auto y_desc = args.Object<DataDescriptor>();
   const BufferRef y = args.Read();
   const BufferRef dy = args.Read();
@@ -212,7 +215,7 @@ Napi::Value RnnBackwardData(const Napi::CallbackInfo& info) {
   args.Enqueue([=](Worker& worker, Batch&) {
     CheckCudnn(worker.libraries,
                worker.libraries.cudnn.cudnnRNNBackwardData_v8(
-                   worker.cudnn, rnn->get(), static_cast<const std::int32_t*>(lengths->at()), y_desc->get(), y->at(),
+                   worker.cudnn, rnn->get(), LengthsOf(lengths), y_desc->get(), y->at(),
                    dy->at(), x_desc->get(), dx->at(), h_desc->get(), AddressOf(hx), AddressOf(dhy), dhx->at(),
                    Raw(c_desc), AddressOf(cx), AddressOf(dcy), AddressOf(dcx), weights->bytes(), weights->at(),
                    work->bytes(), work->at(), reserve->bytes(), reserve->at()),
@@ -225,12 +228,12 @@ Napi::Value RnnBackwardData(const Napi::CallbackInfo& info) {
 //     const int32_t devSeqLengths[], cudnnRNNDataDescriptor_t xDesc, const void* x, cudnnTensorDescriptor_t hDesc,
 //     const void* hx, cudnnRNNDataDescriptor_t yDesc, const void* y, size_t weightSpaceSize, void* dweightSpace,
 //     size_t workSpaceSize, void* workSpace, size_t reserveSpaceSize, void* reserveSpace)
-// rnnBackwardWeights(session, rnn, lengths, xDesc, x, hDesc, hx | null, yDesc, y, dweightSpace, workSpace,
-//                    reserveSpace): void — adds to dweightSpace, as cuDNN can do nothing else
+// rnnBackwardWeights(session, rnn, lengths | null, xDesc, x, hDesc, hx | null, yDesc, y, dweightSpace, workSpace,
+//                    reserveSpace, addGrad = CUDNN_WGRAD_ADD): void — cuDNN 9.24 refuses CUDNN_WGRAD_SET
 Napi::Value RnnBackwardWeights(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto rnn = args.Object<RnnDescriptor>();
-  const BufferRef lengths = args.Read();
+  const BufferRef lengths = args.OptionalRead();
   const auto x_desc = args.Object<DataDescriptor>();
   const BufferRef x = args.Read();
   const auto h_desc = args.Object<TensorDescriptor>();
@@ -240,11 +243,12 @@ Napi::Value RnnBackwardWeights(const Napi::CallbackInfo& info) {
   const BufferRef dweights = args.Write();
   const BufferRef work = args.Write();
   const BufferRef reserve = args.Read();
+  const Napi::Value add_grad = args.Next();
+  const int mode = add_grad.IsUndefined() ? 0 : add_grad.ToNumber().Int32Value();
   args.Enqueue([=](Worker& worker, Batch&) {
-    constexpr int kAdd = 0;
     CheckCudnn(worker.libraries,
                worker.libraries.cudnn.cudnnRNNBackwardWeights_v8(
-                   worker.cudnn, rnn->get(), kAdd, static_cast<const std::int32_t*>(lengths->at()), x_desc->get(),
+                   worker.cudnn, rnn->get(), mode, LengthsOf(lengths), x_desc->get(),
                    x->at(), h_desc->get(), AddressOf(hx), y_desc->get(), y->at(), dweights->bytes(), dweights->at(),
                    work->bytes(), work->at(), reserve->bytes(), reserve->at()),
                "cudnnRNNBackwardWeights_v8");

@@ -10,6 +10,7 @@ namespace cudnn_rnn {
 Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle)
     : libraries_(std::move(libraries)),
       settle_(std::move(settle)),
+      turn_(device),
       host_blocks_(*libraries_),
       worker_(*libraries_, device, host_blocks_) {}
 
@@ -30,13 +31,12 @@ std::unique_ptr<Batch> Session::TakePending() {
   return std::exchange(pending_, nullptr);
 }
 
-void Session::Close() {
+void Session::BeginClose() {
   if (closed_) return;
   closed_ = true;
   pending_ = nullptr;
+  turn_.BeginClose();
   auto dropped = inbox_->Close();
-  if (worker_thread_.joinable()) worker_thread_.join();
-  if (waiter_thread_.joinable()) waiter_thread_.join();
   NativeError error;
   error.library = "session";
   error.call = "close";
@@ -47,7 +47,13 @@ void Session::Close() {
   }
 }
 
+void Session::Close() {
+  BeginClose();
+  if (worker_thread_.joinable()) worker_thread_.join();
+}
+
 void Session::RunWorker(std::unique_ptr<Batch> first) {
+  turn_.Open();
   try {
     info_ = worker_.Open();
   } catch (const NativeError& error) {
@@ -73,6 +79,8 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   // Events are still being waited for: the handles go when the waiter is through.
   waiter_thread_.join();
   worker_.Close();
+  turn_.End();
+  settle_(nullptr);
 }
 
 void Session::Dispatch(std::unique_ptr<Batch> batch) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <thread>
 
+#include "device_turn.h"
 #include "inbox.h"
 #include "worker.h"
 
@@ -17,7 +18,8 @@ namespace cudnn_rnn {
 /// the worker keeps the device fed. JavaScript's thread only appends commands, and is told of ends by `settle`.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  /// `settle` is called with every batch that has a settlement, from either thread.
+  /// `settle` is called with every batch that has a settlement, from any thread; with null once, when the device has
+  /// given everything back and nothing will be settled any more.
   using Settle = std::function<void(std::unique_ptr<Batch>)>;
 
   Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle);
@@ -30,7 +32,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Batch& pending();
   std::unique_ptr<Batch> TakePending();
   bool Post(std::unique_ptr<Batch>& batch, bool urgent) { return inbox_->Post(batch, urgent); }
-  /// Stops the threads and gives everything back. Idempotent; on JavaScript's thread.
+  /// Drops what was not begun and lets the threads end once what was begun is done. Never waits; idempotent.
+  void BeginClose();
+  /// As BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
   void Close();
 
   const Libraries& libraries() const { return *libraries_; }
@@ -54,6 +58,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const std::shared_ptr<const Libraries> libraries_;
   const Settle settle_;
+  DeviceTurn turn_;
   HostBlockPool host_blocks_;
   Worker worker_;
   DeviceInfo info_;

@@ -10,23 +10,52 @@ struct Settlement {
   std::vector<napi_ref> arrays;
 };
 
+void CloseAtEnvironmentEnd(void* data);
+
+/// A promise less that keeps the event loop alive.
+void Settled(SessionHandle& handle) {
+  if (--handle.outstanding == 0 && handle.settled != nullptr) napi_unref_threadsafe_function(handle.env, handle.settled);
+}
+
+/// The session has ended by itself: lets go of its thread, and of the function that told so.
+void EndOnJavaScript(SessionHandle& handle) {
+  if (handle.settled == nullptr) return;
+  handle.session->Close();
+  napi_remove_env_cleanup_hook(handle.env, CloseAtEnvironmentEnd, &handle);
+  if (handle.closing != nullptr) {
+    napi_value undefined = nullptr;
+    napi_get_undefined(handle.env, &undefined);
+    napi_resolve_deferred(handle.env, handle.closing, undefined);
+  }
+  napi_release_threadsafe_function(handle.settled, napi_tsfn_release);
+  handle.settled = nullptr;
+}
+
 void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
+  auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
+  if (data == nullptr) {
+    if (env == nullptr) return;
+    const Napi::HandleScope scope(env);
+    return EndOnJavaScript(*handle);
+  }
   const std::unique_ptr<Batch> batch(static_cast<Batch*>(data));
   const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(batch->settlement));
   // A null environment is one that is being torn down: nobody is left to be told.
   if (env == nullptr) return;
-  auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
   Napi::HandleScope scope(env);
   for (napi_ref array : settlement->arrays) napi_delete_reference(env, array);
-  // A session that was closed has let go of the function already.
-  if (--handle->outstanding == 0 && handle->settled != nullptr) napi_unref_threadsafe_function(env, handle->settled);
-  if (batch->error) {
-    napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
-    return;
+  Settled(*handle);
+  try {
+    if (batch->error) {
+      napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
+      return;
+    }
+    auto results = Napi::Float64Array::New(env, batch->results.size());
+    for (std::size_t k = 0; k < batch->results.size(); k++) results[k] = batch->results[k];
+    napi_resolve_deferred(env, settlement->deferred, results);
+  } catch (const Napi::Error&) {
+    // A worker thread that is being terminated makes no values any more, and has nobody left to be told.
   }
-  auto results = Napi::Float64Array::New(env, batch->results.size());
-  for (std::size_t k = 0; k < batch->results.size(); k++) results[k] = batch->results[k];
-  napi_resolve_deferred(env, settlement->deferred, results);
 }
 
 Settlement& SettlementOf(Batch& batch) {
@@ -42,14 +71,14 @@ napi_value PromiseFor(SessionHandle& handle, Batch& batch) {
   return promise;
 }
 
-void CloseHandle(SessionHandle& handle) {
+/// The one place where JavaScript's thread waits for a session: no thread of ours may outlive the environment.
+void CloseAtEnvironmentEnd(void* data) {
+  SessionHandle& handle = *static_cast<SessionHandle*>(data);
   if (handle.settled == nullptr) return;
   handle.session->Close();
   napi_release_threadsafe_function(handle.settled, napi_tsfn_release);
   handle.settled = nullptr;
 }
-
-void CloseAtEnvironmentEnd(void* data) { CloseHandle(*static_cast<SessionHandle*>(data)); }
 
 // openSession(libraries, device: number): { session, opened: Promise<Float64Array> }
 Napi::Value OpenSession(const Napi::CallbackInfo& info) {
@@ -71,7 +100,7 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   handle->session = std::make_shared<Session>(
       std::move(libraries), info[1].ToNumber().Int32Value(), [settled = handle->settled](std::unique_ptr<Batch> batch) {
         Batch* raw = batch.release();
-        if (napi_call_threadsafe_function(settled, raw, napi_tsfn_nonblocking) == napi_ok) return;
+        if (napi_call_threadsafe_function(settled, raw, napi_tsfn_nonblocking) == napi_ok || raw == nullptr) return;
         delete static_cast<Settlement*>(raw->settlement);
         delete raw;
       });
@@ -84,11 +113,8 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   // The finalizer is only a net: whoever opens a session closes it.
   auto* holder = new std::shared_ptr<SessionHandle>(handle);
   auto session = Napi::External<std::shared_ptr<SessionHandle>>::New(
-      env, holder, [](Napi::Env finalizer_env, std::shared_ptr<SessionHandle>* held) {
-        if ((*held)->settled != nullptr) {
-          napi_remove_env_cleanup_hook(finalizer_env, CloseAtEnvironmentEnd, held->get());
-          CloseHandle(**held);
-        }
+      env, holder, [](Napi::Env, std::shared_ptr<SessionHandle>* held) {
+        if ((*held)->settled != nullptr) (*held)->session->BeginClose();
         delete held;
       });
   napi_type_tag_object(env, session, &TagOf<SessionHandle>::kTag);
@@ -107,14 +133,15 @@ Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// closeSession(session): void
+// closeSession(session): Promise<void> — resolves when the device has everything back; undefined where it has already
 Napi::Value CloseSession(const Napi::CallbackInfo& info) {
   SessionHandle& handle = *Shown<SessionHandle>(info[0]);
-  if (handle.settled != nullptr) {
-    napi_remove_env_cleanup_hook(info.Env(), CloseAtEnvironmentEnd, &handle);
-    CloseHandle(handle);
-  }
-  return info.Env().Undefined();
+  if (handle.settled == nullptr || handle.closing != nullptr) return info.Env().Undefined();
+  napi_value promise = nullptr;
+  napi_create_promise(info.Env(), &handle.closing, &promise);
+  if (handle.outstanding++ == 0) napi_ref_threadsafe_function(handle.env, handle.settled);
+  handle.session->BeginClose();
+  return Napi::Value(info.Env(), promise);
 }
 
 // post(session, mode: number): Promise<Float64Array> | undefined

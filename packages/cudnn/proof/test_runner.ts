@@ -1,7 +1,8 @@
 // What the conformance suite uses of vitest, for machines that have nothing but Node.js: the bundle of the proof has this
-// module in vitest's place. Tests run one after another and print one JSON line each.
+// module in vitest's place. Tests run one after another, each an outcome.
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
 import * as chai from 'chai'
+import { judged, type Report, skipped } from './outcome.js'
 
 chai.use(JestExtend)
 chai.use(JestChaiExpect)
@@ -50,19 +51,20 @@ function textOf(value: unknown): string {
 export const test = Object.assign(addTest, { each })
 export const it = test
 
-/** Runs what was registered; `report` gets one object per test. */
-export async function runTests(report: (line: object) => void): Promise<{ passed: number; failed: number }> {
-  const counts = { passed: 0, failed: 0 }
+/** Runs what was registered until `deadline` (of performance.now()); `report` gets one outcome per test. */
+export async function runTests(report: Report, deadline: number): Promise<void> {
   for (const { name, run } of entries.splice(0)) {
-    const began = performance.now()
+    const id = 'conformance'
+    if (performance.now() > deadline) {
+      report(skipped(id, name, 'no time was left'))
+      continue
+    }
     let problem: string | undefined
     try {
       await run()
     } catch (error) {
       problem = error instanceof Error ? error.message : String(error)
     }
-    counts[problem === undefined ? 'passed' : 'failed']++
-    report({ test: name, passed: problem === undefined, milliseconds: Math.round(performance.now() - began), problem })
+    report(judged(id, name, 'passes', problem ?? 'passed', problem === undefined))
   }
-  return counts
 }

@@ -44,7 +44,7 @@ export async function fastestAlgorithm(
 }
 
 /** Milliseconds of one pass; undefined where the algorithm does not work for this trial. */
-export async function measureAlgorithm(
+async function measureAlgorithm(
   session: DeviceSession,
   lane: Lane,
   algorithm: Algorithm,

@@ -1,9 +1,17 @@
-import { type Backend, type BackendStats, checkIsTensor, type FloatDType, tensorDType } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendStats,
+  checkIsTensor,
+  DTYPES,
+  type FloatDType,
+  tensorDType,
+} from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { CudnnDenseOps } from './cudnn_dense_ops.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnRnn } from './cudnn_rnn.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
+import { type Float16Tensor, isFloat16Tensor } from './float16_values.js'
 import type { SessionInfo } from './native_addon.js'
 import type { Arithmetic } from './precision.js'
 
@@ -32,11 +40,15 @@ export class CudnnBackend implements Backend {
     return this.#executor.arithmetic.precision
   }
 
-  tensor(host: Tensor): CudnnTensor {
+  /** A tensor of a host array; Node.js 24's Float16Array is taken as well, and widened to the executor's type. */
+  tensor(given: Tensor | Float16Tensor): CudnnTensor {
     const action = 'make a tensor'
     const { memory } = this.#executor
     memory.checkAlive(action)
-    checkIsTensor(action, 'host', host)
+    checkIsTensor(action, 'host', given as Tensor)
+    const host = isFloat16Tensor(given)
+      ? { data: DTYPES[this.dtype].array.from(given.data), shape: given.shape }
+      : given
     const dtype = tensorDType(host)
     if (dtype !== this.dtype && dtype !== 'int32') {
       const actual = host.data.constructor.name
@@ -72,13 +84,23 @@ export class CudnnBackend implements Backend {
     return this.#executor.memory.ledger.snapshot()
   }
 
+  /** Returns at once: what runs on the device ends first, and then its memory is given back. Idempotent. */
   dispose(): void {
+    void this.close()
+  }
+
+  /** As `dispose`, and resolves when the device has everything back. */
+  close(): Promise<void> {
     this.#executor.memory.dispose()
-    this.#executor.session.close()
+    return this.#executor.session.close()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 

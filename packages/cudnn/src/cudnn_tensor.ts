@@ -2,6 +2,7 @@ import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
+import { asFloat16, type Float16Tensor } from './float16_values.js'
 import type { Ledger } from './ledger.js'
 
 /** The memory that a tensor lies in, as far as the tensor needs it. */
@@ -64,6 +65,15 @@ export class CudnnTensor implements BackendTensor {
       native.download(session, buffer.handle, 0, data),
     )
     return { data, shape }
+  }
+
+  /**
+   * As {@link read}, rounded to the nearest half; what a network computed at precision `float16` is exact in it.
+   *
+   * Rejects with TypeError `ERR_NO_FLOAT16_ARRAY` before Node.js 24, and as `read()`.
+   */
+  async readFloat16(): Promise<Float16Tensor> {
+    return asFloat16(await this.read())
   }
 
   dispose(): void {

@@ -25,7 +25,7 @@ export class DeviceSession implements Lane {
   readonly handle: Session
   readonly info: SessionInfo
   readonly #urgent: Lane
-  #closed = false
+  #closed: Promise<void> | undefined
 
   private constructor(native: NativeAddon, libraries: Libraries, handle: Session) {
     this.native = native
@@ -44,7 +44,7 @@ export class DeviceSession implements Lane {
     try {
       await opened
     } catch (error) {
-      native.closeSession(session)
+      await native.closeSession(session)
       throw cudnnError(`open device ${device}`, error)
     }
     return new DeviceSession(native, libraries, session)
@@ -76,11 +76,11 @@ export class DeviceSession implements Lane {
     }
   }
 
-  /** Stops the worker and gives all device memory back. Idempotent. */
-  close(): void {
-    if (this.#closed) return
-    this.#closed = true
-    this.native.closeSession(this.handle)
+  /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
+  close(): Promise<void> {
+    if (this.#closed) return this.#closed
+    this.#closed = this.native.closeSession(this.handle) ?? Promise.resolve()
+    return this.#closed
   }
 
   #send(append: Append, mode: number, action = ''): Promise<Float64Array> | undefined {

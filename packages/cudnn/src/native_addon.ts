@@ -61,11 +61,13 @@ export interface NativeAddon {
     device: number,
   ): { readonly session: Session; readonly opened: Promise<Float64Array> }
   sessionInfo(session: Session): SessionInfo
-  closeSession(session: Session): void
+  /** Never waits; resolves when the device has everything back. */
+  closeSession(session: Session): Promise<void> | undefined
   post(session: Session, mode: number): Promise<Float64Array> | undefined
   discard(session: Session): void
 
   allocate(session: Session, bytes: number): Buffer
+  hostMemory(session: Session, bytes: number): Buffer
   release(buffer: Buffer): void
   adjustExternalMemory(bytes: number): void
   upload(session: Session, to: Buffer, offset: number, from: HostArray): void
@@ -83,6 +85,7 @@ export interface NativeAddon {
     batch: number,
     columns: number,
     lengths: Int32Array,
+    fill?: Uint8Array | null,
   ): DataDescriptor
   dropoutDescriptor(libraries: Libraries): DropoutDescriptor
   setDropoutDescriptor(
@@ -132,7 +135,7 @@ export interface NativeAddon {
     session: Session,
     rnn: RnnDescriptorHandle,
     mode: number,
-    lengths: Buffer,
+    lengths: Buffer | null,
     xDesc: DataDescriptor,
     x: Buffer,
     yDesc: DataDescriptor,
@@ -150,7 +153,7 @@ export interface NativeAddon {
   rnnBackwardData(
     session: Session,
     rnn: RnnDescriptorHandle,
-    lengths: Buffer,
+    lengths: Buffer | null,
     yDesc: DataDescriptor,
     y: Buffer,
     dy: Buffer,
@@ -171,7 +174,7 @@ export interface NativeAddon {
   rnnBackwardWeights(
     session: Session,
     rnn: RnnDescriptorHandle,
-    lengths: Buffer,
+    lengths: Buffer | null,
     xDesc: DataDescriptor,
     x: Buffer,
     hDesc: TensorDescriptor,
@@ -181,6 +184,7 @@ export interface NativeAddon {
     dweightSpace: Buffer,
     workSpace: Buffer,
     reserveSpace: Buffer,
+    addGrad?: number,
   ): void
 
   matrixProduct(

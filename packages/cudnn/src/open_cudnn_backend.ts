@@ -75,7 +75,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
     const workspace = new Workspace(session)
     return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, graphs, workspace })
   } catch (error) {
-    session?.close()
+    await session?.close()
     if (!isCudnnError(error)) throw error
     const advice = 'Run `nvidia-smi`, and see that driver, CUDA libraries and cuDNN fit each other.'
     throw unavailable([{ name: 'cudnn', reason: error.message }], advice, { cause: error })

@@ -37,7 +37,7 @@ describe.skipIf(gpu.problem !== undefined)(
       network.rnn.dispose()
       after.params.dispose()
       after.rnn.dispose()
-      backend.dispose()
+      await backend.close()
       return error
     }
 
@@ -56,7 +56,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('running out of memory says how much was asked for and free, and leaves what exists', async () => {
-      using backend = await open({ algorithm: 'standard' })
+      await using backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
       const before = (await network.params.read()).data
@@ -73,7 +73,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('work that reads what failed work should have written fails with the same error', async () => {
-      using backend = await open({ algorithm: 'standard' })
+      await using backend = await open({ algorithm: 'standard' })
       libraries.configure('fault.cudaMemsetAsync=1@1')
       const zeros = backend.zeros([4])
       const sum = backend.zeros([4])
@@ -90,14 +90,14 @@ describe.skipIf(gpu.problem !== undefined)(
       libraries.configure('sticky=1')
       await expect(network.step().then(() => network.params.read())).rejects.toMatchObject({ code: 'ERR_DEVICE_LOST' })
       await expect(backend.zeros([2]).read()).rejects.toMatchObject({ code: 'ERR_DEVICE_LOST' })
-      backend.dispose()
+      await backend.close()
       libraries.configure('reset')
-      using again = await open()
+      await using again = await open()
       expect([...(await again.zeros([2]).read()).data]).toEqual([0, 0])
     })
 
     it('a slow device blocks nothing: timers fire while a step is under way', async () => {
-      using backend = await open({ algorithm: 'standard' })
+      await using backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
       libraries.configure('slow=20000')
@@ -110,7 +110,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('an algorithm that fails in the backward is never chosen', async () => {
-      using backend = await open()
+      await using backend = await open()
       // The trials of the standard algorithm come first: two warm-up passes and five timed ones.
       libraries.configure('fault.cudnnRNNBackwardWeights_v8=3000@8+')
       const network = smallLstm(backend)
@@ -131,6 +131,24 @@ describe.skipIf(gpu.problem !== undefined)(
         if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
       }
       expect(() => backend.zeros([1])).toThrow(expect.objectContaining({ code: 'ERR_BACKEND_DISPOSED' }))
+      await backend.close()
+    })
+
+    it('dispose returns while the device is at work; the next executor finds its memory free', async () => {
+      const backend = await open({ algorithm: 'standard' })
+      const held = backend.zeros([1 << 20])
+      await held.read()
+      const before = libraries.report().live['device bytes']!
+      expect(before).toBeGreaterThan(4 << 20)
+      libraries.configure('slow=100000')
+      const read = backend.zeros([1]).read()
+      backend.dispose()
+      expect(libraries.report().live['device bytes']).toBeGreaterThanOrEqual(before)
+      await read.catch((error: unknown) => expect(error).toMatchObject({ code: 'ERR_BACKEND_DISPOSED' }))
+      // Room for what one executor holds, not for two.
+      libraries.configure(`slow=0; memory=${before + (1 << 20)}`)
+      await using again = await open({ algorithm: 'standard' })
+      await again.zeros([1 << 20]).read()
     })
 
     /** What the machine holds with no executor open; what a lost device held is still there. */
@@ -139,7 +157,7 @@ describe.skipIf(gpu.problem !== undefined)(
       const network = smallLstm(backend)
       await network.step()
       network.rnn.dispose()
-      backend.dispose()
+      await backend.close()
       return libraries.report().live
     }
 
@@ -150,7 +168,7 @@ describe.skipIf(gpu.problem !== undefined)(
         const network = smallLstm(backend)
         if (round % 10 === 0) await network.step()
         network.rnn.dispose()
-        backend.dispose()
+        await backend.close()
       }
       // The garbage collector may have found something of an earlier test meanwhile.
       for (const [what, count] of Object.entries(libraries.report().live)) {
@@ -159,7 +177,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('ten thousand tensors come and go, and the device holds what it held', async () => {
-      using backend = await open({ algorithm: 'standard' })
+      await using backend = await open({ algorithm: 'standard' })
       // Held: what nobody holds, the garbage collector may take at any moment.
       using first = backend.zeros([1])
       await first.read()
@@ -173,7 +191,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('counts its tensors, tapes and networks back to nothing', async () => {
-      using backend = await open()
+      await using backend = await open()
       const network = smallLstm(backend)
       await network.step()
       network.params.dispose()

@@ -70,20 +70,20 @@ describe('openCudnnBackend', () => {
         message: expect.stringMatching(reason),
       })
       libraries.configure('reset')
-      using backend = await gpu.open()
+      await using backend = await gpu.open()
       expect(backend.name).toBe('cudnn')
     })
 
     it('refuses a device that does not exist, and opens the second of two', async () => {
       libraries.configure('devices=2')
       await expect(gpu.open({ device: 2 })).rejects.toThrow(coded('ERR_INVALID_OPTION', { option: 'device', value: 2 }))
-      using backend = await gpu.open({ device: 1 })
+      await using backend = await gpu.open({ device: 1 })
       expect([...(await backend.zeros([2]).read()).data]).toEqual([0, 0])
     })
 
     it('compiles kernels once and finds them on disk afterwards', async () => {
       const freshCache = emptyFolder()
-      for (let round = 0; round < 2; round++) (await gpu.open({ cacheDir: freshCache })).dispose()
+      for (let round = 0; round < 2; round++) await (await gpu.open({ cacheDir: freshCache })).close()
       expect(libraries.report().calls['nvrtcCompileProgram']).toBe(1)
     })
 

@@ -28,17 +28,17 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   }
 
   it('replays training steps to the very numbers of the calls themselves', async () => {
-    using calls = await open({ algorithm: 'standard', graphs: false })
+    await using calls = await open({ algorithm: 'standard', graphs: false })
     const expected = await trained(calls)
     expect(launches()).toBe(0)
-    using graphs = await open({ algorithm: 'standard' })
+    await using graphs = await open({ algorithm: 'standard' })
     expect(await trained(graphs)).toEqual(expected)
     // The third forward is the first that is captured; each step launches a forward and a backward.
     expect(launches()).toBe(16)
   })
 
   it('replays inference from the third pass on, states given or not', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
     for (let pass = 0; pass < 4; pass++) expect(await values(await forward(false))).toEqual(first)
@@ -46,7 +46,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('two tapes open at once: the second forward runs without the graph, and both backwards are right', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     const { rnn, forward } = smallLstm(backend)
     const alone = await forward()
     const expected = await values(await rnn.backward(alone.tape!, { output: alone.output }))
@@ -58,7 +58,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('forwards called at once keep their order and their numbers', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     const { forward } = smallLstm(backend)
     const results = await Promise.all(Array.from({ length: 8 }, () => forward(false)))
     const [first, ...others] = await Promise.all(results.map(values))
@@ -66,7 +66,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('what cannot be captured runs as calls from then on', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     libraries.configure('fault.cudaStreamBeginCapture=900@1+')
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
@@ -75,7 +75,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('a replay that fails says so and is not tried again', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
     for (let pass = 0; pass < 3; pass++) await forward(false)
@@ -85,7 +85,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('graphs go with their network', async () => {
-    using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard' })
     const network = smallLstm(backend)
     for (let step = 0; step < 5; step++) await network.step()
     network.params.dispose()

@@ -37,7 +37,7 @@ describe.skipIf(gpu.problem !== undefined)(`precisions (${gpu.problem ?? 'imitat
         libraries.configure('reset')
         using reference = openReferenceBackend()
         const expected = await run(reference, lengths)
-        using backend = await open({ precision })
+        await using backend = await open({ precision })
         expect(backend.reason).toContain(precision)
         const results = await run(backend, lengths)
         for (const [name, values] of Object.entries(expected)) {

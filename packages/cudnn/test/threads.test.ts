@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import { build } from 'esbuild'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import { loadAddon } from '../src/load_addon.js'
 import { openFakeGpu } from './fake_gpu.js'
 
@@ -28,24 +29,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
       timeout: 50_000,
     })
 
-  beforeAll(async () => {
-    await build({
-      entryPoints: [new URL('./programs/train.ts', import.meta.url).pathname],
-      bundle: true,
-      platform: 'node',
-      format: 'esm',
-      outfile: program,
-      banner: {
-        js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url)",
-      },
-      alias: Object.fromEntries(
-        ['backend', 'canonical'].map((name) => [
-          `@cudnn-rnn/${name}`,
-          new URL(`../../${name}/src/index.ts`, import.meta.url).pathname,
-        ]),
-      ),
-    })
-  })
+  beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/train.ts', import.meta.url)), program))
 
   it('a program that disposes nothing ends by itself', () => {
     const { status, stdout, stderr } = run('', '')
@@ -77,7 +61,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
     const worker = new Worker(program, { env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: 'slow=1000' }, workerData: '' })
     await new Promise((resolve) => setTimeout(resolve, 1500))
     await worker.terminate()
-    using backend = await gpu.open()
+    await using backend = await gpu.open()
     expect([...(await backend.zeros([2]).read()).data]).toEqual([0, 0])
   })
 })

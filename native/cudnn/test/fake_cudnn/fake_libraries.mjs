@@ -60,9 +60,10 @@ function alone(lock, build) {
 
 /**
  * Builds what is not up to date. Returns the folder of the build, or what stands in the way of it as `problem`: then
- * tests that need the libraries skip with that message. Throws where the compiler refuses.
+ * tests that need the libraries skip with that message. Throws where the compiler refuses. CUDNN_RNN_FAKE_SANITIZE names
+ * the sanitizers of a whole test run.
  */
-export function buildFakeLibraries({ sanitize = '', tests = false } = {}) {
+export function buildFakeLibraries({ sanitize = process.env.CUDNN_RNN_FAKE_SANITIZE ?? '', tests = false } = {}) {
   const problem = missingTool()
   if (problem !== null) return { problem }
   const build = buildFolder(sanitize)

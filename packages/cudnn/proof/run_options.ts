@@ -1,0 +1,61 @@
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+
+export interface RunOptions {
+  readonly folder: string
+  readonly isQuick: boolean
+  /** A Python that may have PyTorch; empty for none. */
+  readonly python: string
+  /** Site-packages of that Python, where NVIDIA's wheels may lie. */
+  readonly wheels: string | undefined
+  /** Seconds for the whole run; 0 for no limit. */
+  readonly limit: number
+  /** Names of the sections to run; all where it is empty. */
+  readonly only: readonly string[]
+  /** Write the report of what is in `folder` here, and run nothing. */
+  readonly report: string | undefined
+  /** Of a section's own process. */
+  readonly section: string | undefined
+  readonly seconds: number
+}
+
+type Run = (command: string, args: readonly string[]) => { readonly status: number | null; readonly stdout: string }
+
+/** `run` runs a program to its end. */
+export function parseOptions(args: readonly string[], run: Run): RunOptions {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      python: { type: 'string' },
+      limit: { type: 'string', default: '570' },
+      only: { type: 'string', default: '' },
+      report: { type: 'string' },
+      section: { type: 'string' },
+      seconds: { type: 'string', default: '600' },
+    },
+  })
+  const isChild = values.section !== undefined || values.report !== undefined
+  const { python, wheels } = isChild ? { python: values.python ?? '', wheels: undefined } : pythonOf(values.python, run)
+  return {
+    folder: positionals[0] ?? '.gpu/results',
+    isQuick: values.quick,
+    python,
+    wheels,
+    limit: Number(values.limit),
+    only: values.only.split(',').filter(Boolean),
+    report: values.report,
+    section: values.section,
+    seconds: Number(values.seconds),
+  }
+}
+
+/** The Python named, else python3; its wheels hold cuDNN where PyTorch was installed by pip. */
+function pythonOf(named: string | undefined, run: Run): { python: string; wheels: string | undefined } {
+  if (named === 'none') return { python: '', wheels: undefined }
+  const python = named ?? 'python3'
+  const { status, stdout } = run(python, ['-c', 'import nvidia; print(list(nvidia.__path__)[0])'])
+  const wheels = status === 0 && stdout.trim() !== '' ? dirname(stdout.trim()) : undefined
+  return { python, wheels }
+}
