@@ -24,7 +24,8 @@ import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
 
 const MAX_THREADS = 256
 
-const ADVICE = 'Build the addon where a C++ compiler and CMake are: npm run build:native.'
+const ADVICE =
+  'Install optional dependencies too: the addon is one. In the repository, npm run build:native builds it where a C++ compiler and CMake are.'
 
 export interface CpuBackendOptions {
   /** Element type of everything computed; default float32. */

@@ -1,7 +1,7 @@
 import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { type LibraryFiles, openCudaLibraries } from './cuda_libraries.js'
 import { versionText } from './cudnn_backend.js'
-import { loadAddon } from './load_addon.js'
+import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import type { SessionInfo } from './native_addon.js'
 import { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
 
@@ -27,8 +27,7 @@ export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<C
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'addon', reason }))
-    const advice = 'Build the addon with `npm run build:native`, which needs a C++ compiler and CMake.'
-    return { ...NOTHING, attempts, advice }
+    return { ...NOTHING, attempts, advice: ADDON_ADVICE }
   }
   const { files, cudnnVersion, attempts, advice } = openCudaLibraries(loaded.addon, options.libraryDir)
   const report = { ...NOTHING, addon: loaded.file, files, attempts, advice }

@@ -3,6 +3,10 @@ import type { NativeAddon } from './native_addon.js'
 
 const FILE = 'cudnn_rnn_cudnn.node'
 
+/** What to do where there is no addon. */
+export const ADDON_ADVICE =
+  'Install optional dependencies too: the addon is one. In the repository, `npm run build:native` builds it where a C++ compiler and CMake are.'
+
 /** The addon, or what was tried to load it and why it failed. */
 export type LoadedAddon =
   | { readonly addon: NativeAddon; readonly file: string }

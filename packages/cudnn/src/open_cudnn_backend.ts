@@ -8,7 +8,7 @@ import { DeviceKernels } from './device_kernels.js'
 import { DeviceMemory } from './device_memory.js'
 import { DeviceSession } from './device_session.js'
 import { KernelCache } from './kernel_cache.js'
-import { loadAddon } from './load_addon.js'
+import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import type { NativeAddon } from './native_addon.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './precision.js'
 import { Workspace } from './workspace.js'
@@ -61,8 +61,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = true, libraryDir, cacheDir } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
-    const advice = 'Build it with `npm run build:native`, which needs a C++ compiler and CMake.'
-    throw unavailable([{ name: 'cudnn', reason: `no addon (${loaded.attempts.join('; ')})` }], advice)
+    throw unavailable([{ name: 'cudnn', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
   }
   const { addon } = loaded
   const found = openCudaLibraries(addon, libraryDir)
