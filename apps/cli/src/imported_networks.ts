@@ -1,5 +1,13 @@
-import type { Convention, ImportedNetwork, ImportOptions } from '@cudnn-rnn/rnn'
-import { stackNetworks } from '@cudnn-rnn/rnn'
+import {
+  type Convention,
+  type ImportedCell,
+  type ImportedNetwork,
+  type ImportedWeights,
+  type ImportOptions,
+  importWeights,
+  isWeightFileError,
+  stackNetworks,
+} from '@cudnn-rnn/rnn'
 import { codedRangeError } from './coded_error.js'
 
 /** Options of the command line that say how tensors are to be read. */
@@ -10,8 +18,31 @@ export interface ReadAsOptions {
   readonly forgetBias?: string
 }
 
-/** The options as `importWeights` takes them. Throws RangeError `ERR_INVALID_OPTION`. */
-export function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptions {
+/** The flags of the options that decide between readings. */
+const FLAGS = { convention: '--as', cellMode: '--cell', direction: '--direction' } as const
+
+/**
+ * Imports a file as the command line says.
+ *
+ * @throws RangeError `ERR_INVALID_OPTION`, `ERR_WEIGHTS_AMBIGUOUS` with the flags that decide; what `importWeights` throws
+ */
+export async function importAs(
+  path: string,
+  options: ReadAsOptions,
+  format?: ImportOptions['format'],
+): Promise<ImportedWeights> {
+  try {
+    return await importWeights(path, { ...readAs(options), format })
+  } catch (error) {
+    if (!isWeightFileError(error, 'ERR_WEIGHTS_AMBIGUOUS') || error.decidedBy.length === 0) throw error
+    const flags = error.decidedBy.map((option) => FLAGS[option]).join(' or ')
+    const readings = error.readings.map((reading) => `\n  ${reading}`).join('')
+    const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${readings}`
+    throw Object.assign(codedRangeError(error.code, message), { cause: error })
+  }
+}
+
+function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptions {
   const bias = forgetBias === undefined ? undefined : Number(forgetBias)
   if (bias !== undefined && !Number.isFinite(bias)) {
     throw codedRangeError('ERR_INVALID_OPTION', `Cannot import as --forget-bias must be a number: ${forgetBias}`)
@@ -24,11 +55,12 @@ export function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): Impo
  *
  * @throws RangeError `ERR_NO_NETWORK` when there is none, or none of a name
  */
-export function selectNetworks(networks: readonly ImportedNetwork[], stack: string | undefined): ImportedNetwork[] {
+export function selectNetworks(
+  { networks, cells }: Pick<ImportedWeights, 'networks' | 'cells'>,
+  stack: string | undefined,
+): ImportedNetwork[] {
   const names = networks.map(({ name }) => name).join(', ')
-  if (networks.length === 0) {
-    throw codedRangeError('ERR_NO_NETWORK', 'Cannot go on as no recurrent network was recognised in the file')
-  }
+  if (networks.length === 0) throw noNetwork(cells)
   if (stack === undefined) return [...networks]
   const wanted = stack.split(',').map((name) => {
     const network = networks.find((candidate) => candidate.name === name.trim())
@@ -36,6 +68,12 @@ export function selectNetworks(networks: readonly ImportedNetwork[], stack: stri
     throw codedRangeError('ERR_NO_NETWORK', `Cannot stack as there is no network ${name}: there are ${names}`)
   })
   return [stackNetworks(wanted)]
+}
+
+function noNetwork(cells: readonly ImportedCell[]): RangeError {
+  const found = cells.map(({ name, cell }) => `${name}, which only ${cell} computes`).join('; ')
+  const rule = 'Cannot write networks as the file must hold one that a model computes'
+  return codedRangeError('ERR_NO_NETWORK', `${rule}: current value is ${found || 'none'}`)
 }
 
 /** `lstm, 2 × 128 units, input 257, from keras`. */

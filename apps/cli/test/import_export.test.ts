@@ -48,7 +48,7 @@ it('import fails with both readings where a file leaves one open, and --cell dec
   const file = fixture('pytorch/rnn_relu.safetensors')
   const open = await run('import', file)
   expect([open.exitCode, open.stderr]).toEqual([1, expect.stringContaining('ERR_WEIGHTS_AMBIGUOUS')])
-  expect(open.stderr).toMatch(/rnn_tanh.*or.*rnn_relu/)
+  expect(open.stderr).toMatch(/say which by --cell\n {2}pytorch rnn_tanh.*\n {2}pytorch rnn_relu/)
   const { exitCode, stdout } = await run('import', file, '--cell', 'rnn_relu')
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining('rnn_relu')])
 })
@@ -62,5 +62,29 @@ it('export writes any weight file for another framework, and replaces none unask
   const [before, after] = [await importWeights(source), await importWeights(`${source}.safetensors`)]
   expect(after.networks[0]!.canonical).toEqual(before.networks[0]!.canonical)
   const second = await run('export', source, '--format', 'safetensors')
-  expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('EEXIST')])
+  expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('ERR_FILE_EXISTS')])
+})
+
+it('import lists a network that only a cell computes, and says so when it is to be written', async () => {
+  const file = fixture('onnx/lstm_clip.onnx')
+  const { exitCode, stdout } = await run('import', file)
+  expect([exitCode, stdout]).toEqual([
+    0,
+    expect.stringContaining('which only LSTMBlockCell computes, with preactivationClip 0.5'),
+  ])
+  const written = await run('import', file, '--to', join(await temporaryDirectory(), 'model'))
+  expect([written.exitCode, written.stderr]).toEqual([
+    1,
+    expect.stringMatching(/ERR_NO_NETWORK.*the_lstm, which only LSTMBlockCell computes/),
+  ])
+})
+
+it('import lists the tensors of a file without a recurrent network', async () => {
+  const { exitCode, stdout } = await run('import', fixture('flax/bfloat16.msgpack'))
+  expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/0 recurrent networks[\s\S]*cell\/a\/kernel/)])
+})
+
+it('import knows the conventions that it can be given', async () => {
+  const { exitCode, stderr } = await run('import', fixture('keras/gru.keras'), '--as', 'bogus')
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('keras-cudnn')])
 })

@@ -20,7 +20,7 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
   // A map of names begins a Flax file: fixmap, or map16 and map32.
   if ((first[0]! & 0xf0) === 0x80 && first[0] !== 0x80) return 'flax'
   if (first[0] === 0xde || first[0] === 0xdf) return 'flax'
-  throw unknown(source.name, adviceFor(begins))
+  throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }
 
 /** What the files of a zip archive say. */

@@ -17,6 +17,9 @@ export type WeightFileErrorCode =
   /** A network computes something that no model or cell here does. */
   | 'ERR_WEIGHTS_OTHER_FUNCTION'
 
+/** An option of `importWeights` that decides between readings. */
+export type DecidingOption = 'convention' | 'cellMode' | 'direction'
+
 /** A weight file that cannot be read or written as asked; nothing was changed. */
 export class WeightFileError extends Error {
   override readonly name = 'WeightFileError'
@@ -25,6 +28,8 @@ export class WeightFileError extends Error {
   readonly path: string | undefined
   /** For `ERR_WEIGHTS_AMBIGUOUS`: every reading, in words. */
   readonly readings: readonly string[]
+  /** For `ERR_WEIGHTS_AMBIGUOUS`: the options of `importWeights` that can decide. */
+  readonly decidedBy: readonly DecidingOption[]
 
   constructor(
     code: WeightFileErrorCode,
@@ -32,13 +37,20 @@ export class WeightFileError extends Error {
     {
       path,
       readings = [],
+      decidedBy = [],
       cause,
-    }: { path?: string | undefined; readings?: readonly string[] | undefined; cause?: unknown } = {},
+    }: {
+      path?: string | undefined
+      readings?: readonly string[] | undefined
+      decidedBy?: readonly DecidingOption[] | undefined
+      cause?: unknown
+    } = {},
   ) {
     super(path === undefined ? message : `${message}: ${path}`, cause === undefined ? undefined : { cause })
     this.code = code
     this.path = path
     this.readings = readings
+    this.decidedBy = decidedBy
   }
 }
 

@@ -19,7 +19,7 @@
  */
 // Reading
 
-export { isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
+export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
 export {

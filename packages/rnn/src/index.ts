@@ -63,7 +63,9 @@ export {
 export { CudnnError, type CudnnReport, inspectCudnn, isCudnnError, type Precision } from '@cudnn-rnn/cudnn'
 // Weights of other frameworks
 export {
+  CONVENTIONS,
   type Convention,
+  type DecidingOption,
   EXPORT_FORMATS,
   type ExportFormat,
   type ExportOptions,

@@ -10,6 +10,7 @@ it('@cudnn-rnn/rnn exports exactly these names', () => {
       "BasicLSTMCell",
       "BasicRNNCell",
       "CELL_MODES",
+      "CONVENTIONS",
       "CheckpointError",
       "CudnnCompatibleGRUCell",
       "CudnnCompatibleLSTMCell",

@@ -1,8 +1,9 @@
 import { writeFile } from 'node:fs/promises'
-import { EXPORT_FORMATS, type ExportFormat, exportWeights, importWeights } from '@cudnn-rnn/rnn'
+import { EXPORT_FORMATS, type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
 import { type Command, Option } from 'commander'
 import { isCharacterRun, networkOfRun } from '../character/exported_run.js'
-import { type ReadAsOptions, readAs, selectNetworks } from '../imported_networks.js'
+import { codedRangeError } from '../coded_error.js'
+import { importAs, type ReadAsOptions, selectNetworks } from '../imported_networks.js'
 import { addReadingOptions } from './import.js'
 
 interface ExportCommandOptions extends ReadAsOptions {
@@ -34,11 +35,15 @@ export function addExportCommand(program: Command): void {
   addReadingOptions(command).action(async (model: string, options: ExportCommandOptions) => {
     const networks = (await isCharacterRun(model))
       ? [await networkOfRun(model)]
-      : selectNetworks((await importWeights(model, readAs(options))).networks, options.stack)
+      : selectNetworks(await importAs(model, options), options.stack)
     const bytes = await exportWeights(networks, { format: options.format })
     const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
     // An existing file is only replaced when it was named.
-    await writeFile(target, bytes, { flag: options.out === undefined ? 'wx' : 'w' })
+    await writeFile(target, bytes, { flag: options.out === undefined ? 'wx' : 'w' }).catch((cause: unknown) => {
+      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
+      const message = `Cannot export as ${target} must not exist: it does. Name it by --out to replace it`
+      throw Object.assign(codedRangeError('ERR_FILE_EXISTS', message), { cause })
+    })
     process.stdout.write(`${target}: ${networks.map(({ name }) => name).join(', ')}\n`)
   })
 }

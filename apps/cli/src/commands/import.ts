@@ -1,11 +1,12 @@
-import { CELL_MODES, type ImportedWeights, importWeights } from '@cudnn-rnn/rnn'
+import { CELL_MODES, CONVENTIONS, type ImportedWeights, type ImportOptions, WEIGHT_FORMATS } from '@cudnn-rnn/rnn'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
-import { describeNetwork, type ReadAsOptions, readAs, selectNetworks } from '../imported_networks.js'
+import { describeNetwork, importAs, type ReadAsOptions, selectNetworks } from '../imported_networks.js'
 import { saveNetworks } from '../network_checkpoint.js'
 import { textTable } from '../text_table.js'
 
 interface ImportCommandOptions extends ReadAsOptions {
+  readonly format?: ImportOptions['format']
   readonly to?: string
   readonly stack?: string
   readonly json?: boolean
@@ -18,10 +19,15 @@ export function addImportCommand(program: Command): void {
     .argument('<file>', 'the file; of a TensorFlow checkpoint its prefix or directory')
     .option('--to <prefix>', 'write them as a checkpoint that RNNParamsSaveable restores; without it they are listed')
     .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
+    .addOption(
+      new Option('--format <format>', 'what the file is, where its first bytes do not tell').choices(WEIGHT_FORMATS),
+    )
     .option('--json', 'print one JSON object')
   addReadingOptions(command).action(async (file: string, options: ImportCommandOptions) => {
-    const imported = await importWeights(file, readAs(options))
-    const networks = selectNetworks(imported.networks, options.stack)
+    const imported = await importAs(file, options, options.format)
+    // A list may be of cells alone; what is written must be networks.
+    const isList = options.to === undefined && options.stack === undefined
+    const networks = isList ? imported.networks : selectNetworks(imported, options.stack)
     if (options.to !== undefined) await saveNetworks(options.to, networks)
     const found = { ...imported, networks }
     process.stdout.write(
@@ -40,18 +46,21 @@ export function addReadingOptions(command: Command): Command {
         'bidirectional',
       ]),
     )
-    .option('--as <convention>', 'whose names and gate order: pytorch, keras, tensorflow, flax, onnx, canonical')
+    .addOption(new Option('--as <convention>', 'whose names and gate order').choices(CONVENTIONS))
     .option('--forget-bias <x>', 'what TensorFlow’s cells add to the forget gate at run time (default 1)')
 }
 
 function describe({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined): string {
-  const lines = [`${pc.bold(format)}: ${networks.length + cells.length} recurrent networks`, '']
+  const count = networks.length + cells.length
+  const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`, '']
   for (const network of networks) {
     lines.push(`${pc.bold(network.name || '(no name)')}: ${describeNetwork(network)}`)
     for (const note of network.notes) lines.push(`  ${note}`)
   }
-  for (const { name, cell, numUnits, inputSize, notes } of cells) {
-    lines.push(`${pc.bold(name)}: ${numUnits} units, input ${inputSize}, which only ${cell} computes`)
+  for (const { name, cell, options: cellOptions, numUnits, inputSize, notes } of cells) {
+    lines.push(
+      `${pc.bold(name)}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
+    )
     for (const note of notes) lines.push(`  ${note}`)
   }
   if (leftovers.length > 0) {
@@ -60,6 +69,11 @@ function describe({ format, networks, cells, leftovers }: ImportedWeights, prefi
   }
   if (prefix !== undefined) lines.push('', prefix)
   return `${lines.join('\n').trim()}\n`
+}
+
+/** `, with preactivationClip 0.5`: what the cell's own defaults do not have. */
+function describeOptions({ preactivationClip }: ImportedWeights['cells'][number]['options']): string {
+  return preactivationClip === undefined ? '' : `, with preactivationClip ${preactivationClip}`
 }
 
 function summaryOf({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined) {

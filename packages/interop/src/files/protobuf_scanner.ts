@@ -53,7 +53,7 @@ export class ProtobufScanner {
     } catch (cause) {
       throw cause instanceof Error && 'code' in cause
         ? cause
-        : corrupt(this.#source.name, 'its messages are damaged', cause)
+        : corrupt(this.#source.name, 'its ONNX messages are damaged or cut', cause)
     }
   }
 

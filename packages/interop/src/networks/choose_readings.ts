@@ -35,12 +35,12 @@ function shareTensors(one: Reading, other: Reading): boolean {
 
 function ambiguous(path: string, tensor: string, rivals: readonly Reading[]): WeightFileError {
   const readings = rivals.map(({ summary }) => summary)
-  const differing = (['convention', 'cellMode', 'direction'] as const).filter((option) => {
+  const decidedBy = (['convention', 'cellMode', 'direction'] as const).filter((option) => {
     return new Set(rivals.map((rival) => rival[option])).size > 1
   })
   return new WeightFileError(
     'ERR_WEIGHTS_AMBIGUOUS',
-    `Cannot import weights as ${tensor} can be read in ${rivals.length} ways: ${readings.join('; or ')}. Name one by the option ${differing.join(' or ')}`,
-    { path, readings },
+    `Cannot import weights as ${tensor} can be read in ${rivals.length} ways: ${readings.join('; or ')}. Name one by the option ${decidedBy.join(' or ')}`,
+    { path, readings, decidedBy },
   )
 }

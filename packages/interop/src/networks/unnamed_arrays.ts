@@ -37,7 +37,7 @@ export function unnamedReadings(file: WeightFile, { convention }: ReadingOptions
   throw new WeightFileError(
     'ERR_WEIGHTS_AMBIGUOUS',
     `Cannot import weights as arrays without names do not say whose gate order they follow: their shapes fit ${summaries.join('; or ')}; and others may store them so. Name whose they are by the option convention`,
-    { path: file.path, readings: summaries },
+    { path: file.path, readings: summaries, decidedBy: ['convention'] },
   )
 }
 
