@@ -57,7 +57,9 @@ const tests = {
   suite() {
     const addon = build('asan', ASAN, 'cudnn_rnn_cpu', 'cudnn_rnn_cpu.node')
     // lifetimes.test.ts measures memory, of which the sanitizer keeps what was freed.
-    run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', '--exclude', '**/lifetimes.test.ts'], {
+    const skipped = ['--exclude', '**/lifetimes.test.ts']
+    const patient = ['--testTimeout', '600000']
+    run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', ...skipped, ...patient], {
       CUDNN_RNN_CPU_ADDON: addon,
       LD_PRELOAD: ['libasan.so', 'libubsan.so', 'libstdc++.so'].map(library).join(' '),
       // What Node.js leaves behind at exit is not ours.
