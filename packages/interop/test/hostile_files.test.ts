@@ -107,6 +107,17 @@ it('importWeights allocates no arrays that msgpack headers claim', async () => {
   await expect(importWeights(bytes, { format: 'flax' })).rejects.toMatchObject({ code: 'ERR_WEIGHTS_CORRUPT' })
 })
 
+it.each([
+  ['map', [0xdf, 0xff, 0xff, 0xff, 0xff]],
+  ['array', [0x81, 0xa1, 0x61, 0xdd, 0xff, 0xff, 0xff, 0xff]],
+  ['text', [0x81, 0xdb, 0xff, 0xff, 0xff, 0xff, 0x61]],
+  ['extension', [0x81, 0xa1, 0x61, 0xc9, 0xff, 0xff, 0xff, 0xff, 0x01]],
+])('importWeights refuses a MessagePack %s that claims four thousand million', async (_, bytes) => {
+  await expect(importWeights(Uint8Array.from(bytes), { format: 'flax' })).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_CORRUPT',
+  })
+})
+
 it('importWeights refuses a Flax array that reaches beyond its extension value', async () => {
   const bytes = fixtureBytes('flax/lstm.msgpack')
   // The first array's elements, bin8 of the 16 bytes of a bias: one more than there is room for.
