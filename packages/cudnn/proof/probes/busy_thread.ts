@@ -1,13 +1,16 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '../../src/index.js'
 import { judged, noted } from '../outcome.js'
-import type { ProbeGroup } from '../probe.js'
+import { type ProbeContext, type ProbeGroup, withSession } from '../probe.js'
+import { RawNetwork } from '../raw_network.js'
 
 const CALLS = 400
 const MOST_MICROSECONDS = 50
 
 /** Chapter 13, last: how long one call keeps JavaScript's thread from other work; the issue allows 50 µs. */
-export const busyThread: ProbeGroup = async ({ options, isQuick, report }) => {
+export const busyThread: ProbeGroup = async (context) => {
+  const { options, isQuick, report } = context
+  await issuing(context)
   for (const [numUnits, batch] of isQuick
     ? [[16, 2]]
     : [
@@ -53,3 +56,34 @@ export const busyThread: ProbeGroup = async ({ options, isQuick, report }) => {
     report(noted('13.2', 'executor', backend.reason))
   }
 }
+
+/** How long the worker takes to issue a pass to the device, beside how long the device takes for it. */
+const issuing = (context: ProbeContext) =>
+  withSession(context, async (session) => {
+    const { isQuick, report } = context
+    for (const batch of isQuick ? [2] : [1, 64]) {
+      const numUnits = isQuick ? 16 : 512
+      const shape = { cellMode: 'lstm', numLayers: 1, numUnits, inputSize: numUnits, time: isQuick ? 5 : 70 } as const
+      using network = await RawNetwork.make(session, { ...shape, batch, training: false })
+      await network.prepare()
+      await network.run(() => network.forward())
+      const issued: number[] = []
+      const done: number[] = []
+      for (let n = 0; n < 20; n++) {
+        const began = performance.now()
+        await session.run('issue', () => network.forward())
+        issued.push((performance.now() - began) * 1000)
+        await network.run(() => {})
+        done.push((performance.now() - began) * 1000)
+      }
+      const median = (times: number[]) => Math.round(times.sort((a, b) => a - b)[10]!)
+      const measured = { issued: median(issued), done: median(done) }
+      report(
+        noted(
+          '13.5',
+          `LSTM H ${numUnits} B ${batch}, standard, without a graph: µs until issued and until done`,
+          measured,
+        ),
+      )
+    }
+  })

@@ -85,17 +85,23 @@ async function captured(session: DeviceSession, append: () => void): Promise<Gra
 
 /** A generator in the graph goes on from replay to replay. */
 async function dropout(session: DeviceSession, report: Parameters<ProbeGroup>[0]['report']) {
-  const what = 'a training forward with dropout 0.5, replayed three times'
+  const what = 'a training step with dropout 0.5, captured and replayed three times'
   try {
     using network = await RawNetwork.make(session, { ...SHAPE, dropout: 0.5 })
     await network.prepare()
     await network.set({ x: wave(network.sizes.x, 1), params: wave(network.sizes.params, 0.3, 0.77) })
-    await network.run(() => network.forward())
-    const graph = await captured(session, () => network.forward())
+    const step = () => {
+      network.forward()
+      network.backwardData()
+      network.backwardWeights()
+    }
+    await network.run(step)
+    const graph = await captured(session, step)
     const results = new Set<string>()
     for (let replay = 0; replay < 3; replay++) {
       await session.finish('replay', (native, handle) => native.launchGraph(handle, graph))
-      results.add((await network.get('y'))['y']!.join())
+      const { y, dw } = await network.get('y', 'dw')
+      results.add(`${y!.join()} ${dw!.join()}`)
     }
     session.native.releaseGraph(graph)
     report(judged('10.2', what, '3 different results', results.size, results.size === 3))

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { release } from 'node:os'
-import { openCudnnBackend } from '../../src/index.js'
+import { type CudnnBackendOptions, openCudnnBackend } from '../../src/index.js'
 import { inspectCudnn } from '../../src/inspect_cudnn.js'
 import { loadAddon } from '../../src/load_addon.js'
-import { judged, noted, skipped } from '../outcome.js'
+import { judged, nameOf, noted, skipped } from '../outcome.js'
 import type { ProbeGroup } from '../probe.js'
 
 /** Chapters 1 and 2: the machine, its libraries, and how long opening takes. */
@@ -30,20 +30,28 @@ export const machine: ProbeGroup = async ({ options, report }) => {
   report(judged('1.3', 'the addon without any environment', 'loads', loads ? 'loads' : alone.stderr, loads))
   const loaded = loadAddon()
   report(noted('1.4', 'the addon', 'file' in loaded ? loaded.file : loaded.attempts))
-  const { files, cudnn, device, features } = await inspectCudnn(options)
+  // The first of the process and, here, of the whole run: contexts, modules and kernels are made.
+  const first = await opened(options).catch(nameOf)
+  report(noted('2.1', 'opening and closing an executor, the first of the process (ms)', first))
+  const { files, cudnn, device, features, attempts, advice } = await inspectCudnn(options)
   report(noted('1.5', 'libraries', files))
   report(noted('1.6', 'cuDNN', cudnn))
   report(noted('1.7', 'the device', device))
   report(noted('1.8', 'features', features))
-
-  for (const state of ['second', 'third'] as const) {
-    const began = performance.now()
-    const backend = await openCudnnBackend(options)
-    const opened = performance.now()
-    await backend.close()
-    const milliseconds = { open: opened - began, close: performance.now() - opened }
-    report(noted('2.1', `opening and closing an executor, the ${state} of the process (ms)`, milliseconds))
+  if (device === undefined) {
+    return report(judged('1.9', 'a GPU that can be used', 'one', { advice, attempts }, false))
   }
-  report(noted('2.2', 'bytes of a dropout state', device?.dropoutStatesBytes))
-  report(noted('2.3', 'multiprocessors', device?.multiProcessors))
+  for (const state of ['second', 'third'] as const) {
+    report(noted('2.1', `opening and closing an executor, the ${state} of the process (ms)`, await opened(options)))
+  }
+  report(noted('2.2', 'bytes of a dropout state', device.dropoutStatesBytes))
+  report(noted('2.3', 'multiprocessors', device.multiProcessors))
+}
+
+async function opened(options: CudnnBackendOptions): Promise<{ open: number; close: number }> {
+  const began = performance.now()
+  const backend = await openCudnnBackend(options)
+  const open = performance.now() - began
+  await backend.close()
+  return { open, close: performance.now() - began - open }
 }

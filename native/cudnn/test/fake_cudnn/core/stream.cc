@@ -86,7 +86,11 @@ void Stream::Work() {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
-      if (queue_.empty()) return;
+      if (queue_.empty()) {
+        // Whoever waits for all streams of the device may still push a point here: that starts a thread anew.
+        started_ = false;
+        return;
+      }
       item = std::move(queue_.front());
       queue_.pop_front();
     }
