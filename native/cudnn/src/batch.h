@@ -38,6 +38,9 @@ struct Batch {
   bool release = false;
   /// Settle when the device is done, not when the work is queued on it.
   bool wait = false;
+  /// A failure leaves the buffers of others as they were: commands that write them are captured, or one launch of a graph
+  /// that failed as a whole. Only what the batch allocated carries the error.
+  bool spares_others = false;
 
   // Written by the worker.
   std::vector<Transfer> transfers;

@@ -124,7 +124,7 @@ void Worker::Run(Batch& batch) {
     capturing = false;
   }
   batch.error = WithLostDevice(batch.error);
-  for (const BufferRef& buffer : batch.writes) buffer->error = batch.error;
+  for (const BufferRef& buffer : batch.spares_others ? batch.allocations : batch.writes) buffer->error = batch.error;
 }
 
 ErrorRef Worker::WithLostDevice(ErrorRef error) const {
