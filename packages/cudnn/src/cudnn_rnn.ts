@@ -178,6 +178,8 @@ export class CudnnRnn implements Rnn {
     makePlan: (lane: Lane) => Promise<RnnPlan>,
   ): Promise<ForwardBuffers> {
     const { session } = this.#executor
+    // A step that is gathered becomes one graph as a whole.
+    if (known !== undefined && session.isGathering) return this.#passes.forward(session, known, given, made)
     const graphs = known && this.#graphsOf(known)
     const next = graphs?.next(given.params!)
     if (next === 'replay') return graphs!.replayForward(session, given, made)

@@ -63,12 +63,16 @@ export class DropoutStates {
     }
     this.make()
     const { states } = this.#made!
-    this.#session.post((native, handle) => native.upload(handle, states.handle, 0, bytes))
+    const restored = this.#session.run('restore the dropout state', (native, handle) =>
+      native.upload(handle, states.handle, 0, bytes),
+    )
+    // The buffer tells.
+    restored.catch(() => {})
   }
 
   dispose(): void {
     if (this.#made === undefined) return
-    this.#session.native.releaseDescriptor(this.#made.descriptor)
+    this.#session.releaseDescriptor(this.#made.descriptor)
     this.#made.states.release()
     this.#made = undefined
   }

@@ -54,7 +54,7 @@ export class PassGraphs {
     this.#plan = plan
     const { x, y } = passes.elements(plan.sizes)
     const bytes = plan.reserveBytes + 2 * (x + y) * executor.arithmetic.bytes
-    this.#isRefused = !executor.graphs || bytes > MOST_BYTES
+    this.#isRefused = executor.graphs === 'never' || bytes > MOST_BYTES
   }
 
   /** What the next forward over these parameters should do. Every call counts as a forward. */

@@ -13,7 +13,7 @@ import type { CudnnExecutor } from './cudnn_executor.js'
 import type { TapeContents, TapeLease } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
-import type { Lane } from './device_session.js'
+import type { Append, Lane } from './device_session.js'
 import { hasDropout, stateElements } from './network_descriptors.js'
 import type { PassBuffers } from './pass_buffers.js'
 import type { RnnPlan } from './rnn_plan.js'
@@ -322,13 +322,8 @@ export class RnnPasses {
   }
 
   /** Runs a batch that uses the workspace. */
-  async issue(lane: Lane, action: string, append: Parameters<Lane['run']>[1]): Promise<void> {
-    try {
-      await lane.run(action, append)
-    } catch (error) {
-      // A workspace that the failed batch was to allocate does not exist.
-      this.#executor.workspace.release()
-      throw error
-    }
+  async issue(lane: Lane, action: string, append: Append): Promise<void> {
+    // A workspace that a failed batch was to allocate does not exist.
+    await lane.issue(action, append, () => this.#executor.workspace.release())
   }
 }

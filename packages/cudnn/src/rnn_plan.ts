@@ -97,8 +97,8 @@ export function passDescriptors(
 }
 
 /** Lets go of descriptors; cuDNN destroys them once nothing queued uses them. */
-export function releaseDescriptors({ native }: DeviceSession, { x, y, h, c }: PassDescriptors): void {
-  for (const descriptor of [x, y, h, c]) if (descriptor !== null) native.releaseDescriptor(descriptor)
+export function releaseDescriptors(session: DeviceSession, { x, y, h, c }: PassDescriptors): void {
+  for (const descriptor of [x, y, h, c]) if (descriptor !== null) session.releaseDescriptor(descriptor)
 }
 
 /**

@@ -77,7 +77,7 @@ export class RnnPlanner {
 
   dispose(): void {
     this.#plans.clear()
-    for (const descriptor of this.#descriptors.values()) this.#executor.session.native.releaseDescriptor(descriptor)
+    for (const descriptor of this.#descriptors.values()) this.#executor.session.releaseDescriptor(descriptor)
     this.#descriptors.clear()
     this.dropout?.dispose()
   }
