@@ -48,8 +48,8 @@ Napi::Value EndCapture(const Napi::CallbackInfo& info) {
   args.Enqueue([=](Worker& worker, Batch&) {
     const auto& cudart = worker.libraries.cudart;
     cudaGraph_t captured = nullptr;
-    worker.capturing = false;
     CheckCudart(worker.libraries, cudart.cudaStreamEndCapture(worker.stream, &captured), "cudaStreamEndCapture");
+    worker.capturing = false;
     const cudaError_t status = cudart.cudaGraphInstantiateWithFlags(&graph->executable, captured, 0);
     cudart.cudaGraphDestroy(captured);
     CheckCudart(worker.libraries, status, "cudaGraphInstantiateWithFlags");

@@ -1,5 +1,5 @@
 import { cudnnError } from './cudnn_error.js'
-import type { Buffer, Descriptor, Libraries, NativeAddon, Session, SessionInfo } from './native_addon.js'
+import type { Buffer, Descriptor, Graph, Libraries, NativeAddon, Session, SessionInfo } from './native_addon.js'
 
 /** Appends commands to the batch under construction. */
 export type Append = (native: NativeAddon, session: Session) => void
@@ -44,6 +44,7 @@ export class DeviceSession implements Lane {
   readonly #addon: NativeAddon
   readonly #urgent: Lane
   readonly #bytes = new WeakMap<Buffer, number>()
+  readonly #graphs = new Set<Graph>()
   #appendingTo: NativeAddon
   #closed: Promise<void> | undefined
 
@@ -139,6 +140,19 @@ export class DeviceSession implements Lane {
     else this.gatherer.releaseDescriptor(descriptor)
   }
 
+  /** Appends the end of a capture to the batch under construction. */
+  endCapture(): Graph {
+    const graph = this.native.endCapture(this.handle)
+    this.#graphs.add(graph)
+    return graph
+  }
+
+  /** Lets go of a graph, which is destroyed once nothing queued uses it. */
+  releaseGraph(graph: Graph): void {
+    this.#graphs.delete(graph)
+    this.native.releaseGraph(graph)
+  }
+
   /** Has `append` call `target` in the addon's place. */
   appendTo(target: NativeAddon, append: Append): void {
     const before = this.#appendingTo
@@ -153,6 +167,7 @@ export class DeviceSession implements Lane {
   /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
   close(): Promise<void> {
     if (this.#closed) return this.#closed
+    for (const graph of this.#graphs) this.releaseGraph(graph)
     this.#closed = this.#addon.closeSession(this.handle) ?? Promise.resolve()
     return this.#closed
   }

@@ -132,7 +132,7 @@ export class PassGraphs {
   release(): void {
     for (const captured of [this.#forward, this.#backward]) {
       if (captured === undefined) continue
-      this.#executor.session.native.releaseGraph(captured.graph)
+      this.#executor.session.releaseGraph(captured.graph)
       captured.buffers.release()
     }
     this.#params?.release()
@@ -158,11 +158,11 @@ export class PassGraphs {
         }
         native.beginCapture(handle)
         const result = append(inputs as Given<Operand>, buffers)
-        captured = { graph: native.endCapture(handle), inputs: inputs as Given<Operand>, result, buffers }
+        captured = { graph: this.#executor.session.endCapture(), inputs: inputs as Given<Operand>, result, buffers }
       })
       return captured
     } catch {
-      if (captured !== undefined) this.#executor.session.native.releaseGraph(captured.graph)
+      if (captured !== undefined) this.#executor.session.releaseGraph(captured.graph)
       buffers.release()
       this.#isRefused = true
       return undefined

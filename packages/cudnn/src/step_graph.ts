@@ -74,7 +74,7 @@ export class StepGraph {
   }
 
   release(): void {
-    if (this.#graph !== undefined) this.#session.native.releaseGraph(this.#graph)
+    if (this.#graph !== undefined) this.#session.releaseGraph(this.#graph)
     this.#graph = undefined
     this.#owned.release()
   }
@@ -93,7 +93,7 @@ export class StepGraph {
         makeCall(native, handle, entry, resolve, scalars)
       }
     }
-    this.#graph = native.endCapture(handle)
+    this.#graph = this.#session.endCapture()
   }
 
   #placeExternals(log: StepLog, changing: (external: number) => boolean): void {

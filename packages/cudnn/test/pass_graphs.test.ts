@@ -92,6 +92,6 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
     network.rnn.dispose()
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
     await backend.zeros([1]).read()
-    expect(libraries.report().live['graphs'] ?? 0).toBe(0)
+    expect(libraries.report().live['graph execs'] ?? 0).toBe(0)
   })
 })

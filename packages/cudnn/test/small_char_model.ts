@@ -27,7 +27,7 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
     ops.accumulate(tensor, { data, shape })
     return tensor
   }
-  const variables = [
+  const variables: BackendTensor[] = [
     filled([VOCABULARY, COLUMNS]),
     filled([lstm.paramsSize], layoutKey(lstmLayer)),
     filled([gru.paramsSize], layoutKey(gruLayer)),
@@ -43,8 +43,11 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
   })
 
   return {
+    backend,
     lstm,
     gru,
+    /** For whoever saves a dropout generator. */
+    kept: undefined as Uint8Array | undefined,
     variables,
     slots,
     losses: [] as number[],
