@@ -1,3 +1,4 @@
+import { GraphTrial } from './graph_trial.js'
 import type { Buffer } from './native_addon.js'
 import type { StepGraph } from './step_graph.js'
 import type { StepLog } from './step_log.js'
@@ -6,8 +7,6 @@ import type { StepLog } from './step_log.js'
 const WARM_UPS = 2
 /** Captures of one form, each because a buffer changed that had not, until it is left alone. */
 const MOST_CAPTURES = 4
-/** Times that a step is timed each way. */
-const SAMPLES = 3
 
 /** One form of steps: how often it came, what was the same every time, and its graph. */
 export class StepTrace {
@@ -18,9 +17,11 @@ export class StepTrace {
   #captures = 0
   #isRefused = false
   #graph: StepGraph | undefined
-  readonly #milliseconds: Record<'calls' | 'graph', number[]> = { calls: [], graph: [] }
+  readonly #trial: GraphTrial | undefined
 
-  constructor(log: StepLog) {
+  /** @param isMeasured where false, the graph is taken for the faster way */
+  constructor(log: StepLog, isMeasured: boolean) {
+    this.#trial = isMeasured ? new GraphTrial() : undefined
     this.#form = log.form
     this.#externals = log.externals
   }
@@ -69,13 +70,12 @@ export class StepTrace {
 
   /** True while it is not known whether this way is the faster one. */
   awaitsTimes(way: 'calls' | 'graph'): boolean {
-    return this.#milliseconds[way].length < SAMPLES
+    return this.#trial?.awaits(way) ?? false
   }
 
   /** Notes a time; where the graph proves slower than the calls, it goes. */
   timed(way: 'calls' | 'graph', milliseconds: number): void {
-    const { calls, graph } = this.#milliseconds
-    this.#milliseconds[way].push(milliseconds)
-    if (graph.length === SAMPLES && calls.length > 0 && Math.min(...graph) > Math.min(...calls)) this.refuse()
+    this.#trial!.note(way, milliseconds)
+    if (this.#trial!.isLost) this.refuse()
   }
 }

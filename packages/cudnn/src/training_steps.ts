@@ -122,7 +122,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   #traceOf(log: StepLog): StepTrace {
     const traces = this.#traces
     const known = traces.findIndex((trace) => trace.fits(log))
-    const [trace] = known < 0 ? [new StepTrace(log)] : traces.splice(known, 1)
+    const [trace] = known < 0 ? [new StepTrace(log, this.#executor.graphs === 'measured')] : traces.splice(known, 1)
     traces.push(trace!)
     if (traces.length > MOST_TRACES) traces.shift()!.drop()
     return trace!
@@ -131,7 +131,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   /** Issues the calls as they were gathered, batch by batch, so that memory comes and goes as without gathering. */
   #issue(lane: Lane, log: StepLog, trace?: StepTrace): void {
     const { native } = this.#executor.session
-    const isTimed = this.#executor.graphs === 'measured' && trace?.awaitsTimes('calls') === true
+    const isTimed = trace?.awaitsTimes('calls') === true
     const last = log.batches.length - 1
     let stop: Append | undefined
     for (const [k, { action, onFailure, entries, released }] of log.batches.entries()) {
@@ -184,7 +184,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   }
 
   #replay(trace: StepTrace, log: StepLog): void {
-    const isTimed = this.#executor.graphs === 'measured' && trace.awaitsTimes('graph')
+    const isTimed = trace.awaitsTimes('graph')
     const replayed = this.#executor.session.direct.run('replay a step', (native, handle) => {
       const timer = isTimed ? native.startTimer(handle) : undefined
       this.#plan(log)
