@@ -16,4 +16,6 @@ export interface CudnnExecutor {
   readonly algorithm: Algorithm | 'measured'
   /** Whether passes and steps that come again are replayed as CUDA graphs: where that proves faster, or regardless. */
   readonly graphs: 'measured' | 'always' | 'never'
+  /** Whether dropout may be replayed; found out with the first network that has some. */
+  replaysDropout?: boolean | undefined
 }

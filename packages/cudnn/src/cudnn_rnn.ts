@@ -179,7 +179,9 @@ export class CudnnRnn implements Rnn {
   ): Promise<ForwardBuffers> {
     const { session } = this.#executor
     // A step that is gathered becomes one graph as a whole.
-    if (known !== undefined && session.isGathering) return this.#passes.forward(session, known, given, made)
+    if (known !== undefined && session.isGathering) {
+      return this.#passes.forward(known.isReplayable ? session : session.ungathered(), known, given, made)
+    }
     const graphs = known && this.#graphsOf(known)
     const next = graphs?.next(given.params!)
     if (next === 'replay') return graphs!.replayForward(session, given, made)

@@ -91,6 +91,12 @@ export class DeviceSession implements Lane {
     else await this.direct.issue(action, append, onFailure)
   }
 
+  /** The queue behind what was gathered, for what must not be gathered. */
+  ungathered(): Lane {
+    this.gatherer?.flush()
+    return this.direct
+  }
+
   run(action: string, append: Append): Promise<Float64Array> {
     this.gatherer?.flush()
     return this.direct.run(action, append)

@@ -42,6 +42,11 @@ export class DropoutStates {
     return descriptor
   }
 
+  /** The generator's states, once {@link make} was called. */
+  get states(): DeviceBuffer {
+    return this.#made!.states
+  }
+
   async save(): Promise<Uint8Array> {
     this.make()
     const bytes = new Uint8Array(this.bytes)

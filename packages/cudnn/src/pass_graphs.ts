@@ -60,7 +60,8 @@ export class PassGraphs {
     this.#plan = plan
     const { x, y } = passes.elements(plan.sizes)
     const bytes = plan.reserveBytes + 2 * (x + y) * executor.arithmetic.bytes
-    this.#isRefused = executor.graphs === 'never' || bytes > MOST_BYTES || trials?.forward.isLost === true
+    const isPossible = executor.graphs !== 'never' && plan.isReplayable && bytes <= MOST_BYTES
+    this.#isRefused = !isPossible || trials?.forward.isLost === true
     this.#isBackwardRefused = trials?.backward.isLost === true
   }
 

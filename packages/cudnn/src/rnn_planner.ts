@@ -11,6 +11,7 @@ import type { Algorithm } from './cudnn_enums.js'
 import { CudnnError, cudnnError } from './cudnn_error.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { Lane } from './device_session.js'
+import { replayDrawsAsCalls } from './dropout_replay.js'
 import { DropoutStates } from './dropout_states.js'
 import { GraphTrial } from './graph_trial.js'
 import type { RnnDescriptorHandle } from './native_addon.js'
@@ -86,7 +87,8 @@ export class RnnPlanner {
         lengths = new DeviceLengths(session, sizes)
         if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
       })
-      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, ...temp }
+      const isReplayable = !training || (await this.#replaysDropout(lane, rnn))
+      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, isReplayable, ...temp }
       const plan = new RnnPlan(session, parts)
       this.#plans.set(key, plan)
       return plan
@@ -130,6 +132,15 @@ export class RnnPlanner {
       this.#descriptors.set(key, descriptor)
     }
     return descriptor
+  }
+
+  async #replaysDropout(lane: Lane, rnn: RnnDescriptorHandle): Promise<boolean> {
+    const executor = this.#executor
+    if (this.dropout === undefined || executor.graphs === 'never') return true
+    const { session, arithmetic } = executor
+    const trial = { network: this.#network, arithmetic, rnn, states: this.dropout.states }
+    executor.replaysDropout ??= await replayDrawsAsCalls(session, lane, trial)
+    return executor.replaysDropout
   }
 
   /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */

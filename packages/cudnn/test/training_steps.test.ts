@@ -13,6 +13,8 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
   const calls = (name: string) => libraries.report().calls[name] ?? 0
   const launches = () => calls('cudaGraphLaunch')
   const STEPS = 22
+  /** The executor tries once whether dropout may be replayed. */
+  const probes = (dropout: number) => (dropout > 0 ? 1 : 0)
 
   /** 22 steps, of which the last has a smaller batch. */
   const train = async (graphs: boolean, options: CharModelOptions) => {
@@ -42,7 +44,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
         expect(launches()).toBe(0)
         expect(await train(true, options)).toEqual(numbers)
         // The first step has no state before it; the second and third warm up; the last has another shape.
-        expect(launches()).toBe(STEPS - 4)
+        expect(launches()).toBe(STEPS - 4 + probes(dropout))
       })
     }
   }
@@ -60,7 +62,18 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
   it('a step that reads its loss in the middle is two graphs, to the same numbers', async () => {
     const numbers = await expected({ dropout: 0.3 })
     expect(await train(true, { dropout: 0.3, readsEarly: true })).toEqual(numbers)
-    expect(launches()).toBe(2 * (STEPS - 4))
+    expect(launches()).toBe(2 * (STEPS - 4) + probes(0.3))
+  })
+
+  it('where replays would repeat their masks, the passes that draw them stay calls', async () => {
+    libraries.configure('host_dropout=1')
+    using backend = await open({ algorithm: 'standard', graphs: true })
+    const model = smallCharModel(backend, { dropout: 0.3 })
+    for (let step = 0; step < 8; step++) await model.step({ learningRate: 0 })
+    // Two networks, and the pass that found it out: twice, once as a call and once captured.
+    expect(calls('cudnnRNNForward')).toBe(2 * 8 + 2)
+    // What lies between the forwards is replayed nevertheless.
+    expect(launches()).toBeGreaterThan(8)
   })
 
   it('lengths that change make forms of their own, which are replayed when they come again', async () => {

@@ -100,8 +100,9 @@ describe.skipIf(gpu.problem !== undefined)(
         const expected = await calls()
         const found = await train(true, (_, step) => step === 1 && libraries.configure(`fault.${symbol}=900@1`))
         expect(found).toEqual(expected)
-        expect(launches()).toBe(0)
-        expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(1)
+        // One of each tried whether dropout may be replayed.
+        expect(launches()).toBe(1)
+        expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(2)
         libraries.configure('reset')
       },
     )
