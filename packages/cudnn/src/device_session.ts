@@ -14,6 +14,15 @@ export interface Lane {
   run(action: string, append: Append): Promise<Float64Array>
 }
 
+/** A lane past the gatherer. */
+export interface DirectLane extends Lane {
+  /**
+   * For the batches of one step, queued one after another: once one fails the rest is skipped, and whatever did not begin
+   * leaves the buffers of others as they were.
+   */
+  readonly step: { readonly first: Lane; readonly later: Lane }
+}
+
 /** Who gathers calls instead of queueing them one by one, and knows what must not be let go of meanwhile. */
 export interface Gatherer {
   readonly isGathering: boolean
@@ -29,6 +38,8 @@ const HOLD = 2
 const RELEASE = 4
 const WAIT = 8
 const PROMISE = 16
+const FIRST_OF_STEP = 32
+const OF_STEP = 64
 
 /**
  * One device: its worker thread's queue, and what the device said of itself. While there is a gatherer at work, what is
@@ -39,10 +50,10 @@ export class DeviceSession implements Lane {
   readonly handle: Session
   readonly info: SessionInfo
   /** Past the gatherer. */
-  readonly direct: Lane
+  readonly direct: DirectLane
   gatherer: Gatherer | undefined
   readonly #addon: NativeAddon
-  readonly #urgent: Lane
+  readonly #urgent: DirectLane
   readonly #bytes = new WeakMap<Buffer, number>()
   readonly #graphs = new Set<Graph>()
   #appendingTo: NativeAddon
@@ -54,8 +65,8 @@ export class DeviceSession implements Lane {
     this.libraries = libraries
     this.handle = handle
     this.info = native.sessionInfo(handle)
-    this.direct = this.#lane(0)
-    this.#urgent = this.#lane(URGENT)
+    this.direct = this.#directLane(0)
+    this.#urgent = this.#directLane(URGENT)
   }
 
   /** The addon, or what takes its place while calls are gathered. */
@@ -112,7 +123,7 @@ export class DeviceSession implements Lane {
    * Runs `use` at this place of the queue: everything queued later waits until it is over. So what must be asked of the
    * device before a call can be queued does not change the order of calls.
    */
-  async hold<Result>(action: string, use: (urgent: Lane) => Promise<Result>): Promise<Result> {
+  async hold<Result>(action: string, use: (urgent: DirectLane) => Promise<Result>): Promise<Result> {
     this.gatherer?.flush()
     await this.#send(() => {}, HOLD | PROMISE, action)
     try {
@@ -176,6 +187,13 @@ export class DeviceSession implements Lane {
     for (const graph of this.#graphs) this.releaseGraph(graph)
     this.#closed = this.#addon.closeSession(this.handle) ?? Promise.resolve()
     return this.#closed
+  }
+
+  #directLane(mode: number): DirectLane {
+    return {
+      ...this.#lane(mode),
+      step: { first: this.#lane(mode | FIRST_OF_STEP), later: this.#lane(mode | OF_STEP) },
+    }
   }
 
   #lane(mode: number): Lane {

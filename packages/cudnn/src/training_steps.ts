@@ -1,6 +1,6 @@
 import type { BackendTensor, TrainingSteps } from '@cudnn-rnn/backend'
 import type { CudnnExecutor } from './cudnn_executor.js'
-import type { Append, Gatherer, Lane } from './device_session.js'
+import type { Append, DirectLane, Gatherer } from './device_session.js'
 import { issuedBuffer, makeCall, PlannedBuffer, plannedBuffer } from './gathered_call.js'
 import type { Buffer, Descriptor, NativeAddon } from './native_addon.js'
 import { StepGraph } from './step_graph.js'
@@ -102,7 +102,8 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   /** Ends one `run`; rejects with what the calls gathered in it met. */
   async #end(): Promise<void> {
     if (--this.#underWay === 0) this.flush()
-    await Promise.all(this.#issued.splice(0))
+    // What cannot be captured is issued, and awaited, after that was found out.
+    while (this.#issued.length > 0) await Promise.all(this.#issued.splice(0))
   }
 
   #newLog(): StepLog {
@@ -129,7 +130,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   }
 
   /** Issues the calls as they were gathered, batch by batch, so that memory comes and goes as without gathering. */
-  #issue(lane: Lane, log: StepLog, trace?: StepTrace): void {
+  #issue({ step }: DirectLane, log: StepLog, trace?: StepTrace): void {
     const { native } = this.#executor.session
     const isTimed = trace?.awaitsTimes('calls') === true
     const last = log.batches.length - 1
@@ -146,13 +147,13 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
         }
         if (k === last) stop?.(addon, handle)
       }
-      if (isTimed && k === last) {
-        this.#await(
-          lane.run(action ?? 'run a step', append).then(([milliseconds]) => trace.timed('calls', milliseconds!)),
-          onFailure,
-        )
-      } else if (action !== undefined) this.#await(lane.run(action, append), onFailure)
-      else lane.post(append)
+      const lane = k === 0 ? step.first : step.later
+      if (k < last && action === undefined) lane.post(append)
+      else {
+        // The last batch tells what the ones before it met.
+        const issued = lane.run(action ?? 'run a step', append)
+        this.#await(isTimed && k === last ? issued.then(([time]) => trace.timed('calls', time!)) : issued, onFailure)
+      }
       for (const { issued } of released) native.release(issued!)
     }
     this.#letGo()
@@ -161,9 +162,11 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   /** Captures the calls and replays them at once; issues them where they cannot be captured. */
   #capture(trace: StepTrace, log: StepLog): void {
     const { session, memory } = this.#executor
-    this.#makeResults(log)
+    // What is still held of the results exists from now on, as calls that come meanwhile may use it.
+    const room = session.direct.run('make room for a step', () => this.#makeResults(log))
     this.#captures++
     const captured = session.hold('capture a step', async (urgent) => {
+      await room
       try {
         const changing = (external: number) => trace.isChanging(external)
         trace.captured(await StepGraph.capture(session, urgent, log, { dtype: memory.dtype, changing }))
@@ -173,8 +176,12 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
       }
       const replayed = urgent.run('replay a step', () => trace.graph!.appendReplay(log))
       if (!this.#traces.includes(trace)) trace.drop()
-      await replayed
+      await replayed.catch((error: unknown) => {
+        trace.refuse()
+        throw error
+      })
     })
+    room.catch(() => {})
     this.#await(
       captured.finally(() => {
         this.#captures--
@@ -187,7 +194,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
     const isTimed = trace.awaitsTimes('graph')
     const replayed = this.#executor.session.direct.run('replay a step', (native, handle) => {
       const timer = isTimed ? native.startTimer(handle) : undefined
-      this.#plan(log)
+      this.#makeResults(log)
       trace.graph!.appendReplay(log)
       if (timer !== undefined) native.stopTimer(handle, timer)
     })
@@ -205,12 +212,8 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
     this.#letGo()
   }
 
-  /** Queues the allocation of what is still held of the calls' results: from now on it may be used. */
+  /** Appends the allocation of what is still held of the calls' results. */
   #makeResults(log: StepLog): void {
-    this.#executor.session.direct.post(() => this.#plan(log))
-  }
-
-  #plan(log: StepLog): void {
     for (const buffer of log.planned) {
       if (!buffer.isReleased) buffer.issued ??= this.#executor.session.allocate(buffer.bytes)
     }

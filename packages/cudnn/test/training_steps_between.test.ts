@@ -107,6 +107,22 @@ describe.skipIf(gpu.problem !== undefined)(
       },
     )
 
+    it.each([
+      ['the launch after a capture', 'fault.cudaGraphLaunch=1@1', 'ERR_CUDA'],
+      ['room for the results of a capture', 'fault.cudaMallocAsync=2@3+', 'ERR_OUT_OF_DEVICE_MEMORY'],
+    ])('%s that fails fails the step, and no variable', async (_, fault, code) => {
+      using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 3; step++) await model.step()
+      const before = await model.outcome()
+      libraries.configure(fault)
+      await expect(model.step()).rejects.toMatchObject({ code })
+      libraries.configure('reset')
+      expect(await model.outcome()).toEqual(before)
+      for (let step = 0; step < 3; step++) await model.step()
+      expect(await model.outcome()).not.toEqual(before)
+    })
+
     it('a launch that fails changes nothing, says so, and is not tried again', async () => {
       using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
@@ -120,6 +136,25 @@ describe.skipIf(gpu.problem !== undefined)(
       await model.step()
       expect(launches()).toBe(count)
       expect(await model.outcome()).not.toEqual(before)
+    })
+
+    it.each([
+      ['a call of cuDNN', 'fault.cudnnRNNForward=5000@1', 'ERR_CUDNN'],
+      ['a call of cuBLAS', 'fault.cublasGemmEx=13@2', 'ERR_CUBLAS'],
+      ['memory', 'fault.cudaMallocAsync=2@9+', 'ERR_OUT_OF_DEVICE_MEMORY'],
+    ])('%s that fails in a step that is issued as calls fails the step, and no variable', async (_, fault, code) => {
+      using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      // The second step has the form of those that follow.
+      for (let step = 0; step < 2; step++) await model.step()
+      const before = await model.outcome()
+      libraries.configure(fault)
+      await expect(model.step()).rejects.toMatchObject({ code })
+      libraries.configure('reset')
+      expect(await model.outcome()).toEqual(before)
+      for (let step = 0; step < 4; step++) await model.step()
+      expect(await model.outcome()).not.toEqual(before)
+      expect(launches()).toBeGreaterThan(0)
     })
 
     it('updates change nothing where a guard is not finite', async () => {

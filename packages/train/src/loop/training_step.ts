@@ -45,7 +45,15 @@ export async function trainingStep<Batch>(
     if (!outcome.skipped) update()
     return outcome
   }
-  const done = await (steps === undefined ? step() : steps.run(step))
+  const { step: before } = optimizer
+  let done: StepOutcome | Queued
+  try {
+    done = await (steps === undefined ? step() : steps.run(step))
+  } catch (error) {
+    // An update may have been counted that was queued behind what failed.
+    optimizer.restoreStep(before)
+    throw error
+  }
   if (!('norm' in done)) return done
   const outcome = await readOutcome(done)
   // The optimizer counted an update that the device left out.
