@@ -9,7 +9,7 @@ export const GATHERED_FUNCTIONS = Object.freeze({
   clear: 'wnn',
   rnnForward: 'onroroworworwrww',
   rnnBackwardData: 'ororroworrworrwrww',
-  rnnBackwardWeights: 'ororororwww',
+  rnnBackwardWeights: 'ororororwwwn',
   matrixProduct: 'nnnnnrnrnnwnnn',
 } as const)
 
@@ -28,7 +28,7 @@ export const PARAMETER_ARGUMENTS: Readonly<Record<string, string>> = Object.free
   v: 'vv',
 })
 
-export type GatheredArgument = Buffer | Kernel | object | number | null
+export type GatheredArgument = Buffer | Kernel | object | number | null | undefined
 
 /** One call that was not made yet. */
 export interface GatheredCall {

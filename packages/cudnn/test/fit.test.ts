@@ -75,7 +75,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
   }
 
   it('equals training that asks the device before each update, whether a step is one graph, two, or none', async () => {
-    using backend = await open({ algorithm: 'standard', graphs: false })
+    await using backend = await open({ algorithm: 'standard', graphs: false })
     const asking: Backend = {
       ...{ name: backend.name, reason: backend.reason, dtype: backend.dtype, ops: backend.ops },
       tensor: (host) => backend.tensor(host),
@@ -89,7 +89,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
     expect(expected.reports.filter(({ skipped }) => skipped).map(({ step }) => step)).toEqual([8])
     expect(expected.updates).toBe(14)
     for (const graphs of [false, true]) {
-      using other = await open({ algorithm: 'standard', graphs })
+      await using other = await open({ algorithm: 'standard', graphs })
       const before = libraries.report().calls['cudaGraphLaunch'] ?? 0
       for (const readsLoss of [false, true]) expect(await train(other, readsLoss)).toEqual(expected)
       expect((libraries.report().calls['cudaGraphLaunch'] ?? 0) > before).toBe(graphs)

@@ -34,7 +34,7 @@ describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'imitated 
     ['13.0', 'nvrtcGetPTX'],
   ])('for a GPU of compute capability %s come from %s, and compute', async (capability, source) => {
     libraries.configure(`reset; capability=${capability}`)
-    using backend = await open({ cacheDir: emptyFolder() })
+    await using backend = await open({ cacheDir: emptyFolder() })
     using sum = backend.zeros([2])
     backend.ops.accumulate(sum, { data: Float32Array.of(1, 2), shape: [2] }, 3)
     expect([...(await sum.read()).data]).toEqual([3, 6])
@@ -49,7 +49,7 @@ describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'imitated 
     libraries.configure('reset')
     const withoutSymbols = ['nvrtcGetNumSupportedArchs', 'nvrtcGetSupportedArchs']
     const libraryDir = copyLibraries(libraries.folder, { withoutSymbols })
-    using backend = await open({ libraryDir, cacheDir: emptyFolder() })
+    await using backend = await open({ libraryDir, cacheDir: emptyFolder() })
     expect([...(await backend.zeros([1]).read()).data]).toEqual([0])
   })
 })

@@ -18,7 +18,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
 
   /** 22 steps, of which the last has a smaller batch. */
   const train = async (graphs: boolean, options: CharModelOptions) => {
-    using backend = await open({ algorithm: 'standard', graphs })
+    await using backend = await open({ algorithm: 'standard', graphs })
     const model = smallCharModel(backend, options)
     for (let step = 0; step < STEPS; step++) {
       await model.step({ batch: step === STEPS - 1 ? 2 : 3, learningRate: 0.05 / (1 + step) })
@@ -50,7 +50,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
   }
 
   it('a replayed step costs no call of cuDNN and no kernel launch by itself', async () => {
-    using backend = await open({ algorithm: 'standard', graphs: true })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const model = smallCharModel(backend)
     for (let step = 0; step < 6; step++) await model.step()
     const counted = ['cudnnRNNForward', 'cuLaunchKernel', 'cublasGemmEx', 'cudnnRNNBackwardData_v8'].map(calls)
@@ -67,7 +67,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
 
   it('where replays would repeat their masks, the passes that draw them stay calls', async () => {
     libraries.configure('host_dropout=1')
-    using backend = await open({ algorithm: 'standard', graphs: true })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const model = smallCharModel(backend, { dropout: 0.3 })
     for (let step = 0; step < 8; step++) await model.step({ learningRate: 0 })
     // Two networks, and the pass that found it out: twice, once as a call and once captured.

@@ -26,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(
       between: (model: Model, step: number) => unknown,
       options?: CharModelOptions,
     ) => {
-      using backend = await open({ algorithm: 'standard', graphs: use })
+      await using backend = await open({ algorithm: 'standard', graphs: use })
       const model = smallCharModel(backend, { dropout: 0.3, ...options })
       for (let step = 0; step < 10; step++) {
         await between(model, step)
@@ -111,7 +111,7 @@ describe.skipIf(gpu.problem !== undefined)(
       ['the launch after a capture', 'fault.cudaGraphLaunch=1@1', 'ERR_CUDA'],
       ['room for the results of a capture', 'fault.cudaMallocAsync=2@3+', 'ERR_OUT_OF_DEVICE_MEMORY'],
     ])('%s that fails fails the step, and no variable', async (_, fault, code) => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       for (let step = 0; step < 3; step++) await model.step()
       const before = await model.outcome()
@@ -124,7 +124,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('a launch that fails changes nothing, says so, and is not tried again', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       for (let step = 0; step < 6; step++) await model.step()
       const before = await model.outcome()
@@ -143,7 +143,7 @@ describe.skipIf(gpu.problem !== undefined)(
       ['a call of cuBLAS', 'fault.cublasGemmEx=13@2', 'ERR_CUBLAS'],
       ['memory', 'fault.cudaMallocAsync=2@9+', 'ERR_OUT_OF_DEVICE_MEMORY'],
     ])('%s that fails in a step that is issued as calls fails the step, and no variable', async (_, fault, code) => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       // The second step has the form of those that follow.
       for (let step = 0; step < 2; step++) await model.step()
@@ -158,7 +158,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('updates change nothing where a guard is not finite', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const { ops, steps } = backend
       const names = ['sgd', 'momentum', 'adam', 'rmsprop', 'adagrad', 'decay', 'accumulate'] as const
       const tensors = Object.fromEntries(
@@ -195,7 +195,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('what is called outside a step meanwhile keeps its place among the calls', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const { ops, steps } = backend
       const sum = backend.zeros([1])
       const one = backend.tensor({ data: Float32Array.of(1), shape: [1] })
@@ -211,7 +211,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('host arrays may change after the call that takes them', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const sum = backend.zeros([2])
       const host = { data: new Float32Array(2), shape: [2] }
       for (let round = 1; round <= 6; round++) {
@@ -225,7 +225,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('graphs go with the tensors they use, and the oldest where forms are many', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: true })
+      await using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       for (let step = 0; step < 6; step++) await model.step()
       expect(graphs()).toBe(1)
@@ -245,9 +245,10 @@ describe.skipIf(gpu.problem !== undefined)(
       for (let step = 0; step < 2; step++) await model.step()
       // Once while it is captured, and once while calls are gathered.
       const step = model.step()
-      backend.dispose()
+      const closed = backend.close()
       await expect(step).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
       await expect(model.step()).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
+      await closed
     })
 
     it('memory that runs out in a capture leaves the step to calls', async () => {
@@ -262,7 +263,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('a graph that is slower than its calls is given up', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: 'measured' })
+      await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
       const model = smallCharModel(backend)
       for (let step = 0; step < 4; step++) await model.step()
       expect(graphs()).toBe(1)
@@ -272,7 +273,7 @@ describe.skipIf(gpu.problem !== undefined)(
     })
 
     it('a graph that is faster than its calls is kept', async () => {
-      using backend = await open({ algorithm: 'standard', graphs: 'measured' })
+      await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
       const model = smallCharModel(backend)
       libraries.configure('slow=500')
       for (let step = 0; step < 3; step++) await model.step()
