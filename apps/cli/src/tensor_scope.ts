@@ -19,6 +19,12 @@ export class TensorScope {
     return result
   }
 
+  /** Hands a registered resource over to the caller. */
+  release<Resource extends Disposable>(resource: Resource): Resource {
+    this.#owned.splice(this.#owned.indexOf(resource), 1)
+    return resource
+  }
+
   dispose(): void {
     for (const resource of this.#owned.splice(0)) resource.dispose()
   }

@@ -4,6 +4,10 @@
 // stays right for any grid (grid-stride loops) unless it says "one block per …". Blocks that reduce have BLOCK threads and
 // use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no warp intrinsics
 // and no atomics, so results do not depend on scheduling.
+//
+// Kernels with REAL scalars take a last pointer, `live`: where it is not null, the scalars are read from there and not
+// from the parameters, which are fixed in a graph. Updates take a `guard` before it: where it is not null and not finite,
+// they change nothing.
 
 #ifndef BLOCK
 #define BLOCK 256
@@ -15,9 +19,12 @@ typedef long long Index;
   for (Index index = (Index)blockIdx.x * blockDim.x + threadIdx.x, index##Stride = (Index)gridDim.x * blockDim.x; \
        index < (count); index += index##Stride)
 
+static __device__ bool stopped(const REAL* guard) { return guard && *guard - *guard != 0; }
+
 // ---- elementwise ----------------------------------------------------------------------------------------------------
 
-extern "C" __global__ void fill(REAL* x, Index count, REAL value) {
+extern "C" __global__ void fill(REAL* x, Index count, REAL value, const REAL* live) {
+  if (live) value = live[0];
   EACH(k, count) x[k] = value;
 }
 
@@ -27,12 +34,16 @@ extern "C" __global__ void broadcast_rows(REAL* rows, const REAL* bias, Index co
 }
 
 // x ← x + scale·y
-extern "C" __global__ void add_scaled(REAL* x, const REAL* y, Index count, REAL scale) {
+extern "C" __global__ void add_scaled(REAL* x, const REAL* y, Index count, REAL scale, const REAL* guard,
+                                      const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) scale = live[0];
   EACH(k, count) x[k] += scale * y[k];
 }
 
 // Clamps to ±limit; a comparison with NaN is false, so NaN stays.
-extern "C" __global__ void clip_by_value(REAL* x, Index count, REAL limit) {
+extern "C" __global__ void clip_by_value(REAL* x, Index count, REAL limit, const REAL* live) {
+  if (live) limit = live[0];
   EACH(k, count) x[k] = x[k] > limit ? limit : x[k] < -limit ? -limit : x[k];
 }
 
@@ -193,11 +204,17 @@ extern "C" __global__ void norm_of_partials(REAL* norm, const double* partial, I
 }
 
 // x ← x·limit/norm where norm > limit and finite.
-extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, REAL limit) {
+extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, REAL limit, const REAL* live) {
+  if (live) limit = live[0];
   REAL current = *norm;
   if (!(current > limit) || current - current != 0) return;
   REAL scale = limit / current;
   EACH(k, count) x[k] *= scale;
+}
+
+// guard = NaN where a or b is not finite, else 0: what updates go by that depend on both. One thread.
+extern "C" __global__ void both_finite(REAL* guard, const REAL* a, const REAL* b) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) *guard = (*a - *a) + (*b - *b);
 }
 
 // total = Σ x in double. One block.
@@ -248,7 +265,9 @@ extern "C" __global__ void sum_losses(REAL* loss, const double* rows, Index coun
 
 // v ← momentum·v + rateIn·g;  x ← x - rateOut·v, or with Nesterov's look-ahead x ← x - rateOut·(rateIn·g + momentum·v).
 extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index count, REAL momentum, REAL rateIn,
-                                          REAL rateOut, Index nesterov) {
+                                          REAL rateOut, Index nesterov, const REAL* guard, const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) momentum = live[0], rateIn = live[1], rateOut = live[2];
   EACH(k, count) {
     REAL gradient = rateIn * g[k];
     REAL velocity = momentum * v[k] + gradient;
@@ -260,7 +279,12 @@ extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index
 // Kingma & Ba's algorithm 1; correction = 1/(1-βᵗ), computed once on the host, as is 1-β.
 extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, REAL rate, REAL beta1,
                                       REAL rest1, REAL beta2, REAL rest2, REAL correction1, REAL correction2,
-                                      REAL epsilon) {
+                                      REAL epsilon, const REAL* guard, const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) {
+    rate = live[0], beta1 = live[1], rest1 = live[2], beta2 = live[3], rest2 = live[4];
+    correction1 = live[5], correction2 = live[6], epsilon = live[7];
+  }
   EACH(k, count) {
     REAL gradient = g[k];
     REAL first = beta1 * m[k] + rest1 * gradient;
@@ -277,7 +301,12 @@ static __device__ REAL root_of(REAL square, REAL epsilon, Index epsilonInRoot) {
 
 // s ← decay·s + rest·g²;  v ← momentum·v + rateIn·g/root(s);  x ← x - rateOut·v
 extern "C" __global__ void apply_rms_prop(REAL* x, REAL* s, REAL* v, const REAL* g, Index count, REAL decay, REAL rest,
-                                          REAL momentum, REAL rateIn, REAL rateOut, REAL epsilon, Index epsilonInRoot) {
+                                          REAL momentum, REAL rateIn, REAL rateOut, REAL epsilon, Index epsilonInRoot,
+                                          const REAL* guard, const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) {
+    decay = live[0], rest = live[1], momentum = live[2], rateIn = live[3], rateOut = live[4], epsilon = live[5];
+  }
   EACH(k, count) {
     REAL square = decay * s[k] + rest * g[k] * g[k];
     REAL velocity = momentum * v[k] + rateIn * g[k] / root_of(square, epsilon, epsilonInRoot);
@@ -289,7 +318,9 @@ extern "C" __global__ void apply_rms_prop(REAL* x, REAL* s, REAL* v, const REAL*
 
 // s ← s + g²;  x ← x - rate·g/root(s)
 extern "C" __global__ void apply_adagrad(REAL* x, REAL* s, const REAL* g, Index count, REAL rate, REAL epsilon,
-                                         Index epsilonInRoot) {
+                                         Index epsilonInRoot, const REAL* guard, const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) rate = live[0], epsilon = live[1];
   EACH(k, count) {
     REAL square = s[k] + g[k] * g[k];
     s[k] = square;
@@ -298,6 +329,9 @@ extern "C" __global__ void apply_adagrad(REAL* x, REAL* s, const REAL* g, Index 
 }
 
 // x ← x - rate·mask·x (mask 1 everywhere where it is null)
-extern "C" __global__ void apply_weight_decay(REAL* x, const REAL* mask, Index count, REAL rate) {
+extern "C" __global__ void apply_weight_decay(REAL* x, const REAL* mask, Index count, REAL rate,
+                                              const REAL* guard, const REAL* live) {
+  if (stopped(guard)) return;
+  if (live) rate = live[0];
   EACH(k, count) x[k] -= rate * (mask ? mask[k] : (REAL)1) * x[k];
 }

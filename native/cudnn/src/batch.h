@@ -38,6 +38,12 @@ struct Batch {
   bool release = false;
   /// Settle when the device is done, not when the work is queued on it.
   bool wait = false;
+  /// A failure leaves the buffers of others as they were: commands that write them are captured, or one launch of a graph
+  /// that failed as a whole. Only what the batch allocated carries the error.
+  bool spares_others = false;
+  /// Batches of one step, queued one after another: after the first failure the rest of them is skipped, and whatever did
+  /// not begin leaves the buffers of others as they were.
+  enum { kAlone, kFirstOfStep, kOfStep } place = kAlone;
 
   // Written by the worker.
   std::vector<Transfer> transfers;

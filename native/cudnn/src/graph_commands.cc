@@ -25,6 +25,7 @@ namespace {
 // The capture is the worker thread's own: other threads of the process may go on allocating.
 Napi::Value BeginCapture(const Napi::CallbackInfo& info) {
   Arguments args(info);
+  args.session().pending().spares_others = true;
   args.Enqueue([](Worker& worker, Batch&) {
     CheckCudart(worker.libraries,
                 worker.libraries.cudart.cudaStreamBeginCapture(worker.stream, cudaStreamCaptureModeThreadLocal),
@@ -47,8 +48,8 @@ Napi::Value EndCapture(const Napi::CallbackInfo& info) {
   args.Enqueue([=](Worker& worker, Batch&) {
     const auto& cudart = worker.libraries.cudart;
     cudaGraph_t captured = nullptr;
-    worker.capturing = false;
     CheckCudart(worker.libraries, cudart.cudaStreamEndCapture(worker.stream, &captured), "cudaStreamEndCapture");
+    worker.capturing = false;
     const cudaError_t status = cudart.cudaGraphInstantiateWithFlags(&graph->executable, captured, 0);
     cudart.cudaGraphDestroy(captured);
     CheckCudart(worker.libraries, status, "cudaGraphInstantiateWithFlags");
@@ -57,12 +58,14 @@ Napi::Value EndCapture(const Napi::CallbackInfo& info) {
 }
 
 // cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
-// launchGraph(session, graph: Graph, ...reads: Buffer[]): void — `reads` are buffers of others that the graph reads
+// launchGraph(session, graph: Graph, ...reads: Buffer[]): void — `reads` are buffers of others that the graph reads; a
+// batch with a launch writes nothing else of others before it
 Napi::Value LaunchGraph(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto graph = args.Object<Graph>();
   for (std::size_t k = 2; k < info.Length(); k++) args.Read();
   Batch& batch = args.session().pending();
+  batch.spares_others = true;
   batch.writes.insert(batch.writes.end(), graph->writes.begin(), graph->writes.end());
   args.Enqueue([=](Worker& worker, Batch&) {
     CheckCudart(worker.libraries, worker.libraries.cudart.cudaGraphLaunch(graph->executable, worker.stream),

@@ -12,7 +12,7 @@ struct KernelModule {
 };
 
 /// One kernel: its name, and its parameters by letter (i: input, I: input that may be null, o: output, u: updated in
-/// place, n: count, s: scalar in the module's element type).
+/// place, n: count, s: scalar in the module's element type, v: where in memory the scalars are instead, or null).
 struct Kernel {
   std::shared_ptr<KernelModule> module;
   std::string name;
@@ -31,6 +31,7 @@ Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::
 
 // nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)
 // nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin)
+// nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* ptx)
 std::vector<char> Compile(const Libraries& libraries, const std::string& source,
                           const std::vector<std::string>& options) {
   const auto& nvrtc = libraries.nvrtc;
@@ -55,9 +56,34 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
   }
   std::size_t bytes = 0;
   CheckNvrtc(libraries, nvrtc.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
-  std::vector<char> cubin(bytes);
-  CheckNvrtc(libraries, nvrtc.nvrtcGetCUBIN(program, cubin.data()), "nvrtcGetCUBIN");
-  return cubin;
+  if (bytes > 0) {
+    std::vector<char> cubin(bytes);
+    CheckNvrtc(libraries, nvrtc.nvrtcGetCUBIN(program, cubin.data()), "nvrtcGetCUBIN");
+    return cubin;
+  }
+  // A virtual architecture has no cubin.
+  CheckNvrtc(libraries, nvrtc.nvrtcGetPTXSize(program, &bytes), "nvrtcGetPTXSize");
+  std::vector<char> ptx(bytes);
+  CheckNvrtc(libraries, nvrtc.nvrtcGetPTX(program, ptx.data()), "nvrtcGetPTX");
+  return ptx;
+}
+
+// nvrtcResult nvrtcGetNumSupportedArchs(int* count)
+// nvrtcResult nvrtcGetSupportedArchs(int* architectures)
+// supportedArchitectures(libraries): number[] — 90 is compute capability 9.0; empty where NVRTC cannot say
+Napi::Value SupportedArchitectures(const Napi::CallbackInfo& info) {
+  const auto libraries = Shown<Libraries>(info[0]);
+  const auto& nvrtc = libraries->nvrtc;
+  std::vector<int> architectures;
+  if (nvrtc.nvrtcGetNumSupportedArchs != nullptr && nvrtc.nvrtcGetSupportedArchs != nullptr) {
+    int count = 0;
+    CheckNvrtc(*libraries, nvrtc.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+    architectures.resize(static_cast<std::size_t>(count));
+    CheckNvrtc(*libraries, nvrtc.nvrtcGetSupportedArchs(architectures.data()), "nvrtcGetSupportedArchs");
+  }
+  auto result = Napi::Array::New(info.Env(), architectures.size());
+  for (std::uint32_t k = 0; k < architectures.size(); k++) result.Set(k, architectures[k]);
+  return result;
 }
 
 class CompileWorker : public Napi::AsyncWorker {
@@ -75,7 +101,7 @@ class CompileWorker : public Napi::AsyncWorker {
  protected:
   void Execute() override {
     try {
-      cubin_ = Compile(*libraries_, source_, options_);
+      image_ = Compile(*libraries_, source_, options_);
     } catch (const NativeError& error) {
       error_ = std::make_unique<NativeError>(error);
     }
@@ -83,8 +109,8 @@ class CompileWorker : public Napi::AsyncWorker {
 
   void OnOK() override {
     if (error_) return deferred_.Reject(ErrorOf(Env(), *error_).Value());
-    auto image = Napi::Uint8Array::New(Env(), cubin_.size());
-    std::memcpy(image.Data(), cubin_.data(), cubin_.size());
+    auto image = Napi::Uint8Array::New(Env(), image_.size());
+    std::memcpy(image.Data(), image_.data(), image_.size());
     deferred_.Resolve(image);
   }
 
@@ -93,11 +119,12 @@ class CompileWorker : public Napi::AsyncWorker {
   std::shared_ptr<Libraries> libraries_;
   std::string source_;
   std::vector<std::string> options_;
-  std::vector<char> cubin_;
+  std::vector<char> image_;
   std::unique_ptr<NativeError> error_;
 };
 
-// compileKernels(libraries, source: string, options: string[]): Promise<Uint8Array> — a cubin; needs no device
+// compileKernels(libraries, source: string, options: string[]): Promise<Uint8Array> — a cubin, or PTX for a virtual
+// architecture; needs no device
 Napi::Value CompileKernels(const Napi::CallbackInfo& info) {
   std::vector<std::string> options;
   const auto list = info[2].As<Napi::Array>();
@@ -155,7 +182,8 @@ union Parameter {
 // CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
 //                         unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream, void** parameters,
 //                         void** extra)
-// launch(session, kernel: Kernel, blocks: number, threads: number, ...parameters): void — as the signature says
+// launch(session, kernel: Kernel, blocks: number, threads: number, ...parameters): void — as the signature says; a `v` is
+// two parameters, a buffer or null and the byte in it
 Napi::Value Launch(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const auto kernel = args.Object<Kernel>();
@@ -163,6 +191,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
   const unsigned threads = static_cast<unsigned>(args.Long());
   std::vector<Parameter> values(kernel->signature.size());
   std::vector<BufferRef> buffers(values.size());
+  std::vector<std::size_t> offsets(values.size());
   for (std::size_t k = 0; k < values.size(); k++) {
     switch (kernel->signature[k]) {
       case 'i':
@@ -181,6 +210,10 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
       case 'n':
         values[k].count = args.Long();
         break;
+      case 'v':
+        buffers[k] = args.OptionalRead();
+        offsets[k] = args.Size();
+        break;
       default: {
         const double value = args.Double();
         if (kernel->is_double) {
@@ -195,7 +228,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
     std::vector<void*> addresses(values.size());
     for (std::size_t k = 0; k < values.size(); k++) {
       const char letter = kernel->signature[k];
-      if (letter != 'n' && letter != 's') values[k].pointer = buffers[k] ? buffers[k]->at() : nullptr;
+      if (letter != 'n' && letter != 's') values[k].pointer = buffers[k] ? buffers[k]->at(offsets[k]) : nullptr;
       addresses[k] = &values[k];
     }
     CheckDriver(worker.libraries,
@@ -210,6 +243,7 @@ Napi::Value Launch(const Napi::CallbackInfo& info) {
 
 void InitKernels(Napi::Object exports) {
   Export<KernelSource>(exports, "kernelSource");
+  Export<SupportedArchitectures>(exports, "supportedArchitectures");
   Export<CompileKernels>(exports, "compileKernels");
   Export<LoadModule>(exports, "loadModule");
   Export<MakeKernel>(exports, "kernel");

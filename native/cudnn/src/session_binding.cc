@@ -147,7 +147,7 @@ Napi::Value CloseSession(const Napi::CallbackInfo& info) {
 // post(session, mode: number): Promise<Float64Array> | undefined
 //
 // Queues the commands appended so far as one batch. Bits of mode: 1 urgent, 2 hold, 4 release, 8 wait for the device,
-// 16 return a promise (of the numbers that the commands reported).
+// 16 return a promise (of the numbers that the commands reported), 32 the first batch of a step, 64 a later one.
 Napi::Value Post(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const int mode = args.Int();
@@ -155,6 +155,8 @@ Napi::Value Post(const Napi::CallbackInfo& info) {
   batch->hold = (mode & 2) != 0;
   batch->release = (mode & 4) != 0;
   batch->wait = (mode & 8) != 0;
+  if ((mode & 32) != 0) batch->place = Batch::kFirstOfStep;
+  if ((mode & 64) != 0) batch->place = Batch::kOfStep;
   Napi::Value promise = args.env().Undefined();
   if (args.session().closed()) throw Napi::Error::New(args.env(), "the session is closed");
   if ((mode & 16) != 0) promise = Napi::Value(args.env(), PromiseFor(*args.handle(), *batch));

@@ -98,11 +98,15 @@ void Worker::Close() {
 }
 
 void Worker::Run(Batch& batch) {
+  bool began = false;
+  if (batch.place == Batch::kFirstOfStep) step_error_ = nullptr;
   try {
+    if (batch.place == Batch::kOfStep && step_error_) throw NativeError(*step_error_);
     for (const BufferRef& buffer : batch.reads) {
       if (buffer->error) throw NativeError(*buffer->error);
     }
     for (const BufferRef& buffer : batch.allocations) Allocate(*buffer);
+    began = true;
     for (const Command& command : batch.commands) command(*this, batch);
     for (const BufferRef& buffer : batch.writes) buffer->error = nullptr;
   } catch (const NativeError& error) {
@@ -123,8 +127,12 @@ void Worker::Run(Batch& batch) {
     libraries.cudart.cudaGetLastError();
     capturing = false;
   }
-  batch.error = WithLostDevice(batch.error);
-  for (const BufferRef& buffer : batch.writes) buffer->error = batch.error;
+  const bool is_of_step = batch.place != Batch::kAlone;
+  // Who comes after a failure in its step has asked already.
+  if (!is_of_step || !step_error_) batch.error = WithLostDevice(batch.error);
+  if (is_of_step) step_error_ = batch.error;
+  const bool spares_others = batch.spares_others || (is_of_step && !began);
+  for (const BufferRef& buffer : spares_others ? batch.allocations : batch.writes) buffer->error = batch.error;
 }
 
 ErrorRef Worker::WithLostDevice(ErrorRef error) const {

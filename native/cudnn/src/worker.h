@@ -46,6 +46,9 @@ struct Worker {
   bool capturing = false;
 
  private:
+  /// What a batch of the step under way met.
+  ErrorRef step_error_;
+
   void* TryAllocate(std::size_t bytes);
   /// After a failure: the error that killed the device's context, where one did. Libraries hide it behind their own.
   ErrorRef WithLostDevice(ErrorRef error) const;

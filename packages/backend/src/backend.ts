@@ -3,6 +3,7 @@ import type { BackendTensor } from './backend_tensor.js'
 import type { DenseOps } from './dense_ops.js'
 import type { FloatDType } from './dtype.js'
 import type { Rnn } from './rnn.js'
+import type { TrainingSteps } from './training_steps.js'
 
 /** What is alive in an executor; all zero after everything it made was disposed. */
 export interface BackendStats {
@@ -25,6 +26,8 @@ export interface Backend {
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
   readonly ops: DenseOps
+  /** Present on executors that gain by whole steps. */
+  readonly steps?: TrainingSteps | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
   tensor(host: Tensor): BackendTensor
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */

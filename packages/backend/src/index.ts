@@ -79,3 +79,4 @@ export {
   type TensorRule,
   tensorDType,
 } from './tensor_arguments.js'
+export type { TrainingSteps } from './training_steps.js'

@@ -14,6 +14,7 @@ import type { CudnnTensor } from './cudnn_tensor.js'
 import { type Float16Tensor, isFloat16Tensor } from './float16_values.js'
 import type { SessionInfo } from './native_addon.js'
 import type { Arithmetic } from './precision.js'
+import { CudnnTrainingSteps } from './training_steps.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
 export class CudnnBackend implements Backend {
@@ -21,6 +22,7 @@ export class CudnnBackend implements Backend {
   readonly reason: string
   readonly dtype: FloatDType
   readonly ops: CudnnDenseOps
+  readonly steps: CudnnTrainingSteps
   readonly #executor: CudnnExecutor
 
   constructor(executor: CudnnExecutor) {
@@ -29,6 +31,7 @@ export class CudnnBackend implements Backend {
     this.dtype = executor.memory.dtype
     this.reason = `cudnn: ${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
     this.ops = new CudnnDenseOps(executor)
+    this.steps = new CudnnTrainingSteps(executor, (...guarded) => this.ops.whereFinite(...guarded))
   }
 
   /** What the device and the libraries said of themselves. */
@@ -91,6 +94,7 @@ export class CudnnBackend implements Backend {
 
   /** As `dispose`, and resolves when the device has everything back. */
   close(): Promise<void> {
+    this.steps.dispose()
     this.#executor.memory.dispose()
     return this.#executor.session.close()
   }

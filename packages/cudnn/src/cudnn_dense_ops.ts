@@ -34,6 +34,8 @@ const NORM_BLOCKS = 128
 /** The dense operations on the device: checks first, then one batch of kernels and products, and nothing waits for it. */
 export class CudnnDenseOps implements DenseOps {
   readonly #executor: CudnnExecutor
+  /** Where it is not finite, updates change nothing. */
+  #guard: CudnnTensor | undefined
 
   constructor(executor: CudnnExecutor) {
     this.#executor = executor
@@ -259,6 +261,37 @@ export class CudnnDenseOps implements DenseOps {
     })
   }
 
+  /** {@link TrainingSteps.whereFinite} */
+  whereFinite(scalars: readonly BackendTensor[], updates: () => void): void {
+    const action = 'guard updates'
+    const { memory, kernels } = this.#alive(action)
+    for (const [index, scalar] of scalars.entries()) {
+      checkTensor(action, `scalars[${index}]`, scalar, { dtype: memory.dtype, shape: [] })
+    }
+    const own = scalars.map((scalar, index) => memory.own(action, `scalars[${index}]`, scalar))
+    const before = this.#guard
+    const guards: CudnnTensor[] = []
+    try {
+      for (const scalar of own) {
+        const guard = this.#guard
+        if (guard === undefined) {
+          this.#guard = scalar
+          continue
+        }
+        this.#guard = this.#batch(action, { guard, scalar }, (on) => {
+          const both = memory.allocate(1)
+          kernels.blocks('both_finite', 1, both, on.guard, on.scalar)
+          return () => memory.tensor(both, [])
+        })
+        guards.push(this.#guard)
+      }
+      updates()
+    } finally {
+      this.#guard = before
+      for (const guard of guards) guard.dispose()
+    }
+  }
+
   /** √(Σ x²) over all tensors; with `limit`, scales them down to it on the device. */
   #norm(action: string, tensors: readonly BackendTensor[], limit?: number): CudnnTensor {
     const { memory, kernels, session } = this.#alive(action)
@@ -298,12 +331,13 @@ export class CudnnDenseOps implements DenseOps {
     checkUpdate(action, memory.dtype, { ...variables, ...given } as Record<string, TensorLike>)
     memory.checkOwn(action, source)
     const written = this.#written(action, variables)
-    this.#batch(action, source, (on) => {
+    const guard: { readonly guard?: CudnnTensor } = this.#guard === undefined ? {} : { guard: this.#guard }
+    this.#batch(action, { ...source, ...guard } as Readonly<Record<string, TensorLike | undefined>>, (on) => {
       const [first] = written
       const count = elementCount(first!.shape)
       const buffers: KernelParameter[] = written.map(({ buffer }) => buffer)
       for (const operand of Object.keys(source)) buffers.push(on[operand] ?? null)
-      kernels.each(name, count, ...buffers, count, ...scalars)
+      kernels.each(name, count, ...buffers, count, ...scalars, on['guard'] ?? null)
       return () => {}
     })
   }

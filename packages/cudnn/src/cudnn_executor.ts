@@ -14,6 +14,8 @@ export interface CudnnExecutor {
   readonly workspace: Workspace
   /** The algorithm to use, or `measured` for the fastest of the legal ones. */
   readonly algorithm: Algorithm | 'measured'
-  /** Replay repeated passes as CUDA graphs. */
-  readonly graphs: boolean
+  /** Whether passes and steps that come again are replayed as CUDA graphs: where that proves faster, or regardless. */
+  readonly graphs: 'measured' | 'always' | 'never'
+  /** Whether dropout may be replayed; found out with the first network that has some. */
+  replaysDropout?: boolean | undefined
 }

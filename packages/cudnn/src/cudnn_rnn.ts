@@ -178,10 +178,14 @@ export class CudnnRnn implements Rnn {
     makePlan: (lane: Lane) => Promise<RnnPlan>,
   ): Promise<ForwardBuffers> {
     const { session } = this.#executor
+    // A step that is gathered becomes one graph as a whole.
+    if (known !== undefined && session.isGathering) {
+      return this.#passes.forward(known.isReplayable ? session : session.ungathered(), known, given, made)
+    }
     const graphs = known && this.#graphsOf(known)
     const next = graphs?.next(given.params!)
     if (next === 'replay') return graphs!.replayForward(session, given, made)
-    if (next === 'run') return this.#passes.forward(session, known!, given, made)
+    if (next === 'run') return this.#passes.forward(session, known!, given, made, graphs!.trials?.forward)
     return session.hold('run forward', async (urgent) => {
       const plan = known ?? (await makePlan(urgent))
       // Another call may have captured the same meanwhile.
@@ -200,7 +204,8 @@ export class CudnnRnn implements Rnn {
     const { session } = this.#executor
     const graphs = this.#graphs.get(contents.plan)
     if (graphs === undefined || contents.graphs !== graphs) {
-      return this.#passes.backward(session, contents, given, made)
+      const trial = session.isGathering ? undefined : graphs?.trials?.backward
+      return this.#passes.backward(session, contents, given, made, trial)
     }
     if (!graphs.awaitsBackward) return graphs.backward(session, contents, given, made)
     return session.hold('run backward', (urgent) => graphs.backward(urgent, contents, given, made))
@@ -209,7 +214,7 @@ export class CudnnRnn implements Rnn {
   #graphsOf(plan: RnnPlan): PassGraphs {
     let graphs = this.#graphs.get(plan)
     if (graphs === undefined) {
-      const made = new PassGraphs(this.#executor, this.#passes, plan)
+      const made = new PassGraphs(this.#executor, this.#passes, plan, this.#planner.trials(plan))
       plan.onRelease = () => made.release()
       this.#graphs.set(plan, made)
       graphs = made

@@ -2,6 +2,7 @@ import type { FloatDType } from '@cudnn-rnn/backend'
 import { cudnnError } from './cudnn_error.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
+import { kernelArchitecture } from './kernel_architecture.js'
 import type { KernelCache } from './kernel_cache.js'
 import { BLOCK, KERNELS, type KernelName } from './kernel_table.js'
 import type { Kernel, KernelModule } from './native_addon.js'
@@ -15,10 +16,12 @@ export type KernelParameter = DeviceBuffer | number | null
 export class DeviceKernels {
   readonly #session: DeviceSession
   readonly #kernels: Readonly<Record<KernelName, Kernel>>
+  readonly #signatures: ReadonlyMap<Kernel, string>
 
   private constructor(session: DeviceSession, kernels: Readonly<Record<KernelName, Kernel>>) {
     this.#session = session
     this.#kernels = kernels
+    this.#signatures = new Map((Object.keys(KERNELS) as KernelName[]).map((name) => [kernels[name], KERNELS[name]]))
   }
 
   /** Compiles (or finds) and loads the kernels. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
@@ -26,7 +29,8 @@ export class DeviceKernels {
     const { native, libraries, info } = session
     const source = native.kernelSource()
     const real = dtype === 'float64' ? 'double' : 'float'
-    const options = [`--gpu-architecture=sm_${info.computeCapability}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`]
+    const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
+    const options = [`--gpu-architecture=${architecture}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`]
     const key = [source, ...options, String(info.nvrtcVersion)]
     const image = await cache
       .image(key, () => native.compileKernels(libraries, source, options))
@@ -46,6 +50,11 @@ export class DeviceKernels {
     return new DeviceKernels(session, kernels as Record<KernelName, Kernel>)
   }
 
+  /** The parameters of a kernel, as the table of kernels has them. */
+  signatureOf(kernel: Kernel): string {
+    return this.#signatures.get(kernel)!
+  }
+
   /** Appends a launch with one thread per element, or a grid that strides where there are more. */
   each(name: KernelName, count: number, ...parameters: readonly KernelParameter[]): void {
     const most = this.#session.info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR
@@ -57,6 +66,7 @@ export class DeviceKernels {
     if (blocks === 0) return
     const { native, handle } = this.#session
     const values = parameters.map((value) => (typeof value === 'object' && value !== null ? value.handle : value))
+    if (KERNELS[name].endsWith('v')) values.push(null, 0)
     native.launch(handle, this.#kernels[name], blocks, BLOCK, ...values)
   }
 }

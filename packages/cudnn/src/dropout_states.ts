@@ -42,6 +42,11 @@ export class DropoutStates {
     return descriptor
   }
 
+  /** The generator's states, once {@link make} was called. */
+  get states(): DeviceBuffer {
+    return this.#made!.states
+  }
+
   async save(): Promise<Uint8Array> {
     this.make()
     const bytes = new Uint8Array(this.bytes)
@@ -63,12 +68,16 @@ export class DropoutStates {
     }
     this.make()
     const { states } = this.#made!
-    this.#session.post((native, handle) => native.upload(handle, states.handle, 0, bytes))
+    const restored = this.#session.run('restore the dropout state', (native, handle) =>
+      native.upload(handle, states.handle, 0, bytes),
+    )
+    // The buffer tells.
+    restored.catch(() => {})
   }
 
   dispose(): void {
     if (this.#made === undefined) return
-    this.#session.native.releaseDescriptor(this.#made.descriptor)
+    this.#session.releaseDescriptor(this.#made.descriptor)
     this.#made.states.release()
     this.#made = undefined
   }

@@ -1,12 +1,13 @@
 /**
  * The kernels of native/cudnn/kernels/dense.cu and their parameters in order, one letter each: `i` a buffer read, `I` one
- * read that may be null, `o` one overwritten, `u` one updated in place, `n` a count, `s` a scalar of the element type.
+ * read that may be null, `o` one overwritten, `u` one updated in place, `n` a count, `s` a scalar of the element type,
+ * `v` where the scalars are in memory, null where they are the parameters.
  */
 export const KERNELS = Object.freeze({
-  fill: 'ons',
+  fill: 'onsv',
   broadcast_rows: 'oinn',
-  add_scaled: 'uins',
-  clip_by_value: 'uns',
+  add_scaled: 'uinsIv',
+  clip_by_value: 'unsv',
   to_bfloat16: 'oin',
   from_bfloat16: 'oin',
   to_float16: 'oin',
@@ -17,15 +18,16 @@ export const KERNELS = Object.freeze({
   embedding_gradient: 'oiinn',
   sum_of_squares: 'oin',
   norm_of_partials: 'oin',
-  clip_by_norm: 'uins',
+  clip_by_norm: 'uinsv',
+  both_finite: 'oii',
   sum: 'oin',
   softmax_cross_entropy: 'ooiiIInn',
   sum_losses: 'oin',
-  apply_momentum: 'uuinsssn',
-  apply_adam: 'uuuinssssssss',
-  apply_rms_prop: 'uuuinssssssn',
-  apply_adagrad: 'uuinssn',
-  apply_weight_decay: 'uIns',
+  apply_momentum: 'uuinsssnIv',
+  apply_adam: 'uuuinssssssssIv',
+  apply_rms_prop: 'uuuinssssssnIv',
+  apply_adagrad: 'uuinssnIv',
+  apply_weight_decay: 'uInsIv',
 } as const)
 
 export type KernelName = keyof typeof KERNELS

@@ -15,6 +15,7 @@ export type TensorDescriptor = Opaque<'tensor descriptor'>
 export type DropoutDescriptor = Opaque<'dropout descriptor'>
 export type RnnDescriptorHandle = Opaque<'RNN descriptor'>
 export type DataDescriptor = Opaque<'data descriptor'>
+export type Descriptor = TensorDescriptor | DropoutDescriptor | RnnDescriptorHandle | DataDescriptor
 export type KernelModule = Opaque<'kernel module'>
 export type Kernel = Opaque<'kernel'>
 export type Graph = Opaque<'graph'>
@@ -113,7 +114,7 @@ export interface NativeAddon {
     auxFlags: number,
     clip: number | null,
   ): RnnDescriptorHandle
-  releaseDescriptor(descriptor: TensorDescriptor | DropoutDescriptor | RnnDescriptorHandle | DataDescriptor): void
+  releaseDescriptor(descriptor: Descriptor): void
 
   weightSpaceSize(session: Session, rnn: RnnDescriptorHandle): void
   weightParams(
@@ -206,6 +207,7 @@ export interface NativeAddon {
   ): void
 
   kernelSource(): string
+  supportedArchitectures(libraries: Libraries): number[]
   compileKernels(libraries: Libraries, source: string, options: readonly string[]): Promise<Uint8Array>
   loadModule(session: Session, image: Uint8Array): KernelModule
   kernel(session: Session, module: KernelModule, name: string, signature: string, isDouble: boolean): Kernel

@@ -24,8 +24,11 @@ export interface CudnnBackendOptions {
   readonly libraryDir?: string | undefined
   /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
   readonly algorithm?: Algorithm | 'measured' | undefined
-  /** Replay passes that come again as CUDA graphs; default true. */
-  readonly graphs?: boolean | undefined
+  /**
+   * Replay passes and training steps that come again as CUDA graphs; default `measured`: where that is faster than the
+   * calls, timed once per shape.
+   */
+  readonly graphs?: boolean | 'measured' | undefined
   /** Folder for compiled kernels; default CUDNN_RNN_CACHE_DIR, else cudnn-rnn in the user's cache folder. */
   readonly cacheDir?: string | undefined
 }
@@ -58,7 +61,7 @@ const FIRST_BFLOAT16_VERSION = 91_300
  */
 export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promise<CudnnBackend> {
   const arithmetic = checkOptions(options)
-  const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = true, libraryDir, cacheDir } = options
+  const { dtype = 'float32', device = 0, algorithm = 'measured', graphs = 'measured', libraryDir, cacheDir } = options
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     throw unavailable([{ name: 'cudnn', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
@@ -72,7 +75,8 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
     const kernels = await DeviceKernels.load(session, dtype, new KernelCache(cacheDir))
     const memory = new DeviceMemory(session, dtype)
     const workspace = new Workspace(session)
-    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, graphs, workspace })
+    const use = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
+    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, graphs: use, workspace })
   } catch (error) {
     await session?.close()
     if (!isCudnnError(error)) throw error

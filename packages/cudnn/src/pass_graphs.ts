@@ -1,7 +1,8 @@
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { TapeContents } from './cudnn_tape.js'
 import type { DeviceBuffer } from './device_buffer.js'
-import type { Lane } from './device_session.js'
+import type { Append, Lane } from './device_session.js'
+import { type GraphTrial, timed } from './graph_trial.js'
 import type { Graph } from './native_addon.js'
 import { PassBuffers } from './pass_buffers.js'
 import type {
@@ -13,6 +14,7 @@ import type {
   RnnPasses,
 } from './rnn_passes.js'
 import type { RnnPlan } from './rnn_plan.js'
+import type { PassTrials } from './rnn_planner.js'
 
 /** Graphs of larger passes win nothing, as launching is not what takes their time, and hold memory twice. */
 const MOST_BYTES = 256 * 2 ** 20
@@ -43,28 +45,39 @@ export class PassGraphs {
   #params: DeviceBuffer | undefined
   #forward: Captured<CopiedOperand, ForwardBuffers> | undefined
   #backward: Captured<BackwardOperand, BackwardBuffers> | undefined
+  /** Undefined where graphs are used whatever they take. */
+  readonly trials: PassTrials | undefined
   #isLent = false
   #isRefused: boolean
+  #isBackwardRefused = false
   #forwards = 0
   #lastParams: DeviceBuffer | undefined
 
-  constructor(executor: CudnnExecutor, passes: RnnPasses, plan: RnnPlan) {
+  constructor(executor: CudnnExecutor, passes: RnnPasses, plan: RnnPlan, trials: PassTrials | undefined) {
     this.#executor = executor
+    this.trials = trials
     this.#passes = passes
     this.#plan = plan
     const { x, y } = passes.elements(plan.sizes)
     const bytes = plan.reserveBytes + 2 * (x + y) * executor.arithmetic.bytes
-    this.#isRefused = !executor.graphs || bytes > MOST_BYTES
+    const isPossible = executor.graphs !== 'never' && plan.isReplayable && bytes <= MOST_BYTES
+    this.#isRefused = !isPossible || trials?.forward.isLost === true
+    this.#isBackwardRefused = trials?.backward.isLost === true
   }
 
   /** What the next forward over these parameters should do. Every call counts as a forward. */
   next(params: DeviceBuffer): 'replay' | 'capture' | 'run' {
+    if (!this.#isRefused && this.trials?.forward.isLost) {
+      // A tape that is out keeps its buffers.
+      this.#isRefused = true
+      this.release()
+    }
     if (this.#isRefused || this.#isLent) return 'run'
     if (this.#forward !== undefined && this.#params === params) return 'replay'
     const isRepeated = this.#lastParams === params
     this.#lastParams = params
     // The first pass, which made the plan, was cuDNN's warm-up; a graph is worth its making from the third on.
-    if (++this.#forwards < 2 || !isRepeated) return 'run'
+    if (++this.#forwards < 2 || !isRepeated || this.trials?.forward.awaits('calls')) return 'run'
     return 'capture'
   }
 
@@ -84,7 +97,7 @@ export class PassGraphs {
     // Lent before the queue is done with it: the next call may come at once.
     this.#isLent = this.#plan.training
     try {
-      const outputs = await this.#replay(lane, graph, inputs, given, [this.#params!], () => ({
+      const outputs = await this.#replay(lane, graph, inputs, given, this.trials?.forward, () => ({
         output: this.#copyOf(result.output, made),
         outputH: this.#copyOf(result.outputH, made),
         outputC: result.outputC && this.#copyOf(result.outputC, made),
@@ -98,7 +111,7 @@ export class PassGraphs {
 
   /** True where the backward must be captured first, while the queue is held. */
   get awaitsBackward(): boolean {
-    return this.#backward === undefined && !this.#isRefused
+    return this.#backward === undefined && !this.#isRefused && !this.#isBackwardRefused
   }
 
   /** Queues the backward of the forward that was replayed, capturing it at the first time. */
@@ -116,12 +129,14 @@ export class PassGraphs {
     }
     if (this.#backward === undefined) return this.#passes.backward(lane, contents, given, made)
     const { graph, inputs, result } = this.#backward
-    return this.#replay(lane, graph, inputs, given, [this.#params!], () => ({
+    const gradients = await this.#replay(lane, graph, inputs, given, this.trials?.backward, () => ({
       input: this.#copyOf(result.input, made),
       inputH: this.#copyOf(result.inputH, made),
       inputC: result.inputC && this.#copyOf(result.inputC, made),
       params: this.#copyOf(result.params, made),
     }))
+    if (this.trials?.backward.isLost) this.#refuseBackward()
+    return gradients
   }
 
   /** Takes the buffers back from a tape. */
@@ -130,15 +145,24 @@ export class PassGraphs {
   }
 
   release(): void {
-    for (const captured of [this.#forward, this.#backward]) {
-      if (captured === undefined) continue
-      this.#executor.session.native.releaseGraph(captured.graph)
-      captured.buffers.release()
-    }
+    this.#drop(this.#forward)
+    this.#drop(this.#backward)
     this.#params?.release()
     this.#forward = undefined
     this.#backward = undefined
     this.#params = undefined
+  }
+
+  #refuseBackward(): void {
+    this.#isBackwardRefused = true
+    this.#drop(this.#backward)
+    this.#backward = undefined
+  }
+
+  #drop(captured: Captured<string, unknown> | undefined): void {
+    if (captured === undefined) return
+    this.#executor.session.releaseGraph(captured.graph)
+    captured.buffers.release()
   }
 
   async #capture<Operand extends string, Result>(
@@ -158,11 +182,11 @@ export class PassGraphs {
         }
         native.beginCapture(handle)
         const result = append(inputs as Given<Operand>, buffers)
-        captured = { graph: native.endCapture(handle), inputs: inputs as Given<Operand>, result, buffers }
+        captured = { graph: this.#executor.session.endCapture(), inputs: inputs as Given<Operand>, result, buffers }
       })
       return captured
     } catch {
-      if (captured !== undefined) this.#executor.session.native.releaseGraph(captured.graph)
+      if (captured !== undefined) this.#executor.session.releaseGraph(captured.graph)
       buffers.release()
       this.#isRefused = true
       return undefined
@@ -175,21 +199,23 @@ export class PassGraphs {
     graph: Graph,
     inputs: Given<Operand>,
     given: Given<Operand>,
-    reads: readonly DeviceBuffer[],
+    trial: GraphTrial | undefined,
     results: () => Result,
   ): Promise<Result> {
     let result: Result | undefined
     try {
-      await lane.run('replay a pass', (native, handle) => {
+      const append: Append = (native, handle) => {
         for (const [name, fixed] of Object.entries<DeviceBuffer | undefined>(inputs)) {
           if (fixed === undefined) continue
           const operand = given[name as Operand]
           if (operand === undefined) native.clear(handle, fixed.handle, 0, fixed.bytes)
           else native.copy(handle, fixed.handle, 0, operand.handle, 0, fixed.bytes)
         }
-        native.launchGraph(handle, graph, ...reads.map((buffer) => buffer.handle))
+        native.launchGraph(handle, graph, this.#params!.handle)
         result = results()
-      })
+      }
+      if (trial?.awaits('graph')) trial.note('graph', await timed(lane, 'replay a pass', append))
+      else await lane.run('replay a pass', append)
     } catch (error) {
       // The fixed buffers carry the error now: leave them.
       this.#isRefused = true

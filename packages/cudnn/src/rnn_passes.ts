@@ -13,7 +13,8 @@ import type { CudnnExecutor } from './cudnn_executor.js'
 import type { TapeContents, TapeLease } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
-import type { Lane } from './device_session.js'
+import type { Append, Lane } from './device_session.js'
+import { type GraphTrial, timed } from './graph_trial.js'
 import { hasDropout, stateElements } from './network_descriptors.js'
 import type { PassBuffers } from './pass_buffers.js'
 import type { RnnPlan } from './rnn_plan.js'
@@ -80,12 +81,19 @@ export class RnnPasses {
     return given as Given<Name>
   }
 
-  /** Queues a forward. Rejects with the CudnnError of the call that failed; nothing has changed then. */
-  async forward(lane: Lane, plan: RnnPlan, given: Given<ForwardOperand>, made: PassBuffers): Promise<ForwardBuffers> {
+  /** Queues a forward, timed while `trial` awaits it. Rejects with the failed call's CudnnError; nothing has changed then. */
+  async forward(
+    lane: Lane,
+    plan: RnnPlan,
+    given: Given<ForwardOperand>,
+    made: PassBuffers,
+    trial?: GraphTrial | undefined,
+  ): Promise<ForwardBuffers> {
     let result: ForwardBuffers | undefined
-    await this.issue(lane, 'run forward', () => {
+    const append = () => {
       result = this.appendForward(plan, given, made)
-    })
+    }
+    await this.#issueTimed(lane, 'run forward', append, trial)
     return result!
   }
 
@@ -95,11 +103,13 @@ export class RnnPasses {
     { plan, buffers }: TapeContents,
     given: Given<BackwardOperand>,
     made: PassBuffers,
+    trial?: GraphTrial | undefined,
   ): Promise<BackwardBuffers> {
     let result: BackwardBuffers | undefined
-    await this.issue(lane, 'run backward', () => {
+    const append = () => {
       result = this.appendBackward(plan, buffers, given, made)
-    })
+    }
+    await this.#issueTimed(lane, 'run backward', append, trial)
     return result!
   }
 
@@ -321,14 +331,19 @@ export class RnnPasses {
     native.clear(handle, params.handle, offset * bytes, size * bytes)
   }
 
-  /** Runs a batch that uses the workspace. */
-  async issue(lane: Lane, action: string, append: Parameters<Lane['run']>[1]): Promise<void> {
+  async #issueTimed(lane: Lane, action: string, append: Append, trial: GraphTrial | undefined): Promise<void> {
+    if (trial?.awaits('calls') !== true) return this.issue(lane, action, append)
     try {
-      await lane.run(action, append)
+      trial.note('calls', await timed(lane, action, append))
     } catch (error) {
-      // A workspace that the failed batch was to allocate does not exist.
       this.#executor.workspace.release()
       throw error
     }
+  }
+
+  /** Runs a batch that uses the workspace. */
+  async issue(lane: Lane, action: string, append: Append): Promise<void> {
+    // A workspace that a failed batch was to allocate does not exist.
+    await lane.issue(action, append, () => this.#executor.workspace.release())
   }
 }

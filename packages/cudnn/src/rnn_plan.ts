@@ -17,6 +17,8 @@ export interface PlanParts {
   readonly workspaceBytes: number
   /** 0 in inference. */
   readonly reserveBytes: number
+  /** False where a graph of these passes would repeat what each call draws anew. */
+  readonly isReplayable: boolean
 }
 
 /**
@@ -32,6 +34,7 @@ export class RnnPlan implements PlanParts {
   readonly lengths: DeviceLengths
   readonly workspaceBytes: number
   readonly reserveBytes: number
+  readonly isReplayable: boolean
   readonly #session: DeviceSession
   #owners = 1
   #onRelease: (() => void) | undefined
@@ -46,6 +49,7 @@ export class RnnPlan implements PlanParts {
     this.lengths = parts.lengths
     this.workspaceBytes = parts.workspaceBytes
     this.reserveBytes = parts.reserveBytes
+    this.isReplayable = parts.isReplayable
   }
 
   /** What to let go of together with the plan. */
@@ -97,8 +101,8 @@ export function passDescriptors(
 }
 
 /** Lets go of descriptors; cuDNN destroys them once nothing queued uses them. */
-export function releaseDescriptors({ native }: DeviceSession, { x, y, h, c }: PassDescriptors): void {
-  for (const descriptor of [x, y, h, c]) if (descriptor !== null) native.releaseDescriptor(descriptor)
+export function releaseDescriptors(session: DeviceSession, { x, y, h, c }: PassDescriptors): void {
+  for (const descriptor of [x, y, h, c]) if (descriptor !== null) session.releaseDescriptor(descriptor)
 }
 
 /**

@@ -11,13 +11,21 @@ import type { Algorithm } from './cudnn_enums.js'
 import { CudnnError, cudnnError } from './cudnn_error.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { Lane } from './device_session.js'
+import { replayDrawsAsCalls } from './dropout_replay.js'
 import { DropoutStates } from './dropout_states.js'
+import { GraphTrial } from './graph_trial.js'
 import type { RnnDescriptorHandle } from './native_addon.js'
 import { hasDropout, legalAlgorithms, makeRnnDescriptor } from './network_descriptors.js'
 import { DeviceLengths, PlanCache, passDescriptors, RnnPlan, tempSpaceSizes } from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
+
+/** Whether graphs are worth it for passes of one shape. */
+export interface PassTrials {
+  readonly forward: GraphTrial
+  readonly backward: GraphTrial
+}
 
 /** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
 export class RnnPlanner {
@@ -29,6 +37,7 @@ export class RnnPlanner {
   readonly #plans = new PlanCache(PLANS_PER_NETWORK)
   readonly #descriptors = new Map<string, RnnDescriptorHandle>()
   readonly #algorithms = new Map<string, Algorithm>()
+  readonly #trials = new Map<string, PassTrials>()
   #isLayoutChecked = false
 
   constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
@@ -43,6 +52,18 @@ export class RnnPlanner {
 
   known(key: string): RnnPlan | undefined {
     return this.#plans.get(key)
+  }
+
+  /** What was found out about graphs for passes of this shape, whatever the lengths; undefined where it is not asked. */
+  trials({ sizes, training }: RnnPlan): PassTrials | undefined {
+    if (this.#executor.graphs !== 'measured') return undefined
+    const key = shapeKey(sizes, training)
+    let trials = this.#trials.get(key)
+    if (trials === undefined) {
+      trials = { forward: new GraphTrial(), backward: new GraphTrial() }
+      this.#trials.set(key, trials)
+    }
+    return trials
   }
 
   /** Queues the dropout generator before a training forward that needs it. */
@@ -66,7 +87,8 @@ export class RnnPlanner {
         lengths = new DeviceLengths(session, sizes)
         if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
       })
-      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, ...temp }
+      const isReplayable = !training || (await this.#replaysDropout(lane, rnn))
+      const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, isReplayable, ...temp }
       const plan = new RnnPlan(session, parts)
       this.#plans.set(key, plan)
       return plan
@@ -77,7 +99,7 @@ export class RnnPlanner {
 
   dispose(): void {
     this.#plans.clear()
-    for (const descriptor of this.#descriptors.values()) this.#executor.session.native.releaseDescriptor(descriptor)
+    for (const descriptor of this.#descriptors.values()) this.#executor.session.releaseDescriptor(descriptor)
     this.#descriptors.clear()
     this.dropout?.dispose()
   }
@@ -90,7 +112,7 @@ export class RnnPlanner {
       return isAllowed ? algorithm : 'standard'
     }
     if (legal.length === 1) return legal[0]!
-    const key = `${sizes.time} ${sizes.batch} ${training}`
+    const key = shapeKey(sizes, training)
     let chosen = this.#algorithms.get(key)
     if (chosen === undefined) {
       chosen = await fastestAlgorithm(session, lane, legal, { network: this.#network, arithmetic, sizes, training })
@@ -110,6 +132,15 @@ export class RnnPlanner {
       this.#descriptors.set(key, descriptor)
     }
     return descriptor
+  }
+
+  async #replaysDropout(lane: Lane, rnn: RnnDescriptorHandle): Promise<boolean> {
+    const executor = this.#executor
+    if (this.dropout === undefined || executor.graphs === 'never') return true
+    const { session, arithmetic } = executor
+    const trial = { network: this.#network, arithmetic, rnn, states: this.dropout.states }
+    executor.replaysDropout ??= await replayDrawsAsCalls(session, lane, trial)
+    return executor.replaysDropout
   }
 
   /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */
@@ -137,6 +168,10 @@ export class RnnPlanner {
     const { kind, pseudoLayer, linLayerId } = region
     throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at]!, offset)
   }
+}
+
+function shapeKey({ time, batch }: RnnPassSizes, training: boolean): string {
+  return `${time} ${batch} ${training}`
 }
 
 function layoutError(what: string, reported: number, expected: number): CudnnError {

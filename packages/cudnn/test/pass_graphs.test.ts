@@ -31,14 +31,14 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
     await using calls = await open({ algorithm: 'standard', graphs: false })
     const expected = await trained(calls)
     expect(launches()).toBe(0)
-    await using graphs = await open({ algorithm: 'standard' })
+    await using graphs = await open({ algorithm: 'standard', graphs: true })
     expect(await trained(graphs)).toEqual(expected)
     // The third forward is the first that is captured; each step launches a forward and a backward.
     expect(launches()).toBe(16)
   })
 
   it('replays inference from the third pass on, states given or not', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
     for (let pass = 0; pass < 4; pass++) expect(await values(await forward(false))).toEqual(first)
@@ -46,7 +46,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('two tapes open at once: the second forward runs without the graph, and both backwards are right', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const { rnn, forward } = smallLstm(backend)
     const alone = await forward()
     const expected = await values(await rnn.backward(alone.tape!, { output: alone.output }))
@@ -58,7 +58,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('forwards called at once keep their order and their numbers', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)
     const results = await Promise.all(Array.from({ length: 8 }, () => forward(false)))
     const [first, ...others] = await Promise.all(results.map(values))
@@ -66,7 +66,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('what cannot be captured runs as calls from then on', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     libraries.configure('fault.cudaStreamBeginCapture=900@1+')
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
@@ -75,7 +75,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
   })
 
   it('a replay that fails says so and is not tried again', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))
     for (let pass = 0; pass < 3; pass++) await forward(false)
@@ -84,14 +84,34 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitat
     expect(await values(await forward(false))).toEqual(first)
   })
 
+  const execs = () => libraries.report().live['graph execs'] ?? 0
+
+  it.each([
+    ['faster, are kept', 400, 0, 2],
+    ['slower, are given up, and what follows is right', 0, 2000, 0],
+  ])('measured graphs that prove %s', async (_, callMicroseconds, graphMicroseconds, kept) => {
+    await using calls = await open({ algorithm: 'standard', graphs: false })
+    const expected = await trained(calls)
+    await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
+    const network = smallLstm(backend)
+    libraries.configure(`slow=${callMicroseconds}`)
+    // The first makes the plan, three are timed.
+    for (let step = 0; step < 4; step++) await network.step()
+    expect(execs()).toBe(0)
+    libraries.configure(`slow=${graphMicroseconds}`)
+    for (let step = 4; step < 10; step++) await network.step()
+    expect(execs()).toBe(kept)
+    expect(Array.from((await network.params.read()).data)).toEqual(expected)
+  })
+
   it('graphs go with their network', async () => {
-    await using backend = await open({ algorithm: 'standard' })
+    await using backend = await open({ algorithm: 'standard', graphs: true })
     const network = smallLstm(backend)
     for (let step = 0; step < 5; step++) await network.step()
     network.params.dispose()
     network.rnn.dispose()
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
     await backend.zeros([1]).read()
-    expect(libraries.report().live['graphs'] ?? 0).toBe(0)
+    expect(libraries.report().live['graph execs'] ?? 0).toBe(0)
   })
 })

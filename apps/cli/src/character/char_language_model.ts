@@ -1,5 +1,6 @@
 import {
   type Backend,
+  type BackendTensor,
   type BatchResult,
   CudnnLSTM,
   Philox,
@@ -65,8 +66,14 @@ export class CharLanguageModel {
     return new CarriedState(this.backend, this.lstm.stateShape(batch))
   }
 
-  /** Cross-entropy of a window in nats, with its gradients in the variables' order; moves `state` on. */
-  async batchGradients(window: TokenWindow, state: CarriedState): Promise<BatchResult> {
+  /**
+   * Cross-entropy of a window in nats, with its gradients in the variables' order; moves `state` on. Nothing is read, so
+   * that executors can queue a step as a whole.
+   */
+  async batchGradients(
+    window: TokenWindow,
+    state: CarriedState,
+  ): Promise<BatchResult & { readonly loss: BackendTensor }> {
     const { ops } = this.backend
     if (window.restarts) state.reset()
     const scope = new TensorScope()
@@ -81,7 +88,7 @@ export class CharLanguageModel {
       scope.ownAll({ ...bottom, params: undefined })
       const embedding = ops.embeddingGradient(this.sizes.vocabularySize, window.inputs, bottom.input)
       state.keep(run)
-      return { loss: scalar(await loss.read()), gradients: [embedding, bottom.params, top.kernel, top.bias] }
+      return { loss: scope.release(loss), gradients: [embedding, bottom.params, top.kernel, top.bias] }
     } finally {
       scope.dispose()
     }

@@ -7,20 +7,17 @@ export interface ClippingOptions {
   readonly clipNorm?: number | undefined
 }
 
-/** Clips in place, by value before by norm; returns the global norm before. */
-export async function clipGradients(
+/** Clips in place, by value before by norm; returns the global norm before, a scalar, for the caller to dispose. */
+export function clipGradients(
   { ops }: Backend,
   gradients: readonly BackendTensor[],
   { clipNorm, clipValue }: ClippingOptions,
-): Promise<number> {
-  if (clipValue === undefined && clipNorm !== undefined) {
-    using norm = ops.clipByGlobalNorm(gradients, clipNorm)
-    return (await norm.read()).data[0]!
-  }
-  using norm = ops.globalNorm(gradients)
+): BackendTensor {
+  if (clipValue === undefined && clipNorm !== undefined) return ops.clipByGlobalNorm(gradients, clipNorm)
+  const norm = ops.globalNorm(gradients)
   if (clipValue !== undefined) {
     ops.clipByValue(gradients, clipValue)
     if (clipNorm !== undefined) ops.clipByGlobalNorm(gradients, clipNorm).dispose()
   }
-  return (await norm.read()).data[0]!
+  return norm
 }

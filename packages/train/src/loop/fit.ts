@@ -6,11 +6,12 @@ import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
-import { type ClippingOptions, clipGradients } from './clip_gradients.js'
+import type { ClippingOptions } from './clip_gradients.js'
 import { type EarlyStoppingOptions, watchBest } from './early_stopping.js'
-import { type BatchResult, GradientAccumulator } from './gradient_accumulator.js'
+import type { BatchResult } from './gradient_accumulator.js'
 import { NonFiniteError } from './non_finite_error.js'
 import type { TrainingRecord, TrainingSaver } from './training_saver.js'
+import { trainingStep } from './training_step.js'
 
 /** One step, as it is logged. */
 export interface StepReport {
@@ -78,7 +79,7 @@ export interface FitResult {
  *   batchGradients, evaluate, the saver and the data throw
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
-  const { backend, optimizer, maxSteps, saver, state, signal } = options
+  const { optimizer, maxSteps, saver, state, signal } = options
   const { accumulate = 1, maxSkipped = 10, evaluateEvery = Number.POSITIVE_INFINITY } = options
   checkHyperparameter('fit', 'maxSteps', maxSteps, { minimum: 0 })
   checkHyperparameter('fit', 'accumulate', accumulate, { minimum: 1 })
@@ -120,22 +121,19 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
         ending = 'aborted'
         break
       }
-      using accumulator = new GradientAccumulator(backend, optimizer.variables)
       const began = performance.now()
-      for (let n = 0; n < accumulate; n++) {
+      const taken: Batch[] = []
+      while (taken.length < accumulate) {
         const { done, value } = await batches.next()
         if (done) break
-        accumulator.add(await options.batchGradients(value))
+        taken.push(value)
       }
-      if (accumulator.count === 0) {
+      if (taken.length === 0) {
         ending = 'out of data'
         break
       }
       const learningRate = options.learningRate(step)
-      const { loss, gradients } = accumulator.mean()
-      const gradientNorm = await clipGradients(backend, gradients, options)
-      const skipped = !(Number.isFinite(gradientNorm) && Number.isFinite(loss))
-      if (!skipped) optimizer.apply(gradients, learningRate)
+      const { loss, gradientNorm, skipped } = await trainingStep(options, taken, learningRate)
       const seconds = (performance.now() - began) / 1000
       step++
       skippedInARow = skipped ? skippedInARow + 1 : 0

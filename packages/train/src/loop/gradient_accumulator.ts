@@ -1,9 +1,13 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
 import type { Trainable } from '../optimizers/trainable.js'
 
-/** Loss and gradients of one batch; {@link fit} disposes the gradients. */
+/** Loss and gradients of one batch; {@link fit} disposes the tensors. */
 export interface BatchResult {
-  readonly loss: number
+  /**
+   * A number, or the scalar on the executor: what is not read until the step is over lets executors with
+   * `Backend.steps` queue the step as a whole.
+   */
+  readonly loss: number | BackendTensor
   /** In the order of the optimizer's variables. */
   readonly gradients: readonly BackendTensor[]
 }
@@ -13,7 +17,7 @@ export class GradientAccumulator {
   readonly #backend: Backend
   readonly #variables: readonly Trainable[]
   #gradients: readonly BackendTensor[] = []
-  #loss = 0
+  #losses: (number | BackendTensor)[] = []
   #count = 0
 
   constructor(backend: Backend, variables: readonly Trainable[]) {
@@ -21,13 +25,8 @@ export class GradientAccumulator {
     this.#variables = variables
   }
 
-  /** Batches added. */
-  get count(): number {
-    return this.#count
-  }
-
   add({ loss, gradients }: BatchResult): void {
-    this.#loss += loss
+    this.#losses.push(loss)
     this.#count++
     if (this.#count === 1) {
       this.#gradients = gradients
@@ -39,8 +38,13 @@ export class GradientAccumulator {
     }
   }
 
-  /** Mean loss and mean gradients; the tensors live until the accumulator is disposed. */
-  mean(): BatchResult {
+  /** The losses of the batches; from now on they are the caller's. */
+  takeLosses(): readonly (number | BackendTensor)[] {
+    return this.#losses.splice(0)
+  }
+
+  /** Mean gradients; they live until the accumulator is disposed. */
+  mean(): readonly BackendTensor[] {
     const count = this.#count
     if (count > 1) {
       const sums = this.#gradients
@@ -51,11 +55,11 @@ export class GradientAccumulator {
       })
       for (const sum of sums) sum.dispose()
     }
-    return { loss: this.#loss / count, gradients: this.#gradients }
+    return this.#gradients
   }
 
   [Symbol.dispose](): void {
-    for (const gradient of this.#gradients) gradient.dispose()
+    for (const tensor of [...this.#gradients, ...this.takeLosses()]) if (isBackendTensor(tensor)) tensor.dispose()
     this.#gradients = []
   }
 }

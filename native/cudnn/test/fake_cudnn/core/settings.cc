@@ -73,6 +73,8 @@ bool Apply(Settings& settings, const std::string& name, const std::string& value
     settings.slow_microseconds = number;
   } else if (name == "blocking") {
     settings.blocking = number != 0;
+  } else if (name == "host_dropout") {
+    settings.host_dropout = number != 0;
   } else if (name == "sticky") {
     StickyTurns() = number;
   } else if (StartsWith(name, "version.")) {

@@ -1,5 +1,8 @@
+#include <atomic>
 #include <memory>
+#include <optional>
 
+#include "core/settings.h"
 #include "cudnn/cell.h"
 #include "cudnn/layer.h"
 #include "cudnn/rnn_pass.h"
@@ -16,6 +19,7 @@ struct ForwardArguments {
   const void *x, *hx, *cx, *weights;
   void *y, *hy, *cy, *work, *reserve;
   std::size_t work_bytes;
+  std::optional<std::uint64_t> host_passes;  ///< where dropout counts on the host
 };
 
 // What one pseudo-layer leaves: its output in compact rows, and what backward needs, by slot.
@@ -175,8 +179,14 @@ void RunForward(int device, const RnnPass& pass, const ForwardArguments& given) 
   if (a.training && pass.dropout_rate > 0) {
     DropoutStates* states = ResolveArray(device, pass.states, 1, "dropout states");
     if (states->magic != DropoutStates::kMagic) throw DeviceFault(719, "dropout states were never initialized");
-    DrawMask(pass, *states, mask);
-    ++states->passes;
+    if (given.host_passes) {
+      DropoutStates drawn = *states;
+      drawn.passes = *given.host_passes;
+      DrawMask(pass, drawn, mask);
+    } else {
+      DrawMask(pass, *states, mask);
+      ++states->passes;
+    }
   }
 
   Rows x = LoadVectors(pass.sequences, shape.type, a.x, shape.input);
@@ -253,6 +263,8 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
                                workSpace,
                                training ? reserveSpace : nullptr,
                                work_bytes};
+    static std::atomic<std::uint64_t> host_passes{0};
+    if (CurrentSettings()->host_dropout) arguments.host_passes = ++host_passes;
     Accesses accesses;
     accesses.Reads(x, pass->InputBytes()).Reads(weightSpace, pass->WeightBytes()).Reads(hx, pass->HiddenBytes());
     accesses.Reads(arguments.cx, pass->CellBytes()).Reads(devSeqLengths, 4 * pass->sequences.Batch());

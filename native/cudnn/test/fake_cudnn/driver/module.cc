@@ -123,8 +123,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
   const auto* architecture = static_cast<const int*>(dlsym(library, "fake_architecture"));
   if (architecture == nullptr) return CUDA_ERROR_INVALID_IMAGE;
   const int capability = CurrentSettings()->capability;
-  // A cubin runs on its own major architecture from its own minor on.
-  if (*architecture / 100 != capability / 100 || *architecture > capability) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  // A cubin runs on its own major architecture from its own minor on; PTX on everything from its architecture on.
+  const bool fits = dlsym(library, "fake_is_ptx") != nullptr || *architecture / 100 == capability / 100;
+  if (!fits || *architecture > capability) return CUDA_ERROR_NO_BINARY_FOR_GPU;
   made->device = CurrentDevice();
   *module = Loaded().modules.Add(std::move(made));
   return CUDA_SUCCESS;

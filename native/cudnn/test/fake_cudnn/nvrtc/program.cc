@@ -144,6 +144,9 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int optionCount, const char
   // The module says what it was made for, and loading it on anything older fails.
   source += "extern \"C\" __attribute__((visibility(\"default\"))) const int fake_architecture = " +
             std::to_string(number * 10) + ";\n";
+  if (StartsWith(program->architecture, "compute_")) {
+    source += "extern \"C\" __attribute__((visibility(\"default\"))) const int fake_is_ptx = 1;\n";
+  }
   Compilation compilation = CompileOnHost(source, *host_options);
   program->log = std::move(compilation.log);
   if (!compilation.succeeded) return NVRTC_ERROR_COMPILATION;

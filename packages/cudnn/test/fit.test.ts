@@ -1,0 +1,99 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import { Adam, cosineRate, Dataset, fit, type StepReport } from '@cudnn-rnn/train'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openFakeGpu } from './fake_gpu.js'
+
+const gpu = openFakeGpu()
+
+const [VOCABULARY, COLUMNS, UNITS, TIME, BATCH] = [5, 4, 6, 4, 2]
+
+describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.problem ?? 'imitated GPU'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => expect(libraries.report().violations).toEqual([]))
+
+  /** Trains a character model by `fit`, with one batch that is not finite in between. */
+  const train = async (backend: Backend, readsLoss: boolean) => {
+    const { ops } = backend
+    const descriptor = createRnnDescriptor({ cellMode: 'gru', numLayers: 2, numUnits: UNITS, inputSize: COLUMNS })
+    using rnn = backend.rnn(descriptor)
+    const variable = (name: string, shape: readonly number[], layout?: string) => {
+      const value = backend.zeros(shape, { layout })
+      const size = shape.reduce((a, b) => a * b)
+      ops.accumulate(value, { data: Float32Array.from({ length: size }, (_, k) => 0.3 * Math.sin(2 * k + 1)), shape })
+      return { name, value }
+    }
+    const table = variable('table', [VOCABULARY, COLUMNS])
+    const params = variable('gru', [rnn.paramsSize], layoutKey(descriptor))
+    const kernel = variable('kernel', [UNITS, VOCABULARY])
+    const bias = variable('bias', [VOCABULARY])
+    using optimizer = new Adam(backend, [table, params, kernel, bias], { weightDecay: 0.01 })
+    const reports: StepReport[] = []
+    const ids = (from: number) => ({
+      data: Int32Array.from({ length: TIME * BATCH }, (_, k) => (3 * k + from) % VOCABULARY),
+      shape: [TIME, BATCH],
+    })
+    await fit({
+      backend,
+      data: Dataset.fromArray(Array.from({ length: 30 }, (_, k) => k)),
+      async batchGradients(from) {
+        const inputs = ids(from)
+        const weights = {
+          data: new Float32Array(TIME * BATCH).fill(from === 15 ? Number.NaN : 1),
+          shape: [TIME, BATCH],
+        }
+        const states = { inputH: null, inputC: null, sequenceLengths: null }
+        using x = ops.embedding(table.value, inputs)
+        const forward = await rnn.forward({ input: x, params: params.value, training: true, ...states })
+        using output = forward.output
+        using logits = ops.linear(output, kernel.value, bias.value)
+        const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids(from + 1), weights)
+        const top = ops.linearGradients(output, kernel.value, logitsGradient)
+        const bottom = await rnn.backward(forward.tape!, { output: top.input })
+        const gradients = [ops.embeddingGradient(VOCABULARY, inputs, bottom.input), bottom.params, top.kernel, top.bias]
+        for (const tensor of [forward.outputH, logitsGradient, top.input, bottom.input, bottom.inputH]) tensor.dispose()
+        if (!readsLoss) return { loss, gradients }
+        const { data } = await loss.read()
+        loss.dispose()
+        return { loss: data[0]!, gradients }
+      },
+      optimizer,
+      learningRate: cosineRate({ peak: 0.05, steps: 15, warmup: 3 }),
+      maxSteps: 15,
+      accumulate: 2,
+      clipNorm: 0.2,
+      onStep: (report) => void reports.push({ ...report, seconds: 0 }),
+    })
+    const values: number[][] = []
+    for (const { value } of [...optimizer.variables, ...optimizer.slots]) {
+      values.push(Array.from((await value.read()).data))
+      if (optimizer.variables.some((own) => own.value === value)) value.dispose()
+    }
+    return { reports, values, updates: optimizer.step }
+  }
+
+  it('equals training that asks the device before each update, whether a step is one graph, two, or none', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: false })
+    const asking: Backend = {
+      ...{ name: backend.name, reason: backend.reason, dtype: backend.dtype, ops: backend.ops },
+      tensor: (host) => backend.tensor(host),
+      zeros: (shape, options) => backend.zeros(shape, options),
+      rnn: (descriptor) => backend.rnn(descriptor),
+      stats: () => backend.stats(),
+      dispose: () => {},
+      [Symbol.dispose]: () => {},
+    }
+    const expected = await train(asking, true)
+    expect(expected.reports.filter(({ skipped }) => skipped).map(({ step }) => step)).toEqual([8])
+    expect(expected.updates).toBe(14)
+    for (const graphs of [false, true]) {
+      await using other = await open({ algorithm: 'standard', graphs })
+      const before = libraries.report().calls['cudaGraphLaunch'] ?? 0
+      for (const readsLoss of [false, true]) expect(await train(other, readsLoss)).toEqual(expected)
+      expect((libraries.report().calls['cudaGraphLaunch'] ?? 0) > before).toBe(graphs)
+      expect(other.stats()).toMatchObject({ tensors: 0, tapes: 0, rnns: 0 })
+    }
+  })
+})

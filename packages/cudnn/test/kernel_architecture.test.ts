@@ -1,0 +1,55 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { copyLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { describe, expect, it } from 'vitest'
+import { kernelArchitecture } from '../src/kernel_architecture.js'
+import { openFakeGpu } from './fake_gpu.js'
+
+const gpu = openFakeGpu()
+
+const emptyFolder = () => mkdtempSync(join(tmpdir(), 'kernels-'))
+
+/** What NVRTC 13.0 says that it knows. */
+const KNOWN = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
+
+it.each([
+  [90, KNOWN, 'sm_90'],
+  [121, KNOWN, 'sm_121'],
+  [130, KNOWN, 'compute_121'],
+  [101, KNOWN, 'compute_100'],
+  // Older than everything it knows: its own error says so.
+  [70, KNOWN, 'sm_70'],
+  [90, [], 'sm_90'],
+])('kernelArchitecture for compute capability %i of an NVRTC that knows %o', (capability, known, architecture) => {
+  expect(kernelArchitecture(capability, known)).toBe(architecture)
+})
+
+describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'imitated GPU'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+
+  it.each([
+    ['9.0', 'nvrtcGetCUBIN'],
+    ['13.0', 'nvrtcGetPTX'],
+  ])('for a GPU of compute capability %s come from %s, and compute', async (capability, source) => {
+    libraries.configure(`reset; capability=${capability}`)
+    await using backend = await open({ cacheDir: emptyFolder() })
+    using sum = backend.zeros([2])
+    backend.ops.accumulate(sum, { data: Float32Array.of(1, 2), shape: [2] }, 3)
+    expect([...(await sum.read()).data]).toEqual([3, 6])
+    const { calls } = libraries.report()
+    expect([calls['nvrtcGetCUBIN'] ?? 0, calls['nvrtcGetPTX'] ?? 0]).toEqual(
+      source === 'nvrtcGetCUBIN' ? [1, 0] : [0, 1],
+    )
+    libraries.configure('reset')
+  })
+
+  it('an NVRTC that cannot say what it knows is asked for the very architecture', async () => {
+    libraries.configure('reset')
+    const withoutSymbols = ['nvrtcGetNumSupportedArchs', 'nvrtcGetSupportedArchs']
+    const libraryDir = copyLibraries(libraries.folder, { withoutSymbols })
+    await using backend = await open({ libraryDir, cacheDir: emptyFolder() })
+    expect([...(await backend.zeros([1]).read()).data]).toEqual([0])
+  })
+})

@@ -1,0 +1,85 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openFakeGpu } from './fake_gpu.js'
+import { type CharModelOptions, smallCharModel } from './small_char_model.js'
+
+const gpu = openFakeGpu()
+
+describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ?? 'imitated GPU'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => expect(libraries.report().violations).toEqual([]))
+
+  const calls = (name: string) => libraries.report().calls[name] ?? 0
+  const launches = () => calls('cudaGraphLaunch')
+  const STEPS = 22
+  /** The executor tries once whether dropout may be replayed. */
+  const probes = (dropout: number) => (dropout > 0 ? 1 : 0)
+
+  /** 22 steps, of which the last has a smaller batch. */
+  const train = async (graphs: boolean, options: CharModelOptions) => {
+    await using backend = await open({ algorithm: 'standard', graphs })
+    const model = smallCharModel(backend, options)
+    for (let step = 0; step < STEPS; step++) {
+      await model.step({ batch: step === STEPS - 1 ? 2 : 3, learningRate: 0.05 / (1 + step) })
+    }
+    const outcome = await model.outcome()
+    model.dispose()
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    return outcome
+  }
+  const known = new Map<string, Promise<number[][]>>()
+  /** The same with every call by itself. */
+  const expected = (options: CharModelOptions) => {
+    const key = JSON.stringify({ optimizer: 'adam', ...options, sequenceLengths: String(options.sequenceLengths) })
+    if (!known.has(key)) known.set(key, train(false, options))
+    return known.get(key)!
+  }
+
+  for (const dropout of [0, 0.3]) {
+    for (const optimizer of ['adam', 'sgd'] as const) {
+      it(`a step with dropout ${dropout} and ${optimizer} is one graph, to the very numbers of its calls`, async () => {
+        const options = { dropout, optimizer }
+        const numbers = await expected(options)
+        expect(launches()).toBe(0)
+        expect(await train(true, options)).toEqual(numbers)
+        // The first step has no state before it; the second and third warm up; the last has another shape.
+        expect(launches()).toBe(STEPS - 4 + probes(dropout))
+      })
+    }
+  }
+
+  it('a replayed step costs no call of cuDNN and no kernel launch by itself', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const model = smallCharModel(backend)
+    for (let step = 0; step < 6; step++) await model.step()
+    const counted = ['cudnnRNNForward', 'cuLaunchKernel', 'cublasGemmEx', 'cudnnRNNBackwardData_v8'].map(calls)
+    for (let step = 0; step < 3; step++) await model.step()
+    expect(['cudnnRNNForward', 'cuLaunchKernel', 'cublasGemmEx', 'cudnnRNNBackwardData_v8'].map(calls)).toEqual(counted)
+    model.dispose()
+  })
+
+  it('a step that reads its loss in the middle is two graphs, to the same numbers', async () => {
+    const numbers = await expected({ dropout: 0.3 })
+    expect(await train(true, { dropout: 0.3, readsEarly: true })).toEqual(numbers)
+    expect(launches()).toBe(2 * (STEPS - 4) + probes(0.3))
+  })
+
+  it('where replays would repeat their masks, the passes that draw them stay calls', async () => {
+    libraries.configure('host_dropout=1')
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const model = smallCharModel(backend, { dropout: 0.3 })
+    for (let step = 0; step < 8; step++) await model.step({ learningRate: 0 })
+    // Two networks, and the pass that found it out: twice, once as a call and once captured.
+    expect(calls('cudnnRNNForward')).toBe(2 * 8 + 2)
+    // What lies between the forwards is replayed nevertheless.
+    expect(launches()).toBeGreaterThan(8)
+  })
+
+  it('lengths that change make forms of their own, which are replayed when they come again', async () => {
+    const sequenceLengths = (step: number) => [[5, 2, 4], [1, 5, 0], null][step % 3]!.slice(0, step === 21 ? 2 : 3)
+    const options = { sequenceLengths: (step: number) => (step % 3 === 2 ? null : sequenceLengths(step)) }
+    expect(await train(true, options)).toEqual(await expected(options))
+    expect(launches()).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,285 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openFakeGpu } from './fake_gpu.js'
+import { type CharModelOptions, smallCharModel } from './small_char_model.js'
+
+const gpu = openFakeGpu()
+type Model = ReturnType<typeof smallCharModel>
+
+/** What may happen between steps and in them: a replay must never go on with what is no more. */
+describe.skipIf(gpu.problem !== undefined)(
+  `CudnnTrainingSteps between steps (${gpu.problem ?? 'imitated GPU'})`,
+  () => {
+    if (gpu.problem !== undefined) return
+    const { libraries, open } = gpu
+    beforeEach(() => libraries.configure('reset'))
+    afterEach(() => {
+      expect(libraries.report().violations).toEqual([])
+      // Every executor is closed by now.
+      expect(libraries.report().live['device bytes'] ?? 0).toBe(0)
+    })
+
+    const launches = () => libraries.report().calls['cudaGraphLaunch'] ?? 0
+    const graphs = () => libraries.report().live['graph execs'] ?? 0
+
+    const train = async (
+      use: boolean,
+      between: (model: Model, step: number) => unknown,
+      options?: CharModelOptions,
+    ) => {
+      await using backend = await open({ algorithm: 'standard', graphs: use })
+      const model = smallCharModel(backend, { dropout: 0.3, ...options })
+      for (let step = 0; step < 10; step++) {
+        await between(model, step)
+        await model.step()
+      }
+      return await model.outcome()
+    }
+
+    it.each([
+      [
+        'variables and slots are assigned to, as a checkpoint is restored',
+        (model: Model, step: number) => {
+          if (step !== 6) return
+          for (const tensor of [...model.variables, ...model.slots.flat()]) {
+            const data = new Float32Array(tensor.shape.reduce((a, b) => a * b)).fill(0.01)
+            model.backend.ops.assign(tensor, model.backend.tensor({ data, shape: tensor.shape }))
+          }
+        },
+      ],
+      [
+        'the dropout generator is restored',
+        async (model: Model, step: number) => {
+          if (step === 5) model.kept = await model.lstm.dropoutState()
+          if (step === 8) model.lstm.restoreDropoutState(model.kept!)
+        },
+      ],
+      [
+        'a variable is replaced by another tensor, and disposed',
+        (model: Model, step: number) => {
+          if (step !== 6) return
+          const [table] = model.variables
+          model.variables[0] = model.backend.tensor({ data: new Float32Array(28).fill(0.1), shape: table!.shape })
+          table!.dispose()
+        },
+      ],
+      [
+        'a variable is replaced by another tensor, and both live on',
+        (model: Model, step: number) => {
+          if (step % 3 === 2) model.variables[0] = model.backend.tensor({ data: new Float32Array(28), shape: [7, 4] })
+        },
+      ],
+      [
+        'a larger batch comes in between',
+        async (model: Model, step: number) => {
+          if (step === 6) await model.step({ batch: 40, time: 9 })
+        },
+      ],
+      [
+        'a step fails for its arguments',
+        async (model: Model, step: number) => {
+          if (step === 6) await expect(model.step({ learningRate: -1 })).rejects.toThrow('learningRate')
+        },
+      ],
+    ] as const)('steps are right where %s', async (_, between) => {
+      const expected = await train(false, between)
+      expect(launches()).toBe(0)
+      expect(await train(true, between)).toEqual(expected)
+      expect(launches()).toBeGreaterThan(1)
+    })
+
+    let undisturbed: Promise<number[][]> | undefined
+    /** Ten steps as calls, with nothing in between. */
+    const calls = () => {
+      undisturbed ??= train(false, () => {})
+      return undisturbed
+    }
+
+    it.each(['cudaStreamBeginCapture', 'cudaStreamEndCapture', 'cudaGraphInstantiateWithFlags'])(
+      'steps run as calls from then on where %s fails, to the same numbers',
+      async (symbol) => {
+        const expected = await calls()
+        const found = await train(true, (_, step) => step === 1 && libraries.configure(`fault.${symbol}=900@1`))
+        expect(found).toEqual(expected)
+        // One of each tried whether dropout may be replayed.
+        expect(launches()).toBe(1)
+        expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(2)
+        libraries.configure('reset')
+      },
+    )
+
+    it.each([
+      ['the launch after a capture', 'fault.cudaGraphLaunch=1@1', 'ERR_CUDA'],
+      ['room for the results of a capture', 'fault.cudaMallocAsync=2@3+', 'ERR_OUT_OF_DEVICE_MEMORY'],
+    ])('%s that fails fails the step, and no variable', async (_, fault, code) => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 3; step++) await model.step()
+      const before = await model.outcome()
+      libraries.configure(fault)
+      await expect(model.step()).rejects.toMatchObject({ code })
+      libraries.configure('reset')
+      expect(await model.outcome()).toEqual(before)
+      for (let step = 0; step < 3; step++) await model.step()
+      expect(await model.outcome()).not.toEqual(before)
+    })
+
+    it('a launch that fails changes nothing, says so, and is not tried again', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 6; step++) await model.step()
+      const before = await model.outcome()
+      libraries.configure('fault.cudaGraphLaunch=1@1')
+      await expect(model.step()).rejects.toMatchObject({ code: 'ERR_CUDA', call: 'cudaGraphLaunch' })
+      expect(await model.outcome()).toEqual(before)
+      const count = launches()
+      await model.step()
+      await model.step()
+      expect(launches()).toBe(count)
+      expect(await model.outcome()).not.toEqual(before)
+    })
+
+    it.each([
+      ['a call of cuDNN', 'fault.cudnnRNNForward=5000@1', 'ERR_CUDNN'],
+      ['a call of cuBLAS', 'fault.cublasGemmEx=13@2', 'ERR_CUBLAS'],
+      ['memory', 'fault.cudaMallocAsync=2@9+', 'ERR_OUT_OF_DEVICE_MEMORY'],
+    ])('%s that fails in a step that is issued as calls fails the step, and no variable', async (_, fault, code) => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      // The second step has the form of those that follow.
+      for (let step = 0; step < 2; step++) await model.step()
+      const before = await model.outcome()
+      libraries.configure(fault)
+      await expect(model.step()).rejects.toMatchObject({ code })
+      libraries.configure('reset')
+      expect(await model.outcome()).toEqual(before)
+      for (let step = 0; step < 4; step++) await model.step()
+      expect(await model.outcome()).not.toEqual(before)
+      expect(launches()).toBeGreaterThan(0)
+    })
+
+    it('updates change nothing where a guard is not finite', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const { ops, steps } = backend
+      const names = ['sgd', 'momentum', 'adam', 'rmsprop', 'adagrad', 'decay', 'accumulate'] as const
+      const tensors = Object.fromEntries(
+        names.map((name) => [name, [1, 2, 3].map((n) => backend.tensor({ data: Float32Array.of(n), shape: [1] }))]),
+      ) as Record<(typeof names)[number], [ReturnType<typeof backend.tensor>, typeof tensor, typeof tensor]>
+      const tensor = backend.tensor({ data: Float32Array.of(1), shape: [1] })
+      const update = (loss: number, norm: number) => {
+        const scalar = (value: number) => backend.tensor({ data: Float32Array.of(value), shape: [] })
+        const { sgd, momentum, adam, rmsprop, adagrad, decay, accumulate } = tensors
+        const rate = { learningRate: 0.1, epsilon: 1e-3 }
+        steps.whereFinite([scalar(loss), scalar(norm), scalar(0)], () => {
+          ops.applySgd(sgd[0], tensor, rate)
+          ops.applyMomentum(momentum[0], momentum[1], tensor, { ...rate, momentum: 0.9 })
+          ops.applyAdam(adam[0], adam[1], adam[2], tensor, { ...rate, step: 1 })
+          ops.applyRmsProp(rmsprop[0], rmsprop[1], rmsprop[2], tensor, rate)
+          ops.applyAdagrad(adagrad[0], adagrad[1], tensor, rate)
+          ops.applyWeightDecay(decay[0], { rate: 0.1 })
+          ops.accumulate(accumulate[0], tensor)
+        })
+      }
+      const values = async () => {
+        const read: number[][] = []
+        for (const name of names)
+          read.push(await Promise.all(tensors[name].map(async (t) => (await t.read()).data[0]!)))
+        return read
+      }
+      const before = await values()
+      update(Number.NaN, 1)
+      update(1, Number.POSITIVE_INFINITY)
+      expect(await values()).toEqual(before)
+      update(1, 1)
+      for (const [first] of (await values()).entries()) expect((await values())[first]![0]).not.toBe(before[first]![0])
+      expect(() => steps.whereFinite([tensor], () => {})).toThrow(expect.objectContaining({ code: 'ERR_SHAPE' }))
+    })
+
+    it('what is called outside a step meanwhile keeps its place among the calls', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const { ops, steps } = backend
+      const sum = backend.zeros([1])
+      const one = backend.tensor({ data: Float32Array.of(1), shape: [1] })
+      for (let round = 0; round < 6; round++) {
+        let seen: Promise<{ data: ArrayLike<number> }> | undefined
+        await steps.run(async () => {
+          ops.accumulate(sum, one)
+          seen = sum.read()
+          ops.accumulate(sum, one)
+        })
+        expect([(await seen!).data[0], (await sum.read()).data[0]]).toEqual([2 * round + 1, 2 * round + 2])
+      }
+    })
+
+    it('host arrays may change after the call that takes them', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const sum = backend.zeros([2])
+      const host = { data: new Float32Array(2), shape: [2] }
+      for (let round = 1; round <= 6; round++) {
+        await backend.steps.run(async () => {
+          host.data.fill(round)
+          backend.ops.accumulate(sum, host)
+          host.data.fill(-1000)
+        })
+      }
+      expect([...(await sum.read()).data]).toEqual([21, 21])
+    })
+
+    it('graphs go with the tensors they use, and the oldest where forms are many', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 6; step++) await model.step()
+      expect(graphs()).toBe(1)
+      model.dispose()
+      await backend.zeros([1]).read()
+      expect(graphs()).toBe(0)
+      for (let size = 1; size <= 20; size++) {
+        const tensor = backend.zeros([size])
+        for (let step = 0; step < 4; step++) await backend.steps.run(async () => backend.ops.accumulate(tensor, tensor))
+      }
+      expect(graphs()).toBe(12)
+    })
+
+    it('a backend that is disposed in the middle of a step refuses the rest of it', async () => {
+      const backend = await open({ algorithm: 'standard', graphs: true })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 2; step++) await model.step()
+      // Once while it is captured, and once while calls are gathered.
+      const step = model.step()
+      const closed = backend.close()
+      await expect(step).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
+      await expect(model.step()).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
+      await closed
+    })
+
+    it('memory that runs out in a capture leaves the step to calls', async () => {
+      const expected = await calls()
+      const found = await train(true, (_, step) => {
+        if (step !== 3) return
+        const used = libraries.report().live['device bytes']!
+        libraries.configure(`memory=${used + 60_000}`)
+      })
+      expect(found).toEqual(expected)
+      libraries.configure('reset')
+    })
+
+    it('a graph that is slower than its calls is given up', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
+      const model = smallCharModel(backend)
+      for (let step = 0; step < 4; step++) await model.step()
+      expect(graphs()).toBe(1)
+      libraries.configure('slow=8000')
+      for (let step = 0; step < 3; step++) await model.step()
+      expect(graphs()).toBe(0)
+    })
+
+    it('a graph that is faster than its calls is kept', async () => {
+      await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
+      const model = smallCharModel(backend)
+      libraries.configure('slow=500')
+      for (let step = 0; step < 3; step++) await model.step()
+      libraries.configure('slow=0')
+      for (let step = 0; step < 5; step++) await model.step()
+      expect(graphs()).toBe(1)
+    })
+  },
+)
