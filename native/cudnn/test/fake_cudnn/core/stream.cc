@@ -86,7 +86,11 @@ void Stream::Work() {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
-      if (queue_.empty()) return;
+      if (queue_.empty()) {
+        // Whoever synchronizes the device may have found this stream before it was destroyed, and push afterwards.
+        started_ = false;
+        return;
+      }
       item = std::move(queue_.front());
       queue_.pop_front();
     }
