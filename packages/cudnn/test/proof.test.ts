@@ -27,6 +27,7 @@ describe.skipIf(gpu.problem !== undefined)(`the proof on a GPU (${gpu.problem ??
         env: {
           CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
           CUDNN_RNN_LIBRARY_DIR: gpu.libraries.folder,
+          CUDNN_RNN_CACHE_DIR: gpu.cacheDir,
           CUDNN_RNN_FAKE_GPU: '1',
           CUDNN_RNN_FAKE_GPU_SETTINGS: settings,
         },
