@@ -6,8 +6,8 @@ import { smallLstm } from './small_lstm.js'
 
 /** 300 in every test run; `npm run test:soak` does 10,000. */
 const CYCLES = Number(process.env['CUDNN_RNN_SOAK_CYCLES'] ?? 300)
-/** Cycles after which everything that is made once has been made, and allocators have found their size. */
-const WARM_UP = 100
+/** Cycles after which everything that is made once has been made, and allocators have found their size: some thousand. */
+const WARM_UP = Math.max(100, CYCLES / 5)
 /** What an allocator keeps for itself; a leak of 4 KiB in each of 10,000 cycles is more. */
 const MOST_MEGABYTES = 32
 
