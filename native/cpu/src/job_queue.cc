@@ -4,7 +4,15 @@
 #include <exception>
 #include <utility>
 
+#include "spin_wait.h"
+
 namespace cudnn_rnn {
+namespace {
+
+// Some 60 µs: who awaits one result mostly asks for the next soon, and waking this thread takes as long.
+constexpr int kPolls = 3 * kSpins;
+
+}  // namespace
 
 JobQueue::JobQueue(std::function<void()> notify) : notify_(std::move(notify)), thread_([this] { Work(); }) {}
 
@@ -96,6 +104,7 @@ void JobQueue::Work() {
     } else if (idle) {
       notify_();
     }
+    for (int spin = 0; spin < kPolls && last_.load(std::memory_order_relaxed) == job.number && !cancelled_; spin++) Pause();
   }
 }
 

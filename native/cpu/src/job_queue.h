@@ -60,7 +60,7 @@ class JobQueue {
   std::condition_variable pushed_;
   std::deque<Job> jobs_;
   std::unordered_map<uint64_t, std::string> failures_;
-  uint64_t last_ = 0;
+  std::atomic<uint64_t> last_{0};
   std::atomic<uint64_t> completed_{0};
   std::atomic<uint64_t> awaited_{UINT64_MAX};
   std::atomic<bool> cancelled_{false};
