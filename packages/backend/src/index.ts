@@ -1,6 +1,6 @@
 /**
  * The contract between recurrent models and the executors that compute them: memory, recurrent forward and backward, and
- * the dense operations of training. Types, error classes and argument checks only.
+ * the dense operations of training. Types, error classes, argument checks, and what every executor counts alike.
  *
  * @example
  * ```ts no-run
@@ -53,7 +53,9 @@ export type {
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
+export { Ledger } from './ledger.js'
 export { checkOwnTape, OpenTape } from './open_tape.js'
+export { type Complete, completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 export { Philox, philoxBlock } from './philox.js'
 export type {
   Rnn,

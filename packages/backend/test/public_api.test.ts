@@ -6,6 +6,7 @@ it('@cudnn-rnn/backend exports these names', () => {
     [
       "BackendUnavailableError",
       "DTYPES",
+      "Ledger",
       "MAX_TIME_STEPS",
       "OpenTape",
       "Philox",
@@ -22,6 +23,10 @@ it('@cudnn-rnn/backend exports these names', () => {
       "checkSoftmaxCrossEntropy",
       "checkTensor",
       "checkUpdate",
+      "completeAdagrad",
+      "completeAdam",
+      "completeMomentum",
+      "completeRmsProp",
       "dtypeOf",
       "isBackendTensor",
       "isBackendUnavailableError",

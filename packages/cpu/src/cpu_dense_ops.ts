@@ -1,4 +1,5 @@
 import {
+  type AdagradOptions,
   type AdamOptions,
   type BackendTensor,
   checkHyperparameter,
@@ -10,9 +11,14 @@ import {
   checkSoftmaxCrossEntropy,
   checkTensor,
   checkUpdate,
+  completeAdagrad,
+  completeAdam,
+  completeMomentum,
+  completeRmsProp,
   type DenseOps,
   type LinearGradients,
   type MomentumOptions,
+  type RmsPropOptions,
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -20,13 +26,6 @@ import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { CpuMemory } from './cpu_memory.js'
 import type { CpuTensor } from './cpu_tensor.js'
 import { UPDATE_RULES, type UpdateRule } from './native_addon.js'
-
-/** Where the rate and the small number that keeps a division finite stand; as in the contract's optimizers. */
-interface RootOptions {
-  readonly learningRate: number
-  readonly epsilon: number
-  readonly epsilonInRoot?: boolean | undefined
-}
 
 /** The dense operations: checks first, then one queued operation. */
 export class CpuDenseOps implements DenseOps {
@@ -161,12 +160,10 @@ export class CpuDenseOps implements DenseOps {
     variable: BackendTensor,
     velocity: BackendTensor,
     gradient: TensorLike,
-    options: MomentumOptions & { readonly rateInVelocity?: boolean | undefined },
+    options: MomentumOptions,
   ): void {
     const action = 'apply momentum'
-    const { learningRate, momentum, nesterov = false, rateInVelocity = false } = options
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'momentum', momentum, { minimum: 0 })
+    const { learningRate, momentum, nesterov, rateInVelocity } = completeMomentum(action, options)
     const numbers = [learningRate, momentum, Number(nesterov), Number(rateInVelocity)]
     this.#update(action, 'momentum', { variable, velocity, gradient }, numbers)
   }
@@ -176,14 +173,10 @@ export class CpuDenseOps implements DenseOps {
     firstMoment: BackendTensor,
     secondMoment: BackendTensor,
     gradient: TensorLike,
-    { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, step }: AdamOptions,
+    options: AdamOptions,
   ): void {
     const action = 'apply Adam'
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'beta1', beta1, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'beta2', beta2, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
-    checkHyperparameter(action, 'step', step, { minimum: 1 })
+    const { learningRate, beta1, beta2, epsilon, step } = completeAdam(action, options)
     const operands = { variable, firstMoment, secondMoment, gradient }
     this.#update(action, 'adam', operands, [learningRate, beta1, beta2, epsilon, step])
   }
@@ -193,18 +186,11 @@ export class CpuDenseOps implements DenseOps {
     meanSquare: BackendTensor,
     velocity: BackendTensor,
     gradient: TensorLike,
-    options: RootOptions & {
-      readonly decay?: number | undefined
-      readonly momentum?: number | undefined
-      readonly rateInVelocity?: boolean | undefined
-    },
+    options: RmsPropOptions,
   ): void {
     const action = 'apply RMSProp'
-    const { learningRate, decay = 0.9, momentum = 0, epsilon, epsilonInRoot = false, rateInVelocity = false } = options
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'decay', decay, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'momentum', momentum, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
+    const complete = completeRmsProp(action, options)
+    const { learningRate, decay, momentum, rateInVelocity, epsilon, epsilonInRoot } = complete
     const numbers = [learningRate, decay, momentum, epsilon, Number(epsilonInRoot), Number(rateInVelocity)]
     this.#update(action, 'rmsProp', { variable, meanSquare, velocity, gradient }, numbers)
   }
@@ -213,11 +199,10 @@ export class CpuDenseOps implements DenseOps {
     variable: BackendTensor,
     sumOfSquares: BackendTensor,
     gradient: TensorLike,
-    { learningRate, epsilon, epsilonInRoot = false }: RootOptions,
+    options: AdagradOptions,
   ): void {
     const action = 'apply Adagrad'
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
+    const { learningRate, epsilon, epsilonInRoot } = completeAdagrad(action, options)
     this.#update(action, 'adagrad', { variable, sumOfSquares, gradient }, [
       learningRate,
       epsilon,

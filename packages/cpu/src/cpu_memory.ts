@@ -1,7 +1,6 @@
-import { DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType, isBackendTensor, Ledger, type TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { CpuTensor } from './cpu_tensor.js'
-import { Ledger } from './ledger.js'
 import type { NativeAddon, NativeExecutor } from './native_addon.js'
 import type { WeightFormat } from './weight_format.js'
 

@@ -1,7 +1,6 @@
-import { OpenTape, type RnnPassSizes } from '@cudnn-rnn/backend'
+import { type Ledger, OpenTape, type RnnPassSizes } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
 import { CpuTensor } from './cpu_tensor.js'
-import type { Ledger } from './ledger.js'
 import type { NativeTape } from './native_addon.js'
 
 /** What a training forward of the CPU executor keeps. */

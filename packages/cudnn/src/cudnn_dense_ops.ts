@@ -11,6 +11,10 @@ import {
   checkSoftmaxCrossEntropy,
   checkTensor,
   checkUpdate,
+  completeAdagrad,
+  completeAdam,
+  completeMomentum,
+  completeRmsProp,
   type DenseOps,
   isBackendTensor,
   type LinearGradients,
@@ -176,11 +180,10 @@ export class CudnnDenseOps implements DenseOps {
     variable: BackendTensor,
     velocity: BackendTensor,
     gradient: TensorLike,
-    { learningRate, momentum, nesterov = false, rateInVelocity = false }: MomentumOptions,
+    options: MomentumOptions,
   ): void {
     const action = 'apply momentum'
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'momentum', momentum, { minimum: 0 })
+    const { learningRate, momentum, nesterov, rateInVelocity } = completeMomentum(action, options)
     const rates = rateInVelocity ? [learningRate, 1] : [1, learningRate]
     this.#update(action, 'apply_momentum', { variable, velocity }, { gradient }, [momentum, ...rates, Number(nesterov)])
   }
@@ -190,14 +193,10 @@ export class CudnnDenseOps implements DenseOps {
     firstMoment: BackendTensor,
     secondMoment: BackendTensor,
     gradient: TensorLike,
-    { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, step }: AdamOptions,
+    options: AdamOptions,
   ): void {
     const action = 'apply Adam'
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'beta1', beta1, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'beta2', beta2, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
-    checkHyperparameter(action, 'step', step, { minimum: 1 })
+    const { learningRate, beta1, beta2, epsilon, step } = completeAdam(action, options)
     this.#update(action, 'apply_adam', { variable, firstMoment, secondMoment }, { gradient }, [
       learningRate,
       ...[beta1, 1 - beta1, beta2, 1 - beta2],
@@ -213,11 +212,8 @@ export class CudnnDenseOps implements DenseOps {
     options: RmsPropOptions,
   ): void {
     const action = 'apply RMSProp'
-    const { learningRate, decay = 0.9, momentum = 0, rateInVelocity, epsilon, epsilonInRoot = false } = options
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'decay', decay, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'momentum', momentum, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
+    const complete = completeRmsProp(action, options)
+    const { learningRate, decay, momentum, rateInVelocity, epsilon, epsilonInRoot } = complete
     const rates = rateInVelocity ? [learningRate, 1] : [1, learningRate]
     this.#update(action, 'apply_rms_prop', { variable, meanSquare, velocity }, { gradient }, [
       ...[decay, 1 - decay, momentum, ...rates, epsilon],
@@ -229,11 +225,10 @@ export class CudnnDenseOps implements DenseOps {
     variable: BackendTensor,
     sumOfSquares: BackendTensor,
     gradient: TensorLike,
-    { learningRate, epsilon, epsilonInRoot = false }: AdagradOptions,
+    options: AdagradOptions,
   ): void {
     const action = 'apply Adagrad'
-    checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
+    const { learningRate, epsilon, epsilonInRoot } = completeAdagrad(action, options)
     const scalars = [learningRate, epsilon, Number(epsilonInRoot)]
     this.#update(action, 'apply_adagrad', { variable, sumOfSquares }, { gradient }, scalars)
   }

@@ -1,8 +1,7 @@
-import { OpenTape, type TensorLike } from '@cudnn-rnn/backend'
+import { type Ledger, OpenTape, type TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import { CudnnTensor } from './cudnn_tensor.js'
 import type { DeviceBuffer } from './device_buffer.js'
-import type { Ledger } from './ledger.js'
 import type { RnnPlan } from './rnn_plan.js'
 
 /** What a tape borrowed. */

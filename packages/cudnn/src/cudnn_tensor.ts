@@ -1,9 +1,8 @@
-import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, type DType, type Ledger } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import { asFloat16, type Float16Tensor } from './float16_values.js'
-import type { Ledger } from './ledger.js'
 
 /** The memory that a tensor lies in, as far as the tensor needs it. */
 export interface TensorHome {

@@ -4,13 +4,13 @@ import {
   type DType,
   type FloatDType,
   isBackendTensor,
+  Ledger,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { CudnnTensor, type TensorHome } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
-import { Ledger } from './ledger.js'
 
 /** A tensor's share in the ledger and in a buffer, for the net that catches tensors nobody disposed. */
 interface Leftover {

@@ -1,4 +1,11 @@
-import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
+import type {
+  AdagradOptions,
+  AdamOptions,
+  Complete,
+  MomentumOptions,
+  RmsPropOptions,
+  RootOptions,
+} from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** θ ← θ + scale·g (SGD with scale = -learningRate; gradient accumulation with 1). */
@@ -14,7 +21,7 @@ export function applyMomentum(
   variable: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
-  { learningRate, momentum, nesterov = false, rateInVelocity = false }: MomentumOptions,
+  { learningRate, momentum, nesterov, rateInVelocity }: Complete<MomentumOptions>,
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
@@ -31,7 +38,7 @@ export function applyAdam(
   firstMoment: FloatArray,
   secondMoment: FloatArray,
   gradient: FloatArray,
-  { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, step }: AdamOptions,
+  { learningRate, beta1, beta2, epsilon, step }: Complete<AdamOptions>,
 ): void {
   const correction1 = 1 - beta1 ** step
   const correction2 = 1 - beta2 ** step
@@ -51,7 +58,7 @@ export function applyRmsProp(
   meanSquare: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
-  { learningRate, decay = 0.9, momentum = 0, rateInVelocity = false, ...root }: RmsPropOptions,
+  { learningRate, decay, momentum, rateInVelocity, ...root }: Complete<RmsPropOptions>,
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
@@ -69,7 +76,7 @@ export function applyAdagrad(
   variable: FloatArray,
   sumOfSquares: FloatArray,
   gradient: FloatArray,
-  { learningRate, ...root }: AdagradOptions,
+  { learningRate, ...root }: Complete<AdagradOptions>,
 ): void {
   for (let index = 0; index < variable.length; index++) {
     const g = gradient[index]!
@@ -86,6 +93,6 @@ export function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefi
   }
 }
 
-function rootOf(square: number, { epsilon, epsilonInRoot = false }: RootOptions): number {
+function rootOf(square: number, { epsilon, epsilonInRoot }: Complete<RootOptions>): number {
   return epsilonInRoot ? Math.sqrt(square + epsilon) : Math.sqrt(square) + epsilon
 }

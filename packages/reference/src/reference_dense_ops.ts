@@ -11,6 +11,10 @@ import {
   checkSoftmaxCrossEntropy,
   checkTensor,
   checkUpdate,
+  completeAdagrad,
+  completeAdam,
+  completeMomentum,
+  completeRmsProp,
   type DenseOps,
   type LinearGradients,
   type MomentumOptions,
@@ -168,11 +172,8 @@ export class ReferenceDenseOps implements DenseOps {
     options: MomentumOptions,
   ): void {
     const action = 'apply momentum'
-    checkHyperparameter(action, 'learningRate', options.learningRate, {
-      minimum: 0,
-    })
-    checkHyperparameter(action, 'momentum', options.momentum, { minimum: 0 })
-    this.#update(action, { variable, velocity, gradient }, (x, v, g) => applyMomentum(x!, v!, g!, options))
+    const complete = completeMomentum(action, options)
+    this.#update(action, { variable, velocity, gradient }, (x, v, g) => applyMomentum(x!, v!, g!, complete))
   }
 
   applyAdam(
@@ -183,23 +184,9 @@ export class ReferenceDenseOps implements DenseOps {
     options: AdamOptions,
   ): void {
     const action = 'apply Adam'
-    checkHyperparameter(action, 'learningRate', options.learningRate, {
-      minimum: 0,
-    })
-    checkHyperparameter(action, 'beta1', options.beta1 ?? 0, {
-      minimum: 0,
-      below: 1,
-    })
-    checkHyperparameter(action, 'beta2', options.beta2 ?? 0, {
-      minimum: 0,
-      below: 1,
-    })
-    checkHyperparameter(action, 'epsilon', options.epsilon ?? 0, {
-      minimum: 0,
-    })
-    checkHyperparameter(action, 'step', options.step, { minimum: 1 })
+    const complete = completeAdam(action, options)
     this.#update(action, { variable, firstMoment, secondMoment, gradient }, (x, m, v, g) =>
-      applyAdam(x!, m!, v!, g!, options),
+      applyAdam(x!, m!, v!, g!, complete),
     )
   }
 
@@ -211,12 +198,9 @@ export class ReferenceDenseOps implements DenseOps {
     options: RmsPropOptions,
   ): void {
     const action = 'apply RMSProp'
-    checkHyperparameter(action, 'learningRate', options.learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'decay', options.decay ?? 0, { minimum: 0, below: 1 })
-    checkHyperparameter(action, 'momentum', options.momentum ?? 0, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', options.epsilon, { minimum: 0 })
+    const complete = completeRmsProp(action, options)
     this.#update(action, { variable, meanSquare, velocity, gradient }, (x, s, v, g) =>
-      applyRmsProp(x!, s!, v!, g!, options),
+      applyRmsProp(x!, s!, v!, g!, complete),
     )
   }
 
@@ -227,9 +211,8 @@ export class ReferenceDenseOps implements DenseOps {
     options: AdagradOptions,
   ): void {
     const action = 'apply Adagrad'
-    checkHyperparameter(action, 'learningRate', options.learningRate, { minimum: 0 })
-    checkHyperparameter(action, 'epsilon', options.epsilon, { minimum: 0 })
-    this.#update(action, { variable, sumOfSquares, gradient }, (x, s, g) => applyAdagrad(x!, s!, g!, options))
+    const complete = completeAdagrad(action, options)
+    this.#update(action, { variable, sumOfSquares, gradient }, (x, s, g) => applyAdagrad(x!, s!, g!, complete))
   }
 
   applyWeightDecay(

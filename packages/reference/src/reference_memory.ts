@@ -1,6 +1,5 @@
-import { DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType, isBackendTensor, Ledger, type TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import { Ledger } from './ledger.js'
 import { ReferenceTensor } from './reference_tensor.js'
 
 /** The memory of one reference executor: makes tensors, counts them, and tells its own from foreign ones. */

@@ -1,7 +1,6 @@
-import { OpenTape, type RnnPassSizes } from '@cudnn-rnn/backend'
+import { type Ledger, OpenTape, type RnnPassSizes } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
 import type { LayerRecord } from './layer_forward.js'
-import type { Ledger } from './ledger.js'
 import { ReferenceTensor } from './reference_tensor.js'
 
 /** What a training forward of the reference executor keeps. */

@@ -1,6 +1,5 @@
-import { type BackendTensor, type DType, dtypeOf } from '@cudnn-rnn/backend'
+import { type BackendTensor, type DType, dtypeOf, type Ledger } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import type { Ledger } from './ledger.js'
 
 /** The memory a tensor lives in: it counts tensors, and takes them along when it goes. */
 export interface TensorOwner {

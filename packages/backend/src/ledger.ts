@@ -1,4 +1,4 @@
-import type { BackendStats } from '@cudnn-rnn/backend'
+import type { BackendStats } from './backend.js'
 
 /** Counts what is alive; every owner adds itself when it is made and removes itself when it is disposed. */
 export class Ledger {
