@@ -45,6 +45,9 @@ template <typename T>
 struct PanelProduct {
   const T* a;
   ptrdiff_t a_stride;  // between rows; ignored where a is packed in tiles, [depth][rows of the tile] each
+  // Where a itself lies in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
+  ptrdiff_t a_panel_width;
+  ptrdiff_t a_panel_stride;
   ptrdiff_t rows;
   ptrdiff_t depth;
   const void* panel;

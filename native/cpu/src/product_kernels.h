@@ -35,34 +35,39 @@ static inline void ProductTile(const PanelProduct<typename V::Element>& p, ptrdi
       }
     }
   }
-  const T* a = p.a + (kPacked ? row * p.depth : row * p.a_stride);
+  const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
   const Weight* b = static_cast<const Weight*>(p.panel) + lane;
   const ptrdiff_t a_stride = p.a_stride;
   const ptrdiff_t b_stride = p.panel_stride;
   constexpr int kGroup = kRowsOf<Weight>;
   constexpr int kUnroll = kSplit > kGroup ? kSplit : kGroup;
-  ptrdiff_t k = 0;
-  for (; k + kUnroll <= p.depth; k += kUnroll) {
-    for (int s = 0; s < kUnroll; s++) {
-      V weights[kChunks];
-      for (int j = 0; j < kChunks; j++) weights[j] = V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup);
+  const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+  for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
+    const T* a = a_panel;
+    const ptrdiff_t depth = left < panel_width ? left : panel_width;
+    ptrdiff_t k = 0;
+    for (; k + kUnroll <= depth; k += kUnroll) {
+      for (int s = 0; s < kUnroll; s++) {
+        V weights[kChunks];
+        for (int j = 0; j < kChunks; j++) weights[j] = V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup);
+        for (int i = 0; i < kRows; i++) {
+          const V x = V::Set(kPacked ? a[s * kRows + i] : a[s + i * a_stride]);
+          V* sum = sums[s % kSplit][i];
+          for (int j = 0; j < kChunks; j++) sum[j] = MultiplyAdd(x, weights[j], sum[j]);
+        }
+      }
+      a += kPacked ? kUnroll * kRows : kUnroll;
+      b += kUnroll / kGroup * b_stride;
+    }
+    for (int s = 0; kUnroll > 1 && k < depth; k++, s++) {
       for (int i = 0; i < kRows; i++) {
-        const V x = V::Set(kPacked ? a[s * kRows + i] : a[s + i * a_stride]);
-        V* sum = sums[s % kSplit][i];
-        for (int j = 0; j < kChunks; j++) sum[j] = MultiplyAdd(x, weights[j], sum[j]);
+        const V x = V::Set(kPacked ? a[i] : a[i * a_stride]);
+        for (int j = 0; j < kChunks; j++) {
+          sums[0][i][j] = MultiplyAdd(x, V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup), sums[0][i][j]);
+        }
       }
+      a += kPacked ? kRows : 1;
     }
-    a += kPacked ? kUnroll * kRows : kUnroll;
-    b += kUnroll / kGroup * b_stride;
-  }
-  for (int s = 0; kUnroll > 1 && k < p.depth; k++, s++) {
-    for (int i = 0; i < kRows; i++) {
-      const V x = V::Set(kPacked ? a[i] : a[i * a_stride]);
-      for (int j = 0; j < kChunks; j++) {
-        sums[0][i][j] = MultiplyAdd(x, V::LoadRow(b + s / kGroup * b_stride + j * kStep, s % kGroup), sums[0][i][j]);
-      }
-    }
-    a += kPacked ? kRows : 1;
   }
   for (int i = 0; i < kRows; i++) {
     for (int j = 0; j < kChunks; j++) {
@@ -122,34 +127,10 @@ static void Product(const PanelProduct<typename V::Element>& p) {
   }
 }
 
-// Copies of four columns of panels, one panel after the other. Where they lie, a multiple of a page apart, they would throw
-// each other out of the first-level cache.
-template <typename T>
-struct ColumnCopies {
-  static constexpr ptrdiff_t kColumns = 4;
-  static constexpr ptrdiff_t kElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));  // of a column, and a panel's width
-  T data[kColumns * (kElements + 4 * kChunk<T>)];
-};
-
-template <typename V>
-static void CopyColumns(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last, ptrdiff_t column,
-                        ColumnCopies<typename V::Element>* copies) {
-  using T = typename V::Element;
-  const ptrdiff_t full = p.chunks * kChunk<T>;
-  T* to = copies->data;
-  for (ptrdiff_t panel = first; panel < last; panel++) {
-    const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
-    const T* from = p.panels + panel * p.depth * full + (p.column + column) * width;
-    for (ptrdiff_t k = 0; k < ColumnCopies<T>::kColumns * width; k += V::kLanes) V::Load(from + k).Store(to + k);
-    to += ColumnCopies<T>::kColumns * full;
-  }
-}
-
-// kRows x kColumns elements of the product, of the panels [first, last) only, whose columns are copied where copies is not
-// null.
+// kRows x kColumns elements of the product, of the panels [first, last) only.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
-                                  ptrdiff_t row, ptrdiff_t column, const typename V::Element* copies = nullptr) {
+                                  ptrdiff_t row, ptrdiff_t column) {
   using T = typename V::Element;
   V sums[kRows][kColumns];
   for (int i = 0; i < kRows; i++) {
@@ -159,8 +140,7 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
   for (ptrdiff_t panel = first; panel < last; panel++) {
     const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
     const T* a = p.a + row * p.a_stride + panel * p.a_panel_stride;
-    const T* b = copies == nullptr ? p.panels + panel * p.depth * full + (p.column + column) * width
-                                   : copies + (panel - first) * kColumns * full;
+    const T* b = p.panels + panel * p.depth * full + (p.column + column) * width;
     for (ptrdiff_t k = 0; k < width; k += V::kLanes) {
       V weights[kColumns];
       for (int j = 0; j < kColumns; j++) weights[j] = V::Load(b + j * width + k);
@@ -184,9 +164,9 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
 // All rows of kColumns columns.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedRows(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
-                                  ptrdiff_t row, ptrdiff_t column, const typename V::Element* copies = nullptr) {
-  for (; row + kRows <= p.rows; row += kRows) TransposedTile<V, kRows, kColumns>(p, first, last, row, column, copies);
-  if constexpr (kRows > 1) TransposedRows<V, kRows - 1, kColumns>(p, first, last, row, column, copies);
+                                  ptrdiff_t row, ptrdiff_t column) {
+  for (; row + kRows <= p.rows; row += kRows) TransposedTile<V, kRows, kColumns>(p, first, last, row, column);
+  if constexpr (kRows > 1) TransposedRows<V, kRows - 1, kColumns>(p, first, last, row, column);
 }
 
 template <typename V>
@@ -195,10 +175,7 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
   constexpr int kRows = V::kTransposedRows;
   constexpr int kWide = V::kAccumulators >= 24 ? 16 : V::kAccumulators >= 12 ? 8 : 4;
   // The panels of a tile's columns that stay in the first-level cache while all rows pass by.
-  constexpr ptrdiff_t kCachedElements = ColumnCopies<T>::kElements;
-  // Rows whose products are worth the copies.
-  constexpr ptrdiff_t kManyRows = 16;
-  ColumnCopies<T> copies;
+  constexpr ptrdiff_t kCachedElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));
   const bool is_row = p.rows == 1;
   const ptrdiff_t group = is_row ? p.panel_count : (kCachedElements + p.chunks * kChunk<T> - 1) / (p.chunks * kChunk<T>);
   for (ptrdiff_t first = 0; first < p.panel_count; first += group) {
@@ -206,10 +183,7 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
     ptrdiff_t column = 0;
     // A single row has accumulators to spare.
     for (; is_row && column + kWide <= p.columns; column += kWide) TransposedTile<V, 1, kWide>(p, first, last, 0, column);
-    for (; column + 4 <= p.columns; column += 4) {
-      if (p.rows >= kManyRows) CopyColumns<V>(p, first, last, column, &copies);
-      TransposedRows<V, kRows, 4>(p, first, last, 0, column, p.rows >= kManyRows ? copies.data : nullptr);
-    }
+    for (; column + 4 <= p.columns; column += 4) TransposedRows<V, kRows, 4>(p, first, last, 0, column);
     for (; column < p.columns; column++) TransposedRows<V, kRows, 1>(p, first, last, 0, column);
   }
 }

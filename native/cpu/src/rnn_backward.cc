@@ -6,6 +6,7 @@
 
 #include "dropout.h"
 #include "shared_loops.h"
+#include "transposed_matrix.h"
 #include "weight_gradient.h"
 
 namespace cudnn_rnn {
@@ -14,6 +15,9 @@ namespace {
 // Blocks of the product that gives the gradient of the input: both operands' parts stay in the second-level cache.
 constexpr ptrdiff_t kRowBlock = 64;
 constexpr ptrdiff_t kColumnBlock = 32;
+// Rows of a step that a thread takes at a time where there are many. The number of such parts must not depend on that of the
+// threads, as the last bits of a result depend on how many rows are summed side by side.
+constexpr ptrdiff_t kStepRows = 48;
 // Elements of a dropout mask drawn at once; a multiple of a block of the generator.
 constexpr ptrdiff_t kDropoutPart = 1 << 14;
 
@@ -55,6 +59,19 @@ class Backward {
     T* dh_projected;  // [T·B][padded columns], with a projection: dh of every step
     T* dx;            // [T·B][in] in walking order, backward direction only
   };
+  // The matrices of a layer in one direction.
+  struct Matrices {
+    TransposedMatrix<T> input;
+    TransposedMatrix<T> recurrent;
+    TransposedMatrix<T> projection;
+  };
+  // Rows of the batch, and columns of h or units.
+  struct Part {
+    ptrdiff_t row;
+    ptrdiff_t rows;
+    ptrdiff_t first;
+    ptrdiff_t last;
+  };
 
   void Carve(Arena* arena) {
     const auto& options = network_.options();
@@ -71,8 +88,33 @@ class Backward {
     }
     const ptrdiff_t widest = std::max({options.input_size, network_.output_size(), options.units});
     packed_ = arena->Take<T>(WeightGradient<T>::PackedSize(widest));
+    CarveMatrices(arena);
     for (int k = 0; k < 2; k++) {
       d_between_[k] = options.layers > 2 - k ? arena->Take<T>(rows_ * network_.output_size()) : nullptr;
+    }
+  }
+
+  // Layers run one after another and share the memory of their copies; directions run side by side.
+  void CarveMatrices(Arena* arena) {
+    const auto packed = [&](PanelMatrix LayerLayout::*matrix, int d, ptrdiff_t products, ptrdiff_t rows) -> T* {
+      if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return nullptr;
+      ptrdiff_t size = 0;
+      for (int p = d; p < network_.pseudo_layers(); p += directions_) {
+        size = std::max(size, TransposedMatrix<T>::PackedSize(network_.layer(p).*matrix));
+      }
+      return size == 0 ? nullptr : arena->Take<T>(size);
+    };
+    matrices_.resize(network_.pseudo_layers());
+    for (int d = 0; d < directions_; d++) {
+      T* input = packed(&LayerLayout::input, d, 1, rows_);
+      T* recurrent = packed(&LayerLayout::recurrent, d, tape_.time, tape_.batch);
+      T* projection = packed(&LayerLayout::projection, d, tape_.time, tape_.batch);
+      for (int p = d; p < network_.pseudo_layers(); p += directions_) {
+        const LayerLayout& layout = network_.layer(p);
+        matrices_[p] = {{layout.input, pass_.params, input},
+                        {layout.recurrent, pass_.params, recurrent},
+                        {layout.projection, pass_.params, projection}};
+      }
     }
   }
 
@@ -118,37 +160,48 @@ class Backward {
   // Back-propagation through time: leaves the gradients of the pre-activations in z. A step's panels need dh of their own
   // columns only, so each begins with the product that the step after owes it.
   void Recurrence(Member* member, int p, const T* d_output) const {
-    const LayerLayout& layout = network_.layer(p);
-    const bool projects = layout.projection.present();
-    const ptrdiff_t h_width = projects ? layout.projection.chunks * kChunk<T> : network_.panel_units();
-    const ptrdiff_t h_panels = projects ? layout.projection.panels : network_.panels();
-    const auto columns_of = [&](ptrdiff_t panel) { return std::min(network_.columns(), (panel + 1) * h_width); };
+    const Matrices& matrices = matrices_[p];
+    const bool projects = network_.layer(p).projection.present();
+    const ptrdiff_t h_width =
+        projects || matrices.recurrent.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
+    const ptrdiff_t unit_width = matrices.projection.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
 
     member->Run(1, [&](ptrdiff_t) { StartGradients(p); });
+    member->Run(matrices.recurrent.items(), [&](ptrdiff_t item) { matrices.recurrent.Pack(item); });
+    if (projects) member->Run(matrices.projection.items(), [&](ptrdiff_t item) { matrices.projection.Pack(item); });
     for (ptrdiff_t n = tape_.time - 1; n >= 0; n--) {
-      member->Run(h_panels, [&](ptrdiff_t panel) {
-        if (Cancelled()) return;
-        const ptrdiff_t first = panel * h_width, last = columns_of(panel);
-        if (n + 1 < tape_.time) HiddenGradient(p, n + 1, first, last);
-        AddOutputGradients(p, n, d_output, first, last);
+      RunParts(member, network_.columns(), h_width, [&](const Part& part) {
+        if (n + 1 < tape_.time) HiddenGradient(p, n + 1, part);
+        AddOutputGradients(p, n, d_output, part);
         if (projects) {
-          KeepProjected(p, n, first, panel == h_panels - 1 ? network_.padded_columns() : last);
+          KeepProjected(p, n, part);
         } else {
-          CellPanel(p, n, panel);
+          CellPanels(p, n, part);
         }
       });
       if (!projects) continue;
-      member->Run(network_.panels(), [&](ptrdiff_t panel) {
-        if (Cancelled()) return;
-        UnprojectedGradient(p, n, panel);
-        CellPanel(p, n, panel);
+      RunParts(member, network_.options().units, unit_width, [&](const Part& part) {
+        UnprojectedGradient(p, n, part);
+        CellPanels(p, n, part);
       });
     }
-    member->Run(h_panels, [&](ptrdiff_t panel) {
-      HiddenGradient(p, 0, panel * h_width, columns_of(panel));
-      FinishHidden(p, panel * h_width, columns_of(panel));
+    RunParts(member, network_.columns(), h_width, [&](const Part& part) {
+      HiddenGradient(p, 0, part);
+      FinishHidden(p, part);
     });
     if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(p); });
+  }
+
+  template <typename Body>
+  void RunParts(Member* member, ptrdiff_t columns, ptrdiff_t width, const Body& body) const {
+    const ptrdiff_t groups = (tape_.batch + kStepRows - 1) / kStepRows;
+    member->Run((columns + width - 1) / width * groups, [&](ptrdiff_t item) {
+      if (Cancelled()) return;
+      const ptrdiff_t first = item / groups * width;
+      const ptrdiff_t row = tape_.batch * (item % groups) / groups;
+      const ptrdiff_t end = tape_.batch * (item % groups + 1) / groups;
+      body({row, end - row, first, std::min(columns, first + width)});
+    });
   }
 
   void StartGradients(int p) const {
@@ -158,103 +211,110 @@ class Backward {
     std::fill_n(lane.dh_units, tape_.batch * network_.padded_units(), T{0});
   }
 
-  // The columns [first, last) of dh before step n: dz·R, and for GRU what bypasses the matrix.
-  void HiddenGradient(int p, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
-    const T* dz = tape_.records[p].z + n * tape_.batch * network_.z_width() + network_.z_recurrent_begin();
-    TransposedProduct<T> product = Transposed(network_.layer(p).recurrent, dz, network_.z_width(),
-                                              rows_ * network_.z_width(), tape_.batch);
-    product.column = first;
-    product.columns = last - first;
-    product.c = lanes_[p % directions_].dh + first;
+  // dh before step n: dz·R, and for GRU what bypasses the matrix.
+  void HiddenGradient(int p, ptrdiff_t n, const Part& part) const {
+    const Lane& lane = lanes_[p % directions_];
+    typename TransposedMatrix<T>::Product product{};
+    product.a = tape_.records[p].z + (n * tape_.batch + part.row) * network_.z_width() + network_.z_recurrent_begin();
+    product.a_stride = network_.z_width();
+    product.a_panel_stride = rows_ * network_.z_width();
+    product.rows = part.rows;
+    product.c = lane.dh + part.row * network_.padded_columns();
     product.c_stride = network_.padded_columns();
     product.accumulate = network_.options().cell == Cell::kGru;
-    kernels_.transposed_product(product);
+    matrices_[p].recurrent.Multiply(kernels_, product, part.first, part.last);
   }
 
   // Adds the gradients of the loss by the output of step n and, at a row's last step, by the final h.
-  void AddOutputGradients(int p, ptrdiff_t n, const T* d_output, ptrdiff_t first, ptrdiff_t last) const {
+  void AddOutputGradients(int p, ptrdiff_t n, const T* d_output, const Part& part) const {
     const ptrdiff_t columns = network_.columns();
     const int direction = p % directions_;
-    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+    for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
       if (n >= Length(row)) continue;
       T* dh = lanes_[direction].dh + row * network_.padded_columns();
       if (d_output != nullptr) {
         const ptrdiff_t time = TimeOf(direction, n, row);
         const T* from = d_output + (time * tape_.batch + row) * network_.output_size() + direction * columns;
-        for (ptrdiff_t k = first; k < last; k++) dh[k] += from[k];
+        for (ptrdiff_t k = part.first; k < part.last; k++) dh[k] += from[k];
       }
       if (n + 1 < Length(row) || pass_.dh_final == nullptr) continue;
       const T* from = pass_.dh_final + (p * tape_.batch + row) * columns;
-      for (ptrdiff_t k = first; k < last; k++) dh[k] += from[k];
+      for (ptrdiff_t k = part.first; k < part.last; k++) dh[k] += from[k];
     }
   }
 
-  void KeepProjected(int p, ptrdiff_t n, ptrdiff_t first, ptrdiff_t last) const {
+  // The last part takes the padding along.
+  void KeepProjected(int p, ptrdiff_t n, const Part& part) const {
     const ptrdiff_t padded = network_.padded_columns();
+    const ptrdiff_t last = part.last == network_.columns() ? padded : part.last;
     const Lane& lane = lanes_[p % directions_];
-    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+    for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
       const T* dh = lane.dh + row * padded;
-      std::copy(dh + first, dh + last, lane.dh_projected + (n * tape_.batch + row) * padded + first);
+      std::copy(dh + part.first, dh + last, lane.dh_projected + (n * tape_.batch + row) * padded + part.first);
     }
   }
 
-  // dh before the projection, of the units of one panel.
-  void UnprojectedGradient(int p, ptrdiff_t n, ptrdiff_t panel) const {
-    const PanelMatrix& projection = network_.layer(p).projection;
+  // dh before the projection.
+  void UnprojectedGradient(int p, ptrdiff_t n, const Part& part) const {
     const Lane& lane = lanes_[p % directions_];
     const ptrdiff_t padded = network_.padded_columns();
-    TransposedProduct<T> product = Transposed(projection, lane.dh_projected + n * tape_.batch * padded, padded,
-                                              projection.chunks * kChunk<T>, tape_.batch);
-    product.column = panel * network_.panel_units();
-    product.columns = std::min(network_.panel_units(), network_.options().units - product.column);
-    product.c = lane.dh_units + product.column;
+    typename TransposedMatrix<T>::Product product{};
+    product.a = lane.dh_projected + (n * tape_.batch + part.row) * padded;
+    product.a_stride = padded;
+    product.a_panel_stride = network_.layer(p).projection.chunks * kChunk<T>;
+    product.rows = part.rows;
+    product.c = lane.dh_units + part.row * network_.padded_units();
     product.c_stride = network_.padded_units();
-    kernels_.transposed_product(product);
+    product.accumulate = false;
+    matrices_[p].projection.Multiply(kernels_, product, part.first, part.last);
   }
 
-  void CellPanel(int p, ptrdiff_t n, ptrdiff_t panel) const {
+  void CellPanels(int p, ptrdiff_t n, const Part& part) const {
     const LayerRecord<T>& record = tape_.records[p];
     const Lane& lane = lanes_[p % directions_];
-    const ptrdiff_t unit = panel * network_.panel_units();
     const ptrdiff_t cells = tape_.batch * network_.padded_units();
     const ptrdiff_t hidden = tape_.batch * network_.padded_columns();
-    if (network_.has_cell_state()) AddFinalCellGradients(p, n, unit);
-    CellBackward<T> step{};
-    step.z = record.z + (panel * rows_ + n * tape_.batch) * network_.z_width();
-    step.z_stride = network_.z_width();
-    step.rows = tape_.batch;
-    step.chunks = network_.layer(p).recurrent.ChunksOf(panel);
-    step.c_previous = record.cells == nullptr ? nullptr : record.cells + n * cells + unit;
-    step.c = record.cells == nullptr ? nullptr : record.cells + (n + 1) * cells + unit;
-    step.h_previous = record.hidden + n * hidden + unit;
-    step.h = record.hidden + (n + 1) * hidden + unit;
-    step.state_stride = network_.padded_units();
-    step.dh = lane.dh_units + unit;
-    step.dc = lane.dc + unit;
-    step.gradient_stride = network_.padded_units();
-    step.clip = static_cast<T>(network_.options().clip);
-    BackwardKernel(kernels_, network_.options().cell)(step);
+    if (network_.has_cell_state()) AddFinalCellGradients(p, n, part);
+    for (ptrdiff_t first = part.first; first < part.last; first += network_.panel_units()) {
+      const ptrdiff_t panel = first / network_.panel_units();
+      const ptrdiff_t unit = part.row * network_.padded_units() + first;
+      const ptrdiff_t column = part.row * network_.padded_columns() + first;
+      CellBackward<T> step{};
+      step.z = record.z + (panel * rows_ + n * tape_.batch + part.row) * network_.z_width();
+      step.z_stride = network_.z_width();
+      step.rows = part.rows;
+      step.chunks = network_.layer(p).recurrent.ChunksOf(panel);
+      step.c_previous = record.cells == nullptr ? nullptr : record.cells + n * cells + unit;
+      step.c = record.cells == nullptr ? nullptr : record.cells + (n + 1) * cells + unit;
+      step.h_previous = record.hidden + n * hidden + column;
+      step.h = record.hidden + (n + 1) * hidden + column;
+      step.state_stride = network_.padded_units();
+      step.dh = lane.dh_units + unit;
+      step.dc = lane.dc + unit;
+      step.gradient_stride = network_.padded_units();
+      step.clip = static_cast<T>(network_.options().clip);
+      BackwardKernel(kernels_, network_.options().cell)(step);
+    }
   }
 
-  void AddFinalCellGradients(int p, ptrdiff_t n, ptrdiff_t unit) const {
+  void AddFinalCellGradients(int p, ptrdiff_t n, const Part& part) const {
     if (pass_.dc_final == nullptr) return;
     const ptrdiff_t units = network_.options().units;
-    const ptrdiff_t last = std::min(units, unit + network_.panel_units());
-    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+    for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
       if (n + 1 != Length(row)) continue;
       T* dc = lanes_[p % directions_].dc + row * network_.padded_units();
       const T* from = pass_.dc_final + (p * tape_.batch + row) * units;
-      for (ptrdiff_t k = unit; k < last; k++) dc[k] += from[k];
+      for (ptrdiff_t k = part.first; k < part.last; k++) dc[k] += from[k];
     }
   }
 
   // A row without steps passes its state through, and so its gradient.
-  void FinishHidden(int p, ptrdiff_t first, ptrdiff_t last) const {
+  void FinishHidden(int p, const Part& part) const {
     const ptrdiff_t columns = network_.columns();
-    for (ptrdiff_t row = 0; row < tape_.batch; row++) {
+    for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
       const ptrdiff_t state = p * tape_.batch + row;
       const T* dh = lanes_[p % directions_].dh + row * network_.padded_columns();
-      for (ptrdiff_t k = first; k < last; k++) {
+      for (ptrdiff_t k = part.first; k < part.last; k++) {
         const T through = pass_.dh_final == nullptr ? T{0} : pass_.dh_final[state * columns + k];
         pass_.dh[state * columns + k] = Length(row) == 0 ? through : dh[k];
       }
@@ -271,21 +331,6 @@ class Backward {
         pass_.dc[state * units + k] = Length(row) == 0 ? through : dc[k];
       }
     }
-  }
-
-  TransposedProduct<T> Transposed(const PanelMatrix& matrix, const T* a, ptrdiff_t a_stride, ptrdiff_t a_panel_stride,
-                                  ptrdiff_t rows) const {
-    TransposedProduct<T> product{};
-    product.a = a;
-    product.a_stride = a_stride;
-    product.a_panel_stride = a_panel_stride;
-    product.rows = rows;
-    product.panels = pass_.params + matrix.offset;
-    product.panel_count = matrix.panels;
-    product.chunks = matrix.chunks;
-    product.last_chunks = matrix.last_chunks;
-    product.depth = matrix.depth;
-    return product;
   }
 
   void ParamGradients(Member* all, int p) const {
@@ -333,25 +378,29 @@ class Backward {
       const LayerRecord<T>& record = tape_.records[p];
       // In the forward direction walking order is time order.
       T* dx = d == 0 ? d_input : lanes_[d].dx;
+      const TransposedMatrix<T>& matrix = matrices_[p].input;
+      if (layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
+      const ptrdiff_t width = matrix.is_packed() ? TransposedMatrix<T>::kPanelColumns : kColumnBlock;
       const ptrdiff_t row_blocks = (rows_ + kRowBlock - 1) / kRowBlock;
-      const ptrdiff_t column_blocks = (size + kColumnBlock - 1) / kColumnBlock;
-      const ptrdiff_t items = row_blocks * column_blocks;
-      all->Run(items, [&](ptrdiff_t item) {
+      const ptrdiff_t column_blocks = (size + width - 1) / width;
+      all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
         if (Cancelled()) return;
         const ptrdiff_t row = item / column_blocks * kRowBlock;
         const ptrdiff_t count = std::min(kRowBlock, rows_ - row);
-        const ptrdiff_t column = item % column_blocks * kColumnBlock;
-        const ptrdiff_t columns = std::min(kColumnBlock, size - column);
+        const ptrdiff_t first = item % column_blocks * width;
+        const ptrdiff_t last = std::min(size, first + width);
         if (layout.input.present()) {
-          TransposedProduct<T> product = Transposed(layout.input, record.z + row * network_.z_width(), network_.z_width(),
-                                                    rows_ * network_.z_width(), count);
-          product.column = column;
-          product.columns = columns;
-          product.c = dx + row * size + column;
+          typename TransposedMatrix<T>::Product product{};
+          product.a = record.z + row * network_.z_width();
+          product.a_stride = network_.z_width();
+          product.a_panel_stride = rows_ * network_.z_width();
+          product.rows = count;
+          product.c = dx + row * size;
           product.c_stride = size;
-          kernels_.transposed_product(product);
+          product.accumulate = false;
+          matrix.Multiply(kernels_, product, first, last);
         } else {
-          SkipInputGradient(record, row, count, column, columns, dx);
+          SkipInputGradient(record, row, count, first, last - first, dx);
         }
       });
       if (d == 0) continue;
@@ -387,7 +436,8 @@ class Backward {
   const int directions_;
   const ptrdiff_t rows_;
   Lane lanes_[2];
-  T* packed_ = nullptr;
+  std::vector<Matrices> matrices_;  // by pseudo-layer
+  T* packed_ = nullptr;  // of the weight gradients
   T* d_between_[2] = {};
   std::unique_ptr<SharedLoops> all_;
   std::unique_ptr<SharedLoops> lane_loops_[2];

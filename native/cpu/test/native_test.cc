@@ -222,22 +222,26 @@ Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads,
   return r;
 }
 
-// The networks of the tests below: every cell in one direction, and in both with lengths; sizes with odd tails.
-constexpr ptrdiff_t kTime = 11;
-constexpr ptrdiff_t kBatch = 5;
-
+// The tests below are about every cell in one direction, and in both with lengths; sizes with odd tails; few rows, and so
+// many that a backward copies its matrices.
 struct TestCase {
   NetworkOptions options;
+  ptrdiff_t time;
+  ptrdiff_t batch;
   std::vector<int32_t> lengths;
 };
 
 std::vector<TestCase> TestCases() {
   std::vector<TestCase> cases;
   for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
-    for (const int directions : {1, 2}) {
-      NetworkOptions options{cell, 2, directions, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
-      if (cell == Cell::kLstm && directions == 2) options.projection = 21;
-      cases.push_back({options, directions == 2 ? std::vector<int32_t>{9, 0, 4, 11, 1} : std::vector<int32_t>{}});
+    for (const ptrdiff_t batch : {5, 50}) {
+      NetworkOptions options{cell, 2, 1, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
+      cases.push_back({options, 11, batch, {}});
+      options.directions = 2;
+      if (cell == Cell::kLstm) options.projection = 21;
+      std::vector<int32_t> lengths;
+      while (static_cast<ptrdiff_t>(lengths.size()) < batch) lengths.insert(lengths.end(), {9, 0, 4, 11, 1});
+      cases.push_back({options, 11, batch, lengths});
     }
   }
   return cases;
@@ -247,9 +251,9 @@ void PassesDoNotDependOnThreads() {
   for (const Kernels* kernels : SupportedKernels()) {
     for (const TestCase& each : TestCases()) {
       const Network<float> network(each.options);
-      const auto one = Train(network, *kernels, 1, kTime, kBatch, each.lengths);
+      const auto one = Train(network, *kernels, 1, each.time, each.batch, each.lengths);
       for (const int threads : {2, 3, 4}) {
-        const auto several = Train(network, *kernels, threads, kTime, kBatch, each.lengths);
+        const auto several = Train(network, *kernels, threads, each.time, each.batch, each.lengths);
         Expect(one.output == several.output && one.h == several.h, "forward does not depend on the threads");
         Expect(one.dx == several.dx && one.dw == several.dw && one.dh == several.dh,
                "backward does not depend on the threads");
@@ -276,9 +280,9 @@ template <typename T>
 void InstructionSetsAgree(double tolerance) {
   for (const TestCase& each : TestCases()) {
     const Network<T> network(each.options);
-    const auto expected = Train(network, kPortableKernels, 1, kTime, kBatch, each.lengths);
+    const auto expected = Train(network, kPortableKernels, 1, each.time, each.batch, each.lengths);
     for (const Kernels* kernels : SupportedKernels()) {
-      const auto actual = Train(network, *kernels, 1, kTime, kBatch, each.lengths);
+      const auto actual = Train(network, *kernels, 1, each.time, each.batch, each.lengths);
       for (const auto part : {&Results<T>::output, &Results<T>::h, &Results<T>::c, &Results<T>::dx, &Results<T>::dh,
                               &Results<T>::dc, &Results<T>::dw}) {
         Expect(Difference(actual.*part, expected.*part) <= tolerance, "instruction sets agree");
@@ -293,19 +297,19 @@ void InstructionSetsAgreeOnNarrowWeights() {
     if (each.options.directions == 2) continue;
     const Network<float> network(each.options);
     const std::vector<float> params = WaveParams(network);
-    const std::vector<float> input = Wave<float>(static_cast<size_t>(kTime * kBatch * each.options.input_size), 0.37);
+    const std::vector<float> input = Wave<float>(static_cast<size_t>(each.time * each.batch * each.options.input_size), 0.37);
     for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8}) {
       const NarrowWeights narrow(network, params.data(), format);
       const auto infer = [&](const Kernels& kernels) {
         ThreadPool pool(2);
         BlockCache blocks;
-        std::vector<float> output(static_cast<size_t>(kTime * kBatch * network.output_size()));
-        std::vector<float> h(static_cast<size_t>(network.pseudo_layers() * kBatch * network.columns()));
-        std::vector<float> c(static_cast<size_t>(network.pseudo_layers() * kBatch * each.options.units));
+        std::vector<float> output(static_cast<size_t>(each.time * each.batch * network.output_size()));
+        std::vector<float> h(static_cast<size_t>(network.pseudo_layers() * each.batch * network.columns()));
+        std::vector<float> c(static_cast<size_t>(network.pseudo_layers() * each.batch * each.options.units));
         ForwardPass<float> pass{};
         pass.network = &network;
-        pass.time = kTime;
-        pass.batch = kBatch;
+        pass.time = each.time;
+        pass.batch = each.batch;
         pass.input = input.data();
         pass.params = {params.data(), &narrow};
         pass.output = output.data();

@@ -142,6 +142,10 @@ it.each(Object.keys(CELL_MODES) as CellMode[])('the random cases cover %s', (cel
   expect({
     both: some(({ options }) => options.direction === 'bidirectional'),
     ragged: some(({ lengths }) => lengths !== null),
+    // Few rows and many go different ways backwards.
+    few: some(({ time, batch }) => time * batch < 256),
+    many: some(({ time, batch }) => batch >= 4 && time * batch >= 256),
+    manyOfOddSizes: some(({ time, batch, options }) => batch >= 4 && time * batch >= 256 && options.numUnits % 16 > 0),
     raggedBoth: some(({ lengths, options }) => lengths !== null && options.direction === 'bidirectional'),
     streams: some(({ lengths, options }) => lengths === null && options.direction === 'unidirectional'),
     states: some(({ initialStates }) => initialStates),
@@ -153,7 +157,18 @@ it.each(Object.keys(CELL_MODES) as CellMode[])('the random cases cover %s', (cel
       some(({ options }) => options.numProj !== undefined && options.direction === 'bidirectional'),
     clipped: cellMode !== 'lstm' || some(({ options }) => options.cellClip !== undefined),
   }).toEqual({
-    ...{ both: true, ragged: true, raggedBoth: true, streams: true, states: true, dropout: true, skipped: true },
+    ...{
+      both: true,
+      few: true,
+      many: true,
+      manyOfOddSizes: true,
+      ragged: true,
+      raggedBoth: true,
+      streams: true,
+      states: true,
+      dropout: true,
+      skipped: true,
+    },
     ...{ projected: true, projectedBoth: true, clipped: true },
   })
 })
