@@ -7,6 +7,7 @@
 
 #include "narrow_weights.h"
 #include "network.h"
+#include "spin_wait.h"
 
 namespace cudnn_rnn {
 
@@ -86,9 +87,16 @@ struct RecurrentStep {
   T* c;
   T* unprojected;  // [B][padded units], with a projection
   bool keep;
+  static constexpr ptrdiff_t kPrefetched = 2048;
   // int8 only: the calling thread's, and an even number of its own for every step.
   Int8Rows* int8_rows;
   uint64_t version;
+
+  // Asks for all of h at once, as other threads have written most of it: line by line each would be waited for.
+  void PrefetchState() const {
+    const ptrdiff_t count = std::min(batch * network.padded_columns(), kPrefetched);
+    for (ptrdiff_t k = 0; k < count; k += kChunk<T>) Prefetch(h_previous + k);
+  }
 
   // Adds R·h to the pre-activations of one panel and applies the cell.
   void RunPanel(ptrdiff_t panel) const {

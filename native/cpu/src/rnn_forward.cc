@@ -373,6 +373,7 @@ class Forward {
       step.keep = training_;
       step.int8_rows = int8_rows;
       step.version = StepVersion(lane, n);
+      step.PrefetchState();
       member->Run(network_.panels(), [&](ptrdiff_t panel) {
         if (Cancelled()) return;
         step.RunPanel(panel);

@@ -41,16 +41,12 @@ class Stepper {
         uint64_t l = 0;
         for (const Layer& layer : layers_) {
           const int now = (layer.now + t) & 1;
-          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride,
+          T* own_output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
+          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride, own_output,
                     int8_rows_.empty() ? nullptr : &int8_rows_[index], version_ + 4 * (t * layers_.size() + l++));
           x = layer.hidden[1 - now];
           x_stride = network_.padded_columns();
         }
-        member.Run(1, [&](ptrdiff_t) {
-          for (ptrdiff_t row = 0; row < batch_; row++) {
-            std::copy_n(x + row * x_stride, network_.columns(), output + (t * batch_ + row) * network_.columns());
-          }
-        });
       }
     });
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
@@ -104,7 +100,7 @@ class Stepper {
   }
 
   void StepLayer(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
-                 int now, const T* x, ptrdiff_t x_stride, Int8Rows* int8_rows, uint64_t version) const {
+                 int now, const T* x, ptrdiff_t x_stride, T* output, Int8Rows* int8_rows, uint64_t version) const {
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, batch_};
     step.z = layer.z;
     step.z_panel_stride = batch_ * network_.z_width();
@@ -115,6 +111,7 @@ class Stepper {
     step.keep = false;
     step.int8_rows = int8_rows;
     step.version = version;
+    const bool projects = layer.layout->projection.present();
     member->Run(network_.panels(), [&](ptrdiff_t panel) {
       T* z = layer.z + panel * step.z_panel_stride;
       StartPanel(params, layer, panel, x, x_stride, z);
@@ -131,9 +128,25 @@ class Stepper {
         params.Multiply(kernels, layer.layout->input, panel, 0, product);
       }
       step.RunPanel(panel);
+      if (!projects) CopyColumns(step.h, panel, network_.panel_units(), output);
     }, now != 0);
-    if (!layer.layout->projection.present()) return;
-    member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) { step.RunProjectionPanel(panel); });
+    if (!projects) return;
+    const ptrdiff_t width = layer.layout->projection.chunks * kChunk<T>;
+    member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) {
+      step.RunProjectionPanel(panel);
+      CopyColumns(step.h, panel, width, output);
+    });
+  }
+
+  // The columns of h that a panel has written, to the output of the last layer; null for the others.
+  void CopyColumns(const T* h, ptrdiff_t panel, ptrdiff_t width, T* output) const {
+    if (output == nullptr) return;
+    const ptrdiff_t first = panel * width;
+    const ptrdiff_t last = std::min(network_.columns(), first + width);
+    for (ptrdiff_t row = 0; row < batch_; row++) {
+      std::copy(h + row * network_.padded_columns() + first, h + row * network_.padded_columns() + last,
+                output + row * network_.columns() + first);
+    }
   }
 
   // Biases and, with skip_input, the input.

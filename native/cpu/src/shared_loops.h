@@ -23,8 +23,8 @@ class SharedLoops {
   // Back to the first loop, for new members. No thread may be inside.
   void Reset() {
     for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
-    done_.store(0, std::memory_order_relaxed);
-    finished_.store(0, std::memory_order_release);
+    ended_.store(0, std::memory_order_relaxed);
+    done_.store(0, std::memory_order_release);
   }
 
   // One thread's place in the sequence of loops. All threads must run the same loops in the same order.
@@ -40,10 +40,10 @@ class SharedLoops {
       if (items <= 0) return;
       const int loop = loop_++;
       target_ += static_cast<uint64_t>(items);
-      if (loops_->finished_.load(std::memory_order_acquire) > loop) return;
+      if (loops_->done_.load(std::memory_order_acquire) >= target_) return;
       if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body, backwards));
       if (loops_->homes_ > 1 || home_ < 0) {
-        if (SpinWhileAtMost(loops_->finished_, loop, patience_)) return;
+        if (SpinWhileAtMost(loops_->done_, target_ - 1, patience_)) return;
         uint64_t helped = 0;
         for (int k = 0; k < loops_->homes_; k++) {
           helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body, backwards);
@@ -52,7 +52,7 @@ class SharedLoops {
         // Who had to help once need not wait to see whether it must again.
         patience_ = helped > 0 ? 0 : kPatience;
       }
-      loops_->WaitFor(loop);
+      loops_->WaitFor(target_);
     }
 
    private:
@@ -98,27 +98,30 @@ class SharedLoops {
     }
   }
 
+  // Who polls sees the count itself; only who sleeps needs to be woken. All accesses here and in WaitFor are sequentially
+  // consistent: either this sees the sleeper, or the sleeper the loop's last items.
   void Report(int loop, uint64_t target, uint64_t items) {
-    if (items == 0) return;
-    if (done_.fetch_add(items, std::memory_order_acq_rel) + items < target) return;
-    // Sequentially consistent, as are the accesses of WaitFor: either this sees the sleeper, or that one the loop's end.
-    finished_.store(loop + 1);
-    if (sleepers_.load() > 0) finished_.notify_all();
+    if (items == 0 || done_.fetch_add(items) + items < target || sleepers_.load() == 0) return;
+    ended_.store(loop + 1);
+    ended_.notify_all();
   }
 
-  void WaitFor(int loop) {
-    if (SpinWhileAtMost(finished_, loop, kSpins)) return;
+  void WaitFor(uint64_t target) {
+    if (SpinWhileAtMost(done_, target - 1, kSpins)) return;
     sleepers_.fetch_add(1);
-    for (int seen = finished_.load(); seen <= loop; seen = finished_.load()) finished_.wait(seen);
+    for (int seen = ended_.load(); done_.load() < target; seen = ended_.load()) ended_.wait(seen);
     sleepers_.fetch_sub(1);
   }
 
   const int homes_;
   std::unique_ptr<Claim[]> claims_;
-  alignas(64) std::atomic<uint64_t> done_{0};  // items of all loops
-  alignas(64) std::atomic<int> finished_{0};   // loops
+  // Items of all loops: a loop is over when its last one is counted. In one cache line with the sleepers, as threads on
+  // cores far apart wait longest for lines of each other.
+  alignas(64) std::atomic<uint64_t> done_{0};
   // Threads that sleep until a loop ends. A call to wake them costs more than a short loop, even where nobody sleeps.
   std::atomic<int> sleepers_{0};
+  // The last loop at whose end somebody slept.
+  std::atomic<int> ended_{0};
 };
 
 }  // namespace cudnn_rnn

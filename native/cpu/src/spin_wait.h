@@ -1,5 +1,5 @@
 // Waiting for another thread: polling briefly, then sleeping, so that waiting threads leave a busy machine to those that
-// work.
+// work; and for what it wrote.
 #ifndef CUDNN_RNN_CPU_SPIN_WAIT_H_
 #define CUDNN_RNN_CPU_SPIN_WAIT_H_
 
@@ -22,8 +22,18 @@ inline void Pause() {
 #endif
 }
 
+// Begins to bring a cache line near.
+inline void Prefetch(const void* line) {
+#if defined(_MSC_VER)
+  static_cast<void>(line);
+#else
+  __builtin_prefetch(line);
+#endif
+}
+
 // Polls until value > limit; false after `spins` polls in vain.
-inline bool SpinWhileAtMost(const std::atomic<int>& value, int limit, int spins) {
+template <typename Integer>
+bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins) {
   for (int spin = 0; spin < spins; spin++) {
     if (value.load(std::memory_order_acquire) > limit) return true;
     Pause();
