@@ -33,7 +33,7 @@ export interface ContestantReport {
 
 /** What this machine can do at its best: the largest values seen in short probes. */
 export interface MachinePeak {
-  /** Largest rate of a float32 product of two 1024 × 1024 matrices, by any contestant. */
+  /** Largest rate of a float32 product of two 2048 × 2048 matrices, by any contestant. */
   readonly gflops: number
   readonly productBy: string
   /** Bytes copied per second through memory, read and written, in GB/s. */

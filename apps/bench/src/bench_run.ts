@@ -82,7 +82,12 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
       peak,
       comparisons,
       memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
-      targets: judgeTargets(comparisons, executor.name, (name) => PEERS.some((peer) => peer.name === name)),
+      targets: judgeTargets(
+        comparisons,
+        executor.name,
+        (name) => PEERS.some((peer) => peer.name === name),
+        peak.gflops,
+      ),
     }
   } finally {
     await pool.stop()

@@ -7,6 +7,8 @@ import { CELL_TITLES, sizesOf } from './workload.js'
 interface Cell {
   readonly name: string
   readonly ratio: number | undefined
+  /** What the ratio would be if the cell's arithmetic ran at the machine's peak and nothing else took time. */
+  readonly atPeak?: number | undefined
 }
 
 interface Limits {
@@ -14,14 +16,31 @@ interface Limits {
   readonly mean?: number
 }
 
-/** Holds the measurements of `executor` against the numbers it is to reach. Ratios are times over times unless said. */
+/**
+ * Holds the measurements of `executor` against the numbers it is to reach. Ratios are times over times unless said. A cell
+ * that misses is told with the ratio at `peakGflops`, the best product of this machine: below it no schedule can come.
+ */
 export function judgeTargets(
   comparisons: readonly ComparisonResult[],
   executor: string,
   isPeer: (name: string) => boolean,
+  peakGflops: number,
 ): TargetVerdict[] {
   const table = ofSection(comparisons, 'table')
   const own = (lane: Lane) => lane.contestant === executor
+  const atPeak = (comparison: ComparisonResult, ratio: number | undefined) => {
+    const ours = medianOf(comparison, own)
+    if (ratio === undefined || ours === undefined) return undefined
+    return (ratio * comparison.flops) / (peakGflops * 1e6) / ours
+  }
+  const againstPeers = (
+    of: readonly ComparisonResult[],
+    ratioOf: (comparison: ComparisonResult) => number | undefined,
+  ) =>
+    of.map((comparison) => {
+      const ratio = ratioOf(comparison)
+      return { name: cellName(comparison), ratio, atPeak: atPeak(comparison, ratio) }
+    })
   const cells = (of: readonly ComparisonResult[], ratio: (comparison: ComparisonResult) => number | undefined) =>
     of.map((comparison) => ({ name: cellName(comparison), ratio: ratio(comparison) }))
   const over = (above: (lane: Lane) => boolean, below: (lane: Lane) => boolean) => (comparison: ComparisonResult) =>
@@ -43,13 +62,13 @@ export function judgeTargets(
       1,
       'Inference: time over the best peer',
       { each: 1, mean: 0.75 },
-      cells(ofPass('inference'), (comparison) => ratioToBestPeer(comparison, executor, isPeer)),
+      againstPeers(ofPass('inference'), (comparison) => ratioToBestPeer(comparison, executor, isPeer)),
     ),
     atMost(
       2,
       'Training: time over PyTorch',
       { each: 0.8, mean: 0.5 },
-      cells(
+      againstPeers(
         ofPass('training'),
         over(own, (lane) => lane.contestant === 'pytorch'),
       ),
@@ -58,7 +77,7 @@ export function judgeTargets(
       3,
       "B 1, T 70, H 512: time over TensorFlow's fused LSTM",
       { each: 0.25 },
-      cells(
+      againstPeers(
         ofPass('inference').filter(isSeed),
         over(own, (lane) => lane.contestant === 'tensorflow'),
       ),
@@ -146,7 +165,10 @@ function judged(
     text,
     verdict: missed ? 'missed' : known.length < cells.length ? 'open' : 'met',
     measured: known.length === 1 ? `${mean.toFixed(2)}` : `${range}, geometric mean ${mean.toFixed(2)}, ${share}`,
-    misses: misses.map(({ name, ratio }) => `${name}: ${ratio.toFixed(2)}`),
+    misses: misses.map(
+      ({ name, ratio, atPeak }) =>
+        `${name}: ${ratio.toFixed(2)}${atPeak === undefined ? '' : ` (${atPeak.toFixed(2)} at the peak of this machine)`}`,
+    ),
   }
 }
 
