@@ -25,9 +25,39 @@ export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: Tensor
   return { rows: elementCount(leading), inputs, outputs }
 }
 
-/** Checks ids [...] (int32); throws as `checkTensor`. Their values are checked where they can be read. */
-export function checkIds(action: string, name: string, ids: TensorLike): void {
-  checkTensor(action, name, ids, { dtype: 'int32' })
+/** Checks as {@link checkLinear}, and outputGradient [...,O]. */
+export function checkLinearGradients(
+  dtype: FloatDType,
+  input: TensorLike,
+  kernel: TensorLike,
+  outputGradient: TensorLike,
+): LinearSizes {
+  const sizes = checkLinear(dtype, input, kernel)
+  const shape = [...input.shape.slice(0, -1), sizes.outputs]
+  checkTensor('apply linear', 'outputGradient', outputGradient, { dtype, shape })
+  return sizes
+}
+
+/** Checks table [V,E] and ids [...] (int32), whose values are checked where they can be read. Throws as `checkTensor`. */
+export function checkEmbedding(
+  dtype: FloatDType,
+  table: TensorLike,
+  ids: TensorLike,
+): { readonly vocabulary: number; readonly columns: number } {
+  const action = 'look up embeddings'
+  checkTensor(action, 'table', table, { dtype, shape: [undefined, undefined] })
+  checkTensor(action, 'ids', ids, { dtype: 'int32' })
+  const [vocabulary, columns] = table.shape as [number, number]
+  return { vocabulary, columns }
+}
+
+/** Checks ids [...] (int32) and outputGradient [...,E]; returns E. Throws as `checkTensor`. */
+export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outputGradient: TensorLike): number {
+  const action = 'add up the embedding gradient'
+  checkTensor(action, 'outputGradient', outputGradient, { dtype })
+  checkTensor(action, 'ids', ids, { dtype: 'int32' })
+  checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, undefined])
+  return outputGradient.shape.at(-1)!
 }
 
 /** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */

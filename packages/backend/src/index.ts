@@ -1,6 +1,7 @@
 /**
  * The contract between recurrent models and the executors that compute them: memory, recurrent forward and backward, and
- * the dense operations of training. Types, error classes, argument checks, and what every executor counts alike.
+ * the dense operations of training. Types, error classes, argument checks, and the parts that executors
+ * are put together of.
  *
  * @example
  * ```ts no-run
@@ -33,15 +34,19 @@ export {
   BackendUnavailableError,
   isBackendUnavailableError,
 } from './backend_unavailable_error.js'
+export { CheckedDenseOps } from './checked_dense_ops.js'
 export {
+  checkEmbedding,
+  checkEmbeddingGradient,
   checkHyperparameter,
-  checkIds,
   checkIdValues,
   checkLinear,
+  checkLinearGradients,
   checkSoftmaxCrossEntropy,
   checkUpdate,
   type LinearSizes,
 } from './dense_arguments.js'
+export type { DenseKernels, KernelOperands } from './dense_kernels.js'
 export type {
   AdagradOptions,
   AdamOptions,
@@ -52,10 +57,20 @@ export type {
   RootOptions,
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
+export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
+export { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
+export { HostBackend, type HostExecutor } from './host/host_backend.js'
+export { HostMemory, type OperationQueue } from './host/host_memory.js'
+export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export { HostTensor, type HostTensorHome } from './host/host_tensor.js'
 export { Ledger } from './ledger.js'
+export { Lifetime } from './lifetime.js'
 export { checkOwnTape, OpenTape } from './open_tape.js'
+export { OperandVersions } from './operand_versions.js'
 export { type Complete, completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
+export type { OptimizerUpdate } from './optimizer_update.js'
+export { type PassShapes, passShapes } from './pass_shapes.js'
 export { Philox, philoxBlock } from './philox.js'
 export type {
   Rnn,
@@ -70,11 +85,15 @@ export type {
 export {
   checkBackwardArguments,
   checkForwardArguments,
+  checkParams,
   MAX_TIME_STEPS,
   type RnnPassSizes,
 } from './rnn_arguments.js'
+export { RnnTape, type RnnTapeRecord } from './rnn_tape.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
 export {
+  checkDimensions,
+  checkHostTensor,
   checkIsTensor,
   checkShape,
   checkTensor,

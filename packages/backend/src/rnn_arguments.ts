@@ -1,13 +1,7 @@
-import {
-  codedRangeError,
-  hiddenColumns,
-  layoutKey,
-  numPseudoLayers,
-  outputSize,
-  type RnnDescriptor,
-} from '@cudnn-rnn/canonical'
+import { codedRangeError, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { TensorLike } from './backend_tensor.js'
 import type { FloatDType } from './dtype.js'
+import { type PassShapes, passShapes } from './pass_shapes.js'
 import type { RnnForwardInputs, RnnOutputGradients } from './rnn.js'
 import { checkSequenceLengths } from './sequence_lengths.js'
 import { checkTensor } from './tensor_arguments.js'
@@ -57,12 +51,9 @@ export function checkForwardArguments(
       { time },
     )
   }
-  const rule = { dtype, shape: [paramsSize], layout: layoutKey(descriptor) }
-  checkTensor(action, 'params', inputs.params, rule)
-  checkStates(action, descriptor, dtype, batch, {
-    inputH: inputs.inputH,
-    inputC: inputs.inputC,
-  })
+  checkParams(action, descriptor, dtype, paramsSize, inputs.params)
+  const { inputH, inputC } = inputs
+  checkStates(action, descriptor, dtype, passShapes(descriptor, { time, batch }), { inputH, inputC })
   return {
     time,
     batch,
@@ -70,49 +61,48 @@ export function checkForwardArguments(
   }
 }
 
+/** Checks an opaque buffer, or a gradient or slot of the same layout. Throws as `checkTensor`. */
+export function checkParams(
+  action: string,
+  descriptor: RnnDescriptor,
+  dtype: FloatDType,
+  paramsSize: number,
+  params: TensorLike,
+): void {
+  checkTensor(action, 'params', params, { dtype, shape: [paramsSize], layout: layoutKey(descriptor) })
+}
+
 /** Checks the arguments of `Rnn.backward` against the sizes of the forward. Throws as {@link checkForwardArguments}. */
 export function checkBackwardArguments(
   descriptor: RnnDescriptor,
   dtype: FloatDType,
-  { time, batch }: RnnPassSizes,
-  gradients: RnnOutputGradients,
+  sizes: RnnPassSizes,
+  { output, outputH, outputC }: RnnOutputGradients,
 ): void {
   const action = 'run backward'
-  if (gradients.output !== undefined) {
-    checkTensor(action, 'output', gradients.output, {
-      dtype,
-      shape: [time, batch, outputSize(descriptor)],
-    })
-  }
-  checkStates(action, descriptor, dtype, batch, {
-    outputH: gradients.outputH,
-    outputC: gradients.outputC,
-  })
+  const shapes = passShapes(descriptor, sizes)
+  if (output !== undefined) checkTensor(action, 'output', output, { dtype, shape: shapes.output })
+  checkStates(action, descriptor, dtype, shapes, { outputH, outputC })
 }
 
 /** Checks an h and a c [L·D,B,·] given under these names; absent ones pass. */
 function checkStates(
   action: string,
-  descriptor: RnnDescriptor,
+  { cellMode }: RnnDescriptor,
   dtype: FloatDType,
-  batch: number,
+  { h, c }: PassShapes,
   states: Readonly<Record<string, TensorLike | null | undefined>>,
 ): void {
-  const layers = numPseudoLayers(descriptor)
   for (const [name, state] of Object.entries(states)) {
     if (state === null || state === undefined) continue
-    const isCellState = name.endsWith('C')
-    if (isCellState && descriptor.cellMode !== 'lstm') {
+    const shape = name.endsWith('C') ? c : h
+    if (shape === undefined) {
       throw codedRangeError(
         'ERR_NO_CELL_STATE',
-        `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${descriptor.cellMode}`,
+        `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${cellMode}`,
         { argument: name },
       )
     }
-    const columns = isCellState ? descriptor.numUnits : hiddenColumns(descriptor)
-    checkTensor(action, name, state, {
-      dtype,
-      shape: [layers, batch, columns],
-    })
+    checkTensor(action, name, state, { dtype, shape })
   }
 }

@@ -1,6 +1,6 @@
-import { codedRangeError, codedTypeError, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { isBackendTensor, type TensorLike } from './backend_tensor.js'
-import { type DType, dtypeOf } from './dtype.js'
+import { type DType, dtypeOf, type FloatDType } from './dtype.js'
 
 /** What an argument must be; a dimension left undefined is free. */
 export interface TensorRule {
@@ -107,6 +107,34 @@ export function checkIsTensor(action: string, name: string, tensor: TensorLike):
       },
     )
   }
+}
+
+/**
+ * Checks a host tensor that an executor is to make a tensor of.
+ *
+ * @param own the floating type that the executor computes in; int32 is held by all.
+ * @throws as {@link checkIsTensor}; TypeError `ERR_DTYPE`
+ */
+export function checkHostTensor(action: string, own: FloatDType, host: Tensor): DType {
+  checkIsTensor(action, 'host', host)
+  const dtype = tensorDType(host)
+  if (dtype === own || dtype === 'int32') return dtype
+  const actual = host.data.constructor.name
+  throw codedTypeError(
+    'ERR_DTYPE',
+    `Cannot ${action} as this executor holds ${own} and int32: current type is ${actual}`,
+    { argument: 'host', expected: own, actual },
+  )
+}
+
+/** Throws RangeError `ERR_SHAPE` unless every dimension of a tensor to be made is an integer >= 0. */
+export function checkDimensions(action: string, shape: readonly number[]): void {
+  if (shape.every((size) => Number.isSafeInteger(size) && size >= 0)) return
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
+    { actual: shape },
+  )
 }
 
 function describe(value: unknown): string {

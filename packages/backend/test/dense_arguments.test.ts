@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import {
+  checkEmbedding,
+  checkEmbeddingGradient,
   checkHyperparameter,
-  checkIds,
   checkIdValues,
   checkLinear,
+  checkLinearGradients,
   checkSoftmaxCrossEntropy,
   checkUpdate,
 } from '../src/index.js'
@@ -29,9 +31,39 @@ describe('checkLinear', () => {
   })
 })
 
-describe('checkIds and checkIdValues', () => {
-  it('refuse floating ids and ids outside the table, naming the position', () => {
-    expect(() => checkIds('embed', 'ids', zeros(2))).toThrow(refusal('ERR_DTYPE', 'ids'))
+describe('checkLinearGradients', () => {
+  it('returns the sizes, and refuses an output gradient of another shape than the output', () => {
+    const check = (...shape: number[]) => checkLinearGradients('float32', zeros(2, 5, 3), zeros(3, 4), zeros(...shape))
+    expect(check(2, 5, 4)).toEqual({ rows: 10, inputs: 3, outputs: 4 })
+    expect(() => check(10, 4)).toThrow(refusal('ERR_SHAPE', 'outputGradient'))
+  })
+})
+
+describe('checkEmbedding', () => {
+  it('returns the sizes of the table, and refuses floating ids and tables of another rank', () => {
+    expect(checkEmbedding('float32', zeros(5, 3), ids(2, 2))).toEqual({ vocabulary: 5, columns: 3 })
+    expect(() => checkEmbedding('float32', zeros(5, 3), zeros(2))).toThrow(refusal('ERR_DTYPE', 'ids'))
+    expect(() => checkEmbedding('float32', zeros(5), ids(2))).toThrow(refusal('ERR_SHAPE', 'table'))
+  })
+})
+
+describe('checkEmbeddingGradient', () => {
+  it('returns the columns, and refuses a gradient that does not have the shape of the ids and one more axis', () => {
+    expect(checkEmbeddingGradient('float32', ids(2, 4), zeros(2, 4, 3))).toBe(3)
+    expect(() => checkEmbeddingGradient('float32', zeros(2), zeros(2, 3))).toThrow(refusal('ERR_DTYPE', 'ids'))
+    for (const shape of [
+      [2, 4],
+      [8, 3],
+      [2, 5, 3],
+    ]) {
+      const check = () => checkEmbeddingGradient('float32', ids(2, 4), zeros(...shape))
+      expect(check).toThrow(refusal('ERR_SHAPE', 'outputGradient'))
+    }
+  })
+})
+
+describe('checkIdValues', () => {
+  it('refuses ids outside the table, naming the position', () => {
     expect(() => checkIdValues('embed', 'ids', Int32Array.of(0, 4), 5)).not.toThrow()
     for (const id of [-1, 5]) {
       const outside = expect.objectContaining({ code: 'ERR_ID_OUT_OF_RANGE', index: 1, value: id, maximum: 4 })

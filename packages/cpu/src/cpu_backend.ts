@@ -1,25 +1,9 @@
-import {
-  type Backend,
-  type BackendStats,
-  BackendUnavailableError,
-  checkIsTensor,
-  type FloatDType,
-  tensorDType,
-} from '@cudnn-rnn/backend'
-import {
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  type FloatArray,
-  type RnnDescriptor,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
-import { CpuDenseOps } from './cpu_dense_ops.js'
-import { CpuMemory } from './cpu_memory.js'
+import { BackendUnavailableError, type FloatDType, HostBackend } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { CpuDenseKernels } from './cpu_dense_kernels.js'
+import { createCpuExecutor } from './cpu_executor.js'
 import { CpuRnn } from './cpu_rnn.js'
-import type { CpuTensor } from './cpu_tensor.js'
 import { loadAddon } from './load_addon.js'
-import type { NativeAddon } from './native_addon.js'
 import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
 
 const MAX_THREADS = 256
@@ -40,6 +24,9 @@ export interface CpuBackendOptions {
    */
   readonly weights?: WeightFormat | undefined
 }
+
+/** The fast executor of machines without a GPU. */
+export type CpuBackend = HostBackend<CpuRnn>
 
 /**
  * Opens the CPU executor: C++ kernels on a pool of threads.
@@ -63,71 +50,15 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   const isas = addon.supportedIsas()
   const isa = options.isa ?? isas[0]!
   if (!isas.includes(isa)) refuse('isa', `one that this processor has (${isas.join(', ')})`, isa)
-  return new CpuBackend(addon, dtype, isa, threads ?? addon.physicalCores(), weights)
-}
-
-/** The fast executor of machines without a GPU. */
-export class CpuBackend implements Backend {
-  readonly name = 'cpu'
-  readonly reason: string
-  readonly dtype: FloatDType
-  readonly ops: CpuDenseOps
-  readonly #memory: CpuMemory
-
-  constructor(addon: NativeAddon, dtype: FloatDType, isa: string, threads: number, weights: WeightFormat) {
-    this.dtype = dtype
-    this.reason = `cpu: ${isa}, ${dtype}, ${threads} ${threads === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`
-    this.#memory = new CpuMemory(addon, new addon.NativeExecutor(isa, threads, dtype === 'float64'), dtype, weights)
-    this.ops = new CpuDenseOps(this.#memory)
-  }
-
-  tensor(host: Tensor): CpuTensor {
-    const action = 'make a tensor'
-    this.#memory.checkAlive(action)
-    checkIsTensor(action, 'host', host)
-    const dtype = tensorDType(host)
-    if (dtype !== this.dtype && dtype !== 'int32') {
-      throw codedTypeError(
-        'ERR_DTYPE',
-        `Cannot make a tensor as this executor holds ${this.dtype} and int32: current type is ${host.data.constructor.name}`,
-        { argument: 'host', expected: this.dtype, actual: host.data.constructor.name },
-      )
-    }
-    if (dtype === 'int32') return this.#memory.create(host.shape, host.data.slice())
-    const data = this.#memory.allocate(host.data.length)
-    data.set(host.data as FloatArray)
-    return this.#memory.create(host.shape, data)
-  }
-
-  zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CpuTensor {
-    const action = 'make a tensor of zeros'
-    this.#memory.checkAlive(action)
-    if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
-      throw codedRangeError(
-        'ERR_SHAPE',
-        `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
-        { actual: shape },
-      )
-    }
-    return this.#memory.create(shape, undefined, options.layout)
-  }
-
-  rnn(descriptor: RnnDescriptor): CpuRnn {
-    this.#memory.checkAlive('prepare a network')
-    return new CpuRnn(this.#memory, descriptor)
-  }
-
-  stats(): BackendStats {
-    return this.#memory.ledger.snapshot()
-  }
-
-  dispose(): void {
-    this.#memory.dispose()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
+  const count = threads ?? addon.physicalCores()
+  const executor = createCpuExecutor(addon, new addon.NativeExecutor(isa, count, dtype === 'float64'), dtype, weights)
+  return new HostBackend({
+    name: 'cpu',
+    reason: `cpu: ${isa}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
+    memory: executor.memory,
+    kernels: new CpuDenseKernels(executor),
+    prepare: (descriptor) => new CpuRnn(executor, descriptor),
+  })
 }
 
 function refuse(option: string, rule: string, value: unknown): never {

@@ -1,6 +1,6 @@
+import { HostTensor } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { CpuMemory } from './cpu_memory.js'
-import { CpuTensor } from './cpu_tensor.js'
+import type { CpuExecutor } from './cpu_executor.js'
 import type { NativeNarrowWeights, NativeNetwork } from './native_addon.js'
 
 /** Narrow weights, and the number of the operation that fills them. */
@@ -11,12 +11,12 @@ export interface NarrowParams {
 
 /** The narrow copies of one network's parameters: made when first needed and again when a tensor was overwritten. */
 export class NarrowParamsCache {
-  readonly #memory: CpuMemory
+  readonly #executor: CpuExecutor
   readonly #network: NativeNetwork
-  readonly #made = new WeakMap<CpuTensor, NarrowParams & { readonly version: number }>()
+  readonly #made = new WeakMap<HostTensor, NarrowParams & { readonly version: number }>()
 
-  constructor(memory: CpuMemory, network: NativeNetwork) {
-    this.#memory = memory
+  constructor(executor: CpuExecutor, network: NativeNetwork) {
+    this.#executor = executor
     this.#network = network
   }
 
@@ -26,14 +26,14 @@ export class NarrowParamsCache {
    * @param key the tensor as given: a host tensor is converted every time, as nobody would notice a change.
    */
   of(key: unknown, params: FloatArray): NarrowParams | null {
-    const { weightFormat, addon, executor } = this.#memory
+    const { weightFormat, addon, native } = this.#executor
     if (weightFormat === 'float32') return null
-    const made = key instanceof CpuTensor ? this.#made.get(key) : undefined
-    if (made !== undefined && made.version === (key as CpuTensor).version) return made
+    const made = key instanceof HostTensor ? this.#made.get(key) : undefined
+    if (made !== undefined && made.version === (key as HostTensor).version) return made
     const weights = new addon.NativeNarrowWeights()
-    const job = executor.narrow({ network: this.#network, params, narrow: weights, int8: weightFormat === 'int8' })
-    const narrow = { weights, job, version: key instanceof CpuTensor ? key.version : 0 }
-    if (key instanceof CpuTensor) this.#made.set(key, narrow)
+    const job = native.narrow({ network: this.#network, params, narrow: weights, int8: weightFormat === 'int8' })
+    const narrow = { weights, job, version: key instanceof HostTensor ? key.version : 0 }
+    if (key instanceof HostTensor) this.#made.set(key, narrow)
     return narrow
   }
 }

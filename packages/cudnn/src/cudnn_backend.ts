@@ -1,13 +1,15 @@
 import {
   type Backend,
   type BackendStats,
+  CheckedDenseOps,
+  checkDimensions,
+  checkHostTensor,
   checkIsTensor,
   DTYPES,
   type FloatDType,
-  tensorDType,
 } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { CudnnDenseOps } from './cudnn_dense_ops.js'
+import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import { CudnnDenseKernels } from './cudnn_dense_kernels.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnRnn } from './cudnn_rnn.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
@@ -21,7 +23,7 @@ export class CudnnBackend implements Backend {
   readonly name = 'cudnn'
   readonly reason: string
   readonly dtype: FloatDType
-  readonly ops: CudnnDenseOps
+  readonly ops: CheckedDenseOps<CudnnTensor>
   readonly steps: CudnnTrainingSteps
   readonly #executor: CudnnExecutor
 
@@ -30,8 +32,9 @@ export class CudnnBackend implements Backend {
     this.#executor = executor
     this.dtype = executor.memory.dtype
     this.reason = `cudnn: ${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
-    this.ops = new CudnnDenseOps(executor)
-    this.steps = new CudnnTrainingSteps(executor, (...guarded) => this.ops.whereFinite(...guarded))
+    const kernels = new CudnnDenseKernels(executor)
+    this.ops = new CheckedDenseOps(executor.memory, kernels)
+    this.steps = new CudnnTrainingSteps(executor, (...guarded) => kernels.whereFinite(...guarded))
   }
 
   /** What the device and the libraries said of themselves. */
@@ -47,39 +50,23 @@ export class CudnnBackend implements Backend {
   tensor(given: Tensor | Float16Tensor): CudnnTensor {
     const action = 'make a tensor'
     const { memory } = this.#executor
-    memory.checkAlive(action)
-    checkIsTensor(action, 'host', given as Tensor)
-    const host = isFloat16Tensor(given)
-      ? { data: DTYPES[this.dtype].array.from(given.data), shape: given.shape }
-      : given
-    const dtype = tensorDType(host)
-    if (dtype !== this.dtype && dtype !== 'int32') {
-      const actual = host.data.constructor.name
-      throw codedTypeError(
-        'ERR_DTYPE',
-        `Cannot make a tensor as this executor holds ${this.dtype} and int32: current type is ${actual}`,
-        { argument: 'host', expected: this.dtype, actual },
-      )
-    }
-    return memory.fromHost(host.data, host.shape, dtype)
+    memory.life.check(action)
+    if (!isFloat16Tensor(given)) return memory.fromHost(given, checkHostTensor(action, this.dtype, given))
+    checkIsTensor(action, 'host', given as unknown as Tensor)
+    const data = DTYPES[this.dtype].array.from(given.data)
+    return memory.fromHost({ data, shape: given.shape }, this.dtype)
   }
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
     const { memory } = this.#executor
-    memory.checkAlive(action)
-    if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
-      throw codedRangeError(
-        'ERR_SHAPE',
-        `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
-        { actual: shape },
-      )
-    }
+    memory.life.check(action)
+    checkDimensions(action, shape)
     return memory.zeros(shape, options.layout)
   }
 
   rnn(descriptor: RnnDescriptor): CudnnRnn {
-    this.#executor.memory.checkAlive('prepare a network')
+    this.#executor.memory.life.check('prepare a network')
     return new CudnnRnn(this.#executor, descriptor)
   }
 
@@ -95,7 +82,7 @@ export class CudnnBackend implements Backend {
   /** As `dispose`, and resolves when the device has everything back. */
   close(): Promise<void> {
     this.steps.dispose()
-    this.#executor.memory.dispose()
+    this.#executor.memory.life.end()
     return this.#executor.session.close()
   }
 

@@ -2,9 +2,12 @@ import {
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkTensor,
+  checkOwnTensors,
+  checkParams,
   DTYPES,
   isBackendTensor,
+  Lifetime,
+  OperandVersions,
   type Rnn,
   type RnnForwardInputs,
   type RnnForwardResult,
@@ -15,8 +18,6 @@ import {
 } from '@cudnn-rnn/backend'
 import {
   type CanonicalParams,
-  codedRangeError,
-  codedTypeError,
   type FloatArray,
   flatLayout,
   layoutKey,
@@ -26,7 +27,7 @@ import {
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
 import type { CudnnExecutor } from './cudnn_executor.js'
-import { CudnnTape, OperandVersions, type TapeContents } from './cudnn_tape.js'
+import { CudnnTape, type TapeContents } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import type { Lane } from './device_session.js'
 import { PassBuffers } from './pass_buffers.js'
@@ -48,72 +49,61 @@ export class CudnnRnn implements Rnn {
   readonly paramsSize: number
   readonly #executor: CudnnExecutor
   readonly #layout: ParamLayout
-  readonly #layoutKey: string
+  readonly #life: Lifetime
   readonly #planner: RnnPlanner
   readonly #passes: RnnPasses
   readonly #graphs = new WeakMap<RnnPlan, PassGraphs>()
-  #disposed = false
 
   constructor(executor: CudnnExecutor, descriptor: RnnDescriptor) {
     this.#executor = executor
     this.descriptor = descriptor
     this.#layout = flatLayout(descriptor)
     this.paramsSize = this.#layout.size
-    this.#layoutKey = layoutKey(descriptor)
+    this.#life = new Lifetime('rnn', executor.memory.life)
     this.#planner = new RnnPlanner(executor, descriptor, this.#layout)
     this.#passes = new RnnPasses(executor, descriptor, this.#layout)
     executor.memory.ledger.add('rnns')
   }
 
   canonicalToParams(canonical: CanonicalParams): CudnnTensor {
-    this.#checkAlive('convert canonical parameters')
+    this.#life.check('convert canonical parameters')
     const { memory } = this.#executor
     const flat = packCanonical(this.#layout, canonical, new DTYPES[memory.dtype].array(this.paramsSize) as FloatArray)
-    return memory.fromHost(flat, [this.paramsSize], memory.dtype, this.#layoutKey)
+    return memory.fromHost({ data: flat, shape: [this.paramsSize] }, memory.dtype, layoutKey(this.descriptor))
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
-    this.#checkAlive(action)
+    this.#life.check(action)
     const { memory } = this.#executor
-    checkTensor(action, 'params', params, {
-      dtype: memory.dtype,
-      shape: [this.paramsSize],
-      layout: this.#layoutKey,
-    })
-    memory.checkOwn(action, { params })
+    checkParams(action, this.descriptor, memory.dtype, this.paramsSize, params)
+    checkOwnTensors(memory, action, { params })
     const { data } = isBackendTensor(params) ? await params.read() : params
     return unpackCanonical(this.#layout, data as FloatArray)
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#checkAlive(action)
+    this.#life.check(action)
     const { descriptor } = this
     const { memory } = this.#executor
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
     const { input, inputH, inputC, params, training } = inputs
-    memory.checkOwn(action, { input, inputH, inputC, params })
+    checkOwnTensors(memory, action, { input, inputH, inputC, params })
     const versions = new OperandVersions({ input, inputH, inputC, params })
     const operands = new PassBuffers()
     const result = new PassBuffers()
     try {
-      const given = this.#passes.operands(action, operands, { input, inputH, inputC, params })
+      const given = this.#passes.operands(operands, { input, inputH, inputC, params })
       this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key)
       const passed = await this.#queueForward(known, given, result, (urgent) =>
         this.#planner.plan(urgent, key, sizes, training),
       )
-      const { output, outputH, outputC } = this.#passes.outputs(sizes, passed)
-      return {
-        output,
-        outputH,
-        outputC,
-        tape: training
-          ? new CudnnTape(memory.ledger, this.#passes.tapeContents(this, passed), versions.with('output', output))
-          : undefined,
-      }
+      const outputs = this.#passes.outputs(sizes, passed)
+      versions.note('output', outputs.output)
+      return { ...outputs, tape: training ? this.#tape(passed, versions) : undefined }
     } finally {
       operands.release()
       result.release()
@@ -122,23 +112,21 @@ export class CudnnRnn implements Rnn {
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#checkAlive(action)
+    this.#life.check(action)
     const { memory } = this.#executor
     checkOwnTape(tape, CudnnTape)
-    const { rnn, plan } = tape.contents()
-    if (rnn !== this) {
-      throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
-    }
-    checkBackwardArguments(this.descriptor, memory.dtype, plan.sizes, gradients)
+    const contents = tape.contentsFor(this)
+    const { sizes } = contents.plan
+    checkBackwardArguments(this.descriptor, memory.dtype, sizes, gradients)
     const { output, outputH, outputC } = gradients
-    memory.checkOwn(action, { output, outputH, outputC })
-    return tape.serve(async (contents) => {
+    checkOwnTensors(memory, action, { output, outputH, outputC })
+    return tape.serve(async () => {
       const operands = new PassBuffers()
       const result = new PassBuffers()
       try {
-        const given = this.#passes.operands(action, operands, { output, outputH, outputC })
+        const given = this.#passes.operands(operands, { output, outputH, outputC })
         const passed = await this.#queueBackward(contents, given, result)
-        return this.#passes.gradients(plan.sizes, passed, this.#layoutKey)
+        return this.#passes.gradients(sizes, passed, layoutKey(this.descriptor))
       } finally {
         operands.release()
         result.release()
@@ -147,18 +135,17 @@ export class CudnnRnn implements Rnn {
   }
 
   async dropoutState(): Promise<Uint8Array> {
-    this.#checkAlive('read the dropout state')
+    this.#life.check('read the dropout state')
     return (await this.#planner.dropout?.save()) ?? new Uint8Array(0)
   }
 
   restoreDropoutState(state: Uint8Array): void {
-    this.#checkAlive('restore the dropout state')
+    this.#life.check('restore the dropout state')
     this.#planner.dropout?.restore(state)
   }
 
   dispose(): void {
-    if (this.#disposed) return
-    this.#disposed = true
+    if (!this.#life.end()) return
     this.#planner.dispose()
     this.#executor.memory.ledger.remove('rnns')
   }
@@ -211,6 +198,12 @@ export class CudnnRnn implements Rnn {
     return session.hold('run backward', (urgent) => graphs.backward(urgent, contents, given, made))
   }
 
+  #tape(passed: ForwardBuffers, versions: OperandVersions): CudnnTape {
+    const contents = this.#passes.tapeContents(passed)
+    const { bytes } = contents.buffers.reserve
+    return new CudnnTape(this.#executor.memory.ledger, { rnn: this, contents, bytes, versions })
+  }
+
   #graphsOf(plan: RnnPlan): PassGraphs {
     let graphs = this.#graphs.get(plan)
     if (graphs === undefined) {
@@ -220,11 +213,5 @@ export class CudnnRnn implements Rnn {
       graphs = made
     }
     return graphs
-  }
-
-  #checkAlive(action: string): void {
-    this.#executor.memory.checkAlive(action)
-    if (!this.#disposed) return
-    throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)
   }
 }

@@ -1,4 +1,4 @@
-import { type BackendTensor, DTYPES, type DType, type Ledger } from '@cudnn-rnn/backend'
+import { DTYPES, type DType, type Ledger, type Lifetime, type VersionedTensor } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
@@ -8,19 +8,18 @@ import { asFloat16, type Float16Tensor } from './float16_values.js'
 export interface TensorHome {
   readonly session: DeviceSession
   readonly ledger: Ledger
-  readonly disposed: boolean
+  readonly life: Lifetime
   /** Releases the buffer of a tensor that nobody disposed, once nobody can. */
   watch(tensor: CudnnTensor, buffer: DeviceBuffer): void
   unwatch(tensor: CudnnTensor): void
 }
 
 /** A tensor in device memory. */
-export class CudnnTensor implements BackendTensor {
+export class CudnnTensor implements VersionedTensor {
   readonly shape: readonly number[]
   readonly dtype: DType
   readonly layout: string | undefined
   readonly memory: TensorHome
-  /** Grows with every overwrite; a tape compares it to know whether its operands are still what the forward read. */
   version = 0
   #buffer: DeviceBuffer | undefined
 
@@ -46,12 +45,12 @@ export class CudnnTensor implements BackendTensor {
   }
 
   get disposed(): boolean {
-    return this.#buffer === undefined || this.memory.disposed
+    return this.#buffer === undefined || this.memory.life.ended
   }
 
   /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
   get buffer(): DeviceBuffer {
-    if (this.#buffer === undefined || this.memory.disposed) {
+    if (this.#buffer === undefined || this.memory.life.ended) {
       throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
     }
     return this.#buffer

@@ -1,13 +1,14 @@
 import {
-  type BackendTensor,
   DTYPES,
   type DType,
+  type ExecutorMemory,
   type FloatDType,
   isBackendTensor,
   Ledger,
+  Lifetime,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { CudnnTensor, type TensorHome } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
@@ -19,14 +20,14 @@ interface Leftover {
 }
 
 /** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
-export class DeviceMemory implements TensorHome {
+export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   readonly session: DeviceSession
   readonly dtype: FloatDType
   readonly ledger = new Ledger()
-  #disposed = false
+  readonly life = new Lifetime('backend')
   readonly #forgotten = new FinalizationRegistry<Leftover>(({ buffer, bytes }) => {
     this.ledger.remove('tensors', bytes)
-    if (!this.#disposed) buffer.release()
+    if (!this.life.ended) buffer.release()
   })
 
   constructor(session: DeviceSession, dtype: FloatDType) {
@@ -34,18 +35,8 @@ export class DeviceMemory implements TensorHome {
     this.dtype = dtype
   }
 
-  get disposed(): boolean {
-    return this.#disposed
-  }
-
-  dispose(): void {
-    this.#disposed = true
-  }
-
-  /** Throws RangeError `ERR_BACKEND_DISPOSED` once the executor was disposed. */
-  checkAlive(action: string): void {
-    if (!this.#disposed) return
-    throw codedRangeError('ERR_BACKEND_DISPOSED', `Cannot ${action} as the backend was disposed`)
+  owns(tensor: TensorLike): tensor is CudnnTensor {
+    return tensor instanceof CudnnTensor && tensor.memory === this
   }
 
   watch(tensor: CudnnTensor, buffer: DeviceBuffer): void {
@@ -92,8 +83,8 @@ export class DeviceMemory implements TensorHome {
     return this.tensor(buffer, shape, { layout })
   }
 
-  /** A tensor of a host array, queued by itself. */
-  fromHost(data: Tensor['data'], shape: readonly number[], dtype: DType, layout?: string): CudnnTensor {
+  /** A copy of a host tensor of this dtype, queued by itself. */
+  fromHost({ data, shape }: Tensor, dtype: DType, layout?: string): CudnnTensor {
     return this.tensor(
       this.#queued(() => this.upload(data, dtype)),
       shape,
@@ -102,31 +93,12 @@ export class DeviceMemory implements TensorHome {
   }
 
   /**
-   * The buffer of an argument that was checked before: of a tensor its own (retained), of a host array an upload, which
-   * is appended to the batch under construction. The caller releases it.
-   *
-   * @throws TypeError `ERR_FOREIGN_TENSOR` for a backend tensor of another executor
+   * The buffer of an argument that was checked before, its ownership included: of a tensor its own (retained), of a host
+   * array an upload, which is appended to the batch under construction. The caller releases it.
    */
-  operand(action: string, name: string, tensor: TensorLike): DeviceBuffer {
-    if (isBackendTensor(tensor)) return this.own(action, name, tensor).buffer.retain()
+  operand(tensor: TensorLike): DeviceBuffer {
+    if (isBackendTensor(tensor)) return (tensor as CudnnTensor).buffer.retain()
     return this.upload(tensor.data, tensor.data instanceof Int32Array ? 'int32' : this.dtype)
-  }
-
-  /** `tensor` as a tensor of this executor; throws as {@link operand}. */
-  own(action: string, name: string, tensor: BackendTensor): CudnnTensor {
-    if (tensor instanceof CudnnTensor && tensor.memory === this) return tensor
-    throw codedTypeError(
-      'ERR_FOREIGN_TENSOR',
-      `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
-      { argument: name },
-    )
-  }
-
-  /** Throws `ERR_FOREIGN_TENSOR` for a backend tensor of another executor, before anything is queued. */
-  checkOwn(action: string, tensors: Readonly<Record<string, TensorLike | null | undefined>>): void {
-    for (const [name, tensor] of Object.entries(tensors)) {
-      if (isBackendTensor(tensor)) this.own(action, name, tensor)
-    }
   }
 
   #queued(append: (native: DeviceSession['native'], session: DeviceSession['handle']) => DeviceBuffer): DeviceBuffer {

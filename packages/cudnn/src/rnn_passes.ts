@@ -1,7 +1,6 @@
-import { isBackendTensor, type RnnPassSizes, type TensorLike } from '@cudnn-rnn/backend'
+import { isBackendTensor, passShapes, type RnnPassSizes, type TensorLike } from '@cudnn-rnn/backend'
 import {
   hiddenColumns,
-  numPseudoLayers,
   outputSize,
   type ParamLayout,
   type PlacedRegion,
@@ -61,7 +60,6 @@ export class RnnPasses {
 
   /** The arguments' buffers; host arrays are read now and uploaded in a batch of their own. */
   operands<Name extends string>(
-    action: string,
     owned: PassBuffers,
     tensors: Readonly<Record<Name, TensorLike | null | undefined>>,
   ): Given<Name> {
@@ -70,7 +68,7 @@ export class RnnPasses {
     const take = (hostArrays: boolean) => {
       for (const [name, tensor] of Object.entries<TensorLike | null | undefined>(tensors)) {
         if (tensor === null || tensor === undefined || isBackendTensor(tensor) === hostArrays) continue
-        given[name as Name] = owned.own(memory.operand(action, name, tensor))
+        given[name as Name] = owned.own(memory.operand(tensor))
       }
     }
     take(false)
@@ -214,41 +212,33 @@ export class RnnPasses {
   }
 
   /** Tensors of a forward's results, which take shares of their own in the buffers. */
-  outputs({ time, batch }: RnnPassSizes, { output, outputH, outputC }: ForwardBuffers) {
-    const [h, c] = this.#stateShapes(batch)
+  outputs(sizes: RnnPassSizes, { output, outputH, outputC }: ForwardBuffers) {
+    const shapes = passShapes(this.#network, sizes)
     return {
-      output: this.#tensor(output, [time, batch, outputSize(this.#network)]),
-      outputH: this.#tensor(outputH, h),
-      outputC: outputC && this.#tensor(outputC, c),
+      output: this.#tensor(output, shapes.output),
+      outputH: this.#tensor(outputH, shapes.h),
+      outputC: outputC && this.#tensor(outputC, shapes.c!),
     }
   }
 
-  gradients({ time, batch }: RnnPassSizes, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
-    const [h, c] = this.#stateShapes(batch)
+  gradients(sizes: RnnPassSizes, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
+    const shapes = passShapes(this.#network, sizes)
     return {
-      input: this.#tensor(input, [time, batch, this.#network.inputSize]),
-      inputH: this.#tensor(inputH, h),
-      inputC: inputC && this.#tensor(inputC, c),
+      input: this.#tensor(input, shapes.input),
+      inputH: this.#tensor(inputH, shapes.h),
+      inputC: inputC && this.#tensor(inputC, shapes.c!),
       params: this.#tensor(params, [this.#layout.size], layout),
     }
   }
 
   /** What the backward of a training forward needs, with shares of its own. */
-  tapeContents(rnn: object, { plan, kept, graphs }: ForwardBuffers): TapeContents {
+  tapeContents({ plan, kept, graphs }: ForwardBuffers): TapeContents {
     for (const buffer of Object.values(kept)) buffer?.retain()
-    return { rnn, graphs, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
+    return { graphs, plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
   }
 
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
     return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
-  }
-
-  #stateShapes(batch: number): readonly [readonly number[], readonly number[]] {
-    const layers = numPseudoLayers(this.#network)
-    return [
-      [layers, batch, hiddenColumns(this.#network)],
-      [layers, batch, this.#network.numUnits],
-    ]
   }
 
   /** Elements of the sequences and states of a pass. */

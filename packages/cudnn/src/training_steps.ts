@@ -41,7 +41,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
   }
 
   async run<Result>(step: () => Promise<Result>): Promise<Result> {
-    this.#executor.memory.checkAlive('run a step')
+    this.#executor.memory.life.check('run a step')
     if (this.#executor.graphs === 'never') return step()
     this.#underWay++
     let result: Result

@@ -3,13 +3,42 @@ import type {
   AdamOptions,
   Complete,
   MomentumOptions,
+  OptimizerUpdate,
   RmsPropOptions,
   RootOptions,
 } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
+/** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
+export function applyUpdate(
+  update: OptimizerUpdate,
+  written: readonly FloatArray[],
+  source: FloatArray | undefined,
+): void {
+  const [x, first, second, g] = [written[0]!, written[1]!, written[2]!, source!]
+  switch (update.rule) {
+    case 'addScaled':
+      addScaled(x, g, update.scale)
+      break
+    case 'momentum':
+      applyMomentum(x, first, g, update)
+      break
+    case 'adam':
+      applyAdam(x, first, second, g, update)
+      break
+    case 'rmsProp':
+      applyRmsProp(x, first, second, g, update)
+      break
+    case 'adagrad':
+      applyAdagrad(x, first, g, update)
+      break
+    case 'weightDecay':
+      applyWeightDecay(x, source, update.rate)
+  }
+}
+
 /** θ ← θ + scale·g (SGD with scale = -learningRate; gradient accumulation with 1). */
-export function addScaled(variable: FloatArray, gradient: FloatArray, scale: number): void {
+function addScaled(variable: FloatArray, gradient: FloatArray, scale: number): void {
   for (let index = 0; index < variable.length; index++) variable[index]! += scale * gradient[index]!
 }
 
@@ -17,7 +46,7 @@ export function addScaled(variable: FloatArray, gradient: FloatArray, scale: num
  * v ← μ·v + g;  θ ← θ - lr·v, or with Nesterov's look-ahead θ ← θ - lr·(g + μ·v). TensorFlow's `ApplyMomentum`.
  * With the rate in the velocity, as Keras: the same with lr·g for g and 1 for lr.
  */
-export function applyMomentum(
+function applyMomentum(
   variable: FloatArray,
   velocity: FloatArray,
   gradient: FloatArray,
@@ -33,7 +62,7 @@ export function applyMomentum(
 }
 
 /** Adam, Kingma & Ba 2015, algorithm 1: ε is added to the root of the bias-corrected second moment, as PyTorch does. */
-export function applyAdam(
+function applyAdam(
   variable: FloatArray,
   firstMoment: FloatArray,
   secondMoment: FloatArray,
@@ -53,7 +82,7 @@ export function applyAdam(
 }
 
 /** s ← ρ·s + (1-ρ)·g²;  v ← μ·v + g/root(s);  θ ← θ - lr·v. Hinton's lecture 6e, with momentum as the libraries add it. */
-export function applyRmsProp(
+function applyRmsProp(
   variable: FloatArray,
   meanSquare: FloatArray,
   velocity: FloatArray,
@@ -72,7 +101,7 @@ export function applyRmsProp(
 }
 
 /** s ← s + g²;  θ ← θ - lr·g/root(s). Duchi et al. 2011, the diagonal form. */
-export function applyAdagrad(
+function applyAdagrad(
   variable: FloatArray,
   sumOfSquares: FloatArray,
   gradient: FloatArray,
@@ -87,7 +116,7 @@ export function applyAdagrad(
 }
 
 /** θ ← θ - rate·mask·θ. Loshchilov & Hutter 2019. */
-export function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefined, rate: number): void {
+function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefined, rate: number): void {
   for (let index = 0; index < variable.length; index++) {
     variable[index]! -= rate * (mask === undefined ? 1 : mask[index]!) * variable[index]!
   }

@@ -1,20 +1,15 @@
-import { type Backend, type BackendStats, checkIsTensor, type FloatDType, tensorDType } from '@cudnn-rnn/backend'
-import {
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  type RnnDescriptor,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
-import { ReferenceDenseOps } from './reference_dense_ops.js'
-import { ReferenceMemory } from './reference_memory.js'
+import { type FloatDType, HostBackend, HostMemory } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
-import type { ReferenceTensor } from './reference_tensor.js'
 
 export interface ReferenceBackendOptions {
   /** Element type of everything computed; default float32. */
   readonly dtype?: FloatDType | undefined
 }
+
+/** The executor that proves the others: one file per equation, nothing native. */
+export type ReferenceBackend = HostBackend<ReferenceRnn>
 
 /**
  * Opens the reference executor: plain TypeScript on the calling thread, in Node.js and in browsers.
@@ -40,70 +35,12 @@ export function openReferenceBackend(options: ReferenceBackendOptions = {}): Ref
       { option: 'dtype', value: dtype },
     )
   }
-  return new ReferenceBackend(dtype)
-}
-
-/** The executor that proves the others: one file per equation, nothing native. */
-export class ReferenceBackend implements Backend {
-  readonly name = 'reference'
-  readonly reason: string
-  readonly dtype: FloatDType
-  readonly ops: ReferenceDenseOps
-  readonly #memory: ReferenceMemory
-
-  constructor(dtype: FloatDType) {
-    this.dtype = dtype
-    this.reason = `reference: plain TypeScript, ${dtype}, one thread`
-    this.#memory = new ReferenceMemory(dtype)
-    this.ops = new ReferenceDenseOps(this.#memory)
-  }
-
-  tensor(host: Tensor): ReferenceTensor {
-    const action = 'make a tensor'
-    this.#memory.checkAlive(action)
-    checkIsTensor(action, 'host', host)
-    const dtype = tensorDType(host)
-    if (dtype !== this.dtype && dtype !== 'int32') {
-      throw codedTypeError(
-        'ERR_DTYPE',
-        `Cannot make a tensor as this executor holds ${this.dtype} and int32: current type is ${host.data.constructor.name}`,
-        {
-          argument: 'host',
-          expected: this.dtype,
-          actual: host.data.constructor.name,
-        },
-      )
-    }
-    return this.#memory.create(host.shape, host.data.slice())
-  }
-
-  zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): ReferenceTensor {
-    const action = 'make a tensor of zeros'
-    this.#memory.checkAlive(action)
-    if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
-      throw codedRangeError(
-        'ERR_SHAPE',
-        `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
-        { actual: shape },
-      )
-    }
-    return this.#memory.create(shape, undefined, options.layout)
-  }
-
-  rnn(descriptor: RnnDescriptor): ReferenceRnn {
-    this.#memory.checkAlive('prepare a network')
-    return new ReferenceRnn(this.#memory, descriptor)
-  }
-
-  stats(): BackendStats {
-    return this.#memory.ledger.snapshot()
-  }
-
-  dispose(): void {
-    this.#memory.dispose()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
+  const memory = new HostMemory(dtype)
+  return new HostBackend({
+    name: 'reference',
+    reason: `reference: plain TypeScript, ${dtype}, one thread`,
+    memory,
+    kernels: new ReferenceDenseKernels(memory),
+    prepare: (descriptor) => new ReferenceRnn(memory, descriptor),
+  })
 }

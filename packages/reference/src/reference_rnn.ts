@@ -2,23 +2,32 @@ import {
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkTensor,
+  checkOwnTensors,
+  checkParams,
+  checkStream,
+  dropoutPositionOf,
+  dropoutStateOf,
+  type HostMemory,
+  HostStepper,
+  type HostTensor,
   isBackendTensor,
+  Lifetime,
+  OperandVersions,
+  type PassShapes,
   Philox,
+  passShapes,
   type Rnn,
   type RnnForwardInputs,
   type RnnForwardResult,
   type RnnInputGradients,
   type RnnOutputGradients,
   type RnnPassSizes,
-  type RnnStepper,
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import {
   type CanonicalParams,
-  codedRangeError,
-  codedTypeError,
+  elementCount,
   type FloatArray,
   flatLayout,
   hiddenColumns,
@@ -38,10 +47,8 @@ import { type LayerParams, layerParams } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
 import { withoutPadding } from './padding.js'
 import type { PreparedNetwork } from './prepared_network.js'
-import type { ReferenceMemory } from './reference_memory.js'
-import { ReferenceStepper } from './reference_stepper.js'
-import { ReferenceTape } from './reference_tape.js'
-import type { ReferenceTensor } from './reference_tensor.js'
+import { ReferenceStream } from './reference_stream.js'
+import { ReferenceTape, type TapeContents, tapeBytes } from './reference_tape.js'
 import { timeOrder } from './time_order.js'
 
 /** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
@@ -50,72 +57,55 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   readonly paramsSize: number
   readonly layout: ParamLayout
   readonly layers: readonly LayerParams[]
-  readonly memory: ReferenceMemory
-  readonly #layoutKey: string
+  readonly memory: HostMemory
+  readonly #life: Lifetime
   readonly #random: Philox
-  #disposed = false
 
-  constructor(memory: ReferenceMemory, descriptor: RnnDescriptor) {
+  constructor(memory: HostMemory, descriptor: RnnDescriptor) {
     this.memory = memory
     this.descriptor = descriptor
     this.layout = flatLayout(descriptor)
     this.paramsSize = this.layout.size
     this.layers = layerParams(descriptor, this.layout)
-    this.#layoutKey = layoutKey(descriptor)
+    this.#life = new Lifetime('rnn', memory.life)
     this.#random = new Philox(descriptor.seed)
     memory.ledger.add('rnns')
   }
 
-  canonicalToParams(canonical: CanonicalParams): ReferenceTensor {
-    this.#checkAlive('convert canonical parameters')
+  canonicalToParams(canonical: CanonicalParams): HostTensor {
+    this.#life.check('convert canonical parameters')
     const flat = packCanonical(this.layout, canonical, this.memory.allocate(this.paramsSize))
-    return this.memory.create([this.paramsSize], flat, this.#layoutKey)
+    return this.memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
-    const action = 'convert opaque parameters'
-    this.#checkAlive(action)
-    return unpackCanonical(this.layout, this.params(action, params))
-  }
-
-  /** The elements of an opaque buffer, checked. */
-  params(action: string, params: TensorLike): FloatArray {
-    const rule = {
-      dtype: this.memory.dtype,
-      shape: [this.paramsSize],
-      layout: this.#layoutKey,
-    }
-    checkTensor(action, 'params', params, rule)
-    return this.memory.floats(action, 'params', params)
+    return unpackCanonical(this.layout, this.#params('convert opaque parameters', params))
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#checkAlive(action)
+    this.#life.check(action)
     const { descriptor, memory } = this
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
+    const { inputH, inputC, params, training } = inputs
+    checkOwnTensors(memory, action, { input: inputs.input, inputH, inputC, params })
     const { time, batch, sequenceLengths } = sizes
     // The backward reads both again: of a host array it needs a copy, as nobody would notice a change.
-    const operand = (name: 'input' | 'params') =>
-      inputs.training && !isBackendTensor(inputs[name])
-        ? memory.floats(action, name, inputs[name]).slice()
-        : memory.floats(action, name, inputs[name])
-    const input = sequenceLengths === null ? operand('input') : withoutPadding(operand('input'), sizes)
-    const flat = operand('params')
-    const states = this.#startingStates(action, batch, {
-      inputH: inputs.inputH,
-      inputC: inputs.inputC,
-    })
+    const operand = (tensor: TensorLike) =>
+      training && !isBackendTensor(tensor) ? memory.floats(tensor).slice() : memory.floats(tensor)
+    const input = sequenceLengths === null ? operand(inputs.input) : withoutPadding(operand(inputs.input), sizes)
+    const flat = operand(params)
+    const shapes = passShapes(descriptor, sizes)
+    const states = this.#startingStates(shapes, inputH, inputC)
 
-    const outputColumns = outputSize(descriptor)
     const layerInputs = [input]
     const dropoutScales: FloatArray[] = []
     const records: LayerRecord[] = []
     let output = input
     for (let layer = 0; layer < descriptor.numLayers; layer++) {
-      output = memory.allocate(time * batch * outputColumns)
+      output = memory.allocate(elementCount(shapes.output))
       for (const pass of this.#layerPasses(layer, flat, sizes)) {
-        const record = inputs.training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
+        const record = training ? createLayerRecord(descriptor, time * batch, memory.allocate) : undefined
         if (record !== undefined) records.push(record)
         runLayerForward({
           ...pass,
@@ -127,7 +117,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
         })
       }
       if (layer === descriptor.numLayers - 1) break
-      if (inputs.training && descriptor.dropout > 0) {
+      if (training && descriptor.dropout > 0) {
         const scales = drawDropoutScales(memory.allocate(output.length), descriptor.dropout, this.#random)
         dropoutScales.push(scales)
         layerInputs.push(scaled(output, scales))
@@ -136,23 +126,17 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
       }
     }
 
-    const pseudoLayers = numPseudoLayers(descriptor)
+    const contents: TapeContents = { sizes, params: flat, layerInputs, dropoutScales, records }
     return {
-      output: memory.create([time, batch, outputColumns], output),
-      outputH: memory.create([pseudoLayers, batch, hiddenColumns(descriptor)], states.h),
-      outputC:
-        descriptor.cellMode === 'lstm'
-          ? memory.create([pseudoLayers, batch, descriptor.numUnits], states.c)
-          : undefined,
-      tape: inputs.training
+      output: memory.create(shapes.output, output),
+      outputH: memory.create(shapes.h, states.h),
+      outputC: shapes.c && memory.create(shapes.c, states.c),
+      tape: training
         ? new ReferenceTape(memory.ledger, {
             rnn: this,
-            sizes,
-            params: flat,
-            layerInputs,
-            dropoutScales,
-            records,
-            operands: { params: inputs.params, input: inputs.input },
+            contents,
+            bytes: tapeBytes(contents),
+            versions: new OperandVersions({ params, input: inputs.input }),
           })
         : undefined,
     }
@@ -160,27 +144,18 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#checkAlive(action)
+    this.#life.check(action)
     checkOwnTape(tape, ReferenceTape)
-    const contents = tape.contents()
-    if (contents.rnn !== this) {
-      throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
-    }
+    const { sizes, layerInputs, dropoutScales, records, params: flat } = tape.contentsFor(this)
     const { descriptor, memory } = this
-    const { sizes, layerInputs, dropoutScales, records, params: flat } = contents
-    const { time, batch } = sizes
     checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
-    const states = this.#startingStates(action, batch, {
-      outputH: gradients.outputH,
-      outputC: gradients.outputC,
-    })
+    const { output, outputH, outputC } = gradients
+    checkOwnTensors(memory, action, { output, outputH, outputC })
+    const shapes = passShapes(descriptor, sizes)
+    const states = this.#startingStates(shapes, outputH, outputC)
 
-    const outputColumns = outputSize(descriptor)
     const flatGradient = memory.allocate(this.paramsSize)
-    let outputGradient =
-      gradients.output === undefined
-        ? memory.allocate(time * batch * outputColumns)
-        : memory.floats(action, 'output', gradients.output)
+    let outputGradient = output === undefined ? memory.allocate(elementCount(shapes.output)) : memory.floats(output)
     for (let layer = descriptor.numLayers - 1; layer >= 0; layer--) {
       const input = layerInputs[layer]!
       let inputGradient = memory.allocate(input.length)
@@ -202,55 +177,44 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     }
 
     tape.consume()
-    const pseudoLayers = numPseudoLayers(descriptor)
     return {
-      input: memory.create([time, batch, descriptor.inputSize], outputGradient),
-      inputH: memory.create([pseudoLayers, batch, hiddenColumns(descriptor)], states.h),
-      inputC:
-        descriptor.cellMode === 'lstm'
-          ? memory.create([pseudoLayers, batch, descriptor.numUnits], states.c)
-          : undefined,
-      params: memory.create([this.paramsSize], flatGradient, this.#layoutKey),
+      input: memory.create(shapes.input, outputGradient),
+      inputH: memory.create(shapes.h, states.h),
+      inputC: shapes.c && memory.create(shapes.c, states.c),
+      params: memory.create([this.paramsSize], flatGradient, layoutKey(descriptor)),
     }
   }
 
-  stepper(params: TensorLike, batch: number): RnnStepper {
-    const action = 'open a stream'
-    this.#checkAlive(action)
-    return new ReferenceStepper(this, this.params(action, params), batch)
+  stepper(params: TensorLike, batch: number): HostStepper {
+    const flat = this.#params('open a stream', params)
+    checkStream(this.descriptor, batch)
+    return new HostStepper(this.memory, this.descriptor, batch, new ReferenceStream(this, flat, batch))
   }
 
   async dropoutState(): Promise<Uint8Array> {
-    this.#checkAlive('read the dropout state')
-    return new Uint8Array(Float64Array.of(this.#random.position).buffer)
+    this.#life.check('read the dropout state')
+    return dropoutStateOf(this.#random.position)
   }
 
   restoreDropoutState(state: Uint8Array): void {
-    this.#checkAlive('restore the dropout state')
-    const position = state.length === 8 ? new Float64Array(Uint8Array.from(state).buffer)[0]! : Number.NaN
-    if (!Number.isSafeInteger(position) || position < 0) {
-      throw codedRangeError(
-        'ERR_DROPOUT_STATE',
-        `Cannot restore the dropout state as it must be the 8 bytes that dropoutState() of a reference executor gave: current length is ${state.length}`,
-      )
-    }
-    this.#random.seek(position)
+    this.#life.check('restore the dropout state')
+    this.#random.seek(dropoutPositionOf(state))
   }
 
   dispose(): void {
-    if (this.#disposed) return
-    this.#disposed = true
-    this.memory.ledger.remove('rnns')
+    if (this.#life.end()) this.memory.ledger.remove('rnns')
   }
 
   [Symbol.dispose](): void {
     this.dispose()
   }
 
-  #checkAlive(action: string): void {
-    this.memory.checkAlive(action)
-    if (!this.#disposed) return
-    throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)
+  /** The elements of an opaque buffer, checked. */
+  #params(action: string, params: TensorLike): FloatArray {
+    this.#life.check(action)
+    checkParams(action, this.descriptor, this.memory.dtype, this.paramsSize, params)
+    checkOwnTensors(this.memory, action, { params })
+    return this.memory.floats(params)
   }
 
   /** The passes of one layer, forward direction first. */
@@ -272,15 +236,11 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   /** Copies of the h and the c given (zeros for absent ones), to be updated in place into the final states. */
-  #startingStates(action: string, batch: number, given: Readonly<Record<string, TensorLike | null | undefined>>) {
-    const { descriptor, memory } = this
-    const rows = numPseudoLayers(descriptor) * batch
-    const [h, c] = Object.entries(given).map(([name, state]) =>
-      state === null || state === undefined ? undefined : memory.floats(action, name, state).slice(),
-    )
+  #startingStates({ h, c }: PassShapes, givenH: TensorLike | null | undefined, givenC: TensorLike | null | undefined) {
+    const { memory } = this
     return {
-      h: h ?? memory.allocate(rows * hiddenColumns(descriptor)),
-      c: c ?? memory.allocate(descriptor.cellMode === 'lstm' ? rows * descriptor.numUnits : 0),
+      h: givenH ? memory.floats(givenH).slice() : memory.allocate(elementCount(h)),
+      c: givenC ? memory.floats(givenC).slice() : memory.allocate(c === undefined ? 0 : elementCount(c)),
     }
   }
 }

@@ -2,23 +2,20 @@ import { createRnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { openReferenceBackend } from '../src/index.js'
 
-const coded = (code: string) => expect.objectContaining({ code })
-
-function openStepper(options: { numProj?: number; direction?: 'bidirectional' } = {}, batch = 3) {
-  const backend = openReferenceBackend()
-  const rnn = backend.rnn(
+function openStepper(options: { numProj?: number } = {}) {
+  const rnn = openReferenceBackend().rnn(
     createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 4, inputSize: 2, ...options }),
   )
   const params = { data: Float32Array.from({ length: rnn.paramsSize }, (_, i) => Math.sin(i)), shape: [rnn.paramsSize] }
-  return { backend, stepper: rnn.stepper(params, batch) }
+  return { stepper: rnn.stepper(params, 3) }
 }
 
-const input = (time: number, batch = 3): Tensor => ({
-  data: Float32Array.from({ length: time * batch * 2 }, (_, i) => Math.cos(i)),
-  shape: [time, batch, 2],
+const input = (time: number): Tensor => ({
+  data: Float32Array.from({ length: time * 3 * 2 }, (_, i) => Math.cos(i)),
+  shape: [time, 3, 2],
 })
 
-describe('ReferenceStepper', () => {
+describe('ReferenceStream', () => {
   it('steps one by one to what it reaches in one call', () => {
     const whole = openStepper().stepper.stepSync(input(5))
     const { stepper } = openStepper()
@@ -59,26 +56,5 @@ describe('ReferenceStepper', () => {
     stepper.reset()
     stepper.restore(state)
     expect([...stepper.stepSync(input(2)).data]).toEqual([...expected.data])
-  })
-
-  it('refuses what does not fit, and then is as it was', () => {
-    const { stepper } = openStepper()
-    const before = stepper.state()
-    expect(() => stepper.stepSync({ data: new Float32Array(4), shape: [2, 2] })).toThrow(coded('ERR_SHAPE'))
-    expect(() => stepper.stepSync({ data: new Float64Array(6), shape: [3, 2] })).toThrow(coded('ERR_DTYPE'))
-    const out = { data: new Float32Array(9), shape: [3, 3] }
-    expect(() => stepper.stepSync({ data: new Float32Array(6), shape: [3, 2] }, out)).toThrow(coded('ERR_SHAPE'))
-    expect(() => stepper.reset([0, 3])).toThrow(coded('ERR_STREAM_ROW'))
-    expect(() => stepper.restore({ h: before.h, c: { data: new Float32Array(1), shape: [1] } })).toThrow(
-      coded('ERR_SHAPE'),
-    )
-    expect(stepper.state()).toEqual(before)
-    stepper.dispose()
-    expect(() => stepper.stepSync(input(1))).toThrow(coded('ERR_STREAM_DISPOSED'))
-  })
-
-  it('refuses bidirectional networks and impossible batches', () => {
-    expect(() => openStepper({ direction: 'bidirectional' })).toThrow(coded('ERR_BIDIRECTIONAL_STREAM'))
-    expect(() => openStepper({}, 0)).toThrow(coded('ERR_INVALID_OPTION'))
   })
 })

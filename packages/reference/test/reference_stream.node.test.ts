@@ -6,7 +6,7 @@ import { openReferenceBackend } from '../src/index.js'
 declare const process: { memoryUsage(): { readonly heapUsed: number } }
 
 it.each(['lstm', 'gru', 'rnn_tanh'] as const)(
-  'ReferenceStepper.stepSync allocates nothing for %s when out is given',
+  'ReferenceStream.step allocates nothing for %s when out is given',
   (cellMode) => {
     const rnn = openReferenceBackend().rnn(createRnnDescriptor({ cellMode, numLayers: 2, numUnits: 8, inputSize: 4 }))
     const stepper = rnn.stepper({ data: new Float32Array(rnn.paramsSize), shape: [rnn.paramsSize] }, 1)

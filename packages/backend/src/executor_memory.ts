@@ -1,0 +1,52 @@
+import { codedTypeError } from '@cudnn-rnn/canonical'
+import { type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
+import type { FloatDType } from './dtype.js'
+import type { Ledger } from './ledger.js'
+import type { Lifetime } from './lifetime.js'
+
+/** A tensor that knows how often it was written in place. */
+export interface VersionedTensor extends BackendTensor {
+  /** Grows with every write; a tape compares it to notice overwritten operands. */
+  version: number
+}
+
+/** The memory of an executor whose tensors are `Own`, as far as the checks of arguments look at it. */
+export interface ExecutorMemory<Own extends BackendTensor> {
+  /** The floating type of everything it computes. */
+  readonly dtype: FloatDType
+  readonly ledger: Ledger
+  readonly life: Lifetime
+  /** Whether the tensor lives here. */
+  owns(tensor: TensorLike): tensor is Own
+}
+
+/**
+ * `tensor` as one of the executor's.
+ *
+ * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor
+ */
+export function ownTensor<Own extends BackendTensor>(
+  memory: ExecutorMemory<Own>,
+  action: string,
+  name: string,
+  tensor: TensorLike,
+): Own {
+  if (memory.owns(tensor)) return tensor
+  throw codedTypeError(
+    'ERR_FOREIGN_TENSOR',
+    `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
+    { argument: name },
+  )
+}
+
+/** Checks operands by their names in the public API: host tensors and absent ones pass; throws as {@link ownTensor}. */
+export function checkOwnTensors(
+  memory: ExecutorMemory<BackendTensor>,
+  action: string,
+  operands: Readonly<Record<string, TensorLike | null | undefined>>,
+): void {
+  for (const name in operands) {
+    const operand = operands[name]
+    if (isBackendTensor(operand)) ownTensor(memory, action, name, operand)
+  }
+}

@@ -1,0 +1,27 @@
+import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
+
+/** Shapes of the sequences and states of one pass, and of their gradients. */
+export interface PassShapes {
+  /** [T,B,I] */
+  readonly input: readonly number[]
+  /** [T,B,D·(P or H)] */
+  readonly output: readonly number[]
+  /** [L·D,B,P or H] */
+  readonly h: readonly number[]
+  /** [L·D,B,H]; LSTM only. */
+  readonly c: readonly number[] | undefined
+}
+
+/** The shapes of a pass over T time steps of B rows. */
+export function passShapes(
+  descriptor: RnnDescriptor,
+  { time, batch }: { readonly time: number; readonly batch: number },
+): PassShapes {
+  const pseudoLayers = numPseudoLayers(descriptor)
+  return {
+    input: [time, batch, descriptor.inputSize],
+    output: [time, batch, outputSize(descriptor)],
+    h: [pseudoLayers, batch, hiddenColumns(descriptor)],
+    c: descriptor.cellMode === 'lstm' ? [pseudoLayers, batch, descriptor.numUnits] : undefined,
+  }
+}

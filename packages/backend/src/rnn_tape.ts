@@ -1,0 +1,56 @@
+import { codedTypeError } from '@cudnn-rnn/canonical'
+import type { Ledger } from './ledger.js'
+import { OpenTape } from './open_tape.js'
+import type { OperandVersions } from './operand_versions.js'
+
+/** What the forward of a network leaves to its backward. */
+export interface RnnTapeRecord<Contents> {
+  /** The network that ran the forward: no other may run the backward. */
+  readonly rnn: object
+  readonly contents: Contents
+  /** Memory that is the tape's own. */
+  readonly bytes: number
+  readonly versions: OperandVersions
+}
+
+/**
+ * The tape of one training forward of a network, in the ledger while it is open. Each executor has a class of its own, by
+ * which it tells its tapes, and overrides `free` where the contents do not free themselves.
+ */
+export class RnnTape<Contents> extends OpenTape {
+  readonly #ledger: Ledger
+  #record: RnnTapeRecord<Contents> | undefined
+
+  constructor(ledger: Ledger, record: RnnTapeRecord<Contents>) {
+    super()
+    this.#ledger = ledger
+    this.#record = record
+    ledger.add('tapes', record.bytes)
+  }
+
+  /**
+   * The contents, for a backward of `rnn`.
+   *
+   * @throws as `checkOpen`; RangeError `ERR_TAPE_STALE` for overwritten operands
+   * @throws TypeError `ERR_TAPE_FOREIGN` where another network ran the forward
+   */
+  contentsFor(rnn: object): Contents {
+    this.checkOpen()
+    const record = this.#record!
+    record.versions.check()
+    if (record.rnn !== rnn) {
+      throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
+    }
+    return record.contents
+  }
+
+  /** Frees the contents; called once. */
+  protected free(_contents: Contents): void {}
+
+  protected override release(): void {
+    const { contents, bytes } = this.#record!
+    this.#record = undefined
+    this.#ledger.remove('tapes', bytes)
+    this.free(contents)
+  }
+}

@@ -1,0 +1,101 @@
+import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
+import { describe, expect, it } from 'vitest'
+import { checkStream, HostMemory, HostStepper, type StreamKernel } from '../../src/index.js'
+import { zeros } from '../fake_tensor.js'
+
+const coded = (code: string) => expect.objectContaining({ code })
+
+/** Notes what it is asked for; its state is a one everywhere. */
+class NotingKernel implements StreamKernel {
+  readonly steps: number[] = []
+  readonly reset: number[] = []
+  restored: FloatArray[] = []
+
+  step(_input: FloatArray, output: FloatArray, steps: number): void {
+    this.steps.push(steps)
+    output.fill(steps)
+  }
+
+  resetRow(row: number): void {
+    this.reset.push(row)
+  }
+
+  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean): void {
+    const parts = c === null ? [h] : [h, c]
+    if (restoring) this.restored = parts
+    else for (const part of parts) part.fill(1)
+  }
+}
+
+/** Three streams of two layers. */
+function open(cellMode: 'lstm' | 'gru' = 'lstm') {
+  const memory = new HostMemory('float32')
+  const kernel = new NotingKernel()
+  const numProj = cellMode === 'lstm' ? { numProj: 3 } : {}
+  const descriptor = createRnnDescriptor({ cellMode, numLayers: 2, numUnits: 4, inputSize: 2, ...numProj })
+  return { memory, kernel, stepper: new HostStepper(memory, descriptor, 3, kernel) }
+}
+
+describe('checkStream', () => {
+  it('refuses bidirectional networks and impossible batches', () => {
+    const network = { cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 } as const
+    const both = createRnnDescriptor({ ...network, direction: 'bidirectional' })
+    expect(() => checkStream(both, 1)).toThrow(coded('ERR_BIDIRECTIONAL_STREAM'))
+    for (const batch of [0, 1.5, Number.NaN]) {
+      expect(() => checkStream(createRnnDescriptor(network), batch)).toThrow(coded('ERR_INVALID_OPTION'))
+    }
+  })
+})
+
+describe('HostStepper', () => {
+  it('steps once by an input of rank 2, T times by one of rank 3, into out where it is given', () => {
+    const { kernel, stepper } = open()
+    expect(stepper.stepSync(zeros(3, 2))).toEqual({ data: new Float32Array(9).fill(1), shape: [3, 3] })
+    const out = zeros(5, 3, 3)
+    expect(stepper.stepSync(zeros(5, 3, 2), out)).toBe(out)
+    expect(out.data.every((value) => value === 5)).toBe(true)
+    expect(kernel.steps).toEqual([1, 5])
+  })
+
+  it('refuses what does not fit before its kernel sees it', () => {
+    const { kernel, stepper } = open()
+    expect(() => stepper.stepSync(zeros(2, 2))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.stepSync({ data: new Float64Array(6), shape: [3, 2] })).toThrow(coded('ERR_DTYPE'))
+    expect(() => stepper.stepSync(zeros(3, 2), zeros(3, 4))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.stepSync(zeros(1, 3, 2), zeros(3, 3))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.reset([0, 3])).toThrow(coded('ERR_STREAM_ROW'))
+    const { h } = stepper.state()
+    expect(() => stepper.restore({ h, c: undefined })).toThrow(coded('ERR_NOT_A_TENSOR'))
+    expect(() => stepper.restore({ h, c: zeros(2, 3, 3) })).toThrow(coded('ERR_SHAPE'))
+    expect(kernel).toMatchObject({ steps: [], reset: [], restored: [] })
+  })
+
+  it('resets the rows named, or all', () => {
+    const { kernel, stepper } = open()
+    stepper.reset([2, 0])
+    stepper.reset()
+    expect(kernel.reset).toEqual([2, 0, 0, 1, 2])
+  })
+
+  it('copies h [L,B,P or H] and, for LSTM alone, c [L,B,H]', () => {
+    const lstm = open()
+    const state = lstm.stepper.state()
+    expect(state.h).toEqual({ data: new Float32Array(18).fill(1), shape: [2, 3, 3] })
+    expect(state.c).toEqual({ data: new Float32Array(24).fill(1), shape: [2, 3, 4] })
+    lstm.stepper.restore(state)
+    expect(lstm.kernel.restored).toEqual([state.h.data, state.c?.data])
+    const gru = open('gru').stepper.state()
+    expect(gru).toEqual({ h: { data: new Float32Array(24).fill(1), shape: [2, 3, 4] }, c: undefined })
+  })
+
+  it('is counted until it is disposed, and refuses everything afterwards', () => {
+    const { memory, stepper } = open()
+    expect(memory.ledger.snapshot().steppers).toBe(1)
+    stepper.dispose()
+    stepper.dispose()
+    expect(memory.ledger.snapshot().steppers).toBe(0)
+    expect(() => stepper.stepSync(zeros(3, 2))).toThrow(coded('ERR_STREAM_DISPOSED'))
+    memory.dispose()
+    expect(() => stepper.state()).toThrow(coded('ERR_BACKEND_DISPOSED'))
+  })
+})

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { Lifetime } from '../src/index.js'
+
+const coded = (code: string) => expect.objectContaining({ code })
+
+describe('Lifetime', () => {
+  it('ends once, and refuses what comes later, saying what was disposed', () => {
+    const life = new Lifetime('rnn')
+    expect(() => life.check('run forward')).not.toThrow()
+    expect([life.end(), life.end()]).toEqual([true, false])
+    expect(life.ended).toBe(true)
+    expect(() => life.check('run forward')).toThrow(coded('ERR_RNN_DISPOSED'))
+    expect(() => life.check('run forward')).toThrow('Cannot run forward as the network was disposed')
+  })
+
+  it('refuses what comes after the end of its executor, with the code of the executor', () => {
+    const backend = new Lifetime('backend')
+    const stepper = new Lifetime('stepper', backend)
+    stepper.end()
+    expect(() => stepper.check('step')).toThrow(coded('ERR_STREAM_DISPOSED'))
+    backend.end()
+    expect(() => stepper.check('step')).toThrow(coded('ERR_BACKEND_DISPOSED'))
+  })
+})

@@ -1,0 +1,148 @@
+import type {
+  DenseKernels,
+  HostTensor,
+  KernelOperands,
+  LinearGradients,
+  LinearSizes,
+  OptimizerUpdate,
+  SoftmaxCrossEntropyResult,
+  TensorLike,
+} from '@cudnn-rnn/backend'
+import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import type { CpuExecutor } from './cpu_executor.js'
+import { UPDATE_RULES, type UpdateRule } from './native_addon.js'
+
+/** The dense operations in C++: each is queued as one operation. */
+export class CpuDenseKernels implements DenseKernels<HostTensor> {
+  readonly #executor: CpuExecutor
+
+  constructor(executor: CpuExecutor) {
+    this.#executor = executor
+  }
+
+  linear({ input, kernel, bias }: KernelOperands<'linear'>, sizes: LinearSizes): HostTensor {
+    const { memory, native } = this.#executor
+    const output = memory.allocate(sizes.rows * sizes.outputs)
+    const given = { input: memory.floats(input), kernel: memory.floats(kernel), bias: memory.floats(bias) }
+    const job = native.linear({ ...given, ...sizes, output })
+    return memory.result([...input.shape.slice(0, -1), sizes.outputs], output, job)
+  }
+
+  linearGradients(
+    { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
+    sizes: LinearSizes,
+  ): LinearGradients {
+    const { memory, native } = this.#executor
+    const dInput = memory.allocate(sizes.rows * sizes.inputs)
+    const dKernel = memory.allocate(sizes.inputs * sizes.outputs)
+    const dBias = memory.allocate(sizes.outputs)
+    const given = { input: memory.floats(input), kernel: memory.floats(kernel), dOutput: memory.floats(outputGradient) }
+    const job = native.linearGradients({ ...given, ...sizes, dInput, dKernel, dBias })
+    return {
+      input: memory.result(input.shape, dInput, job),
+      kernel: memory.result(kernel.shape, dKernel, job),
+      bias: memory.result([sizes.outputs], dBias, job),
+    }
+  }
+
+  /** A copy; nothing that is queued writes integers. */
+  readIds(ids: TensorLike): Int32Array {
+    return this.#integers(ids).slice()
+  }
+
+  embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): HostTensor {
+    const { memory, native } = this.#executor
+    const rows = this.#integers(ids)
+    const output = memory.allocate(rows.length * columns)
+    const job = native.embedding({ table: memory.floats(table), ids: rows, columns, output })
+    return memory.result([...ids.shape, columns], output, job)
+  }
+
+  embeddingGradient(
+    { ids, outputGradient }: KernelOperands<'embeddingGradient'>,
+    { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
+  ): HostTensor {
+    const { memory, native } = this.#executor
+    const table = memory.allocate(vocabulary * columns)
+    const output = memory.floats(outputGradient)
+    const job = native.embeddingGradient({ table, ids: this.#integers(ids), columns, output })
+    return memory.result([vocabulary, columns], table, job)
+  }
+
+  softmaxCrossEntropy(
+    { logits, labels, weights }: KernelOperands<'softmaxCrossEntropy'>,
+    sizes: { readonly rows: number; readonly classes: number },
+  ): SoftmaxCrossEntropyResult {
+    const { memory, native } = this.#executor
+    const loss = memory.allocate(1)
+    const gradient = memory.allocate(elementCount(logits.shape))
+    const job = native.softmaxCrossEntropy({
+      logits: memory.floats(logits),
+      labels: this.#integers(labels),
+      weights: weights === undefined ? null : memory.floats(weights),
+      ...{ ...sizes, loss, gradient },
+    })
+    return { loss: memory.result([], loss, job), logitsGradient: memory.result(logits.shape, gradient, job) }
+  }
+
+  norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
+    const { memory, native } = this.#executor
+    const norm = memory.allocate(1)
+    const job = native.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
+    if (maxNorm < Number.POSITIVE_INFINITY) for (const tensor of tensors) tensor.job = job
+    return memory.result([], norm, job)
+  }
+
+  assign(variable: HostTensor, source: TensorLike): void {
+    // Queued work has copies of integers.
+    if (variable.dtype === 'int32') variable.data.set(this.#executor.memory.elements(source))
+    else this.#queue('assign', [variable], [this.#executor.memory.floats(source)])
+  }
+
+  clip(tensors: readonly HostTensor[], limit: number): void {
+    for (const tensor of tensors) this.#queue('clip', [tensor], [], [limit])
+  }
+
+  update(update: OptimizerUpdate, written: readonly HostTensor[], source: TensorLike | undefined): void {
+    const read = source === undefined ? null : this.#executor.memory.floats(source)
+    this.#queue(update.rule, written, [read], numbersOf(update))
+  }
+
+  #queue(
+    rule: UpdateRule,
+    written: readonly HostTensor[],
+    read: readonly (FloatArray | null)[],
+    numbers: readonly number[] = [],
+  ): void {
+    const job = this.#executor.native.update({
+      rule: UPDATE_RULES.indexOf(rule),
+      operands: [...written.map(({ data }) => data as FloatArray), ...read],
+      numbers: Float64Array.from(numbers),
+    })
+    for (const tensor of written) tensor.job = job
+  }
+
+  #integers(tensor: TensorLike): Int32Array {
+    return this.#executor.memory.elements(tensor) as Int32Array
+  }
+}
+
+/** The numbers that go with a rule, in the order that {@link UPDATE_RULES} tells. */
+function numbersOf(update: OptimizerUpdate): number[] {
+  switch (update.rule) {
+    case 'addScaled':
+      return [update.scale]
+    case 'momentum':
+      return [update.learningRate, update.momentum, Number(update.nesterov), Number(update.rateInVelocity)]
+    case 'adam':
+      return [update.learningRate, update.beta1, update.beta2, update.epsilon, update.step]
+    case 'rmsProp': {
+      const { learningRate, decay, momentum, epsilon, epsilonInRoot, rateInVelocity } = update
+      return [learningRate, decay, momentum, epsilon, Number(epsilonInRoot), Number(rateInVelocity)]
+    }
+    case 'adagrad':
+      return [update.learningRate, update.epsilon, Number(update.epsilonInRoot)]
+    case 'weightDecay':
+      return [update.rate]
+  }
+}

@@ -1,0 +1,37 @@
+import { DTYPES, type FloatDType, HostMemory } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { NativeAddon, NativeExecutor } from './native_addon.js'
+import type { WeightFormat } from './weight_format.js'
+
+/** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
+const ALIGNED_BYTES = 1024
+
+/** What the parts of one open CPU executor share. */
+export interface CpuExecutor {
+  readonly addon: NativeAddon
+  readonly native: NativeExecutor
+  readonly memory: HostMemory
+  /** How the matrices of an inference are stored. */
+  readonly weightFormat: WeightFormat
+}
+
+/** The executor over `native`; whoever disposes its memory closes it. */
+export function createCpuExecutor(
+  addon: NativeAddon,
+  native: NativeExecutor,
+  dtype: FloatDType,
+  weightFormat: WeightFormat,
+): CpuExecutor {
+  const { array: FloatArrayOf, bytes } = DTYPES[dtype]
+  const allocate = (length: number): FloatArray => {
+    if (length * bytes < ALIGNED_BYTES) return new FloatArrayOf(length)
+    const buffer = new ArrayBuffer(length * bytes + 64)
+    return new FloatArrayOf(buffer, addon.alignedOffset(buffer), length)
+  }
+  const queue = {
+    failureCode: 'ERR_CPU_OPERATION',
+    done: (job: number) => native.done(job),
+    close: () => native.close(),
+  }
+  return { addon, native, weightFormat, memory: new HostMemory(dtype, queue, allocate) }
+}
