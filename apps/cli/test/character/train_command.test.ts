@@ -48,3 +48,18 @@ describe('cudnn-rnn train', () => {
     expect(await sampled('killed')).toEqual(await sampled('whole'))
   }, 60_000)
 })
+
+describe('cudnn-rnn demo', () => {
+  it('replaces the run of another demo, but none that train left', async () => {
+    const directory = await temporaryDirectory()
+    const args = ['--text', await writeSmallText(directory), ...SMALL, '--steps', '2', '--out']
+    const [ofDemo, ofTrain] = [join(directory, 'demo'), join(directory, 'train')]
+    for (let round = 0; round < 2; round++) expect((await run('demo', ...args, ofDemo)).exitCode).toBe(0)
+    expect((await run('train', ...args, ofTrain)).exitCode).toBe(0)
+    const before = await readFile(join(ofTrain, 'run.json'), 'utf8')
+    const refused = await run('demo', ...args, ofTrain)
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ERR_RUN_EXISTS') })
+    expect(await readFile(join(ofTrain, 'run.json'), 'utf8')).toBe(before)
+    expect((await run('demo', ...args, ofTrain, '--overwrite')).exitCode).toBe(0)
+  })
+})
