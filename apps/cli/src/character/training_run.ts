@@ -147,6 +147,8 @@ export class TrainingRun {
     const { model, corpus } = this
     const characters = time * batch
     const peak = learningRate
+    // Refuses a text that is too short for one window before anything is written.
+    const windows = truncatedWindows(corpus.train, { time, batch })
     if (this.#isNew) await beginRun(this.directory, this.settings)
     using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
@@ -155,7 +157,7 @@ export class TrainingRun {
       json: options.json ?? false,
       directory: this.directory,
       backend: this.backend,
-      data: new Dataset(truncatedWindows(corpus.train, { time, batch })).repeat(),
+      data: new Dataset(windows).repeat(),
       batchGradients: (window) => model.batchGradients(window, this.#state),
       optimizer,
       learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),

@@ -37,6 +37,15 @@ describe('cudnn-rnn train', () => {
     expect(document.querySelector('svg')?.textContent).toContain('trigram')
   })
 
+  it('leaves nothing where the text is too short for one window', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const args = ['train', '--text', await writeSmallText(directory), ...SMALL, '--out', out, '--steps', '2']
+    const refused = await run(...args, '--batch', '5000')
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ERR_SEQUENCE_TOO_SHORT') })
+    expect((await run(...args)).exitCode).toBe(0)
+  })
+
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {
     const directory = await temporaryDirectory()
     const text = await writeSmallText(directory)
