@@ -1,4 +1,4 @@
-// `pnpm docs`: every example in READMEs, docs and docstrings compiles against the sources and runs.
+// `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -43,34 +43,33 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  * an end that is saved at Ctrl-C and when the time is up.
  */
 export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
-  const { directory, json, jsonLine = metricsLine, quiet = false, figures } = options
+  const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, ...rest } = options
+  const { maxSeconds, gates, sample, onStep, ...training } = rest
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
   let progress: TerminalProgress | undefined
   try {
     return await withInterrupt(async (interrupt) => {
-      const signals = [interrupt, timeLimit(options.maxSeconds), options.signal].filter(
-        (signal) => signal !== undefined,
-      )
+      const signals = [interrupt, timeLimit(maxSeconds), training.signal].filter((signal) => signal !== undefined)
       const result = await fit({
-        ...options,
+        ...training,
         signal: AbortSignal.any(signals),
         async onStart(step) {
           metrics = await MetricsFile.open(metricsPath, step)
           events = await EventFile.create(join(directory, 'events'), { afterStep: step })
           if (!json && !quiet)
             progress = new TerminalProgress(process.stdout, {
-              ...options.progress,
-              total: options.maxSteps,
+              ...display,
+              total: training.maxSteps,
               done: step,
             })
         },
         async onStep(report) {
           await metrics?.write(report)
-          if (events !== undefined) await writeEvents(events, report, options)
+          if (events !== undefined) await writeEvents(events, report, { gates, sample })
           if (json) process.stdout.write(`${jsonLine(report)}\n`)
-          options.onStep?.(report)
+          onStep?.(report)
           const warning = report.skipped ? ['update skipped: gradients are not finite'] : []
           progress?.update(
             report.step,
@@ -79,7 +78,7 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
           )
         },
       })
-      const why = interrupt.aborted || options.signal?.aborted ? 'interrupted' : 'out of time'
+      const why = interrupt.aborted || training.signal?.aborted ? 'interrupted' : 'out of time'
       const ending = result.ending === 'aborted' ? why : result.ending
       return { ...result, ending, reports: await readMetrics(metricsPath) }
     })

@@ -49,9 +49,7 @@ export async function readRunSettings<Settings extends RunSettings>(
   }
   throw codedRangeError(
     'ERR_NO_RUN',
-    `Cannot go on as ${join(directory, FILE_NAME)} must be the record of one: ${format}`,
-    {
-      directory,
-    },
+    `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of one (${format}): name the directory that was trained in`,
+    { directory },
   )
 }

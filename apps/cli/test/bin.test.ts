@@ -23,6 +23,15 @@ describe('cudnn-rnn', () => {
     expect(await run('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
   })
 
+  it('is what npx runs in the repository, whose root package has the same name', async () => {
+    const root = join(packagePath, '../..')
+    const [repository, cli] = await Promise.all(
+      [root, packagePath].map(async (path) => JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))),
+    )
+    expect(repository.name).toBe('cudnn-rnn')
+    expect(join(root, repository.bin['cudnn-rnn'])).toBe(join(packagePath, cli.bin['cudnn-rnn']))
+  })
+
   it.each([
     [['trian'], 'Did you mean train?'],
     [['train'], "required option '--text <file>'"],

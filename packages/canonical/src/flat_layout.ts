@@ -22,7 +22,7 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
 /**
  * The closed-form flat layout, which is cuDNN's own: all matrices in canonical order, then all biases, no padding.
  *
- * Measured equal to `cudnnGetRNNWeightParams` of cuDNN 9.24 on 84,240 configurations (docs/canonical_layout.md).
+ * Measured equal to `cudnnGetRNNWeightParams` of cuDNN 9.24 on 81,240 configurations (docs/canonical_layout.md).
  *
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on
  */

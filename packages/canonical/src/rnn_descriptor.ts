@@ -92,7 +92,7 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
   const numProj = options.numProj === undefined ? undefined : positiveInteger('numProj', options.numProj)
   const cellClip = options.cellClip === undefined ? undefined : numberOption('cellClip', options.cellClip)
   const dropout = numberOption('dropout', options.dropout ?? 0)
-  const seed = integer('seed', options.seed ?? 0)
+  const seed = numberOption('seed', options.seed ?? 0)
 
   if (requestedInputMode === 'skip_input' && inputSize !== numUnits) {
     throw codedRangeError(
@@ -116,7 +116,9 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
   }
   if (cellClip !== undefined && !(cellClip > 0)) throw invalidOption('cellClip', cellClip, 'must be > 0')
   if (dropout < 0 || dropout > 1) throw invalidOption('dropout', dropout, 'must be in 0..1 (the drop probability)')
-  if (seed < 0) throw invalidOption('seed', seed, 'must be an integer >= 0')
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw invalidOption('seed', seed, `must be an integer in 0..${Number.MAX_SAFE_INTEGER}`)
+  }
 
   return Object.freeze({
     cellMode,

@@ -5,13 +5,15 @@ import { CheckpointError } from './errors.js'
 /** Systems read and write less than 2 GiB at a time. */
 export const LARGEST_TRANSFER = 2 ** 30
 
-/** Opens a file for reading; undefined when it does not exist. Rejects with `ERR_CHECKPOINT_IO` for any other reason. */
+/** Opens a file for reading; undefined when there is none. Rejects with `ERR_CHECKPOINT_IO` for any other reason. */
 export async function openFileSource(path: string): Promise<ByteSource | undefined> {
   let handle: FileHandle | undefined
   try {
     handle = await open(path, 'r')
-    const { size } = await handle.stat()
-    return fileSource(path, handle, size)
+    const stats = await handle.stat()
+    if (!stats.isDirectory()) return fileSource(path, handle, stats.size)
+    await handle.close()
+    return undefined
   } catch (cause) {
     await handle?.close()
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined

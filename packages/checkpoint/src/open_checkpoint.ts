@@ -9,6 +9,9 @@ export interface OpenCheckpointOptions {
   readonly verifyTensors?: boolean | undefined
 }
 
+/** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
+const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
+
 /**
  * Opens a checkpoint through any kind of files: V2 where `<prefix>.index` exists, else V1 where `<prefix>` does.
  *
@@ -22,11 +25,13 @@ export async function openCheckpointFrom(
 ): Promise<CheckpointReader> {
   const index = await open(`${prefix}.index`)
   if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, open, verifyTensors))
-  const single = await open(prefix)
+  const single = PART_OF_V2.test(prefix) ? undefined : await open(prefix)
   if (single !== undefined) return closing(single, () => CheckpointV1Reader.open(prefix, single))
-  throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot open checkpoint as there is none of this prefix', {
-    path: prefix,
-  })
+  throw new CheckpointError(
+    'ERR_CHECKPOINT_NOT_FOUND',
+    'Cannot open checkpoint as there is none of this prefix (a path without .index; latestCheckpoint() finds the newest of a directory)',
+    { path: prefix },
+  )
 }
 
 async function closing<Result>(source: ByteSource, read: () => Promise<Result>): Promise<Result> {

@@ -18,7 +18,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import type { Stream } from './stream.js'
-import { checkIsState, streamBusy } from './stream_state.js'
+import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 
 /** Streams on an executor that has no stepper: the state is read back after every step and given to the next. */
 export class ForwardStream implements Stream {
@@ -64,6 +64,7 @@ export class ForwardStream implements Stream {
   }
 
   reset(rows?: readonly number[]): void {
+    checkIsRows(rows)
     this.#checkAlive('reset a stream')
     if (this.#waiting > 0) throw streamBusy('reset a stream')
     for (const row of rows ?? []) {

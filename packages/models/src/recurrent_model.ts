@@ -69,10 +69,11 @@ export abstract class RecurrentModel {
   readonly #rnn: Rnn
 
   /**
-   * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+   * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
    * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SKIP_INPUT_SIZE`, `ERR_PARAMS_TOO_LARGE`
    */
   constructor(backend: Backend, rnnMode: CellMode, options: LSTMOptions, optionNames: readonly string[]) {
+    checkIsBackend(`build ${new.target.name}`, backend)
     checkOptionNames(`build ${new.target.name}`, options, optionNames)
     this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
     this.#backend = backend
@@ -82,6 +83,10 @@ export abstract class RecurrentModel {
     this.canonicalToParams = this.canonicalToParams.bind(this)
     this.paramsSize = this.paramsSize.bind(this)
     this.createParams = this.createParams.bind(this)
+    this.createSlot = this.createSlot.bind(this)
+    this.stateShape = this.stateShape.bind(this)
+    this.dropoutState = this.dropoutState.bind(this)
+    this.restoreDropoutState = this.restoreDropoutState.bind(this)
     this.stream = this.stream.bind(this)
   }
 
@@ -249,4 +254,13 @@ export abstract class RecurrentModel {
     checkOptionNames('run backward', gradients, names)
     return this.#rnn.backward(tape, gradients)
   }
+}
+
+function checkIsBackend(action: string, backend: Backend): void {
+  if (typeof backend?.rnn === 'function') return
+  const forgotten = backend instanceof Promise ? 'a promise: await openBackend() first' : String(backend)
+  throw codedTypeError(
+    'ERR_NOT_A_BACKEND',
+    `Cannot ${action} as backend must be what openBackend() resolves to: current value is ${forgotten}`,
+  )
 }

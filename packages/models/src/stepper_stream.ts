@@ -7,7 +7,7 @@ import {
 } from '@cudnn-rnn/backend'
 import { codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
 import type { Stream } from './stream.js'
-import { checkIsState, streamBusy } from './stream_state.js'
+import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 
 /** A stream over an executor that steps on the calling thread. */
 export class StepperStream implements Stream {
@@ -38,16 +38,14 @@ export class StepperStream implements Stream {
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
-    if (isBackendTensor(input)) {
-      throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().')
-    }
-    // Asked for only where it will throw, as the full check allocates; the stepper checks the sizes.
-    if (!ArrayBuffer.isView(input?.data) || !Array.isArray(input.shape)) checkIsTensor('step a stream', 'input', input)
+    checkIsHostTensor('input', input)
+    if (out !== undefined) checkIsHostTensor('out', out)
     this.#checkIdle('step a stream synchronously')
     return this.#stepper.stepSync(input, out)
   }
 
   reset(rows?: readonly number[]): void {
+    checkIsRows(rows)
     this.#checkIdle('reset a stream')
     this.#stepper.reset(rows)
   }
@@ -74,4 +72,12 @@ export class StepperStream implements Stream {
   #checkIdle(action: string): void {
     if (this.#waiting > 0) throw streamBusy(action)
   }
+}
+
+function checkIsHostTensor(name: string, tensor: Tensor): void {
+  if (isBackendTensor(tensor)) {
+    throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().')
+  }
+  // The full check is asked for only where it will throw, as it allocates; the stepper checks the sizes.
+  if (!ArrayBuffer.isView(tensor?.data) || !Array.isArray(tensor.shape)) checkIsTensor('step a stream', name, tensor)
 }

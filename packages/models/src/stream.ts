@@ -21,7 +21,7 @@ export interface Stream {
    * {@link step} is done.
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
-  /** Zeroes the state of all streams, or of the batch rows named. Throws RangeError `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
+  /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: readonly number[]): void
   /** Copies of the carried states [L,B,·]. */
   state(): Promise<RnnStreamState>

@@ -52,6 +52,16 @@ describe('a model', () => {
     expect(backend.stats().rnns).toBe(0)
   })
 
+  it.each([
+    ['a promise of one', Promise.resolve(openReferenceBackend()), 'await openBackend()'],
+    ['its name', 'cpu', 'current value is cpu'],
+    ['nothing', undefined, 'current value is undefined'],
+  ])('refuses %s for a backend', (_, backend, hint) => {
+    const build = () => new CudnnLSTM(backend as never, SIZES)
+    expect(build).toThrow(coded('ERR_NOT_A_BACKEND'))
+    expect(build).toThrow(hint)
+  })
+
   it('refuses LSTM options on the others, and unknown call options', async () => {
     using backend = openReferenceBackend()
     expect(() => new CudnnGRU(backend, { ...SIZES, numProj: 2 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
@@ -64,10 +74,9 @@ describe('a model', () => {
 
   it('lends its methods unbound, as RNNParamsSaveable takes them', async () => {
     using backend = openReferenceBackend()
-    const { call, gradients, paramsToCanonical, canonicalToParams, createParams, paramsSize, stream } = new CudnnLSTM(
-      backend,
-      SIZES,
-    )
+    const lstm = new CudnnLSTM(backend, SIZES)
+    const { call, gradients, paramsToCanonical, canonicalToParams, createParams, createSlot, paramsSize } = lstm
+    const { stateShape, dropoutState, restoreDropoutState, stream } = lstm
     const params = createParams({ seed: 1 })
     const { weights, biases, descriptor } = await paramsToCanonical(params)
     expect(descriptor.cellMode).toBe('lstm')
@@ -75,6 +84,9 @@ describe('a model', () => {
     const { output, tape } = await call(ones(2, 1, 2), null, null, params)
     expect((await gradients(tape, { output })).params.shape).toEqual([paramsSize()])
     expect(stream(params).stepSync(ones(1, 2)).shape).toEqual([1, 3])
+    expect(createSlot('slot').shape).toEqual(params.shape)
+    expect(stateShape(5)).toEqual(lstm.stateShape(5))
+    restoreDropoutState(await dropoutState())
   })
 
   it('types the tape: one in training, none in inference', async () => {

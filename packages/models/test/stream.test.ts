@@ -62,7 +62,7 @@ describe.each([
     expect(Array.from((await stream.state()).h.data).slice(3, 6)).toEqual([0, 0, 0])
     stream.reset()
     expect(Array.from((await stream.step(floats(Float32Array, 3, 2, 2))).data)).toEqual(Array.from(first.data))
-    expect(() => stream.reset([2])).toThrow(coded('ERR_STREAM_ROW'))
+    for (const rows of [[2], 1, null]) expect(() => stream.reset(rows as never)).toThrow(coded('ERR_STREAM_ROW'))
     expect(() => stream.restore({ h: floats(Float32Array, 2, 1, 3), c: undefined })).toThrow(coded('ERR_SHAPE'))
     await expect(stream.step(floats(Float32Array, 3, 2))).rejects.toThrow(coded('ERR_SHAPE'))
     stream.dispose()
@@ -139,6 +139,16 @@ describe('stepSync', () => {
     expect(out.data.some((value) => value !== 0)).toBe(true)
     expect(() => stream.stepSync(null as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
     expect(() => stream.stepSync([1, 2] as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+  })
+
+  it('refuses an out that is no host tensor, and keeps the state', async () => {
+    const backend = openReferenceBackend()
+    const gru = new CudnnGRU(backend, SIZES)
+    const stream = gru.stream(gru.createParams({ seed: 1 }))
+    for (const out of [new Float32Array(3), null, backend.zeros([1, 3])]) {
+      expect(() => stream.stepSync(floats(Float32Array, 1, 2), out as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+    }
+    expect((await stream.state()).h.data.every((value) => value === 0)).toBe(true)
   })
 
   it('is refused before an earlier step() is done', async () => {

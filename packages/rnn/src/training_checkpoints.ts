@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
-import { codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
 import { latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
 import { type HostTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
@@ -27,7 +27,9 @@ export class TrainingCheckpoints implements TrainingSaver {
   readonly #models: NonNullable<TrainingCheckpointsOptions['models']>
   readonly #maxToKeep: number
 
+  /** Throws TypeError `ERR_UNKNOWN_OPTION`. */
   constructor(backend: Backend, directory: string, options: TrainingCheckpointsOptions = {}) {
+    checkOptionNames('keep training checkpoints', options, ['models', 'maxToKeep'])
     this.directory = directory
     this.#backend = backend
     this.#models = options.models ?? []

@@ -90,4 +90,7 @@ it('TrainingCheckpoints refuses a damaged checkpoint, and buffers of a model tha
   await expect(checkpoints.save('latest', [lstm.createParams()], record)).rejects.toThrow(
     expect.objectContaining({ code: 'ERR_UNKNOWN_LAYOUT' }),
   )
+  expect(() => new TrainingCheckpoints(backend, folder, { model: [lstm] } as never)).toThrow(
+    expect.objectContaining({ code: 'ERR_UNKNOWN_OPTION', suggestion: 'models' }),
+  )
 })

@@ -1,4 +1,4 @@
-import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
 import { ownsKey, type SavedPlace } from './key_place.js'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
@@ -14,7 +14,7 @@ export abstract class CanonicalSaveable implements Saveable {
 
   /**
    * @param paramVariables the first is saved; all of them are restored, as in TensorFlow.
-   * @throws RangeError `ERR_NO_VARIABLE`
+   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_NO_VARIABLE`
    */
   constructor(
     paramsToCanonical: ParamsToCanonical,
@@ -22,6 +22,14 @@ export abstract class CanonicalSaveable implements Saveable {
     paramVariables: readonly ParamVariable[],
     name: string,
   ) {
+    const conversions = [paramsToCanonical, canonicalToParams]
+    if (!conversions.every((convert) => typeof convert === 'function') || !Array.isArray(paramVariables)) {
+      throw codedTypeError(
+        'ERR_INVALID_ARGUMENT',
+        `Cannot make saveable ${name} as it needs a model's paramsToCanonical and canonicalToParams and an array of variables, such as [params]`,
+        { saveable: name },
+      )
+    }
     if (paramVariables.length === 0) {
       throw codedRangeError(
         'ERR_NO_VARIABLE',

@@ -23,7 +23,7 @@ import type { Naming } from './saveable.js'
 export class RNNParamsSaveable extends CanonicalSaveable {
   /**
    * @param paramVariables the first is saved; all of them are restored, as in TensorFlow.
-   * @throws RangeError `ERR_NO_VARIABLE`
+   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_NO_VARIABLE`
    */
   constructor(
     paramsToCanonical: ParamsToCanonical,

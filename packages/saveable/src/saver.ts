@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
   type NamedTensor,
@@ -39,9 +39,15 @@ export class Saver {
   readonly #saveables: readonly Saveable[]
   readonly #options: Required<{ [Name in keyof SaverOptions]: NonNullable<SaverOptions[Name]> }>
 
-  /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`. */
+  /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
     checkOptionNames('make a saver', options, OPTION_NAMES)
+    if (!Array.isArray(saveables) || !saveables.every((saveable) => typeof saveable?.tensors === 'function')) {
+      throw codedTypeError(
+        'ERR_INVALID_ARGUMENT',
+        'Cannot make a saver as it needs an array of saveables, such as [new RNNParamsSaveable(…)]',
+      )
+    }
     const names = saveables.map(({ name }) => name)
     const duplicate = names.find((name, index) => names.indexOf(name) !== index)
     if (duplicate !== undefined) {
@@ -73,9 +79,11 @@ export class Saver {
    * last; then deletes what is older than maxToKeep.
    *
    * @returns the prefix of the checkpoint.
-   * @throws CheckpointError; the checkpoints of before and the state file are as they were
+   * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; the checkpoints of before and the state file are as they were
    */
-  async save(path: string, { globalStep }: { readonly globalStep?: number | undefined } = {}): Promise<string> {
+  async save(path: string, options: { readonly globalStep?: number | undefined } = {}): Promise<string> {
+    checkOptionNames('save', options, ['globalStep'])
+    const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
     const tensors = new Map<string, HostTensor>()
     for (const saveable of this.#saveables) {

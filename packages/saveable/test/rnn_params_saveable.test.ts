@@ -107,3 +107,14 @@ it('refuses to be made without a variable', () => {
     coded('ERR_NO_VARIABLE'),
   )
 })
+
+it('refuses a variable where a list belongs, and a model where its conversions do', () => {
+  const { model, params } = build({ model: 'CudnnGRU' })
+  const { paramsToCanonical, canonicalToParams } = model
+  expect(() => new RNNParamsSaveable(paramsToCanonical, canonicalToParams, params as never)).toThrow(
+    coded('ERR_INVALID_ARGUMENT'),
+  )
+  expect(() => new RNNParamsSaveable(model as never, canonicalToParams, [params])).toThrow(
+    coded('ERR_INVALID_ARGUMENT'),
+  )
+})

@@ -104,6 +104,14 @@ describe('Saver.save', () => {
       coded('ERR_UNKNOWN_OPTION', { suggestion: 'maxToKeep' }),
     )
     expect(() => new Saver([], { naming: 'tf-1.4' as never })).toThrow(coded('ERR_INVALID_OPTION'))
+    for (const saveables of [undefined, one.saveable, [run.params]]) {
+      expect(() => new Saver(saveables as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    }
+    const path = await temporaryPrefix()
+    await expect(new Saver([one.saveable]).save(path, { global_step: 1 } as never)).rejects.toThrow(
+      coded('ERR_UNKNOWN_OPTION', { suggestion: 'globalStep' }),
+    )
+    await expect(new Saver([one.saveable]).restore(path)).rejects.toThrow(coded('ERR_CHECKPOINT_NOT_FOUND'))
   })
 })
 
@@ -143,6 +151,15 @@ describe('Saver.restore', () => {
     })
     expect(await valuesOf(run.params)).toEqual(before)
     expect([...(bias.held.value.data as Float32Array)]).toEqual([7, 8])
+  })
+
+  it('refuses the directory of a checkpoint and its single files: they are no prefix', async () => {
+    const { saveable } = box('v', Float32Array.of(1))
+    const saver = new Saver([saveable])
+    const prefix = await saver.save(await temporaryPrefix())
+    for (const path of [dirname(prefix), `${prefix}.index`, `${prefix}.data-00000-of-00001`]) {
+      await expect(saver.restore(path)).rejects.toThrow(coded('ERR_CHECKPOINT_NOT_FOUND', { path }))
+    }
   })
 
   it('refuses a prefix without a checkpoint', async () => {

@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit_codes.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { checkNoRun } from '../run_settings.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
-import { type Sample, TrainingRun } from './training_run.js'
+import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
 
 /** What the user asked for. */
 export interface TrainingRequest {
@@ -15,6 +15,8 @@ export interface TrainingRequest {
   readonly resume?: boolean
   /** Replace a run that the directory holds. */
   readonly overwrite?: boolean
+  /** A demo may be run again and again: it replaces the run of another one, but no other. */
+  readonly isDemo?: boolean
   readonly maxSeconds?: number
   readonly steps: number
   readonly units: number
@@ -34,8 +36,9 @@ const SAMPLE_LENGTH = 400
 
 /** Trains as requested, then prints what the model writes and leaves a report page in the run's directory. */
 export async function runTraining(request: TrainingRequest): Promise<void> {
-  const { directory, json = false, maxSeconds } = request
-  if (!request.resume && !request.overwrite) checkNoRun(directory)
+  const { directory, json = false, maxSeconds, isDemo = false } = request
+  const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
+  if (!request.resume && !replaces) checkNoRun(directory)
   const run = request.resume
     ? await TrainingRun.resume(directory, request.backend)
     : await TrainingRun.create(directory, request.backend, newRun(request))
@@ -54,9 +57,11 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
 }
 
 function newRun(request: TrainingRequest) {
-  const { textFile, steps, time, batch, learningRate, evaluateEvery, seed, embedding, units, layers, dropout } = request
+  const { textFile, isDemo, steps, time, batch, learningRate, evaluateEvery, seed } = request
+  const { embedding, units, layers, dropout } = request
   return {
     textFile,
+    isDemo,
     plan: { steps, time, batch, learningRate, evaluateEvery, seed },
     sizes: { embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
   }

@@ -45,6 +45,8 @@ export interface CharacterSettings extends RunSettings {
   readonly corpus: string
   /** Path of the text file; undefined for the book that comes with the installation. */
   readonly textFile: string | undefined
+  /** Begun by `demo`, so that the next one may replace it. */
+  readonly isDemo?: boolean | undefined
   /** Of the text; see `dataFingerprint`. */
   readonly fingerprint: string
   readonly characters: readonly string[]
@@ -57,6 +59,7 @@ export interface CharacterSettings extends RunSettings {
 /** What a new run needs to know. */
 export interface NewRun {
   readonly textFile: string | undefined
+  readonly isDemo?: boolean | undefined
   readonly plan: TrainingPlan
   readonly sizes: Omit<CharModelSizes, 'vocabularySize'>
 }
@@ -105,7 +108,8 @@ export class TrainingRun {
   }
 
   /** Begins a run; nothing is written before {@link run}. */
-  static async create(directory: string, backendName: string, { textFile, plan, sizes }: NewRun): Promise<TrainingRun> {
+  static async create(directory: string, backendName: string, newRun: NewRun): Promise<TrainingRun> {
+    const { textFile, isDemo, plan, sizes } = newRun
     const corpus = await loadCorpus(textFile)
     const { vocabulary, train, heldOut } = corpus
     const bits = (order: number) => new NgramModel(order, train, vocabulary.size).bitsPerCharacter(heldOut)
@@ -113,6 +117,7 @@ export class TrainingRun {
       format: CHARACTER_FORMAT,
       corpus: corpus.name,
       textFile: textFile === undefined ? undefined : resolve(textFile),
+      isDemo,
       fingerprint: dataFingerprint(train, heldOut),
       characters: vocabulary.symbols,
       sizes: { ...sizes, vocabularySize: vocabulary.size },
@@ -142,6 +147,8 @@ export class TrainingRun {
     const { model, corpus } = this
     const characters = time * batch
     const peak = learningRate
+    // Refuses a text that is too short for one window before anything is written.
+    const windows = truncatedWindows(corpus.train, { time, batch })
     if (this.#isNew) await beginRun(this.directory, this.settings)
     using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
@@ -150,7 +157,7 @@ export class TrainingRun {
       json: options.json ?? false,
       directory: this.directory,
       backend: this.backend,
-      data: new Dataset(truncatedWindows(corpus.train, { time, batch })).repeat(),
+      data: new Dataset(windows).repeat(),
       batchGradients: (window) => model.batchGradients(window, this.#state),
       optimizer,
       learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),
@@ -218,6 +225,14 @@ export async function restoreModel(
     'ERR_NO_RUN',
     `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "cudnn-rnn train --resume --out ${directory}"`,
     { directory },
+  )
+}
+
+/** Whether a directory holds a run that `demo` began. */
+export async function isRunOfDemo(directory: string): Promise<boolean> {
+  return readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT).then(
+    ({ isDemo }) => isDemo === true,
+    () => false,
   )
 }
 

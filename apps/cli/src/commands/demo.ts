@@ -8,11 +8,10 @@ const DEMO_SECONDS = 75
 export function addDemoCommand(program: Command): void {
   const command = program
     .command('demo')
-    .description('the main job once: train on Moby-Dick for about a minute, sample, write a report page')
+    .description('train on Moby-Dick for about a minute, sample, write a report page')
     .option('--text <file>', 'UTF-8 text to learn from instead')
   addTrainingOptions(command).action(async (options: TrainOptions) => {
-    // A demo may be run again and again.
-    const request = { ...trainingRequest(options), overwrite: true }
+    const request = { ...trainingRequest(options), isDemo: true }
     await runTraining({ ...request, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
   })
 }

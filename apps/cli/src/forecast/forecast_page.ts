@@ -40,13 +40,13 @@ export function forecastTable({ backtests }: ForecastResult): ResultTable {
 export function forecastPage(run: ForecastRun, result: ForecastResult, gates: readonly GateWeights[]): string {
   const { series, settings, origins, backend } = run
   const { training, backtests, coverage } = result
-  const [network, , naive] = backtests.map(forecastErrors)
+  const [network, linear, naive] = backtests.map(forecastErrors)
   const change = (100 * (naive!.mae - network!.mae)) / naive!.mae
   const verdict = change > 0 ? `${change.toFixed(1)} % below` : `${(-change).toFixed(1)} % above`
   const { window, horizon, season, heldOut } = settings.shape
   return htmlPage({
     title: `A forecast of ${series.name}`,
-    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values it never saw: ${verdict} the seasonal-naive forecast's ${naive!.mae.toPrecision(3)}.`,
+    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values it never saw: ${verdict} the seasonal-naive forecast's ${naive!.mae.toPrecision(3)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
     sections: [
       { heading: 'Forecast', html: forecastChart(run, result) },
       {

@@ -37,6 +37,15 @@ describe('cudnn-rnn train', () => {
     expect(document.querySelector('svg')?.textContent).toContain('trigram')
   })
 
+  it('leaves nothing where the text is too short for one window', async () => {
+    const directory = await temporaryDirectory()
+    const out = join(directory, 'run')
+    const args = ['train', '--text', await writeSmallText(directory), ...SMALL, '--out', out, '--steps', '2']
+    const refused = await run(...args, '--batch', '5000')
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ERR_SEQUENCE_TOO_SHORT') })
+    expect((await run(...args)).exitCode).toBe(0)
+  })
+
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {
     const directory = await temporaryDirectory()
     const text = await writeSmallText(directory)
@@ -47,4 +56,19 @@ describe('cudnn-rnn train', () => {
     const sampled = (name: string) => run('sample', join(directory, name), '--length', '40')
     expect(await sampled('killed')).toEqual(await sampled('whole'))
   }, 60_000)
+})
+
+describe('cudnn-rnn demo', () => {
+  it('replaces the run of another demo, but none that train left', async () => {
+    const directory = await temporaryDirectory()
+    const args = ['--text', await writeSmallText(directory), ...SMALL, '--steps', '2', '--out']
+    const [ofDemo, ofTrain] = [join(directory, 'demo'), join(directory, 'train')]
+    for (let round = 0; round < 2; round++) expect((await run('demo', ...args, ofDemo)).exitCode).toBe(0)
+    expect((await run('train', ...args, ofTrain)).exitCode).toBe(0)
+    const before = await readFile(join(ofTrain, 'run.json'), 'utf8')
+    const refused = await run('demo', ...args, ofTrain)
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('ERR_RUN_EXISTS') })
+    expect(await readFile(join(ofTrain, 'run.json'), 'utf8')).toBe(before)
+    expect((await run('demo', ...args, ofTrain, '--overwrite')).exitCode).toBe(0)
+  })
 })

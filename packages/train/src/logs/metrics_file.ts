@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { StepReport } from '../loop/fit.js'
+import type { StepReport } from '../loop/fit_options.js'
 
 /** A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity". */
 export function metricsLine(report: StepReport): string {

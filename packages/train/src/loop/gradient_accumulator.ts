@@ -1,4 +1,5 @@
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { codedTypeError } from '@cudnn-rnn/canonical'
 import type { Trainable } from '../optimizers/trainable.js'
 
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
@@ -25,7 +26,9 @@ export class GradientAccumulator {
     this.#variables = variables
   }
 
-  add({ loss, gradients }: BatchResult): void {
+  /** Throws TypeError `ERR_NOT_A_BATCH_RESULT`. */
+  add(result: BatchResult): void {
+    const { loss, gradients } = checked(result)
     this.#losses.push(loss)
     this.#count++
     if (this.#count === 1) {
@@ -62,4 +65,13 @@ export class GradientAccumulator {
     for (const tensor of [...this.#gradients, ...this.takeLosses()]) if (isBackendTensor(tensor)) tensor.dispose()
     this.#gradients = []
   }
+}
+
+function checked(result: BatchResult): BatchResult {
+  const isLoss = typeof result?.loss === 'number' || isBackendTensor(result?.loss)
+  if (isLoss && Array.isArray(result.gradients) && result.gradients.every(isBackendTensor)) return result
+  throw codedTypeError(
+    'ERR_NOT_A_BATCH_RESULT',
+    'Cannot go on training as batchGradients must resolve to { loss: number or scalar tensor, gradients: tensors of the executor }',
+  )
 }

@@ -1,6 +1,6 @@
 import { type Backend, type BackendTensor, checkHyperparameter, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
-import { type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
+import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
 import type { Trainable } from './trainable.js'
 
 export interface AdagradOptimizerOptions extends WeightDecayOptions {
@@ -16,6 +16,7 @@ export class Adagrad extends Optimizer {
   readonly #root: { readonly epsilon: number; readonly epsilonInRoot: boolean }
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdagradOptimizerOptions = {}) {
+    checkOptimizer('build Adagrad', variables, options, ['initialAccumulator', 'epsilon', 'definition'])
     const inKeras = options.definition === 'tensorflow'
     const { initialAccumulator = inKeras ? 0.1 : 0, epsilon = inKeras ? 1e-7 : 1e-10 } = options
     checkHyperparameter('build Adagrad', 'initialAccumulator', initialAccumulator, { minimum: 0 })

@@ -1,5 +1,5 @@
 import { type Backend, type BackendTensor, checkHyperparameter, checkUpdate, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import type { Trainable } from './trainable.js'
 
 export interface WeightDecayOptions {
@@ -118,3 +118,24 @@ export abstract class Optimizer {
  * 'tensorflow' (Keras).
  */
 export type Definition = 'pytorch' | 'tensorflow'
+
+/**
+ * What every optimizer asks of its arguments.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+ */
+export function checkOptimizer(
+  action: string,
+  variables: readonly Trainable[],
+  options: WeightDecayOptions,
+  optionNames: readonly string[],
+): void {
+  if (!Array.isArray(variables)) {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      `Cannot ${action} as variables must be an array of variables: current value is ${String(variables)}`,
+      { option: 'variables', value: variables },
+    )
+  }
+  checkOptionNames(action, options, [...optionNames, 'weightDecay', 'decayMask'])
+}

@@ -1,5 +1,5 @@
 import { type Backend, type BackendTensor, checkHyperparameter, type TensorLike } from '@cudnn-rnn/backend'
-import { type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
+import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
 import type { Trainable } from './trainable.js'
 
 export interface SgdOptions extends WeightDecayOptions {
@@ -17,6 +17,7 @@ export class Sgd extends Optimizer {
   readonly #rateInVelocity: boolean
 
   constructor(backend: Backend, variables: readonly Trainable[], options: SgdOptions = {}) {
+    checkOptimizer('build SGD', variables, options, ['momentum', 'nesterov', 'definition'])
     const { momentum = 0, nesterov = false, definition = 'pytorch' } = options
     checkHyperparameter('build SGD', 'momentum', momentum, { minimum: 0 })
     super(backend, variables, momentum === 0 ? [] : ['Momentum'], options)

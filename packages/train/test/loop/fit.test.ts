@@ -172,3 +172,24 @@ it('fit ends with its data, and refuses to watch a metric that is not there', as
   })
   await expect(fit(wrong.options)).rejects.toThrow(expect.objectContaining({ code: 'ERR_UNKNOWN_METRIC' }))
 })
+
+it.each([
+  ['a name with a letter missing', { clipnorm: 1 }, 'ERR_UNKNOWN_OPTION', 'Did you mean clipNorm?'],
+  ['a number for a schedule', { learningRate: 0.1 }, 'ERR_INVALID_OPTION_TYPE', 'constantRate(0.01)'],
+  ['an array for a dataset', { data: [1, 2] }, 'ERR_INVALID_OPTION_TYPE', 'Dataset.fromArray'],
+  ['a promise for an executor', { backend: Promise.resolve() }, 'ERR_INVALID_OPTION_TYPE', 'openBackend()'],
+  [
+    'gradients that were not returned',
+    { batchGradients: async () => ({ loss: 1 }) },
+    'ERR_NOT_A_BATCH_RESULT',
+    'must resolve to',
+  ],
+  ['nothing for a batch', { batchGradients: async () => undefined }, 'ERR_NOT_A_BATCH_RESULT', 'must resolve to'],
+])('fit refuses %s', async (_, wrong, code, hint) => {
+  using backend = openReferenceBackend()
+  const { options } = linearTask(backend, new MemorySaver(backend), wrong as never)
+  const training = fit(options)
+  await expect(training).rejects.toThrow(expect.objectContaining({ code }))
+  await expect(training).rejects.toThrow(hint)
+  expect(options.optimizer.step).toBe(0)
+})

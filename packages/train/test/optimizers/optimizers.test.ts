@@ -116,3 +116,16 @@ it('Optimizer slots have the layout of their variable and TensorFlow names', () 
   expect(slots.map(({ name }) => name)).toEqual(['opaque_kernel/Adam', 'opaque_kernel/Adam_1'])
   expect(slots[0]!.value.layout).toBe(params.value.layout)
 })
+
+it.each([Sgd, Adam, RmsProp, Adagrad])(
+  '%o refuses options that it does not know, and a variable for a list',
+  (Kind) => {
+    using backend = openReferenceBackend()
+    const variable = { name: 'a', value: backend.zeros([2]) }
+    const before = backend.stats()
+    const coded = (code: string) => expect.objectContaining({ code })
+    expect(() => new Kind(backend, [variable], { weightdecay: 0.1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
+    expect(() => new Kind(backend, variable as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+    expect(backend.stats()).toEqual(before)
+  },
+)

@@ -1,0 +1,113 @@
+import { type Backend, checkHyperparameter } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
+import type { Dataset } from '../data/dataset.js'
+import type { Position } from '../data/source.js'
+import type { Schedule } from '../optimizers/learning_rate.js'
+import type { Optimizer } from '../optimizers/optimizer.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import type { ClippingOptions } from './clip_gradients.js'
+import type { EarlyStoppingOptions } from './early_stopping.js'
+import type { BatchResult } from './gradient_accumulator.js'
+import type { TrainingSaver } from './training_saver.js'
+
+/** One step, as it is logged. */
+export interface StepReport {
+  /** Counted from 1. */
+  readonly step: number
+  /** Mean over the batches of the step. */
+  readonly loss: number
+  readonly learningRate: number
+  /** Global norm before clipping. */
+  readonly gradientNorm: number
+  /** True when the gradients were not finite: nothing was updated. */
+  readonly skipped: boolean
+  /** Wall time of forward, backward and update: what alone differs between equal runs. */
+  readonly seconds: number
+  /** What `evaluate` returned, at the steps where it ran. */
+  readonly metrics?: Readonly<Record<string, number>>
+}
+
+export interface FitOptions<Batch> extends ClippingOptions {
+  readonly backend: Backend
+  readonly data: Dataset<Batch>
+  /** Runs forward and backward. */
+  readonly batchGradients: (batch: Batch) => Promise<BatchResult>
+  readonly optimizer: Optimizer
+  readonly learningRate: Schedule
+  /** Steps of the whole run, resumed ones included. Training also ends with the data. */
+  readonly maxSteps: number
+  /** Batches whose gradients are averaged into one update; default 1. */
+  readonly accumulate?: number | undefined
+  /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
+  readonly maxSkipped?: number | undefined
+  readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
+  /** Evaluate and save every so many steps, and at the end; default only at the end. */
+  readonly evaluateEvery?: number | undefined
+  /** Watches a metric: the best is saved apart, and patience may end the training. */
+  readonly earlyStopping?: EarlyStoppingOptions | undefined
+  readonly saver?: TrainingSaver | undefined
+  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators). */
+  readonly state?:
+    | {
+        readonly tensors?: readonly Trainable[] | undefined
+        readonly save?: (() => Position | Promise<Position>) | undefined
+        readonly restore?: ((saved: Position) => void | Promise<void>) | undefined
+      }
+    | undefined
+  /** Called once with the step that training goes on from, 0 for a new run: the moment to open logs. */
+  readonly onStart?: ((step: number) => void | Promise<void>) | undefined
+  /** Called after every step, before it is saved; what it throws ends the training. */
+  readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
+  /** Ends the training after the step in progress, saved. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
+  'backend',
+  'data',
+  'batchGradients',
+  'optimizer',
+  'learningRate',
+  'maxSteps',
+  'accumulate',
+  'maxSkipped',
+  'clipNorm',
+  'clipValue',
+  'evaluate',
+  'evaluateEvery',
+  'earlyStopping',
+  'saver',
+  'state',
+  'onStart',
+  'onStep',
+  'signal',
+]
+
+/**
+ * Refuses options that no training can go by, before anything is restored.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
+ */
+export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
+  checkOptionNames('fit', options, OPTION_NAMES)
+  const { backend, data, optimizer, batchGradients, learningRate } = options
+  checkKind('backend', backend, typeof backend?.ops === 'object', 'what openBackend() resolves to')
+  checkKind('data', data, typeof data?.iterate === 'function', 'a Dataset: Dataset.fromArray(…) makes one')
+  checkKind('optimizer', optimizer, typeof optimizer?.apply === 'function', 'an optimizer such as new Adam(…)')
+  checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')
+  checkKind('learningRate', learningRate, typeof learningRate === 'function', 'a schedule such as constantRate(0.01)')
+  checkHyperparameter('fit', 'maxSteps', options.maxSteps, { minimum: 0 })
+  checkHyperparameter('fit', 'accumulate', options.accumulate ?? 1, { minimum: 1 })
+  for (const name of ['clipNorm', 'clipValue'] as const) {
+    if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })
+  }
+}
+
+function checkKind(option: string, value: unknown, isRight: boolean, kind: string): void {
+  if (isRight) return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot fit as ${option} must be ${kind}: current value is ${String(value)}`,
+    { option, value },
+  )
+}
