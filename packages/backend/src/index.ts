@@ -75,6 +75,7 @@ export {
 } from './rnn_arguments.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
 export {
+  checkIsHostTensor,
   checkIsTensor,
   checkShape,
   checkTensor,

@@ -1,4 +1,4 @@
-import { codedRangeError, codedTypeError, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
 import { isBackendTensor, type TensorLike } from './backend_tensor.js'
 import { type DType, dtypeOf } from './dtype.js'
 
@@ -107,6 +107,21 @@ export function checkIsTensor(action: string, name: string, tensor: TensorLike):
       },
     )
   }
+}
+
+/**
+ * As {@link checkIsTensor}, of what only a host tensor will do for.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
+ */
+export function checkIsHostTensor(action: string, name: string, tensor: TensorLike): asserts tensor is Tensor {
+  checkIsTensor(action, name, tensor)
+  if (!isBackendTensor(tensor)) return
+  throw codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} must be a host tensor: current value is a backend tensor. read() it first.`,
+    { argument: name },
+  )
 }
 
 function describe(value: unknown): string {

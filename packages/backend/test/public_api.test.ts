@@ -15,6 +15,7 @@ it('@cudnn-rnn/backend exports these names', () => {
       "checkHyperparameter",
       "checkIdValues",
       "checkIds",
+      "checkIsHostTensor",
       "checkIsTensor",
       "checkLinear",
       "checkOwnTape",

@@ -1,8 +1,9 @@
 import {
   type Backend,
   type BackendStats,
+  type BackendTensor,
   BackendUnavailableError,
-  checkIsTensor,
+  checkIsHostTensor,
   type FloatDType,
   tensorDType,
 } from '@cudnn-rnn/backend'
@@ -17,7 +18,7 @@ import {
 import { CpuDenseOps } from './cpu_dense_ops.js'
 import { CpuMemory } from './cpu_memory.js'
 import { CpuRnn } from './cpu_rnn.js'
-import type { CpuTensor } from './cpu_tensor.js'
+import { CpuTensor } from './cpu_tensor.js'
 import { loadAddon } from './load_addon.js'
 import type { NativeAddon } from './native_addon.js'
 import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
@@ -84,7 +85,7 @@ export class CpuBackend implements Backend {
   tensor(host: Tensor): CpuTensor {
     const action = 'make a tensor'
     this.#memory.checkAlive(action)
-    checkIsTensor(action, 'host', host)
+    checkIsHostTensor(action, 'host', host)
     const dtype = tensorDType(host)
     if (dtype !== this.dtype && dtype !== 'int32') {
       throw codedTypeError(
@@ -110,6 +111,10 @@ export class CpuBackend implements Backend {
       )
     }
     return this.#memory.create(shape, undefined, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return tensor instanceof CpuTensor && tensor.memory === this.#memory
   }
 
   rnn(descriptor: RnnDescriptor): CpuRnn {

@@ -1,7 +1,8 @@
 import {
   type Backend,
   type BackendStats,
-  checkIsTensor,
+  type BackendTensor,
+  checkIsHostTensor,
   DTYPES,
   type FloatDType,
   tensorDType,
@@ -10,7 +11,7 @@ import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from
 import { CudnnDenseOps } from './cudnn_dense_ops.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnRnn } from './cudnn_rnn.js'
-import type { CudnnTensor } from './cudnn_tensor.js'
+import { CudnnTensor } from './cudnn_tensor.js'
 import { type Float16Tensor, isFloat16Tensor } from './float16_values.js'
 import type { SessionInfo } from './native_addon.js'
 import type { Arithmetic } from './precision.js'
@@ -48,7 +49,7 @@ export class CudnnBackend implements Backend {
     const action = 'make a tensor'
     const { memory } = this.#executor
     memory.checkAlive(action)
-    checkIsTensor(action, 'host', given as Tensor)
+    checkIsHostTensor(action, 'host', given as Tensor)
     const host = isFloat16Tensor(given)
       ? { data: DTYPES[this.dtype].array.from(given.data), shape: given.shape }
       : given
@@ -76,6 +77,10 @@ export class CudnnBackend implements Backend {
       )
     }
     return memory.zeros(shape, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return tensor instanceof CudnnTensor && tensor.memory === this.#executor.memory
   }
 
   rnn(descriptor: RnnDescriptor): CudnnRnn {

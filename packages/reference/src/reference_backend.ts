@@ -1,4 +1,11 @@
-import { type Backend, type BackendStats, checkIsTensor, type FloatDType, tensorDType } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendStats,
+  type BackendTensor,
+  checkIsHostTensor,
+  type FloatDType,
+  tensorDType,
+} from '@cudnn-rnn/backend'
 import {
   checkOptionNames,
   codedRangeError,
@@ -9,7 +16,7 @@ import {
 import { ReferenceDenseOps } from './reference_dense_ops.js'
 import { ReferenceMemory } from './reference_memory.js'
 import { ReferenceRnn } from './reference_rnn.js'
-import type { ReferenceTensor } from './reference_tensor.js'
+import { ReferenceTensor } from './reference_tensor.js'
 
 export interface ReferenceBackendOptions {
   /** Element type of everything computed; default float32. */
@@ -61,7 +68,7 @@ export class ReferenceBackend implements Backend {
   tensor(host: Tensor): ReferenceTensor {
     const action = 'make a tensor'
     this.#memory.checkAlive(action)
-    checkIsTensor(action, 'host', host)
+    checkIsHostTensor(action, 'host', host)
     const dtype = tensorDType(host)
     if (dtype !== this.dtype && dtype !== 'int32') {
       throw codedTypeError(
@@ -88,6 +95,10 @@ export class ReferenceBackend implements Backend {
       )
     }
     return this.#memory.create(shape, undefined, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return tensor instanceof ReferenceTensor && tensor.memory === this.#memory
   }
 
   rnn(descriptor: RnnDescriptor): ReferenceRnn {
