@@ -81,7 +81,7 @@ export class CpuRnn implements Rnn {
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
     const elements = (name: 'input' | 'inputH' | 'inputC' | 'params') =>
-      inputs[name] === null ? null : memory.floats(action, name, inputs[name])
+      isAbsent(inputs[name]) ? null : memory.floats(action, name, inputs[name])
     const input = elements('input') as FloatArray
     const params = elements('params') as FloatArray
     const [h, c] = [elements('inputH'), elements('inputC')]
@@ -102,15 +102,16 @@ export class CpuRnn implements Rnn {
       ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape },
     })
     if (inputs.training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
-    const operands = { params: inputs.params, input: inputs.input }
-    return {
+    const result = {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
       outputC: cFinal === null ? undefined : memory.result(shapes.c, cFinal, job),
-      tape:
-        tape === null
-          ? undefined
-          : new CpuTape(memory.ledger, { rnn: this, sizes, params, input, native: tape, operands }),
+    }
+    if (tape === null) return { ...result, tape: undefined }
+    const operands = { ...inputs, output: result.output }
+    return {
+      ...result,
+      tape: new CpuTape(memory.ledger, { rnn: this, sizes, params, input, native: tape, operands }),
     }
   }
 
@@ -126,7 +127,7 @@ export class CpuRnn implements Rnn {
     const memory = this.#memory
     checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
     const elements = (name: keyof RnnOutputGradients) =>
-      gradients[name] === undefined ? null : memory.floats(action, name, gradients[name])
+      isAbsent(gradients[name]) ? null : memory.floats(action, name, gradients[name])
     const given = { dOutput: elements('output'), dhFinal: elements('outputH'), dcFinal: elements('outputC') }
 
     const { time, batch } = sizes
@@ -151,7 +152,8 @@ export class CpuRnn implements Rnn {
     const action = 'open a stream'
     this.#checkAlive(action)
     this.#checkParams(action, params)
-    return new CpuStepper(this.#memory, this.descriptor, this.#network, this.#narrow, params, batch)
+    const checkNetwork = (action: string) => this.#checkAlive(action)
+    return new CpuStepper(this.#memory, this.descriptor, this.#network, this.#narrow, params, batch, checkNetwork)
   }
 
   async dropoutState(): Promise<Uint8Array> {
@@ -194,4 +196,9 @@ export class CpuRnn implements Rnn {
     if (!this.#disposed) return
     throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)
   }
+}
+
+/** An absent tensor: null where the contract says null, undefined where it was left out. */
+function isAbsent(tensor: TensorLike | null | undefined): tensor is null | undefined {
+  return tensor === null || tensor === undefined
 }

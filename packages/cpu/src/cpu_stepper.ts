@@ -1,4 +1,11 @@
-import { checkTensor, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  checkIsTensor,
+  checkTensor,
+  isBackendTensor,
+  type RnnStepper,
+  type RnnStreamState,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import type { CpuMemory } from './cpu_memory.js'
 import type { CpuTensor } from './cpu_tensor.js'
@@ -16,9 +23,14 @@ export class CpuStepper implements RnnStepper {
   /** The tensor of the parameters: queued work may be about to write it. */
   readonly #variable: CpuTensor | undefined
   readonly #arrayType: unknown
+  readonly #checkNetwork: (action: string) => void
   #disposed = false
 
-  /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1. */
+  /**
+   * Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1.
+   *
+   * @param checkNetwork throws where the network cannot be used any more.
+   */
   constructor(
     memory: CpuMemory,
     descriptor: RnnDescriptor,
@@ -26,6 +38,7 @@ export class CpuStepper implements RnnStepper {
     narrow: NarrowParamsCache,
     params: TensorLike,
     batch: number,
+    checkNetwork: (action: string) => void,
   ) {
     if (descriptor.direction === 'bidirectional') {
       throw codedRangeError(
@@ -41,6 +54,7 @@ export class CpuStepper implements RnnStepper {
       )
     }
     this.batch = batch
+    this.#checkNetwork = checkNetwork
     this.#narrow = narrow
     this.#memory = memory
     this.#descriptor = descriptor
@@ -52,7 +66,9 @@ export class CpuStepper implements RnnStepper {
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
-    this.#checkAlive('step a stream')
+    const action = 'step a stream'
+    this.#checkAlive(action)
+    this.#checkNetwork(action)
     const descriptor = this.#descriptor
     const columns = hiddenColumns(descriptor)
     const steps = input.shape.length === 3 ? input.shape[0]! : 1
@@ -60,6 +76,7 @@ export class CpuStepper implements RnnStepper {
     if (out !== undefined && !(this.#fits(out, columns, steps) && out.shape.length === input.shape.length)) {
       this.#refuse('out', out, input, columns)
     }
+    if (this.#variable?.disposed) checkIsTensor(action, 'params', this.#variable)
     const result = out ?? {
       data: this.#memory.allocate(steps * this.batch * columns),
       shape: [...input.shape.slice(0, -1), columns],

@@ -11,7 +11,7 @@ export interface TapeContents {
   readonly params: FloatArray
   readonly input: FloatArray
   readonly native: NativeTape
-  /** Operands the backward reads again, by their names in the public API. */
+  /** What must not be overwritten before the backward, by its name in the public API: cuDNN's backward reads it again. */
   readonly operands: Readonly<Record<string, unknown>>
 }
 
@@ -43,7 +43,7 @@ export class CpuTape extends OpenTape {
       if ((contents.operands[name] as CpuTensor).version === version) continue
       throw codedRangeError(
         'ERR_TAPE_STALE',
-        `Cannot run backward as ${name} must be what the forward read: it was overwritten since. Call gradients() before the update.`,
+        `Cannot run backward as ${name} must be as the forward left it: it was overwritten since. Call gradients() before the update.`,
         { argument: name },
       )
     }

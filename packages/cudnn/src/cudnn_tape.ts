@@ -49,7 +49,7 @@ export class OperandVersions {
       if (tensor.version === version) continue
       throw codedRangeError(
         'ERR_TAPE_STALE',
-        `Cannot run backward as ${name} must be what the forward read: it was overwritten since. Call gradients() before the update.`,
+        `Cannot run backward as ${name} must be as the forward left it: it was overwritten since. Call gradients() before the update.`,
         { argument: name },
       )
     }

@@ -1,4 +1,5 @@
-import type { RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { TensorLike } from '@cudnn-rnn/backend'
+import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { LayerParams } from './layer_params.js'
 import type { ReferenceMemory } from './reference_memory.js'
 
@@ -8,4 +9,8 @@ export interface PreparedNetwork {
   /** By pseudo-layer. */
   readonly layers: readonly LayerParams[]
   readonly memory: ReferenceMemory
+  /** The elements of an opaque buffer of this network. Throws as `checkTensor`. */
+  params(action: string, params: TensorLike): FloatArray
+  /** Throws RangeError `ERR_BACKEND_DISPOSED`, `ERR_RNN_DISPOSED`. */
+  checkAlive(action: string): void
 }

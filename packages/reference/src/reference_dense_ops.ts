@@ -134,11 +134,11 @@ export class ReferenceDenseOps implements DenseOps {
     checkHyperparameter(action, 'maxNorm', maxNorm, { minimum: 0 })
     const norm = this.#norm(action, tensors)
     // A norm that is not finite leaves the tensors as they are, for the caller to see.
-    if (norm > maxNorm && Number.isFinite(norm)) {
-      for (const tensor of tensors) {
-        const data = this.#written(action, 'a tensor', tensor)
-        for (let index = 0; index < data.length; index++) data[index]! *= maxNorm / norm
-      }
+    const scale = norm > maxNorm && Number.isFinite(norm) ? maxNorm / norm : 1
+    for (const tensor of tensors) {
+      // Overwritten whatever the norm: other executors queue the scaling before they know it.
+      const data = this.#written(action, 'a tensor', tensor)
+      if (scale !== 1) for (let index = 0; index < data.length; index++) data[index]! *= scale
     }
     return this.#scalar(norm)
   }

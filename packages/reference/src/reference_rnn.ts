@@ -67,18 +67,17 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   canonicalToParams(canonical: CanonicalParams): ReferenceTensor {
-    this.#checkAlive('convert canonical parameters')
+    this.checkAlive('convert canonical parameters')
     const flat = packCanonical(this.layout, canonical, this.memory.allocate(this.paramsSize))
     return this.memory.create([this.paramsSize], flat, this.#layoutKey)
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
-    this.#checkAlive(action)
+    this.checkAlive(action)
     return unpackCanonical(this.layout, this.params(action, params))
   }
 
-  /** The elements of an opaque buffer, checked. */
   params(action: string, params: TensorLike): FloatArray {
     const rule = {
       dtype: this.memory.dtype,
@@ -91,7 +90,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
-    this.#checkAlive(action)
+    this.checkAlive(action)
     const { descriptor, memory } = this
     const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
@@ -137,30 +136,23 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     }
 
     const pseudoLayers = numPseudoLayers(descriptor)
-    return {
+    const result = {
       output: memory.create([time, batch, outputColumns], output),
       outputH: memory.create([pseudoLayers, batch, hiddenColumns(descriptor)], states.h),
       outputC:
         descriptor.cellMode === 'lstm'
           ? memory.create([pseudoLayers, batch, descriptor.numUnits], states.c)
           : undefined,
-      tape: inputs.training
-        ? new ReferenceTape(memory.ledger, {
-            rnn: this,
-            sizes,
-            params: flat,
-            layerInputs,
-            dropoutScales,
-            records,
-            operands: { params: inputs.params, input: inputs.input },
-          })
-        : undefined,
     }
+    if (!inputs.training) return { ...result, tape: undefined }
+    const operands = { ...inputs, output: result.output }
+    const kept = { rnn: this, sizes, params: flat, layerInputs, dropoutScales, records, operands }
+    return { ...result, tape: new ReferenceTape(memory.ledger, kept) }
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
-    this.#checkAlive(action)
+    this.checkAlive(action)
     checkOwnTape(tape, ReferenceTape)
     const contents = tape.contents()
     if (contents.rnn !== this) {
@@ -215,18 +207,17 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   stepper(params: TensorLike, batch: number): RnnStepper {
-    const action = 'open a stream'
-    this.#checkAlive(action)
-    return new ReferenceStepper(this, this.params(action, params), batch)
+    this.checkAlive('open a stream')
+    return new ReferenceStepper(this, params, batch)
   }
 
   async dropoutState(): Promise<Uint8Array> {
-    this.#checkAlive('read the dropout state')
+    this.checkAlive('read the dropout state')
     return new Uint8Array(Float64Array.of(this.#random.position).buffer)
   }
 
   restoreDropoutState(state: Uint8Array): void {
-    this.#checkAlive('restore the dropout state')
+    this.checkAlive('restore the dropout state')
     const position = state.length === 8 ? new Float64Array(Uint8Array.from(state).buffer)[0]! : Number.NaN
     if (!Number.isSafeInteger(position) || position < 0) {
       throw codedRangeError(
@@ -247,7 +238,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     this.dispose()
   }
 
-  #checkAlive(action: string): void {
+  checkAlive(action: string): void {
     this.memory.checkAlive(action)
     if (!this.#disposed) return
     throw codedRangeError('ERR_RNN_DISPOSED', `Cannot ${action} as the network was disposed`)

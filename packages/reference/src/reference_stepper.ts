@@ -1,4 +1,11 @@
-import { checkTensor, type RnnStepper, type RnnStreamState } from '@cudnn-rnn/backend'
+import {
+  checkIsTensor,
+  checkTensor,
+  isBackendTensor,
+  type RnnStepper,
+  type RnnStreamState,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
@@ -12,12 +19,14 @@ import { copyRow, fillRows } from './rows.js'
 export class ReferenceStepper implements RnnStepper {
   readonly batch: number
   readonly #network: PreparedNetwork
+  readonly #params: TensorLike
   readonly #input: FloatArray
   readonly #layers: ReturnType<typeof createLayer>[] = []
   #disposed = false
 
   /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION` for a batch that is not an integer ≥ 1. */
-  constructor(network: PreparedNetwork, params: FloatArray, batch: number) {
+  constructor(network: PreparedNetwork, params: TensorLike, batch: number) {
+    const flat = network.params('open a stream', params)
     const { descriptor, memory } = network
     if (descriptor.direction === 'bidirectional') {
       throw codedRangeError(
@@ -33,11 +42,12 @@ export class ReferenceStepper implements RnnStepper {
       )
     }
     this.#network = network
+    this.#params = params
     this.batch = batch
     this.#input = memory.allocate(batch * descriptor.inputSize)
     let input = this.#input
     for (const layerParams of network.layers) {
-      const layer = createLayer(descriptor, layerParams, params, input, batch, memory.allocate)
+      const layer = createLayer(descriptor, layerParams, flat, input, batch, memory.allocate)
       this.#layers.push(layer)
       input = layer.hidden
     }
@@ -45,7 +55,9 @@ export class ReferenceStepper implements RnnStepper {
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
-    this.#checkAlive('step a stream')
+    const action = 'step a stream'
+    this.#checkAlive(action)
+    this.#network.checkAlive(action)
     const { descriptor, memory } = this.#network
     const columns = hiddenColumns(descriptor)
     const steps = input.shape.length === 3 ? input.shape[0]! : 1
@@ -53,6 +65,7 @@ export class ReferenceStepper implements RnnStepper {
     if (out !== undefined && !(this.#fits(out, columns, steps) && out.shape.length === input.shape.length)) {
       this.#refuse('out', out, input, columns)
     }
+    if (isBackendTensor(this.#params) && this.#params.disposed) checkIsTensor(action, 'params', this.#params)
     const result = out ?? {
       data: memory.allocate(steps * this.batch * columns),
       shape: [...input.shape.slice(0, -1), columns],

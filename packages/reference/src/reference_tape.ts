@@ -15,7 +15,7 @@ export interface TapeContents {
   readonly dropoutScales: readonly FloatArray[]
   /** By pseudo-layer. */
   readonly records: readonly LayerRecord[]
-  /** Operands the backward reads again, by their names in the public API. */
+  /** What must not be overwritten before the backward, by its name in the public API: cuDNN's backward reads it again. */
   readonly operands: Readonly<Record<string, unknown>>
 }
 
@@ -47,7 +47,7 @@ export class ReferenceTape extends OpenTape {
       if ((contents.operands[name] as ReferenceTensor).version === version) continue
       throw codedRangeError(
         'ERR_TAPE_STALE',
-        `Cannot run backward as ${name} must be what the forward read: it was overwritten since. Call gradients() before the update.`,
+        `Cannot run backward as ${name} must be as the forward left it: it was overwritten since. Call gradients() before the update.`,
         { argument: name },
       )
     }
