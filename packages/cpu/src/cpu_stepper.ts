@@ -152,8 +152,7 @@ export class CpuStepper implements RnnStepper {
   }
 
   #checkAlive(action: string): void {
+    if (this.#disposed) throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
     this.#memory.checkAlive(action)
-    if (!this.#disposed) return
-    throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
   }
 }

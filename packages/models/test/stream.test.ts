@@ -67,6 +67,8 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 3, 2))).rejects.toThrow(coded('ERR_SHAPE'))
     stream.dispose()
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
+    backend.dispose()
+    await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
   })
 
   it('keeps steps in the order of the calls when a backend tensor has to be read first', async () => {

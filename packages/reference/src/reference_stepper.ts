@@ -184,9 +184,8 @@ export class ReferenceStepper implements RnnStepper {
   }
 
   #checkAlive(action: string): void {
+    if (this.#disposed) throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
     this.#network.memory.checkAlive(action)
-    if (!this.#disposed) return
-    throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
   }
 }
 

@@ -79,7 +79,11 @@ export const beginDense: Begin<StatementOf<'dense'>> = (world, { what, sizes: [n
       }
     }
     using labels = ids()
-    if (what === 'embedding') return { output: ops.embedding(given.make([o, i], argument), labels) }
+    if (what === 'embedding') {
+      // Ids that no row has are refused on host executors alone.
+      const table = argument.fault === 'empty' ? other : argument
+      return { output: ops.embedding(given.make([o, i], table), labels) }
+    }
     if (what === 'embeddingGradient') return { table: ops.embeddingGradient(o, labels, given.make([n, i], argument)) }
     return { ...ops.softmaxCrossEntropy(given.make([n, o], argument), labels, given.make([n], { ...other, fill: 1 })) }
   }
