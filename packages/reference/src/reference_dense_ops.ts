@@ -103,10 +103,11 @@ export class ReferenceDenseOps implements DenseOps {
     checkIds(action, 'ids', ids)
     checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, undefined])
     const columns = outputGradient.shape.at(-1)!
-    const gradient = memory.create([vocabulary, columns])
     const rows = memory.floats(action, 'outputGradient', outputGradient)
-    embeddingGradient(gradient.data as FloatArray, this.#ids(action, ids, vocabulary), rows, columns)
-    return gradient
+    const values = this.#ids(action, ids, vocabulary)
+    const table = memory.allocate(vocabulary * columns)
+    embeddingGradient(table, values, rows, columns)
+    return memory.create([vocabulary, columns], table)
   }
 
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult {

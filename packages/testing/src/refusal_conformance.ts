@@ -158,6 +158,10 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       const network = smallNetwork(backend, { cellMode: 'gru' })
       const foreign = elsewhere.zeros([5, 3, 2])
       await expect(network.forward(false, { input: foreign })).rejects.toThrow(coded('ERR_FOREIGN_TENSOR'))
+      const ids = { data: new Int32Array(15), shape: [5, 3] }
+      const stats = backend.stats()
+      expect(() => backend.ops.embeddingGradient(4, ids, foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
+      expect(backend.stats()).toEqual(stats)
       expect([backend.owns(foreign), elsewhere.owns(foreign)]).toEqual([false, true])
     })
   })
