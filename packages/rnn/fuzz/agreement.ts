@@ -23,10 +23,12 @@ export class Disagreement extends Error {
 /** Runs a program on the reference and on every contestant. Throws {@link Disagreement}. */
 export async function expectAgreement(program: Program, contestants: readonly Contestant[]): Promise<void> {
   const expected = await traceOf(program, undefined)
+  const exact = program.dtype === 'float32' ? await traceOf({ ...program, dtype: 'float64' }, undefined) : undefined
   for (const contestant of contestants) {
     const actual = await traceOf(program, contestant)
     const isComparable = contestant.sharesMasks || program.dropout === 0
-    const difference = firstDifference(actual, expected, isComparable ? TOLERANCES[program.dtype] : null)
+    const tolerance = isComparable ? TOLERANCES[program.dtype] : null
+    const difference = firstDifference(actual, expected, { tolerance, exact })
     if (difference !== undefined) throw new Disagreement(contestant, difference)
   }
 }

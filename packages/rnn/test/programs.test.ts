@@ -15,8 +15,8 @@ for (const what of missing) test.skip(what, () => {})
 
 /** The GPU's imitation takes ten times as long as all kernels of the CPU together. */
 const GROUPS: readonly (readonly [string, number, readonly Contestant[]])[] = [
-  ['the CPU', 300, found.filter(({ name }) => name.startsWith('cpu'))],
-  ['cuDNN', 80, found.filter(({ name }) => name.startsWith('cudnn'))],
+  ['the CPU', 200, found.filter(({ name }) => name.startsWith('cpu'))],
+  ['cuDNN', 60, found.filter(({ name }) => name.startsWith('cudnn'))],
 ]
 
 describe.each(GROUPS)('random programs on the reference and %s', (_, usual, group) => {
