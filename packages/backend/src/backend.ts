@@ -32,6 +32,8 @@ export interface Backend {
   tensor(host: Tensor): BackendTensor
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */
   zeros(shape: readonly number[], options?: { readonly layout?: string | undefined }): BackendTensor
+  /** Whether `tensor` was made by this executor; it takes no others. */
+  owns(tensor: BackendTensor): boolean
   /** Prepares a network. Throws `ERR_PARAMS_TOO_LARGE`. */
   rnn(descriptor: RnnDescriptor): Rnn
   stats(): BackendStats

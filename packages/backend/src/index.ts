@@ -62,7 +62,7 @@ export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
 export { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
 export { HostBackend, type HostExecutor } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
-export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export { checkStream, HostStepper, type StreamKernel, type StreamOwner } from './host/host_stepper.js'
 export { HostTensor, type HostTensorHome } from './host/host_tensor.js'
 export { Ledger } from './ledger.js'
 export { Lifetime } from './lifetime.js'
@@ -94,6 +94,7 @@ export { checkSequenceLengths } from './sequence_lengths.js'
 export {
   checkDimensions,
   checkHostTensor,
+  checkIsHostTensor,
   checkIsTensor,
   checkShape,
   checkTensor,

@@ -23,10 +23,11 @@ export class Lifetime {
 
   /** Throws RangeError `ERR_BACKEND_DISPOSED`, `ERR_RNN_DISPOSED` or `ERR_STREAM_DISPOSED` once it has ended. */
   check(action: string): void {
+    if (this.#ended) {
+      const { code, rule } = REFUSALS[this.#kind]
+      throw codedRangeError(code, `Cannot ${action} as ${rule}`)
+    }
     this.#executor?.check(action)
-    if (!this.#ended) return
-    const { code, rule } = REFUSALS[this.#kind]
-    throw codedRangeError(code, `Cannot ${action} as ${rule}`)
   }
 
   /** Ends it; false where it had ended before. */

@@ -2,7 +2,8 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import { isBackendTensor, type TensorLike } from './backend_tensor.js'
 import type { VersionedTensor } from './executor_memory.js'
 
-/** The tensors of its executor that a forward read and its backward reads again, and what they were at the time. */
+/** The tensors of its executor that a forward took and gave, which must not change before its backward: cuDNN reads them
+ * again. */
 export class OperandVersions {
   readonly #noted: (readonly [string, VersionedTensor, number])[] = []
 
@@ -24,7 +25,7 @@ export class OperandVersions {
       if (tensor.version === version) continue
       throw codedRangeError(
         'ERR_TAPE_STALE',
-        `Cannot run backward as ${name} must be what the forward read: it was overwritten since. Call gradients() before the update.`,
+        `Cannot run backward as ${name} must be as the forward left it: it was overwritten since. Call gradients() before the update.`,
         { argument: name },
       )
     }

@@ -67,8 +67,8 @@ export interface Rnn {
   /** Settles when the arguments are accepted and the work is queued; reading a result waits for it. */
   forward(inputs: RnnForwardInputs): Promise<RnnForwardResult>
   /**
-   * Consumes `tape`. Throws `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_FOREIGN`, and `ERR_TAPE_STALE` when the
-   * parameters or the input were overwritten since the forward.
+   * Consumes `tape`. Throws `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_FOREIGN`, and `ERR_TAPE_STALE` when a
+   * tensor that the forward took, or its output, was overwritten since: cuDNN reads them again.
    */
   backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients>
   /** Present on executors that can step without leaving the calling thread (CPU executors); unidirectional networks. */

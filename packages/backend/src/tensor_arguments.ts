@@ -110,13 +110,28 @@ export function checkIsTensor(action: string, name: string, tensor: TensorLike):
 }
 
 /**
+ * As {@link checkIsTensor}, of what only a host tensor will do for.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
+ */
+export function checkIsHostTensor(action: string, name: string, tensor: TensorLike): asserts tensor is Tensor {
+  checkIsTensor(action, name, tensor)
+  if (!isBackendTensor(tensor)) return
+  throw codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} must be a host tensor: current value is a backend tensor. read() it first.`,
+    { argument: name },
+  )
+}
+
+/**
  * Checks a host tensor that an executor is to make a tensor of.
  *
  * @param own the floating type that the executor computes in; int32 is held by all.
- * @throws as {@link checkIsTensor}; TypeError `ERR_DTYPE`
+ * @throws as {@link checkIsHostTensor}; TypeError `ERR_DTYPE`
  */
 export function checkHostTensor(action: string, own: FloatDType, host: Tensor): DType {
-  checkIsTensor(action, 'host', host)
+  checkIsHostTensor(action, 'host', host)
   const dtype = tensorDType(host)
   if (dtype === own || dtype === 'int32') return dtype
   const actual = host.data.constructor.name

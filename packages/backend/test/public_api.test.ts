@@ -26,6 +26,7 @@ it('@cudnn-rnn/backend exports these names', () => {
       "checkHostTensor",
       "checkHyperparameter",
       "checkIdValues",
+      "checkIsHostTensor",
       "checkIsTensor",
       "checkLinear",
       "checkLinearGradients",

@@ -79,8 +79,8 @@ export class CpuRnn implements Rnn {
     checkOwnTensors(memory, action, { input, inputH, inputC, params })
     const given = {
       input: memory.floats(input),
-      h: inputH === null ? null : memory.floats(inputH),
-      c: inputC === null ? null : memory.floats(inputC),
+      h: inputH ? memory.floats(inputH) : null,
+      c: inputC ? memory.floats(inputC) : null,
       params: memory.floats(params),
     }
 
@@ -96,20 +96,15 @@ export class CpuRnn implements Rnn {
       ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape },
     })
     if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
-    return {
+    const result = {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
       outputC: cFinal === null ? undefined : memory.result(shapes.c!, cFinal, job),
-      tape:
-        tape === null
-          ? undefined
-          : new CpuTape(memory.ledger, {
-              rnn: this,
-              contents: { sizes, params: given.params, input: given.input, native: tape },
-              bytes: tape.bytes,
-              versions: new OperandVersions({ params, input }),
-            }),
     }
+    if (tape === null) return { ...result, tape: undefined }
+    const contents = { sizes, params: given.params, input: given.input, native: tape }
+    const versions = new OperandVersions({ input, inputH, inputC, params, output: result.output })
+    return { ...result, tape: new CpuTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
@@ -122,7 +117,7 @@ export class CpuRnn implements Rnn {
     checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
     const { output, outputH, outputC } = gradients
     checkOwnTensors(memory, action, { output, outputH, outputC })
-    const elements = (gradient: TensorLike | undefined) => (gradient === undefined ? null : memory.floats(gradient))
+    const elements = (gradient: TensorLike | null | undefined) => (gradient ? memory.floats(gradient) : null)
     const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
 
     const shapes = passShapes(descriptor, sizes)
@@ -145,7 +140,8 @@ export class CpuRnn implements Rnn {
     this.#checkParams('open a stream', params)
     checkStream(this.descriptor, batch)
     const stream = new CpuStream(this.#executor, this.#network, this.#narrow, params, batch)
-    return new HostStepper(this.#executor.memory, this.descriptor, batch, stream)
+    const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params }
+    return new HostStepper(owner, batch, stream)
   }
 
   async dropoutState(): Promise<Uint8Array> {

@@ -1,10 +1,11 @@
 import {
   type Backend,
   type BackendStats,
+  type BackendTensor,
   CheckedDenseOps,
   checkDimensions,
   checkHostTensor,
-  checkIsTensor,
+  checkIsHostTensor,
   DTYPES,
   type FloatDType,
 } from '@cudnn-rnn/backend'
@@ -52,7 +53,7 @@ export class CudnnBackend implements Backend {
     const { memory } = this.#executor
     memory.life.check(action)
     if (!isFloat16Tensor(given)) return memory.fromHost(given, checkHostTensor(action, this.dtype, given))
-    checkIsTensor(action, 'host', given as unknown as Tensor)
+    checkIsHostTensor(action, 'host', given as unknown as Tensor)
     const data = DTYPES[this.dtype].array.from(given.data)
     return memory.fromHost({ data, shape: given.shape }, this.dtype)
   }
@@ -63,6 +64,10 @@ export class CudnnBackend implements Backend {
     memory.life.check(action)
     checkDimensions(action, shape)
     return memory.zeros(shape, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return this.#executor.memory.owns(tensor)
   }
 
   rnn(descriptor: RnnDescriptor): CudnnRnn {

@@ -30,6 +30,7 @@ import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnTape, type TapeContents } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import type { Lane } from './device_session.js'
+import { checkDropoutStateLength } from './dropout_states.js'
 import { PassBuffers } from './pass_buffers.js'
 import { PassGraphs } from './pass_graphs.js'
 import {
@@ -141,7 +142,9 @@ export class CudnnRnn implements Rnn {
 
   restoreDropoutState(state: Uint8Array): void {
     this.#life.check('restore the dropout state')
-    this.#planner.dropout?.restore(state)
+    const { dropout } = this.#planner
+    if (dropout === undefined) checkDropoutStateLength(state, 0)
+    else dropout.restore(state)
   }
 
   dispose(): void {

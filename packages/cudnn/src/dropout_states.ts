@@ -59,13 +59,7 @@ export class DropoutStates {
 
   /** Throws RangeError `ERR_DROPOUT_STATE` for bytes that are not of this kind of device. */
   restore(bytes: Uint8Array): void {
-    if (bytes.length !== this.bytes) {
-      throw codedRangeError(
-        'ERR_DROPOUT_STATE',
-        `Cannot restore the dropout state as it must be the ${this.bytes} bytes that dropoutState() of a cuDNN executor on this kind of GPU gave: current length is ${bytes.length}`,
-        { expected: this.bytes, actual: bytes.length },
-      )
-    }
+    checkDropoutStateLength(bytes, this.bytes)
     this.make()
     const { states } = this.#made!
     const restored = this.#session.run('restore the dropout state', (native, handle) =>
@@ -81,4 +75,14 @@ export class DropoutStates {
     this.#made.states.release()
     this.#made = undefined
   }
+}
+
+/** Throws RangeError `ERR_DROPOUT_STATE` unless `state` has `expected` bytes; a network without dropout has none. */
+export function checkDropoutStateLength(state: Uint8Array, expected: number): void {
+  if (state.length === expected) return
+  throw codedRangeError(
+    'ERR_DROPOUT_STATE',
+    `Cannot restore the dropout state as it must be the ${expected} bytes that dropoutState() of a cuDNN executor on this kind of GPU gave: current length is ${state.length}`,
+    { expected, actual: state.length },
+  )
 }

@@ -80,6 +80,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
       ...{ name: backend.name, reason: backend.reason, dtype: backend.dtype, ops: backend.ops },
       tensor: (host) => backend.tensor(host),
       zeros: (shape, options) => backend.zeros(shape, options),
+      owns: (tensor) => backend.owns(tensor),
       rnn: (descriptor) => backend.rnn(descriptor),
       stats: () => backend.stats(),
       dispose: () => {},

@@ -117,6 +117,7 @@ export class ForwardStream implements Stream {
     this.#checkAlive('step a stream')
     const input = isBackendTensor(given) ? await given.read() : given
     const single = input.shape.length === 2
+    if (input.shape.length === 3 && input.shape[0] === 0) return this.#noSteps(input)
     const { output, outputH, outputC } = await this.#rnn.forward({
       input: single ? { data: input.data, shape: [1, ...input.shape] } : input,
       inputH: this.#h,
@@ -133,6 +134,14 @@ export class ForwardStream implements Stream {
     } finally {
       for (const tensor of [output, outputH, outputC]) tensor?.dispose()
     }
+  }
+
+  /** Steppers take an input [0,B,I]; `Rnn.forward` does not. */
+  #noSteps(input: Tensor): Tensor {
+    const { descriptor } = this.#rnn
+    const shape = [0, this.batch, descriptor.inputSize]
+    checkTensor('step a stream', 'input', input, { dtype: this.#backend.dtype, shape })
+    return { data: new DTYPES[this.#backend.dtype].array(0), shape: [0, this.batch, hiddenColumns(descriptor)] }
   }
 
   #zeros(columns: number): Tensor {

@@ -194,7 +194,8 @@ export abstract class RecurrentModel {
 
   /**
    * Opens streams that carry their state from step to step: inference of a unidirectional model, `batch` independent
-   * streams at once, states at zero. The parameters are read at every step; do not dispose them before the stream.
+   * streams at once, states at zero. Every step reads the parameters and uses the model: dispose the
+   * stream first.
    *
    * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`
    */

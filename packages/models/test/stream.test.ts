@@ -67,6 +67,8 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 3, 2))).rejects.toThrow(coded('ERR_SHAPE'))
     stream.dispose()
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
+    backend.dispose()
+    await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
   })
 
   it('keeps steps in the order of the calls when a backend tensor has to be read first', async () => {
@@ -107,6 +109,28 @@ describe.each([
     await expect(wrong).rejects.toThrow(coded('ERR_SHAPE'))
     expect((await right).shape).toEqual([1, 3])
     expect(() => stream.reset()).not.toThrow()
+  })
+
+  it('takes no steps at all, and keeps its state', async () => {
+    const backend = open()
+    const gru = new CudnnGRU(backend, SIZES)
+    const stream = gru.stream(gru.createParams({ seed: 1 }), { batch: 2 })
+    await stream.step(floats(Float32Array, 2, 2))
+    const state = await stream.state()
+    expect((await stream.step(floats(Float32Array, 0, 2, 2))).shape).toEqual([0, 2, 3])
+    await expect(stream.step(floats(Float32Array, 0, 3, 2))).rejects.toThrow(coded('ERR_SHAPE'))
+    expect(await stream.state()).toEqual(state)
+  })
+
+  it('is refused once its parameters or its model were disposed', async () => {
+    const backend = open()
+    const gru = new CudnnGRU(backend, SIZES)
+    const params = gru.createParams({ seed: 1 })
+    const stream = gru.stream(params)
+    params.dispose()
+    await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+    gru.dispose()
+    await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
   })
 
   it('refuses what is no tensor, no state, or the parameters of another model, before anything runs', async () => {

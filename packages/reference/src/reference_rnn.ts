@@ -127,19 +127,15 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     }
 
     const contents: TapeContents = { sizes, params: flat, layerInputs, dropoutScales, records }
-    return {
+    const result = {
       output: memory.create(shapes.output, output),
       outputH: memory.create(shapes.h, states.h),
       outputC: shapes.c && memory.create(shapes.c, states.c),
-      tape: training
-        ? new ReferenceTape(memory.ledger, {
-            rnn: this,
-            contents,
-            bytes: tapeBytes(contents),
-            versions: new OperandVersions({ params, input: inputs.input }),
-          })
-        : undefined,
     }
+    if (!training) return { ...result, tape: undefined }
+    const versions = new OperandVersions({ input: inputs.input, inputH, inputC, params, output: result.output })
+    const record = { rnn: this, contents, bytes: tapeBytes(contents), versions }
+    return { ...result, tape: new ReferenceTape(memory.ledger, record) }
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
@@ -188,7 +184,8 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   stepper(params: TensorLike, batch: number): HostStepper {
     const flat = this.#params('open a stream', params)
     checkStream(this.descriptor, batch)
-    return new HostStepper(this.memory, this.descriptor, batch, new ReferenceStream(this, flat, batch))
+    const owner = { memory: this.memory, life: this.#life, descriptor: this.descriptor, params }
+    return new HostStepper(owner, batch, new ReferenceStream(this, flat, batch))
   }
 
   async dropoutState(): Promise<Uint8Array> {

@@ -1,4 +1,4 @@
-import type { RnnForwardInputs } from '@cudnn-rnn/backend'
+import type { BackendTensor, RnnForwardInputs } from '@cudnn-rnn/backend'
 import type { RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import type { ExecutorUnderTest } from './executor_under_test.js'
@@ -62,6 +62,11 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       await expect(relu.params.read()).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
     })
 
+    test('a tensor of its own in the place of a host tensor', async () => {
+      using backend = await open()
+      expect(() => backend.tensor(backend.zeros([2]) as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+    })
+
     test('canonical tensors of another number, size or dtype', async () => {
       using backend = await open()
       const { rnn, params } = smallNetwork(backend, { cellMode: 'gru' })
@@ -110,6 +115,34 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       expect(Object.keys(await readAll(await rnn.backward(open_.tape!, outputGradients)))).toContain('params')
     })
 
+    test.each(['params', 'input', 'inputH', 'inputC', 'output'])(
+      'a tape whose %s was overwritten, be it with the same values',
+      async (name) => {
+        using backend = await open()
+        const network = smallNetwork(backend, { cellMode: 'lstm' })
+        const { input, inputH, inputC } = network.inputs
+        const given = {
+          params: network.params,
+          input: backend.tensor(input),
+          inputH: backend.tensor(inputH),
+          inputC: backend.tensor(inputC!),
+        }
+        const result = await network.forward(true, given)
+        const tensors: Readonly<Record<string, BackendTensor>> = { ...given, output: result.output }
+        backend.ops.clipByGlobalNorm([tensors[name]!], 1e6)
+        await expect(network.backward(result)).rejects.toThrow(coded('ERR_TAPE_STALE'))
+      },
+    )
+
+    test('a dropout state that it did not give', async () => {
+      using backend = await open()
+      for (const dropout of [0, 0.5]) {
+        const { rnn } = smallNetwork(backend, { cellMode: 'gru', dropout })
+        expect(() => rnn.restoreDropoutState(new Uint8Array(3))).toThrow(coded('ERR_DROPOUT_STATE'))
+        rnn.restoreDropoutState(await rnn.dropoutState())
+      }
+    })
+
     test('everything after the network or the executor was disposed', async () => {
       const backend = await open()
       const network = smallNetwork(backend, { cellMode: 'gru' })
@@ -123,10 +156,31 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       using backend = await open()
       using elsewhere = await open()
       const network = smallNetwork(backend, { cellMode: 'gru' })
-      await expect(network.forward(false, { input: elsewhere.zeros([5, 3, 2]) })).rejects.toThrow(
-        coded('ERR_FOREIGN_TENSOR'),
-      )
+      const foreign = elsewhere.zeros([5, 3, 2])
+      await expect(network.forward(false, { input: foreign })).rejects.toThrow(coded('ERR_FOREIGN_TENSOR'))
+      const ids = { data: new Int32Array(15), shape: [5, 3] }
+      const stats = backend.stats()
+      expect(() => backend.ops.embeddingGradient(4, ids, foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
+      expect(backend.stats()).toEqual(stats)
+      expect([backend.owns(foreign), elsewhere.owns(foreign)]).toEqual([false, true])
     })
+  })
+
+  test('an absent state or gradient may be undefined or null', async () => {
+    using backend = await open()
+    const network = smallNetwork(backend, { cellMode: 'lstm' })
+    const { output } = network.outputGradients
+    const results = []
+    for (const absent of [null, undefined]) {
+      const states = { inputH: absent, inputC: absent } as never
+      const { tape, ...result } = await network.forward(true, states)
+      const gradients = { output, outputH: absent, outputC: absent } as never
+      results.push({
+        ...(await readAll(result)),
+        gradients: await readAll(await network.rnn.backward(tape!, gradients)),
+      })
+    }
+    expect(results[1]).toEqual(results[0])
   })
 
   test('disposing everything brings every counter back to zero', async () => {

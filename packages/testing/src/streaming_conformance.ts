@@ -5,6 +5,8 @@ import type { ExecutorUnderTest } from './executor_under_test.js'
 import { filled } from './fills.js'
 import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
 
+const coded = (code: string) => expect.objectContaining({ code })
+
 /** Executors that step on the calling thread: stepping equals the forward over the whole sequence. */
 export function registerStreamingConformance({ open, tolerance }: ExecutorUnderTest): void {
   describe('streams', () => {
@@ -33,6 +35,19 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       if (options.cellMode === 'lstm') expectAllclose('c', stepper.state().c?.data ?? [], whole['outputC']!, tolerance)
       stepper.dispose()
       expect(backend.stats().steppers).toBe(0)
+    })
+
+    test('are refused once their parameters or their network were disposed', async () => {
+      using backend = await open()
+      const { rnn, params, inputs } = smallNetwork(backend, { cellMode: 'gru' })
+      if (rnn.stepper === undefined) return
+      const stepper = rnn.stepper(params, SMALL_BATCH)
+      const { h } = stepper.state()
+      params.dispose()
+      expect(() => stepper.stepSync(inputs.input)).toThrow(coded('ERR_TENSOR_DISPOSED'))
+      rnn.dispose()
+      expect(() => stepper.stepSync(inputs.input)).toThrow(coded('ERR_RNN_DISPOSED'))
+      expect(stepper.state().h).toEqual(h)
     })
   })
 }

@@ -1,5 +1,6 @@
 import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 import type { Backend, BackendStats } from '../backend.js'
+import type { BackendTensor } from '../backend_tensor.js'
 import { CheckedDenseOps } from '../checked_dense_ops.js'
 import type { DenseKernels } from '../dense_kernels.js'
 import type { FloatDType } from '../dtype.js'
@@ -41,6 +42,10 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> implements Backend {
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): HostTensor {
     return this.#memory.zeros(shape, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return this.#memory.owns(tensor)
   }
 
   rnn(descriptor: RnnDescriptor): OwnRnn {

@@ -6,11 +6,12 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { type BackendTensor, isBackendTensor, type TensorLike } from '../backend_tensor.js'
 import { DTYPES } from '../dtype.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
 import type { RnnStepper, RnnStreamState } from '../rnn.js'
-import { checkTensor } from '../tensor_arguments.js'
+import { checkIsTensor, checkTensor } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 
 /** A stream as its executor computes it, on the calling thread. Arguments were checked. */
@@ -44,20 +45,33 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
   }
 }
 
+/** The network that a stream runs, and what of. */
+export interface StreamOwner {
+  readonly memory: HostMemory
+  /** Of the network. */
+  readonly life: Lifetime
+  readonly descriptor: RnnDescriptor
+  readonly params: TensorLike
+}
+
 /** Inference of a unidirectional network one time step at a time. */
 export class HostStepper implements RnnStepper {
   readonly batch: number
   readonly #memory: HostMemory
   readonly #life: Lifetime
+  readonly #networkLife: Lifetime
+  readonly #params: BackendTensor | undefined
   readonly #descriptor: RnnDescriptor
   readonly #kernel: StreamKernel
   readonly #arrayType: unknown
 
   /** The arguments have passed {@link checkStream}. */
-  constructor(memory: HostMemory, descriptor: RnnDescriptor, batch: number, kernel: StreamKernel) {
+  constructor({ memory, life, descriptor, params }: StreamOwner, batch: number, kernel: StreamKernel) {
     this.batch = batch
     this.#memory = memory
     this.#life = new Lifetime('stepper', memory.life)
+    this.#networkLife = life
+    this.#params = isBackendTensor(params) ? params : undefined
     this.#descriptor = descriptor
     this.#kernel = kernel
     this.#arrayType = DTYPES[memory.dtype].array
@@ -65,7 +79,9 @@ export class HostStepper implements RnnStepper {
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
-    this.#life.check('step a stream')
+    const action = 'step a stream'
+    this.#life.check(action)
+    this.#networkLife.check(action)
     const { inputSize } = this.#descriptor
     const columns = hiddenColumns(this.#descriptor)
     const steps = input.shape.length === 3 ? input.shape[0]! : 1
@@ -73,6 +89,7 @@ export class HostStepper implements RnnStepper {
     if (out !== undefined && !(this.#fits(out, columns, steps) && out.shape.length === input.shape.length)) {
       this.#refuse('out', out, input, columns)
     }
+    if (this.#params?.disposed) checkIsTensor(action, 'params', this.#params)
     const result = out ?? {
       data: this.#memory.allocate(steps * this.batch * columns),
       shape: [...input.shape.slice(0, -1), columns],

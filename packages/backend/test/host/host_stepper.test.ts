@@ -1,6 +1,6 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
-import { checkStream, HostMemory, HostStepper, type StreamKernel } from '../../src/index.js'
+import { checkStream, HostMemory, HostStepper, Lifetime, type StreamKernel } from '../../src/index.js'
 import { zeros } from '../fake_tensor.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
@@ -27,13 +27,18 @@ class NotingKernel implements StreamKernel {
   }
 }
 
+type Opened = ReturnType<typeof open>
+
 /** Three streams of two layers. */
 function open(cellMode: 'lstm' | 'gru' = 'lstm') {
   const memory = new HostMemory('float32')
   const kernel = new NotingKernel()
   const numProj = cellMode === 'lstm' ? { numProj: 3 } : {}
   const descriptor = createRnnDescriptor({ cellMode, numLayers: 2, numUnits: 4, inputSize: 2, ...numProj })
-  return { memory, kernel, stepper: new HostStepper(memory, descriptor, 3, kernel) }
+  const life = new Lifetime('rnn', memory.life)
+  const params = memory.zeros([8])
+  const stepper = new HostStepper({ memory, life, descriptor, params }, 3, kernel)
+  return { memory, kernel, life, params, stepper }
 }
 
 describe('checkStream', () => {
@@ -96,6 +101,19 @@ describe('HostStepper', () => {
     expect(memory.ledger.snapshot().steppers).toBe(0)
     expect(() => stepper.stepSync(zeros(3, 2))).toThrow(coded('ERR_STREAM_DISPOSED'))
     memory.dispose()
-    expect(() => stepper.state()).toThrow(coded('ERR_BACKEND_DISPOSED'))
+    expect(() => stepper.state()).toThrow(coded('ERR_STREAM_DISPOSED'))
+  })
+
+  it('does not step once its network, its parameters or its executor have ended', () => {
+    for (const [end, code] of [
+      [({ life }: Opened) => life.end(), 'ERR_RNN_DISPOSED'],
+      [({ params }: Opened) => params.dispose(), 'ERR_TENSOR_DISPOSED'],
+      [({ memory }: Opened) => memory.dispose(), 'ERR_BACKEND_DISPOSED'],
+    ] as const) {
+      const opened = open()
+      end(opened)
+      expect(() => opened.stepper.stepSync(zeros(3, 2))).toThrow(coded(code))
+      expect(opened.kernel.steps).toEqual([])
+    }
   })
 })

@@ -1,4 +1,11 @@
-import { type Backend, type BackendTensor, checkHyperparameter, checkUpdate, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  type Backend,
+  type BackendTensor,
+  checkHyperparameter,
+  checkUpdate,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import type { Trainable } from './trainable.js'
 
@@ -60,7 +67,8 @@ export abstract class Optimizer {
   /**
    * One update of every variable; `gradients` in their order.
    *
-   * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_HYPERPARAMETER` (before any update)
+   * @throws RangeError `ERR_GRADIENT_COUNT`, `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_HYPERPARAMETER`, `ERR_TENSOR_DISPOSED`;
+   *   TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_FOREIGN_TENSOR`; in each case before any update
    */
   apply(gradients: readonly TensorLike[], learningRate: number): void {
     const action = 'apply gradients'
@@ -72,19 +80,12 @@ export abstract class Optimizer {
         { expected: this.variables.length, actual: gradients.length },
       )
     }
-    for (const [index, { name, value }] of this.variables.entries()) {
-      checkUpdate(action, this.backend.dtype, { [name]: value, [`gradient of ${name}`]: gradients[index]! })
-    }
+    for (const [index, gradient] of gradients.entries()) this.#checkOperands(action, index, gradient)
     this.#step++
     for (const [index, { value }] of this.variables.entries()) {
       this.#decay(index, learningRate)
-      const slots = this.slots.slice(index * this.#slotCount, (index + 1) * this.#slotCount)
-      this.update(
-        value,
-        gradients[index]!,
-        slots.map((slot) => slot.value),
-        learningRate,
-      )
+      const slots = this.#slotsOf(index).map((slot) => slot.value)
+      this.update(value, gradients[index]!, slots, learningRate)
     }
   }
 
@@ -104,6 +105,28 @@ export abstract class Optimizer {
     slots: readonly BackendTensor[],
     learningRate: number,
   ): void
+
+  /** All that the executor would find wrong with one variable's update, before it has made another's. */
+  #checkOperands(action: string, index: number, gradient: TensorLike): void {
+    const { name, value } = this.variables[index]!
+    const operands: Record<string, TensorLike> = { [name]: value, [`gradient of ${name}`]: gradient }
+    for (const slot of this.#slotsOf(index)) operands[slot.name] = slot.value
+    const mask = this.#decayMasks[index]
+    if (this.#weightDecay > 0 && typeof mask === 'object') operands[`decay mask of ${name}`] = mask
+    checkUpdate(action, this.backend.dtype, operands)
+    for (const [argument, tensor] of Object.entries(operands)) {
+      if (!isBackendTensor(tensor) || this.backend.owns(tensor)) continue
+      throw codedTypeError(
+        'ERR_FOREIGN_TENSOR',
+        `Cannot ${action} as ${argument} belongs to another executor: read() it and pass the host tensor`,
+        { argument },
+      )
+    }
+  }
+
+  #slotsOf(index: number): readonly Trainable[] {
+    return this.slots.slice(index * this.#slotCount, (index + 1) * this.#slotCount)
+  }
 
   #decay(index: number, learningRate: number): void {
     const mask = this.#decayMasks[index]

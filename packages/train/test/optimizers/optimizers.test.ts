@@ -104,8 +104,24 @@ it('Optimizer.apply refuses before it updates anything', async () => {
   expect(() => optimizer.apply([ones(2)], 1)).toThrow(coded('ERR_GRADIENT_COUNT'))
   expect(() => optimizer.apply([ones(2), ones(3)], 1)).toThrow(coded('ERR_SHAPE'))
   expect(() => optimizer.apply([ones(2), ones(2)], Number.NaN)).toThrow(coded('ERR_HYPERPARAMETER'))
+  using elsewhere = openReferenceBackend()
+  expect(() => optimizer.apply([ones(2), elsewhere.zeros([2])], 1)).toThrow(coded('ERR_FOREIGN_TENSOR'))
   expect([...(await variables[0]!.value.read()).data]).toEqual([0, 0])
   expect(optimizer.step).toBe(0)
+})
+
+it('Optimizer.apply refuses slots that were disposed and masks that do not fit before it decays anything', async () => {
+  using backend = openReferenceBackend()
+  const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
+  const variable = { name: 'x', value: backend.tensor(ones(2)) }
+  const coded = (code: string) => expect.objectContaining({ code })
+  const disposed = new Adam(backend, [variable], { weightDecay: 0.5 })
+  disposed.dispose()
+  expect(() => disposed.apply([ones(2)], 1)).toThrow(coded('ERR_TENSOR_DISPOSED'))
+  const masked = new Adam(backend, [variable], { weightDecay: 0.5, decayMask: () => ones(3) })
+  expect(() => masked.apply([ones(2)], 1)).toThrow(coded('ERR_SHAPE'))
+  expect([...(await variable.value.read()).data]).toEqual([1, 1])
+  expect([disposed.step, masked.step]).toEqual([0, 0])
 })
 
 it('Optimizer slots have the layout of their variable and TensorFlow names', () => {

@@ -1,0 +1,42 @@
+import fc from 'fast-check'
+import { Disagreement, expectAgreement } from './agreement.js'
+import type { Contestant } from './executors.js'
+import type { Program } from './program.js'
+import { programs } from './program_arbitrary.js'
+
+export interface CampaignOptions {
+  readonly contestants: readonly Contestant[]
+  readonly count: number
+  readonly seed: number
+  /** Called before each program runs: what is found here after a crash was the cause. */
+  readonly onProgram?: ((program: Program) => void) | undefined
+}
+
+/** A program may take this long on all executors together, or it hangs. */
+const MILLISECONDS = 60_000
+
+/**
+ * Runs random programs on all contestants.
+ *
+ * @throws Error with the seed, the smallest program found that fails as well, and how it fails
+ */
+export async function runCampaign({ contestants, count, seed, onProgram }: CampaignOptions): Promise<void> {
+  let suspects = contestants
+  const agree = async (program: Program) => {
+    onProgram?.(program)
+    try {
+      await expectAgreement(program, suspects)
+    } catch (error) {
+      // Only the one that failed is asked while the program is made smaller.
+      if (error instanceof Disagreement) suspects = error.contestant === undefined ? [] : [error.contestant]
+      throw error
+    }
+  }
+  const result = await fc.check(fc.asyncProperty(programs, agree), { seed, numRuns: count, timeout: MILLISECONDS })
+  if (!result.failed) return
+  const [program] = result.counterexample!
+  const { statements, ...options } = program
+  const text = [options, ...statements].map((line) => JSON.stringify(line)).join('\n')
+  const { message } = result.errorInstance as Error
+  throw new Error(`seed ${seed}, program ${result.numRuns}: ${message}\n${text}`, { cause: result.errorInstance })
+}

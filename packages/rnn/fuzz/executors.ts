@@ -1,0 +1,69 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/backend'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+import { openFakeLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import type { Program } from './program.js'
+
+/** An executor that is to agree with the reference. */
+export interface Contestant {
+  readonly name: string
+  /** Whether its dropout draws the masks of the reference. */
+  readonly sharesMasks: boolean
+  readonly open: (program: Program) => Promise<Backend>
+  /** Waits until the executor is closed; throws where it left something on the device or broke its rules. */
+  readonly inspect?: (backend: Backend) => Promise<void>
+}
+
+const ISAS = ['AVX-512 VNNI', 'AVX-512', 'AVX2', 'NEON', 'portable']
+
+export function openReference({ dtype }: Program): Backend {
+  return openReferenceBackend({ dtype })
+}
+
+/** Every executor of this machine but the reference: the CPU's instruction sets, and cuDNN 9 and 8 as imitations. */
+export function contestants(): { readonly found: readonly Contestant[]; readonly missing: readonly string[] } {
+  const found: Contestant[] = []
+  const missing: string[] = []
+  for (const isa of ISAS) {
+    try {
+      openCpuBackend({ isa, threads: 1 }).dispose()
+    } catch (error) {
+      if (isBackendUnavailableError(error)) missing.push(`cpu ${isa}: ${error.message}`)
+      continue
+    }
+    const open = async ({ dtype, threads }: Program) => openCpuBackend({ dtype, threads, isa })
+    found.push({ name: `cpu ${isa}`, sharesMasks: true, open })
+  }
+  for (const version of [9, 8] as const) {
+    const imitated = imitation(version)
+    if (typeof imitated === 'string') missing.push(`cudnn ${version}: ${imitated}`)
+    else found.push(imitated)
+  }
+  return { found, missing }
+}
+
+function imitation(version: 8 | 9): Contestant | string {
+  const libraries = openFakeLibraries(version)
+  if (libraries.problem !== undefined) return libraries.problem
+  // Kernels of an imaginary GPU must not be found by a real one.
+  const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
+  return {
+    name: `cudnn ${version}`,
+    sharesMasks: false,
+    async open({ dtype }) {
+      libraries.configure('reset')
+      return openCudnnBackend({ dtype, cacheDir, libraryDir: libraries.folder })
+    },
+    async inspect(backend) {
+      await (backend as Awaited<ReturnType<typeof openCudnnBackend>>).close()
+      const { live, violations } = libraries.report()
+      const left = Object.entries(live).filter(([, count]) => count !== 0)
+      if (violations.length > 0) throw new Error(`rules of cuDNN were broken: ${violations.join('; ')}`)
+      if (left.length > 0) throw new Error(`left on the device: ${left.join('; ')}`)
+    },
+  }
+}

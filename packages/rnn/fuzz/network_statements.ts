@@ -1,0 +1,155 @@
+import type { TensorLike } from '@cudnn-rnn/backend'
+import { hiddenColumns, layoutKey, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, Variable } from '@cudnn-rnn/models'
+import { Arguments } from './arguments.js'
+import { callModel, modelGradients } from './call_model.js'
+import type { CallStatement, ModelOptionsDrawn, State, StatementOf } from './program.js'
+import { type Begin, type Effect, keepTensors } from './statement_effect.js'
+import { elementsOf, type MadeModel, pick, pickOpaque, type World } from './world.js'
+
+export const beginModel: Begin<StatementOf<'model'>> = async (world, statement) => {
+  const model = buildModel(world, statement)
+  return { commit: () => void world.models.push({ model, states: undefined, isGone: false }) }
+}
+
+function buildModel({ backend, program }: World, drawn: ModelOptionsDrawn): RecurrentModel {
+  const { op: _, cell, ...options } = { op: undefined, ...drawn, dropout: program.dropout }
+  if (cell === 'lstm') return new CudnnLSTM(backend, options)
+  if (cell === 'gru') return new CudnnGRU(backend, options)
+  if (cell === 'rnn_relu') return new CudnnRNNRelu(backend, options)
+  return new CudnnRNNTanh(backend, options)
+}
+
+export const beginParams: Begin<StatementOf<'params'>> = (world, { model, seed, kernel, bias, forgetBias }) => {
+  const owner = pick(world.models, model)
+  if (owner === undefined) return undefined
+  return opaqueMade(world, owner, async () =>
+    owner.model.createParams({ seed, kernelInitializer: kernel, biasInitializer: bias, forgetBias }),
+  )
+}
+
+export const beginSlot: Begin<StatementOf<'slot'>> = (world, { model }) => {
+  const owner = pick(world.models, model)
+  return owner && opaqueMade(world, owner, async () => owner.model.createSlot('slot'))
+}
+
+export const beginExport: Begin<StatementOf<'export'>> = async (world, { model, params }) => {
+  const owner = pick(world.models, model)
+  const opaque = owner && pickOpaque(world, params, owner)
+  if (opaque === undefined) return {}
+  const canonical = await owner!.model.paramsToCanonical(opaque.variable)
+  return {
+    values: { elements: elementsOf(canonical) },
+    commit: () => void world.canonicals.push({ owner: owner!, canonical, isGone: false }),
+  }
+}
+
+export const beginImport: Begin<StatementOf<'import'>> = (world, { model, canonical: index, fault }) => {
+  const owner = pick(world.models, model)
+  const key = owner && layoutKey(owner.model.descriptor)
+  const from = pick(world.canonicals, index, (item) => layoutKey(item.owner.model.descriptor) === key)
+  if (owner === undefined || from === undefined) return undefined
+  const [first, ...rest] = from.canonical.weights
+  const wrong = {
+    size: () => ({ data: first!.data.slice(1), shape: first!.shape }),
+    otherFloat: () => ({ ...first, data: Array.from(first!.data) }),
+    integers: () => ({ ...first, data: new Int32Array(first!.data.length) }),
+    nothing: () => undefined,
+  } as const
+  const make = wrong[fault as keyof typeof wrong]
+  const weights = (make === undefined ? from.canonical.weights : [make(), ...rest]) as typeof from.canonical.weights
+  return opaqueMade(world, owner, async () => {
+    const value = await owner.model.canonicalToParams(weights, from.canonical.biases)
+    return new Variable(world.backend, value, 'imported')
+  })
+}
+
+/** Notes the opaque buffer that `make` gives. */
+async function opaqueMade(world: World, owner: MadeModel, make: () => Promise<Variable>): Promise<Effect> {
+  const opaque = { owner, variable: await make(), isGone: false }
+  return { made: { opaque }, commit: () => void world.opaques.push(opaque) }
+}
+
+export const beginCall: Begin<CallStatement> = (world, statement) => {
+  const owner = pick(world.models, statement.model)
+  if (owner === undefined) return undefined
+  const opaque =
+    statement.fault === 'otherModel'
+      ? pick(world.opaques, statement.params, (other) => other.owner !== owner)
+      : pickOpaque(world, statement.params, owner)
+  if (opaque === undefined) return undefined
+  const given = new Arguments(world, { early: statement.times === 1 })
+  const { time, batch } = statement
+  const { descriptor } = owner.model
+  const layers = numPseudoLayers(descriptor)
+  const input = given.make([time, batch, descriptor.inputSize], statement.input)
+  const state = (drawn: State, part: 'h' | 'c', columns: number): TensorLike | null => {
+    if (drawn === 'zeros') return null
+    if (drawn !== 'carried') return given.make([layers, batch, columns], drawn)
+    return owner.states?.[part] ?? null
+  }
+  const h = state(statement.h, 'h', hiddenColumns(descriptor))
+  const c = descriptor.cellMode === 'lstm' ? state(statement.c, 'c', descriptor.numUnits) : null
+  const call = () => callModel(owner.model, input, h, c, opaque.variable, statement)
+  return given.around(async () => {
+    const results = [await call()]
+    try {
+      for (let time = 1; time < statement.times; time++) results.push(await call())
+    } catch (error) {
+      for (const result of results.flatMap(Object.values)) result?.dispose()
+      throw error
+    }
+    const last = results.at(-1)!
+    return {
+      made: { output: last.output, outputH: last.outputH, outputC: last.outputC, first: results[0]!.output },
+      commit: () => {
+        owner.states = { h: last.outputH, c: last.outputC }
+        for (const { output, outputH, outputC, tape } of results) {
+          keepTensors(world, [output, outputH, outputC])
+          if (tape !== undefined) world.tapes.push({ owner, tape, time: statement.time, batch, isGone: false })
+        }
+      },
+    }
+  })
+}
+
+export const beginGradients: Begin<StatementOf<'gradients'>> = (world, statement) => {
+  const made = pick(world.tapes, statement.tape)
+  const owner = statement.elsewhere ? pick(world.models, 0) : made?.owner
+  if (made === undefined || owner === undefined) return undefined
+  const given = new Arguments(world)
+  const { descriptor } = made.owner.model
+  const rows = [numPseudoLayers(descriptor), made.batch]
+  const gradients = {
+    output: given.maybe([made.time, made.batch, outputSize(descriptor)], statement.output),
+    outputH: given.maybe([...rows, hiddenColumns(descriptor)], statement.h),
+    ...(descriptor.cellMode === 'lstm' && { outputC: given.maybe([...rows, descriptor.numUnits], statement.c) }),
+  }
+  return given.around(async () => {
+    const result = await modelGradients(owner.model, made.tape, gradients)
+    const params = { owner, variable: new Variable(world.backend, result.params, 'gradient'), isGone: false }
+    return {
+      made: { input: result.input, inputH: result.inputH, inputC: result.inputC, params },
+      commit: () => {
+        made.isGone = true
+        keepTensors(world, [result.input, result.inputH, result.inputC])
+        world.opaques.push(params)
+      },
+    }
+  })
+}
+
+export const beginDropoutState: Begin<StatementOf<'dropoutState'>> = async (world, { model }) => {
+  const owner = pick(world.models, model)
+  if (owner === undefined) return {}
+  const state = await owner.model.dropoutState()
+  return { commit: () => void world.dropoutStates.push({ owner, state, isGone: false }) }
+}
+
+export const beginRestoreDropout: Begin<StatementOf<'restoreDropout'>> = async (world, { model, state }) => {
+  const owner = pick(world.models, model)
+  const saved = state >= 12 ? new Uint8Array(3) : world.dropoutStates.findLast((saved) => saved.owner === owner)?.state
+  if (owner === undefined || saved === undefined) return {}
+  owner.model.restoreDropoutState(saved)
+  return {}
+}

@@ -1,0 +1,23 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { MadeOpaque, World } from './world.js'
+
+/** What a statement did on one executor. */
+export interface Effect {
+  /** Host values to compare, by name. */
+  readonly values?: Readonly<Record<string, ArrayLike<number>>>
+  /** Tensors to compare, by name, now or at the end. */
+  readonly made?: Readonly<Record<string, BackendTensor | MadeOpaque | undefined>>
+  /** Makes what was made known to later statements; called in the order of the statements. */
+  readonly commit?: () => void
+}
+
+/**
+ * Runs one kind of statement. All calls of the library are begun before it returns, so that statements may be begun one
+ * after another without being awaited; undefined where there is nothing to run it on.
+ */
+export type Begin<Statement> = (world: World, statement: Statement) => Promise<Effect> | undefined
+
+/** Notes tensors as objects of the program. */
+export function keepTensors(world: World, tensors: readonly (BackendTensor | undefined)[]): void {
+  for (const tensor of tensors) if (tensor !== undefined) world.tensors.push({ tensor, isGone: false })
+}

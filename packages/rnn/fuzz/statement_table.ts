@@ -1,0 +1,75 @@
+import { beginRestore, beginSave } from './checkpoint_statements.js'
+import {
+  beginCall,
+  beginDropoutState,
+  beginExport,
+  beginGradients,
+  beginImport,
+  beginModel,
+  beginParams,
+  beginRestoreDropout,
+  beginSlot,
+} from './network_statements.js'
+import type { Statement, StatementOf } from './program.js'
+import type { Begin, Effect } from './statement_effect.js'
+import { beginReset, beginRestoreStream, beginStep, beginStream, beginStreamState } from './stream_statements.js'
+import { beginDense, beginNorm, beginRead, beginTensor, beginUpdate } from './tensor_statements.js'
+import { beginApply, beginOptimizer, beginTrain } from './training_statements.js'
+import { pick, type World } from './world.js'
+
+/** Statements that hold others; the program's runner knows those. */
+export type Block = StatementOf<'together' | 'gathered'>
+
+export function isBlock(statement: Statement): statement is Block {
+  return statement.op === 'together' || statement.op === 'gathered'
+}
+
+const beginDispose: Begin<StatementOf<'dispose'>> = async (world, { kind, index }) => {
+  const chosen = pick(world.owned(kind), index)
+  chosen?.dispose()
+  return {}
+}
+
+const beginClose: Begin<StatementOf<'closeExecutor'>> = async (world) => {
+  world.isClosed = true
+  world.backend.dispose()
+  return {}
+}
+
+const TABLE: { readonly [Op in Exclude<Statement['op'], Block['op']>]: Begin<StatementOf<Op>> } = {
+  model: beginModel,
+  params: beginParams,
+  slot: beginSlot,
+  call: beginCall,
+  gradients: beginGradients,
+  stream: beginStream,
+  step: beginStep,
+  reset: beginReset,
+  streamState: beginStreamState,
+  restoreStream: beginRestoreStream,
+  tensor: beginTensor,
+  read: beginRead,
+  export: beginExport,
+  import: beginImport,
+  update: beginUpdate,
+  optimizer: beginOptimizer,
+  apply: beginApply,
+  train: beginTrain,
+  dropoutState: beginDropoutState,
+  restoreDropout: beginRestoreDropout,
+  save: beginSave,
+  restore: beginRestore,
+  dense: beginDense,
+  norm: beginNorm,
+  dispose: beginDispose,
+  closeExecutor: beginClose,
+}
+
+/** Executors that have no steppers keep the state of streams on the host, and know of no end of the executor. */
+const NOT_ONCE_CLOSED: ReadonlySet<Statement['op']> = new Set(['stream', 'reset', 'streamState', 'restoreStream'])
+
+/** Begins one statement that is no block. Throws nothing: what goes wrong rejects. */
+export async function begin(world: World, statement: Exclude<Statement, Block>): Promise<Effect> {
+  if (world.isClosed && NOT_ONCE_CLOSED.has(statement.op)) return {}
+  return (await (TABLE[statement.op] as Begin<Statement>)(world, statement)) ?? {}
+}

@@ -1,0 +1,104 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { Arguments } from './arguments.js'
+import type { StatementOf, Update } from './program.js'
+import { type Begin, keepTensors } from './statement_effect.js'
+import { pick, pickOpaque, type World } from './world.js'
+
+export const beginTensor: Begin<StatementOf<'tensor'>> = (world, { shape, argument }) => {
+  const given = new Arguments(world)
+  const host = given.make(shape, argument)
+  return given.around(async () => {
+    const tensor = world.backend.tensor(host as never)
+    return { made: { tensor }, commit: () => keepTensors(world, [tensor]) }
+  })
+}
+
+export const beginRead: Begin<StatementOf<'read'>> = async (world, { kind, index }) => {
+  if (kind === 'opaque') {
+    // In the executor's own order: the error alone counts here, and the shape has no meaning elsewhere.
+    await pick(world.opaques, index)?.variable.value.read()
+    return {}
+  }
+  const made = pick(world.tensors, index)
+  if (made === undefined) return {}
+  const { data, shape } = await made.tensor.read()
+  return { values: { data: data.slice(), shape } }
+}
+
+export const beginUpdate: Begin<StatementOf<'update'>> = (world, { kind, rule, target, source, rate }) => {
+  const isOpaque = kind === 'opaque'
+  const opaque = isOpaque ? pick(world.opaques, target) : undefined
+  const variable = isOpaque ? opaque?.variable.value : pick(world.tensors, target)?.tensor
+  if (variable === undefined) return undefined
+  const given = new Arguments(world)
+  let operand: TensorLike | undefined
+  // Elements of an opaque buffer mean something else on every executor: from the host it gets zeros alone.
+  if (typeof source !== 'number') operand = given.make(variable.shape, source, isOpaque ? 0 : 1)
+  else if (isOpaque) operand = pickOpaque(world, source, opaque!.owner)?.variable.value
+  else operand = pick(world.tensors, source, ({ tensor }) => String(tensor.shape) === String(variable.shape))?.tensor
+  if (operand === undefined) return undefined
+  return given.around(async () => {
+    update(world, rule, variable, operand, rate)
+    return {}
+  })
+}
+
+function update({ backend }: World, rule: Update, variable: BackendTensor, source: TensorLike, rate: number): void {
+  const { ops } = backend
+  const slot = () => backend.zeros(variable.shape, { layout: variable.layout })
+  const learningRate = rate
+  const epsilon = 0.1
+  if (rule === 'assign') ops.assign(variable, source)
+  else if (rule === 'accumulate') ops.accumulate(variable, source, rate)
+  else if (rule === 'sgd') ops.applySgd(variable, source, { learningRate })
+  else if (rule === 'decay') ops.applyWeightDecay(variable, { rate, mask: source })
+  else if (rule === 'clip') ops.clipByValue([variable, source as BackendTensor], rate)
+  else {
+    using first = slot()
+    using second = slot()
+    if (rule === 'momentum') ops.applyMomentum(variable, first, source, { learningRate, momentum: 0.9 })
+    else if (rule === 'adagrad') ops.applyAdagrad(variable, first, source, { learningRate, epsilon })
+    else if (rule === 'adam') ops.applyAdam(variable, first, second, source, { learningRate, epsilon, step: 1 })
+    else ops.applyRmsProp(variable, first, second, source, { learningRate, epsilon, momentum: 0.5 })
+  }
+}
+
+export const beginDense: Begin<StatementOf<'dense'>> = (world, { what, sizes: [n, i, o], argument }) => {
+  const { ops } = world.backend
+  const given = new Arguments(world)
+  const other = { form: argument.form, fill: argument.fill + 2 }
+  const ids = () =>
+    world.backend.tensor({ data: Int32Array.from({ length: n }, (_, k) => (k * 7 + n) % o), shape: [n] })
+  const begin = (): Readonly<Record<string, BackendTensor>> => {
+    if (what === 'linear') {
+      return { output: ops.linear(given.make([n, i], argument), given.make([i, o], other), given.make([o], other)) }
+    }
+    if (what === 'linearGradients') {
+      return {
+        ...ops.linearGradients(given.make([n, i], other), given.make([i, o], other), given.make([n, o], argument)),
+      }
+    }
+    using labels = ids()
+    if (what === 'embedding') {
+      // Ids that no row has are refused on host executors alone.
+      const table = argument.fault === 'empty' ? other : argument
+      return { output: ops.embedding(given.make([o, i], table), labels) }
+    }
+    if (what === 'embeddingGradient') return { table: ops.embeddingGradient(o, labels, given.make([n, i], argument)) }
+    return { ...ops.softmaxCrossEntropy(given.make([n, o], argument), labels, given.make([n], { ...other, fill: 1 })) }
+  }
+  return given.around(async () => {
+    const made = begin()
+    return { made, commit: () => keepTensors(world, Object.values(made)) }
+  })
+}
+
+export const beginNorm: Begin<StatementOf<'norm'>> = async (world, { tensors, limit }) => {
+  const chosen = new Set(tensors.map((index) => pick(world.opaques, index)?.variable.value))
+  chosen.delete(undefined)
+  if (chosen.size === 0) return {}
+  const { ops } = world.backend
+  const operands = [...chosen] as BackendTensor[]
+  const norm = limit === undefined ? ops.globalNorm(operands) : ops.clipByGlobalNorm(operands, limit)
+  return { made: { norm }, commit: () => keepTensors(world, [norm]) }
+}
