@@ -94,7 +94,10 @@ export class CudnnRnn implements Rnn {
     const operands = new PassBuffers()
     const result = new PassBuffers()
     try {
-      const given = this.#passes.operands(operands, { input, inputH, inputC, params })
+      const given = {
+        ...this.#passes.operands(operands, { input, inputH, inputC, params }),
+        weights: operands.own(this.#passes.sharedWeights(params, training)),
+      }
       this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key)
@@ -170,14 +173,14 @@ export class CudnnRnn implements Rnn {
       return this.#passes.forward(known.isReplayable ? session : session.ungathered(), known, given, made)
     }
     const graphs = known && this.#graphsOf(known)
-    const next = graphs?.next(given.params!)
+    const next = graphs?.next(given)
     if (next === 'replay') return graphs!.replayForward(session, given, made)
     if (next === 'run') return this.#passes.forward(session, known!, given, made, graphs!.trials?.forward)
     return session.hold('run forward', async (urgent) => {
       const plan = known ?? (await makePlan(urgent))
       // Another call may have captured the same meanwhile.
-      if (graphs?.next(given.params!) === 'capture') await graphs.captureForward(urgent, given.params!)
-      if (graphs?.next(given.params!) === 'replay') return graphs.replayForward(urgent, given, made)
+      if (graphs?.next(given) === 'capture') await graphs.captureForward(urgent, given)
+      if (graphs?.next(given) === 'replay') return graphs.replayForward(urgent, given, made)
       return this.#passes.forward(urgent, plan, given, made)
     })
   }
