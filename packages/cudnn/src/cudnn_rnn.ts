@@ -98,11 +98,11 @@ export class CudnnRnn implements Rnn {
         ...this.#passes.operands(operands, { input, inputH, inputC, params }),
         weights: operands.own(this.#passes.sharedWeights(params, training)),
       }
-      this.#planner.makeDropout(training)
+      const dropout = this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key)
       const passed = await this.#queueForward(known, given, result, (urgent) =>
-        this.#planner.plan(urgent, key, sizes, training),
+        this.#planner.plan(urgent, key, sizes, training, dropout),
       )
       const outputs = this.#passes.outputs(sizes, passed)
       versions.note('output', outputs.output)
