@@ -95,9 +95,16 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
   const unsigned flags = cudaEventBlockingSync | cudaEventDisableTiming;
   cudaError_t status = cudart.cudaEventCreateWithFlags(&waiting.event, flags);
   if (status == 0) status = cudart.cudaEventRecord(waiting.event, worker_.stream);
+  if (status != 0) {
+    // Nothing else tells when the copies have run, and before that their memory must not serve again.
+    cudart.cudaGetLastError();
+    if (waiting.event != nullptr) cudart.cudaEventDestroy(waiting.event);
+    waiting.event = nullptr;
+    status = cudart.cudaStreamSynchronize(worker_.stream);
+  }
   if (status != 0 && !batch->error) {
     try {
-      CheckCudart(*libraries_, status, "cudaEventRecord");
+      CheckCudart(*libraries_, status, "cudaStreamSynchronize");
     } catch (const NativeError& error) {
       batch->error = std::make_shared<NativeError>(error);
     }
@@ -120,6 +127,7 @@ void Session::RunWaiter() {
     lock.unlock();
     if (waiting.event != nullptr) {
       const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
+      if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
       try {
         if (!waiting.batch->error) CheckCudart(*libraries_, status, "cudaEventSynchronize");
       } catch (const NativeError& error) {

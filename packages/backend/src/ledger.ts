@@ -14,6 +14,11 @@ export class Ledger {
     this.#counts.bytes -= bytes
   }
 
+  /** Bytes that something counted already has come to hold, or let go of (negative). */
+  hold(bytes: number): void {
+    this.#counts.bytes += bytes
+  }
+
   snapshot(): BackendStats {
     return { ...this.#counts }
   }

@@ -95,12 +95,15 @@ export class CudnnRnn implements Rnn {
     const operands = new PassBuffers()
     const result = new PassBuffers()
     try {
-      const given = this.#passes.operands(operands, { input, inputH, inputC, params })
-      this.#planner.makeDropout(training)
+      const given = {
+        ...this.#passes.operands(operands, { input, inputH, inputC, params }),
+        weights: operands.own(this.#passes.sharedWeights(params, training)),
+      }
+      const dropout = this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key)
       const passed = await this.#queueForward(known, given, result, (urgent) =>
-        this.#planner.plan(urgent, key, sizes, training),
+        this.#planner.plan(urgent, key, sizes, training, dropout),
       )
       const outputs = this.#passes.outputs(sizes, passed)
       versions.note('output', outputs.output)
@@ -173,14 +176,14 @@ export class CudnnRnn implements Rnn {
       return this.#passes.forward(known.isReplayable ? session : session.ungathered(), known, given, made)
     }
     const graphs = known && this.#graphsOf(known)
-    const next = graphs?.next(given.params!)
+    const next = graphs?.next(given)
     if (next === 'replay') return graphs!.replayForward(session, given, made)
     if (next === 'run') return this.#passes.forward(session, known!, given, made, graphs!.trials?.forward)
     return session.hold('run forward', async (urgent) => {
       const plan = known ?? (await makePlan(urgent))
       // Another call may have captured the same meanwhile.
-      if (graphs?.next(given.params!) === 'capture') await graphs.captureForward(urgent, given.params!)
-      if (graphs?.next(given.params!) === 'replay') return graphs.replayForward(urgent, given, made)
+      if (graphs?.next(given) === 'capture') await graphs.captureForward(urgent, given)
+      if (graphs?.next(given) === 'replay') return graphs.replayForward(urgent, given, made)
       return this.#passes.forward(urgent, plan, given, made)
     })
   }

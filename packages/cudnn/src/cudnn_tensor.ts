@@ -1,5 +1,6 @@
 import { DTYPES, type DType, type Ledger, type Lifetime, type VersionedTensor } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import type { ConvertedCopy } from './converted_copy.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import { asFloat16, type Float16Tensor } from './float16_values.js'
@@ -9,9 +10,17 @@ export interface TensorHome {
   readonly session: DeviceSession
   readonly ledger: Ledger
   readonly life: Lifetime
-  /** Releases the buffer of a tensor that nobody disposed, once nobody can. */
-  watch(tensor: CudnnTensor, buffer: DeviceBuffer): void
+  /** Releases what a tensor that nobody disposed holds, once nobody can. */
+  watch(tensor: CudnnTensor, holding: TensorHolding): void
   unwatch(tensor: CudnnTensor): void
+}
+
+/** What a tensor holds, apart from the tensor, so that it can be released when the tensor is gone. */
+export interface TensorHolding {
+  readonly buffer: DeviceBuffer
+  copy: ConvertedCopy | undefined
+  /** As the ledger counts them. */
+  bytes: number
 }
 
 /** A tensor in device memory. */
@@ -21,7 +30,7 @@ export class CudnnTensor implements VersionedTensor {
   readonly layout: string | undefined
   readonly memory: TensorHome
   version = 0
-  #buffer: DeviceBuffer | undefined
+  #holding: TensorHolding | undefined
 
   /** Takes over one ownership of `buffer`. */
   constructor(
@@ -32,12 +41,12 @@ export class CudnnTensor implements VersionedTensor {
     layout: string | undefined,
   ) {
     this.memory = memory
-    this.#buffer = buffer
     this.shape = Object.freeze([...shape])
     this.dtype = dtype
     this.layout = layout
+    this.#holding = { buffer, copy: undefined, bytes: this.bytes }
     memory.ledger.add('tensors', this.bytes)
-    memory.watch(this, buffer)
+    memory.watch(this, this.#holding)
   }
 
   get bytes(): number {
@@ -45,15 +54,30 @@ export class CudnnTensor implements VersionedTensor {
   }
 
   get disposed(): boolean {
-    return this.#buffer === undefined || this.memory.life.ended
+    return this.#holding === undefined || this.memory.life.ended
   }
 
   /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
   get buffer(): DeviceBuffer {
-    if (this.#buffer === undefined || this.memory.life.ended) {
+    if (this.#holding === undefined || this.memory.life.ended) {
       throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
     }
-    return this.#buffer
+    return this.#holding.buffer
+  }
+
+  /** The contents as cuDNN reads them, if a pass had them converted; of an earlier version perhaps. */
+  get copy(): ConvertedCopy | undefined {
+    return this.#holding?.copy
+  }
+
+  /** Keeps `copy`, whose buffer it takes over, as long as it lives; undefined for none. */
+  set copy(copy: ConvertedCopy | undefined) {
+    const holding = this.#holding!
+    const change = (copy?.buffer.bytes ?? 0) - (holding.copy?.buffer.bytes ?? 0)
+    holding.copy?.buffer.release()
+    holding.copy = copy
+    holding.bytes += change
+    this.memory.ledger.hold(change)
   }
 
   async read(): Promise<Tensor> {
@@ -75,12 +99,13 @@ export class CudnnTensor implements VersionedTensor {
   }
 
   dispose(): void {
-    if (this.#buffer === undefined) return
+    if (this.#holding === undefined) return
     this.memory.unwatch(this)
-    this.memory.ledger.remove('tensors', this.bytes)
-    const buffer = this.#buffer
-    this.#buffer = undefined
+    const { buffer, copy, bytes } = this.#holding
+    this.memory.ledger.remove('tensors', bytes)
+    this.#holding = undefined
     buffer.release()
+    copy?.buffer.release()
   }
 
   [Symbol.dispose](): void {

@@ -9,15 +9,9 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import { CudnnTensor, type TensorHome } from './cudnn_tensor.js'
+import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
-
-/** A tensor's share in the ledger and in a buffer, for the net that catches tensors nobody disposed. */
-interface Leftover {
-  readonly buffer: DeviceBuffer
-  readonly bytes: number
-}
 
 /** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
 export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
@@ -25,9 +19,12 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   readonly dtype: FloatDType
   readonly ledger = new Ledger()
   readonly life = new Lifetime('backend')
-  readonly #forgotten = new FinalizationRegistry<Leftover>(({ buffer, bytes }) => {
+  /** The net that catches tensors nobody disposed. */
+  readonly #forgotten = new FinalizationRegistry<TensorHolding>(({ buffer, copy, bytes }) => {
     this.ledger.remove('tensors', bytes)
-    if (!this.life.ended) buffer.release()
+    if (this.life.ended) return
+    buffer.release()
+    copy?.buffer.release()
   })
 
   constructor(session: DeviceSession, dtype: FloatDType) {
@@ -39,8 +36,8 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     return tensor instanceof CudnnTensor && tensor.memory === this
   }
 
-  watch(tensor: CudnnTensor, buffer: DeviceBuffer): void {
-    this.#forgotten.register(tensor, { buffer, bytes: tensor.bytes }, tensor)
+  watch(tensor: CudnnTensor, holding: TensorHolding): void {
+    this.#forgotten.register(tensor, holding, tensor)
   }
 
   unwatch(tensor: CudnnTensor): void {

@@ -1,15 +1,23 @@
 import { codedRangeError } from '@cudnn-rnn/canonical'
+import { cudnnError } from './cudnn_error.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import type { DropoutDescriptor } from './native_addon.js'
+
+/** A generator whose making is queued. */
+export interface DropoutGenerator {
+  readonly descriptor: DropoutDescriptor
+  readonly states: DeviceBuffer
+  /** A network's descriptor may not be made of `descriptor` before. Rejects where the making failed. */
+  readonly ready: Promise<unknown>
+}
 
 /** cuDNN's dropout generator of one network: its states live on the device and advance at every training forward. */
 export class DropoutStates {
   readonly #session: DeviceSession
   readonly #rate: number
   readonly #seed: number
-  #made: { readonly descriptor: DropoutDescriptor; readonly states: DeviceBuffer } | undefined
-  #ready: Promise<unknown> | undefined
+  #made: DropoutGenerator | undefined
 
   constructor(session: DeviceSession, rate: number, seed: number) {
     this.#session = session
@@ -21,36 +29,26 @@ export class DropoutStates {
     return this.#session.info.dropoutStatesBytes
   }
 
-  /** Queues the making of the generator, once; a kernel of cuDNN fills it from the seed. */
-  make(): void {
-    if (this.#made !== undefined) return
-    const { native, libraries } = this.#session
-    const descriptor = native.dropoutDescriptor(libraries)
-    this.#ready = this.#session.run('make the dropout generator', (_, handle) => {
-      const states = new DeviceBuffer(this.#session, this.bytes)
-      native.setDropoutDescriptor(handle, descriptor, this.#rate, states.handle, this.#seed)
-      this.#made = { descriptor, states }
+  /** Queues the making of the generator, once unless it fails; a kernel of cuDNN fills it from the seed. */
+  make(): DropoutGenerator {
+    if (this.#made !== undefined) return this.#made
+    const descriptor = this.#descriptor()
+    let states: DeviceBuffer | undefined
+    const ready = this.#session.run('make the dropout generator', (_, handle) => {
+      states = new DeviceBuffer(this.#session, this.bytes)
+      this.#session.native.setDropoutDescriptor(handle, descriptor, this.#rate, states.handle, this.#seed)
     })
-    this.#ready.catch(() => this.dispose())
-  }
-
-  /** The descriptor, once cuDNN has set it: a network's descriptor may not be made of an unset one. */
-  async descriptor(): Promise<DropoutDescriptor> {
-    this.make()
-    const { descriptor } = this.#made!
-    await this.#ready
-    return descriptor
-  }
-
-  /** The generator's states, once {@link make} was called. */
-  get states(): DeviceBuffer {
-    return this.#made!.states
+    const made = { descriptor, states: states!, ready }
+    this.#made = made
+    ready.catch(() => {
+      if (this.#made === made) this.dispose()
+    })
+    return made
   }
 
   async save(): Promise<Uint8Array> {
-    this.make()
+    const { states } = this.make()
     const bytes = new Uint8Array(this.bytes)
-    const { states } = this.#made!
     await this.#session.finish('read the dropout state', (native, handle) =>
       native.download(handle, states.handle, 0, bytes),
     )
@@ -60,13 +58,21 @@ export class DropoutStates {
   /** Throws RangeError `ERR_DROPOUT_STATE` for bytes that are not of this kind of device. */
   restore(bytes: Uint8Array): void {
     checkDropoutStateLength(bytes, this.bytes)
-    this.make()
-    const { states } = this.#made!
+    const { states } = this.make()
     const restored = this.#session.run('restore the dropout state', (native, handle) =>
       native.upload(handle, states.handle, 0, bytes),
     )
     // The buffer tells.
     restored.catch(() => {})
+  }
+
+  #descriptor(): DropoutDescriptor {
+    const { native, libraries } = this.#session
+    try {
+      return native.dropoutDescriptor(libraries)
+    } catch (error) {
+      throw cudnnError('make the dropout generator', error)
+    }
   }
 
   dispose(): void {

@@ -20,7 +20,7 @@ import type { PassTrials } from './rnn_planner.js'
 const MOST_BYTES = 256 * 2 ** 20
 
 /** The operands of a forward that are copied into a graph's buffers. */
-type CopiedOperand = Exclude<ForwardOperand, 'params'>
+type CopiedOperand = Exclude<ForwardOperand, 'params' | 'weights'>
 
 /** A captured batch: the fixed buffers it reads, and those it writes. */
 interface Captured<Operand extends string, Result> {
@@ -66,7 +66,8 @@ export class PassGraphs {
   }
 
   /** What the next forward over these parameters should do. Every call counts as a forward. */
-  next(params: DeviceBuffer): 'replay' | 'capture' | 'run' {
+  next(given: Given<ForwardOperand>): 'replay' | 'capture' | 'run' {
+    const params = readInPlace(given)
     if (!this.#isRefused && this.trials?.forward.isLost) {
       // A tape that is out keeps its buffers.
       this.#isRefused = true
@@ -82,13 +83,14 @@ export class PassGraphs {
   }
 
   /** Captures the forward, where the queue is held. What cannot be captured runs as it is from then on. */
-  async captureForward(lane: Lane, params: DeviceBuffer): Promise<void> {
+  async captureForward(lane: Lane, given: Given<ForwardOperand>): Promise<void> {
+    const { params, weights } = given
     this.release()
     const { x, h, c } = this.#passes.elements(this.#plan.sizes)
     this.#forward = await this.#capture(lane, { input: x, inputH: h, inputC: c }, (inputs, buffers) =>
-      this.#passes.appendForward(this.#plan, { ...inputs, params }, buffers),
+      this.#passes.appendForward(this.#plan, { ...inputs, params, weights }, buffers),
     )
-    if (this.#forward !== undefined) this.#params = params.retain()
+    if (this.#forward !== undefined) this.#params = readInPlace(given).retain()
   }
 
   /** Queues a replay of the forward; in training lends its buffers to the tape that is to come. */
@@ -230,4 +232,9 @@ export class PassGraphs {
     session.native.copy(session.handle, copy.handle, 0, buffer.handle, 0, buffer.bytes)
     return copy
   }
+}
+
+/** What a graph reads where it is: the parameters, in one element type or the other. */
+function readInPlace({ params, weights }: Given<ForwardOperand>): DeviceBuffer {
+  return weights ?? params!
 }

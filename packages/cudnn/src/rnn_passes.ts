@@ -10,7 +10,7 @@ import { Conversion } from './conversion.js'
 import { FORWARD_MODE } from './cudnn_enums.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { TapeContents, TapeLease } from './cudnn_tape.js'
-import type { CudnnTensor } from './cudnn_tensor.js'
+import { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { Append, Lane } from './device_session.js'
 import { type GraphTrial, timed } from './graph_trial.js'
@@ -21,7 +21,8 @@ import type { RnnPlan } from './rnn_plan.js'
 /** Arguments of a pass on the device, in the executor's element type. */
 export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | undefined>>
 
-export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params'
+/** `weights` are `params` as cuDNN reads them, where the pass need not convert them. */
+export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params' | 'weights'
 export type BackwardOperand = 'output' | 'outputH' | 'outputC'
 
 /** What a forward made: results in the executor's element type, and what cuDNN read and wrote. */
@@ -79,6 +80,12 @@ export class RnnPasses {
     return given as Given<Name>
   }
 
+  /** The parameters as cuDNN reads them, where the conversion serves other passes too; the caller releases them. */
+  sharedWeights(params: TensorLike, training: boolean): DeviceBuffer | undefined {
+    if (!(params instanceof CudnnTensor) || (training && this.#droppedInputs().length > 0)) return undefined
+    return this.#conversion.shared(params, this.#layout.size)
+  }
+
   /** Queues a forward, timed while `trial` awaits it. Rejects with the failed call's CudnnError; nothing has changed then. */
   async forward(
     lane: Lane,
@@ -123,7 +130,7 @@ export class RnnPasses {
     const hx = own(given.inputH && conversion.toCudnn(given.inputH, sizes.h))
     const cx = own(given.inputC && conversion.toCudnn(given.inputC, sizes.c))
     const params = own(training ? this.#withDroppedInputs(given.params!) : given.params!.retain())
-    const weights = own(conversion.toCudnn(params, this.#layout.size))
+    const weights = own(given.weights?.retain() ?? conversion.toCudnn(params, this.#layout.size))
     const y = own(conversion.allocate(sizes.y))
     const hy = own(conversion.allocate(sizes.h))
     const cy = own(this.#isLstm ? conversion.allocate(sizes.c) : undefined)

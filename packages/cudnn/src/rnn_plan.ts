@@ -3,7 +3,7 @@ import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '
 import { type Algorithm, FORWARD_MODE, SEQ_MAJOR_UNPACKED } from './cudnn_enums.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession, Lane } from './device_session.js'
-import type { DataDescriptor, RnnDescriptorHandle, TensorDescriptor } from './native_addon.js'
+import type { DataDescriptor, Descriptor, RnnDescriptorHandle, TensorDescriptor } from './native_addon.js'
 import type { Arithmetic } from './precision.js'
 
 /** What a plan is made of. */
@@ -78,25 +78,35 @@ export interface PassDescriptors {
   readonly c: TensorDescriptor | null
 }
 
+/** Makes them; a native error tells what cuDNN refused, and nothing is left behind then. */
 export function passDescriptors(
-  { native, libraries }: DeviceSession,
+  session: DeviceSession,
   arithmetic: Arithmetic,
   network: RnnDescriptor,
   { time, batch, sequenceLengths }: RnnPassSizes,
 ): PassDescriptors {
+  const { native, libraries } = session
   const { dataType } = arithmetic
   const lengths = cudnnLengths(time, batch, sequenceLengths)
-  const data = (columns: number) =>
-    native.dataDescriptor(libraries, dataType, SEQ_MAJOR_UNPACKED, time, batch, columns, lengths)
   const layers = numPseudoLayers(network)
-  return {
-    x: data(network.inputSize),
-    y: data(outputSize(network)),
-    h: native.tensorDescriptor(libraries, dataType, layers, batch, hiddenColumns(network)),
-    c:
-      network.cellMode === 'lstm'
-        ? native.tensorDescriptor(libraries, dataType, layers, batch, network.numUnits)
-        : null,
+  const made: Descriptor[] = []
+  const noted = <Made extends Descriptor>(descriptor: Made) => {
+    made.push(descriptor)
+    return descriptor
+  }
+  const data = (columns: number) =>
+    noted(native.dataDescriptor(libraries, dataType, SEQ_MAJOR_UNPACKED, time, batch, columns, lengths))
+  const states = (columns: number) => noted(native.tensorDescriptor(libraries, dataType, layers, batch, columns))
+  try {
+    return {
+      x: data(network.inputSize),
+      y: data(outputSize(network)),
+      h: states(hiddenColumns(network)),
+      c: network.cellMode === 'lstm' ? states(network.numUnits) : null,
+    }
+  } catch (error) {
+    for (const descriptor of made) session.releaseDescriptor(descriptor)
+    throw error
   }
 }
 

@@ -12,11 +12,19 @@ import { CudnnError, cudnnError } from './cudnn_error.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { Lane } from './device_session.js'
 import { replayDrawsAsCalls } from './dropout_replay.js'
-import { DropoutStates } from './dropout_states.js'
+import { type DropoutGenerator, DropoutStates } from './dropout_states.js'
 import { GraphTrial } from './graph_trial.js'
 import type { RnnDescriptorHandle } from './native_addon.js'
 import { hasDropout, legalAlgorithms, makeRnnDescriptor } from './network_descriptors.js'
-import { DeviceLengths, PlanCache, passDescriptors, RnnPlan, tempSpaceSizes } from './rnn_plan.js'
+import {
+  DeviceLengths,
+  type PassDescriptors,
+  PlanCache,
+  passDescriptors,
+  RnnPlan,
+  releaseDescriptors,
+  tempSpaceSizes,
+} from './rnn_plan.js'
 
 /** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
 const PLANS_PER_NETWORK = 32
@@ -67,32 +75,44 @@ export class RnnPlanner {
   }
 
   /** Queues the dropout generator before a training forward that needs it. */
-  makeDropout(training: boolean): void {
-    if (training) this.dropout?.make()
+  makeDropout(training: boolean): DropoutGenerator | undefined {
+    return training ? this.dropout?.make() : undefined
   }
 
-  /** The plan for passes of these sizes; asks the device, so it runs where the queue is held. */
-  async plan(lane: Lane, key: string, sizes: RnnPassSizes, training: boolean): Promise<RnnPlan> {
+  /**
+   * The plan for passes of these sizes; asks the device, so it runs where the queue is held. `dropout` was queued before:
+   * what is queued from here on the queue's own lane would wait for itself.
+   */
+  async plan(
+    lane: Lane,
+    key: string,
+    sizes: RnnPassSizes,
+    training: boolean,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<RnnPlan> {
     const known = this.#plans.get(key)
     if (known !== undefined) return known
     const { session, arithmetic } = this.#executor
+    let descriptors: PassDescriptors | undefined
+    let lengths: DeviceLengths | undefined
     try {
       const algorithm = await this.#algorithm(lane, sizes, training)
-      const rnn = await this.#descriptor(algorithm, training)
+      const rnn = await this.#descriptor(algorithm, dropout)
       await this.#checkLayout(lane, rnn)
-      const descriptors = passDescriptors(session, arithmetic, this.#network, sizes)
+      descriptors = passDescriptors(session, arithmetic, this.#network, sizes)
       const temp = await tempSpaceSizes(lane, rnn, training, descriptors.x)
-      let lengths: DeviceLengths | undefined
       await lane.run('send the lengths', (native, handle) => {
         lengths = new DeviceLengths(session, sizes)
         if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
       })
-      const isReplayable = !training || (await this.#replaysDropout(lane, rnn))
+      const isReplayable = dropout === undefined || (await this.#replaysDropout(lane, rnn, dropout))
       const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, isReplayable, ...temp }
       const plan = new RnnPlan(session, parts)
       this.#plans.set(key, plan)
       return plan
     } catch (error) {
+      if (descriptors !== undefined) releaseDescriptors(session, descriptors)
+      lengths?.release()
       throw cudnnError('prepare the network', error)
     }
   }
@@ -121,24 +141,31 @@ export class RnnPlanner {
     return chosen
   }
 
-  async #descriptor(algorithm: Algorithm, training: boolean): Promise<RnnDescriptorHandle> {
+  async #descriptor(algorithm: Algorithm, dropout: DropoutGenerator | undefined): Promise<RnnDescriptorHandle> {
     const { session, arithmetic } = this.#executor
-    const dropout = training ? await this.dropout?.descriptor() : undefined
+    await dropout?.ready
     const key = `${algorithm} ${dropout !== undefined}`
     let descriptor = this.#descriptors.get(key)
     if (descriptor === undefined) {
       const { native, libraries } = session
-      descriptor = makeRnnDescriptor(native, libraries, arithmetic, this.#network, algorithm, dropout ?? null)
+      descriptor = makeRnnDescriptor(
+        native,
+        libraries,
+        arithmetic,
+        this.#network,
+        algorithm,
+        dropout?.descriptor ?? null,
+      )
       this.#descriptors.set(key, descriptor)
     }
     return descriptor
   }
 
-  async #replaysDropout(lane: Lane, rnn: RnnDescriptorHandle): Promise<boolean> {
+  async #replaysDropout(lane: Lane, rnn: RnnDescriptorHandle, { states }: DropoutGenerator): Promise<boolean> {
     const executor = this.#executor
-    if (this.dropout === undefined || executor.graphs === 'never') return true
+    if (executor.graphs === 'never') return true
     const { session, arithmetic } = executor
-    const trial = { network: this.#network, arithmetic, rnn, states: this.dropout.states }
+    const trial = { network: this.#network, arithmetic, rnn, states }
     executor.replaysDropout ??= await replayDrawsAsCalls(session, lane, trial)
     return executor.replaysDropout
   }

@@ -1,5 +1,10 @@
 import { expect } from 'vitest'
 
+/** The largest difference, divided by the larger of 1 and the largest expected magnitude; NaN where one is NaN. */
+export function errorOf(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  return worstOf(actual, expected).error
+}
+
 /**
  * Fails unless the largest difference, divided by the larger of 1 and the largest expected magnitude, is within
  * `tolerance`; the message names the worst index. NaN is never close.
@@ -11,6 +16,12 @@ export function expectAllclose(
   tolerance: number,
 ): void {
   expect(actual.length, `${what}: number of elements`).toBe(expected.length)
+  const { worst, error } = worstOf(actual, expected)
+  if (error <= tolerance) return
+  expect.fail(`${what}[${worst}] is ${actual[worst]}, expected ${expected[worst]}: error ${error} > ${tolerance}`)
+}
+
+function worstOf(actual: ArrayLike<number>, expected: ArrayLike<number>): { worst: number; error: number } {
   let magnitude = 1
   for (let k = 0; k < expected.length; k++) magnitude = Math.max(magnitude, Math.abs(expected[k]!))
   let worst = -1
@@ -22,6 +33,5 @@ export function expectAllclose(
     error = difference
     if (Number.isNaN(difference)) break
   }
-  if (error <= tolerance) return
-  expect.fail(`${what}[${worst}] is ${actual[worst]}, expected ${expected[worst]}: error ${error} > ${tolerance}`)
+  return { worst, error }
 }

@@ -8,12 +8,14 @@ import { registerNumericalConformance } from './numerical_conformance.js'
 import { registerOptimizerConformance } from './optimizer_conformance.js'
 import { registerPassConformance } from './pass_conformance.js'
 import { registerRefusalConformance } from './refusal_conformance.js'
+import type { RoundingOracle } from './rounding_oracle.js'
 import { registerStreamingConformance } from './streaming_conformance.js'
 
 export interface ConformanceOptions {
   readonly dtypes: readonly FloatDType[]
   /** Error divided by the larger of 1 and the expected tensor's largest magnitude. */
   readonly tolerances: Readonly<Record<FloatDType, number>>
+  readonly roundingOracle?: RoundingOracle | undefined
 }
 
 const PARTS = [
@@ -32,11 +34,12 @@ const PARTS = [
 export function runConformance(
   name: string,
   open: (options: { readonly dtype: FloatDType }) => Backend | Promise<Backend>,
-  { dtypes, tolerances }: ConformanceOptions,
+  { dtypes, tolerances, roundingOracle }: ConformanceOptions,
 ): void {
   for (const dtype of dtypes) {
     describe(`${name} ${dtype}`, () => {
-      for (const register of PARTS) register({ open: async () => open({ dtype }), dtype, tolerance: tolerances[dtype] })
+      const tolerance = tolerances[dtype]
+      for (const register of PARTS) register({ open: async () => open({ dtype }), dtype, tolerance, roundingOracle })
     })
   }
 }

@@ -1,4 +1,5 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import type { RoundingOracle } from './rounding_oracle.js'
 
 /** What the parts of the suite know of the executor they test. */
 export interface ExecutorUnderTest {
@@ -7,4 +8,5 @@ export interface ExecutorUnderTest {
   readonly dtype: FloatDType
   /** Error divided by the larger of 1 and the expected tensor's largest magnitude. */
   readonly tolerance: number
+  readonly roundingOracle?: RoundingOracle | undefined
 }

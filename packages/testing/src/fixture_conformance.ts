@@ -1,24 +1,26 @@
-import type { Backend } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, hiddenColumns, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
-import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { concatenated, filled, filledCanonical } from './fills.js'
 import { decodeFloat64, FIXTURES, type FixtureCase } from './fixture_case.js'
+import { expectNumbers, type NetworkMaker, type Numbers } from './rounding_oracle.js'
 
 /** Every fixture of PyTorch and TensorFlow: outputs, states and every gradient. */
-export function registerFixtureConformance({ open, tolerance }: ExecutorUnderTest): void {
+export function registerFixtureConformance({ open, tolerance, roundingOracle }: ExecutorUnderTest): void {
   for (const [oracle, cases] of Object.entries(FIXTURES)) {
     describe(`agrees with ${oracle}`, () => {
       test.each(cases.map((c) => [c.id, c] as const))('%s', async (_, fixture) => {
         using backend = await open()
-        await checkFixture(backend, fixture, tolerance)
+        const { id } = fixture
+        const expected = Object.entries(fixture.expected).map(([key, text]) => [key, decodeFloat64(text)] as const)
+        const run = (maker: NetworkMaker) => runFixture(maker, fixture)
+        await expectNumbers({ id, numbers: Object.fromEntries(expected), run }, backend, tolerance, roundingOracle)
       })
     })
   }
 }
 
-async function checkFixture(backend: Backend, fixture: FixtureCase, tolerance: number): Promise<void> {
+async function runFixture(backend: NetworkMaker, fixture: FixtureCase): Promise<Numbers> {
   const { cellMode, numLayers, numUnits, inputSize, direction, inputMode, numProj, cellClip, T, B } = fixture
   const descriptor = createRnnDescriptor({
     ...{ cellMode, numLayers, numUnits, inputSize, direction, inputMode, numProj, cellClip },
@@ -60,8 +62,5 @@ async function checkFixture(backend: Backend, fixture: FixtureCase, tolerance: n
   for (const [key, tensor] of Object.entries(tensors)) {
     if (tensor !== undefined) actual[key] = (await tensor.read()).data
   }
-  expect(Object.keys(actual).sort()).toEqual(Object.keys(fixture.expected).sort())
-  for (const [key, text] of Object.entries(fixture.expected)) {
-    expectAllclose(key, actual[key]!, decodeFloat64(text), tolerance)
-  }
+  return actual
 }

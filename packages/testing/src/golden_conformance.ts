@@ -8,16 +8,16 @@ import {
 } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import golden from '../../../fixtures/rnn/tf_golden.json'
-import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { concatenated, filled } from './fills.js'
 import { decodeFloat64, type FixtureCase } from './fixture_case.js'
+import { expectNumbers, type NetworkMaker, type Numbers } from './rounding_oracle.js'
 
 /** The tests of tf.contrib.cudnn_rnn accept 1e-2; float32 arithmetic is this good, and 16-bit arithmetic is not. */
 const sumTolerance = (tolerance: number) => Math.max(1e-6, tolerance / 2)
 
 /** TensorFlow's own numbers: testSimpleInference of its releases 0.11 to 1.12, and 24 networks with all gradients. */
-export function registerGoldenConformance({ open, dtype, tolerance }: ExecutorUnderTest): void {
+export function registerGoldenConformance({ open, dtype, tolerance, roundingOracle }: ExecutorUnderTest): void {
   describe('agrees with the golden numbers of TensorFlow', () => {
     test.each(golden.inference.map((c) => [c.rnn_mode, c] as const))(
       'cudnn_rnn_ops_test testSimpleInference %s',
@@ -54,60 +54,73 @@ export function registerGoldenConformance({ open, dtype, tolerance }: ExecutorUn
 
     test.each(golden.cases.map((c) => [c.id, c] as const))('%s, forward and every gradient', async (_, c) => {
       using backend = await open()
-      const descriptor = createRnnDescriptor({
-        cellMode: c.rnn_mode as FixtureCase['cellMode'],
-        numLayers: c.num_layers,
-        numUnits: c.num_units,
-        inputSize: c.input_size,
-        inputMode: c.input_mode as FixtureCase['inputMode'],
-        direction: c.direction as FixtureCase['direction'],
-      })
-      const rnn = backend.rnn(descriptor)
-      const isLstm = descriptor.cellMode === 'lstm'
-      const stateShape = [numPseudoLayers(descriptor), c.batch_size, hiddenColumns(descriptor)]
-      const run = await rnn.forward({
-        input: filled('x', [c.seq_length, c.batch_size, c.input_size], dtype),
-        inputH: filled('h0', stateShape, dtype),
-        inputC: isLstm ? filled('c0', stateShape, dtype) : null,
-        params: rnn.canonicalToParams({
-          weights: goldenWeights(c, dtype),
-          biases: runningFill(
-            'biases',
-            flatLayout(descriptor).biases.map(({ shape }) => shape),
-            dtype,
-          ),
-        }),
-        sequenceLengths: c.sequence_lengths,
-        training: true,
-      })
-      const ones = (tensor: { shape: readonly number[] } | undefined) =>
-        tensor && { data: filled('x', tensor.shape, dtype).data.fill(1), shape: tensor.shape }
-      const gradients = await rnn.backward(run.tape!, {
-        output: ones(run.output),
-        outputH: ones(run.outputH),
-        outputC: ones(run.outputC),
-      })
-      const canonical = await rnn.paramsToCanonical(gradients.params)
-      const results = {
-        output: await run.output.read(),
-        output_h: await run.outputH.read(),
-        output_c: await run.outputC?.read(),
-        grad_x: await gradients.input.read(),
-        grad_h0: await gradients.inputH.read(),
-        grad_c0: await gradients.inputC?.read(),
-      }
-      const expected: Readonly<Record<string, string>> = c.expected
-      for (const [name, tensor] of Object.entries(results)) {
-        if (tensor !== undefined) expectAllclose(name, tensor.data, decodeFloat64(expected[name]!), tolerance)
-      }
-      expectAllclose('biases', concatenated(canonical.biases), decodeFloat64(expected['grad_biases_flat']!), tolerance)
-      const weights = withoutDeadWeights(c, decodeFloat64(expected['grad_weights_flat']!))
-      expectAllclose('weights', concatenated(canonical.weights), weights, tolerance)
+      const run = (maker: NetworkMaker) => runGolden(maker, c)
+      await expectNumbers({ id: c.id, numbers: goldenNumbers(c), run }, backend, tolerance, roundingOracle)
     })
   })
 }
 
 type GoldenCase = (typeof golden.cases)[number]
+
+async function runGolden(backend: NetworkMaker, c: GoldenCase): Promise<Numbers> {
+  const { dtype } = backend
+  const descriptor = createRnnDescriptor({
+    cellMode: c.rnn_mode as FixtureCase['cellMode'],
+    numLayers: c.num_layers,
+    numUnits: c.num_units,
+    inputSize: c.input_size,
+    inputMode: c.input_mode as FixtureCase['inputMode'],
+    direction: c.direction as FixtureCase['direction'],
+  })
+  const rnn = backend.rnn(descriptor)
+  const isLstm = descriptor.cellMode === 'lstm'
+  const stateShape = [numPseudoLayers(descriptor), c.batch_size, hiddenColumns(descriptor)]
+  const run = await rnn.forward({
+    input: filled('x', [c.seq_length, c.batch_size, c.input_size], dtype),
+    inputH: filled('h0', stateShape, dtype),
+    inputC: isLstm ? filled('c0', stateShape, dtype) : null,
+    params: rnn.canonicalToParams({
+      weights: goldenWeights(c, dtype),
+      biases: runningFill(
+        'biases',
+        flatLayout(descriptor).biases.map(({ shape }) => shape),
+        dtype,
+      ),
+    }),
+    sequenceLengths: c.sequence_lengths,
+    training: true,
+  })
+  const ones = (tensor: { shape: readonly number[] } | undefined) =>
+    tensor && { data: filled('x', tensor.shape, dtype).data.fill(1), shape: tensor.shape }
+  const gradients = await rnn.backward(run.tape!, {
+    output: ones(run.output),
+    outputH: ones(run.outputH),
+    outputC: ones(run.outputC),
+  })
+  const canonical = await rnn.paramsToCanonical(gradients.params)
+  const tensors = {
+    output: run.output,
+    output_h: run.outputH,
+    output_c: run.outputC,
+    grad_x: gradients.input,
+    grad_h0: gradients.inputH,
+    grad_c0: gradients.inputC,
+  }
+  const numbers: Record<string, ArrayLike<number>> = {
+    grad_biases_flat: concatenated(canonical.biases),
+    grad_weights_flat: concatenated(canonical.weights),
+  }
+  for (const [name, tensor] of Object.entries(tensors)) {
+    if (tensor !== undefined) numbers[name] = (await tensor.read()).data
+  }
+  return numbers
+}
+
+function goldenNumbers(c: GoldenCase): Numbers {
+  const expected = Object.entries<string>(c.expected).map(([name, text]) => [name, decodeFloat64(text)] as const)
+  const numbers = Object.fromEntries<ArrayLike<number>>(expected)
+  return { ...numbers, grad_weights_flat: withoutDeadWeights(c, decodeFloat64(c.expected.grad_weights_flat)) }
+}
 
 /** cuDNN up to 5.1 kept matrices that skip_input never reads; the golden lists hold them, networks of today do not. */
 function isDead(c: GoldenCase, index: number): boolean {

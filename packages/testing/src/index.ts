@@ -15,5 +15,6 @@
 export { expectAllclose } from './closeness.js'
 export { type ConformanceOptions, runConformance } from './conformance.js'
 export { filled, filledCanonical } from './fills.js'
-export { runNvidiaSample } from './nvidia_sample.js'
+export { type NvidiaSampleOptions, runNvidiaSample } from './nvidia_sample.js'
+export type { NetworkMaker, RoundingOracle } from './rounding_oracle.js'
 export { readAll } from './small_network.js'

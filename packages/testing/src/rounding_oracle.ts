@@ -1,0 +1,44 @@
+import type { Backend, Rnn } from '@cudnn-rnn/backend'
+import { expect } from 'vitest'
+import { errorOf, expectAllclose } from './closeness.js'
+
+/** As much of an executor as running a fixture's network takes. */
+export interface NetworkMaker extends Pick<Backend, 'dtype'> {
+  rnn(descriptor: Rnn['descriptor']): Pick<Rnn, 'canonicalToParams' | 'paramsToCanonical' | 'forward' | 'backward'>
+}
+
+/**
+ * For executors of few bits: fixtures in which rounding puts a sum on the other side of relu's kink, where the gradient
+ * is another. Their oracle is an executor that rounds what the one under test rounds, and nothing else.
+ */
+export interface RoundingOracle {
+  readonly cases: readonly string[]
+  /** The oracle, rounding nothing: it must give the fixture's numbers. */
+  readonly exact: NetworkMaker
+  readonly rounding: NetworkMaker
+}
+
+/** The numbers of one network, by the names of its results. */
+export type Numbers = Readonly<Record<string, ArrayLike<number>>>
+
+/**
+ * Fails unless `run` gives the numbers of the fixture `id` within `tolerance`. For a case of `oracle` the numbers are the
+ * oracle's, and the case must be what it is said to be: with those roundings alone the fixture's are out of reach.
+ */
+export async function expectNumbers(
+  { id, numbers, run }: { readonly id: string; readonly numbers: Numbers; run(maker: NetworkMaker): Promise<Numbers> },
+  executor: NetworkMaker,
+  tolerance: number,
+  oracle: RoundingOracle | undefined,
+): Promise<void> {
+  const isKink = oracle?.cases.includes(id) === true
+  const expected = isKink ? await run(oracle.rounding) : numbers
+  const actual = await run(executor)
+  expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort())
+  for (const [name, values] of Object.entries(expected)) expectAllclose(name, actual[name]!, values, tolerance)
+  if (!isKink) return
+  const exact = await run(oracle.exact)
+  for (const [name, values] of Object.entries(numbers)) expectAllclose(`exact ${name}`, exact[name]!, values, 1e-12)
+  const errors = Object.entries(numbers).map(([name, values]) => errorOf(expected[name]!, values))
+  expect(Math.max(...errors), `${id} is not at the kink`).toBeGreaterThan(tolerance)
+}
