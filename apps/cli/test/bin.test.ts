@@ -46,8 +46,8 @@ describe('cudnn-rnn', () => {
 
   it.each([
     [['train', '--text', 'no/such/file.txt'], 'ERR_TEXT_FILE'],
-    [['demo', '--backend', 'gpu'], 'ERR_UNKNOWN_BACKEND'],
-    [['demo', '--dropout', '1.5'], 'ERR_INVALID_OPTION'],
+    [['demo', '--backend', 'gpu', '--out', 'no/such/run'], 'ERR_UNKNOWN_BACKEND'],
+    [['demo', '--dropout', '1.5', '--out', 'no/such/run'], 'ERR_INVALID_OPTION'],
     [['sample', 'no/such/run'], 'ERR_NO_RUN'],
     [['train', '--resume', '--out', 'no/such/run'], 'ERR_NO_RUN'],
     [['layout', '--skip-input', '--units', '4', '--input', '3'], 'ERR_SKIP_INPUT_SIZE'],
