@@ -59,6 +59,21 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     model.dispose()
   })
 
+  it('nothing of a step crosses the bus but ids, lengths and rates, and the loss and the norm when they are read', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const model = smallCharModel(backend)
+    for (let step = 0; step < 6; step++) await model.step()
+    libraries.configure('reset')
+    await model.step({ batch: 3, time: 5 })
+    const ids = 3 * 5 * 4
+    const lengths = 3 * 4
+    const adamNumbers = 8 * 4
+    const { 'host to device': up, 'device to host': down } = libraries.report().copied
+    // Ids for the lookup, its gradient and the loss; lengths for two networks; numbers for five variables.
+    expect({ up, down }).toEqual({ up: 3 * ids + 2 * lengths + 5 * adamNumbers, down: 2 * 4 })
+    model.dispose()
+  })
+
   it('a step that reads its loss in the middle is two graphs, to the same numbers', async () => {
     const numbers = await expected({ dropout: 0.3 })
     expect(await train(true, { dropout: 0.3, readsEarly: true })).toEqual(numbers)

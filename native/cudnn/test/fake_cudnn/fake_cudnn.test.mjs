@@ -17,7 +17,7 @@ describe.skipIf(build === undefined)('the fake NVIDIA libraries', () => {
   test('openFakeLibraries hands over the folder and the controls', () => {
     const fake = openFakeLibraries(9)
     fake.configure('memory=1G; fault.cudaMalloc=2@1')
-    expect(fake.report()).toEqual({ live: {}, calls: {}, violations: [] })
+    expect(fake.report()).toEqual({ live: {}, calls: {}, copied: {}, violations: [] })
     expect(() => fake.configure('colour=blue')).toThrow('Cannot set "colour=blue"')
     fake.configure('reset')
   })

@@ -4,6 +4,8 @@ export interface FakeReport {
   readonly live: Readonly<Record<string, number>>
   /** Calls by symbol since the last reset. */
   readonly calls: Readonly<Record<string, number>>
+  /** Bytes copied since the last reset by direction, "host to device", "device to host", …; copies in graphs included. */
+  readonly copied: Readonly<Record<string, number>>
   /** Rules that were broken since the last reset, in words. */
   readonly violations: readonly string[]
 }

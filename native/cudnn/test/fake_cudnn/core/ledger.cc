@@ -13,6 +13,7 @@ struct Ledger {
   std::mutex mutex;
   std::map<std::string, long> calls;
   std::map<std::string, long> live;
+  std::map<std::string, long> copied;
   std::vector<std::string> violations;
 };
 
@@ -62,6 +63,11 @@ void CountLive(const char* kind, long change) {
   TheLedger().live[kind] += change;
 }
 
+void CountCopied(const char* direction, long bytes) {
+  const std::lock_guard lock(TheLedger().mutex);
+  TheLedger().copied[direction] += bytes;
+}
+
 void ReportViolation(const std::string& text) {
   const std::lock_guard lock(TheLedger().mutex);
   if (std::getenv("CUDNN_RNN_FAKE_GPU_VERBOSE") != nullptr) std::fprintf(stderr, "fake GPU: %s\n", text.c_str());
@@ -76,12 +82,13 @@ std::string Report() {
     violations += Quoted(text);
   }
   return "{\"live\":" + Object(TheLedger().live) + ",\"calls\":" + Object(TheLedger().calls) +
-         ",\"violations\":" + violations + "]}";
+         ",\"copied\":" + Object(TheLedger().copied) + ",\"violations\":" + violations + "]}";
 }
 
 void ResetLedger() {
   const std::lock_guard lock(TheLedger().mutex);
   TheLedger().calls.clear();
+  TheLedger().copied.clear();
   TheLedger().violations.clear();
 }
 

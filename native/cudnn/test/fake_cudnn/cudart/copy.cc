@@ -75,10 +75,14 @@ cudaError_t EnqueueCopy(const char* name, const Copy& copy, int kind, cudaStream
     operation.source = copy.from;
     operation.source_bytes = copy.FromBytes();
   }
-  operation.run = [copy, staged, to_pageable](int device) {
+  const char* direction = from_device ? to_device ? "device to device" : "device to host"
+                          : to_device ? "host to device"
+                                      : "host to host";
+  operation.run = [copy, staged, to_pageable, direction](int device) {
     const void* from = staged ? staged->data() : fake::Resolve(device, copy.from, copy.FromBytes(), "source");
     void* to = to_pageable ? copy.to : fake::Resolve(device, copy.to, copy.ToBytes(), "destination");
     CopyRows(copy, to, from);
+    fake::CountCopied(direction, static_cast<long>(copy.width * copy.height));
   };
   const int error = fake::Enqueue(stream, std::move(operation));
   if (error != cudaSuccess) return error;
