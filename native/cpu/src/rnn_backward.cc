@@ -18,8 +18,6 @@ constexpr ptrdiff_t kColumnBlock = 32;
 // Rows of a step that a thread takes at a time where there are many. The number of such parts must not depend on that of the
 // threads, as the last bits of a result depend on how many rows are summed side by side.
 constexpr ptrdiff_t kStepRows = 48;
-// Elements of a dropout mask drawn at once; a multiple of a block of the generator.
-constexpr ptrdiff_t kDropoutPart = 1 << 14;
 
 template <typename T>
 class Backward {
