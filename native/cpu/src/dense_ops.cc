@@ -24,17 +24,12 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
   const bool pack_a = a.column_stride != 1;
   const int members = MembersFor(*engine.pool, 2.0 * rows * depth * columns);
 
-  const auto carve = [&](Arena* arena, T** packed_b, T** packed_a, T** tiles) {
-    *packed_b = arena->Take<T>(panels * kWidth * depth);
-    *packed_a = pack_a ? arena->Take<T>(rows * depth) : nullptr;
-    *tiles = arena->Take<T>(members * std::min(rows, kRowBlock) * kWidth + panels * kWidth);
-  };
   T *packed_b, *packed_a, *tiles;
-  Arena measure(nullptr);
-  carve(&measure, &packed_b, &packed_a, &tiles);
-  MemoryBlock memory = engine.blocks->Take(measure.used());
-  Arena arena(memory.data());
-  carve(&arena, &packed_b, &packed_a, &tiles);
+  MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
+    packed_b = arena->Take<T>(panels * kWidth * depth);
+    packed_a = pack_a ? arena->Take<T>(rows * depth) : nullptr;
+    tiles = arena->Take<T>(members * std::min(rows, kRowBlock) * kWidth + panels * kWidth);
+  });
 
   const ptrdiff_t tile_size = std::min(rows, kRowBlock) * kWidth;
   T* padded_bias = tiles + members * tile_size;

@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "rnn_forward.h"
+#include "engine.h"
 
 namespace cudnn_rnn {
 

@@ -1,8 +1,11 @@
 #ifndef CUDNN_RNN_CPU_DROPOUT_H_
 #define CUDNN_RNN_CPU_DROPOUT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "shared_loops.h"
 
 namespace cudnn_rnn {
 
@@ -10,6 +13,20 @@ namespace cudnn_rnn {
 // `seed`, as packages/backend/src/philox.ts does, so that every executor on the host draws the same masks.
 template <typename T>
 void ApplyDropout(T* values, ptrdiff_t begin, ptrdiff_t end, double rate, uint64_t seed, uint64_t position);
+
+// Elements of a mask drawn at once; a multiple of a block of the generator.
+inline constexpr ptrdiff_t kDropoutPart = 1 << 14;
+
+// The same in parts. Every thread must call this.
+template <typename T>
+void ShareDropout(SharedLoops::Member* all, T* values, ptrdiff_t begin, ptrdiff_t end, double rate, uint64_t seed,
+                  uint64_t position) {
+  const ptrdiff_t first = begin / kDropoutPart;
+  all->Run((end + kDropoutPart - 1) / kDropoutPart - first, [&](ptrdiff_t item) {
+    const ptrdiff_t part = (first + item) * kDropoutPart;
+    ApplyDropout(values, std::max(begin, part), std::min(end, part + kDropoutPart), rate, seed, position);
+  });
+}
 
 }  // namespace cudnn_rnn
 

@@ -2,9 +2,8 @@
 #ifndef CUDNN_RNN_CPU_EXECUTOR_CORE_H_
 #define CUDNN_RNN_CPU_EXECUTOR_CORE_H_
 
+#include "engine.h"
 #include "memory_block.h"
-#include "network.h"
-#include "rnn_forward.h"
 #include "thread_pool.h"
 
 namespace cudnn_rnn {

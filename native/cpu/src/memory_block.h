@@ -49,6 +49,16 @@ class Arena {
 class BlockCache {
  public:
   MemoryBlock Take(size_t bytes);
+  // A block for all that carve(Arena*) takes. It is called twice: the first time only to measure.
+  template <typename Carve>
+  MemoryBlock TakeFor(const Carve& carve) {
+    Arena measure(nullptr);
+    carve(&measure);
+    MemoryBlock block = Take(measure.used());
+    Arena arena(block.data());
+    carve(&arena);
+    return block;
+  }
   void GiveBack(MemoryBlock block);
 
  private:

@@ -7,6 +7,8 @@
 
 #include "executor_core.h"
 #include "narrow_weights.h"
+#include "network.h"
+#include "rnn_tape.h"
 
 namespace cudnn_rnn {
 

@@ -70,6 +70,12 @@ struct Params {
   static constexpr ptrdiff_t kDepthBlock = 512;
 };
 
+// Columns of h, or units.
+struct Columns {
+  ptrdiff_t first;
+  ptrdiff_t last;
+};
+
 // Where one step reads and writes. The panels of units are independent of each other; those of the projection come after
 // all of them.
 template <typename T>
@@ -91,6 +97,17 @@ struct RecurrentStep {
   // int8 only: the calling thread's, and an even number of its own for every step.
   Int8Rows* int8_rows;
   uint64_t version;
+
+  // What a panel writes: units, which are columns of h where nothing projects them.
+  Columns UnitsOf(ptrdiff_t panel) const {
+    const ptrdiff_t first = panel * network.panel_units();
+    return {first, std::min(network.options().units, first + network.panel_units())};
+  }
+  // What a panel of the projection writes.
+  Columns ProjectedColumnsOf(ptrdiff_t panel) const {
+    const ptrdiff_t width = layout.projection.chunks * kChunk<T>;
+    return {panel * width, std::min(network.columns(), (panel + 1) * width)};
+  }
 
   // Asks for all of h at once, as other threads have written most of it: line by line each would be waited for.
   void PrefetchState() const {

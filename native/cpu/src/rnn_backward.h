@@ -1,7 +1,10 @@
 #ifndef CUDNN_RNN_CPU_RNN_BACKWARD_H_
 #define CUDNN_RNN_CPU_RNN_BACKWARD_H_
 
-#include "rnn_forward.h"
+#include "engine.h"
+#include "network.h"
+#include "rnn_tape.h"
+#include "walking_order.h"
 
 namespace cudnn_rnn {
 
@@ -18,6 +21,12 @@ struct BackwardPass {
   T* dh;              // [L·D,B,C]
   T* dc;              // [L·D,B,H], LSTM only
   T* d_params;        // opaque, zeros on entry
+
+  // Rows of a panel of pre-activations.
+  ptrdiff_t rows() const { return tape->time * tape->batch; }
+  WalkingOrder order(int direction) const {
+    return {tape->time, tape->lengths.empty() ? nullptr : tape->lengths.data(), direction};
+  }
 };
 
 template <typename T>

@@ -1,25 +1,15 @@
 #ifndef CUDNN_RNN_CPU_RNN_FORWARD_H_
 #define CUDNN_RNN_CPU_RNN_FORWARD_H_
 
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
-#include "memory_block.h"
+#include "engine.h"
 #include "network.h"
 #include "recurrent_step.h"
 #include "rnn_tape.h"
-#include "thread_pool.h"
 
 namespace cudnn_rnn {
-
-// What computes a pass.
-template <typename T>
-struct Engine {
-  ThreadPool* pool;
-  const KernelTable<T>* kernels;
-  BlockCache* blocks;
-  // Set from elsewhere to abandon a pass at its next step; its results are then undefined.
-  const std::atomic<bool>* cancelled;
-};
 
 template <typename T>
 struct ForwardPass {
@@ -36,13 +26,12 @@ struct ForwardPass {
   T* h_final;                // [L·D,B,C]
   T* c_final;                // [L·D,B,H], LSTM only
   Tape<T>* tape;             // null in inference; otherwise filled
+
+  bool is_training() const { return tape != nullptr; }
 };
 
 template <typename T>
 void RunForward(const Engine<T>& engine, const ForwardPass<T>& pass);
-
-// Threads worth waking for a step of `operations` multiplications and additions.
-int MembersFor(const ThreadPool& pool, double operations);
 
 }  // namespace cudnn_rnn
 

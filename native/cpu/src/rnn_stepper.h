@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "engine.h"
 #include "memory_block.h"
+#include "pre_activations.h"
 #include "recurrent_step.h"
-#include "rnn_forward.h"
 #include "shared_loops.h"
 
 namespace cudnn_rnn {
@@ -114,7 +115,8 @@ class Stepper {
     const bool projects = layer.layout->projection.present();
     member->Run(network_.panels(), [&](ptrdiff_t panel) {
       T* z = layer.z + panel * step.z_panel_stride;
-      StartPanel(params, layer, panel, x, x_stride, z);
+      FillWithBiases(network_, *layer.layout, params.data, panel, z);
+      for (ptrdiff_t row = 1; row < batch_; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
       if (layer.layout->input.present()) {
         PanelProduct<T> product{};
         product.a = x;
@@ -126,48 +128,25 @@ class Stepper {
         product.int8_rows = int8_rows;
         product.version = version + 2;
         params.Multiply(kernels, layer.layout->input, panel, 0, product);
+      } else {
+        AddSkippedInput(network_, panel, x, x_stride, batch_, z);
       }
       step.RunPanel(panel);
-      if (!projects) CopyColumns(step.h, panel, network_.panel_units(), output);
+      if (!projects) CopyColumns(step.h, step.UnitsOf(panel), output);
     }, now != 0);
     if (!projects) return;
-    const ptrdiff_t width = layer.layout->projection.chunks * kChunk<T>;
     member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) {
       step.RunProjectionPanel(panel);
-      CopyColumns(step.h, panel, width, output);
+      CopyColumns(step.h, step.ProjectedColumnsOf(panel), output);
     });
   }
 
-  // The columns of h that a panel has written, to the output of the last layer; null for the others.
-  void CopyColumns(const T* h, ptrdiff_t panel, ptrdiff_t width, T* output) const {
+  // To the output of the last layer; null for the others.
+  void CopyColumns(const T* h, Columns columns, T* output) const {
     if (output == nullptr) return;
-    const ptrdiff_t first = panel * width;
-    const ptrdiff_t last = std::min(network_.columns(), first + width);
     for (ptrdiff_t row = 0; row < batch_; row++) {
-      std::copy(h + row * network_.padded_columns() + first, h + row * network_.padded_columns() + last,
-                output + row * network_.columns() + first);
-    }
-  }
-
-  // Biases and, with skip_input, the input.
-  void StartPanel(const Params<T>& params, const Layer& layer, ptrdiff_t panel, const T* x, ptrdiff_t x_stride, T* z) const {
-    const ptrdiff_t input_width = network_.z_input_width();
-    const ptrdiff_t width = layer.layout->recurrent.ChunksOf(panel) * kChunk<T>;
-    const ptrdiff_t units = network_.panel_units();
-    const ptrdiff_t valid = std::min(units, network_.options().units - panel * units);
-    std::fill_n(z, network_.z_width(), T{0});
-    for (ptrdiff_t k = 0; k < width; k++) {
-      if (layer.layout->input_bias >= 0) z[k] += params.data[layer.layout->input_bias + panel * input_width + k];
-      if (layer.layout->recurrent_bias >= 0) {
-        z[network_.z_recurrent_begin() + k] += params.data[layer.layout->recurrent_bias + panel * input_width + k];
-      }
-    }
-    for (ptrdiff_t row = 1; row < batch_; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
-    if (layer.layout->input.present()) return;
-    for (ptrdiff_t row = 0; row < batch_; row++) {
-      for (ptrdiff_t gate = 0; gate < input_width; gate += units) {
-        for (ptrdiff_t k = 0; k < valid; k++) z[row * network_.z_width() + gate + k] += x[row * x_stride + panel * units + k];
-      }
+      const T* from = h + row * network_.padded_columns();
+      std::copy(from + columns.first, from + columns.last, output + row * network_.columns() + columns.first);
     }
   }
 

@@ -10,8 +10,7 @@
 
 namespace cudnn_rnn {
 
-// One layer in one direction. Steps are counted in walking order: step n is time n in the forward direction and
-// length - 1 - n, row by row, in the backward direction.
+// One layer in one direction. Steps are counted in walking order (walking_order.h).
 template <typename T>
 struct LayerRecord {
   T* z = nullptr;             // [panels][T·B][z_width]: what the backward needs of the gates

@@ -13,6 +13,7 @@
 #include "job_queue.h"
 #include "narrow_weights.h"
 #include "rnn_backward.h"
+#include "rnn_forward.h"
 #include "rnn_stepper.h"
 #include "shared_loops.h"
 
