@@ -23,7 +23,7 @@ import type { FloatDType } from './dtype.js'
 import { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
 import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
-import { checkIsTensor, checkTensor } from './tensor_arguments.js'
+import { checkDimensions, checkIsTensor, checkTensor } from './tensor_arguments.js'
 
 /** The dense operations of an executor: everything is checked here, then one of its kernels computes. */
 export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
@@ -57,6 +57,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
   embeddingGradient(vocabulary: number, ids: TensorLike, outputGradient: TensorLike): Own {
     const action = 'add up the embedding gradient'
     const columns = checkEmbeddingGradient(this.#dtype(action), ids, outputGradient)
+    checkDimensions(action, [vocabulary, columns])
     this.#own(action, { ids, outputGradient })
     const operands = { ids: this.#ids(action, 'ids', ids, vocabulary), outputGradient }
     return this.#kernels.embeddingGradient(operands, { vocabulary, columns })

@@ -144,10 +144,12 @@ export function checkHostTensor(action: string, own: FloatDType, host: Tensor): 
 
 /** Throws RangeError `ERR_SHAPE` unless every dimension of a tensor to be made is an integer >= 0. */
 export function checkDimensions(action: string, shape: readonly number[]): void {
-  if (shape.every((size) => Number.isSafeInteger(size) && size >= 0)) return
+  const isArray = Array.isArray(shape)
+  if (isArray && shape.every((size) => Number.isSafeInteger(size) && size >= 0)) return
+  const current = isArray ? `[${shape.join(',')}]` : String(shape)
   throw codedRangeError(
     'ERR_SHAPE',
-    `Cannot ${action} as every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`,
+    `Cannot ${action} as its shape must be an array of integers >= 0: current value is ${current}`,
     { actual: shape },
   )
 }
