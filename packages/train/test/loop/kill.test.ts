@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 
-const STEPS = 150
+const STEPS = 400
 const KILLS = 4
 
 let folder: string
