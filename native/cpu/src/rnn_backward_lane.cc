@@ -80,7 +80,8 @@ template <typename T>
 void BackwardLane<T>::Start() const {
   std::fill_n(memory_.dh, batch_ * network_.padded_columns(), T{0});
   std::fill_n(memory_.dc, batch_ * network_.padded_units(), T{0});
-  std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
+  // Without a projection these are dh itself.
+  if (layout_.projection.present()) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
 }
 
 // dh before step n: dz·R, and for GRU what bypasses the matrix.

@@ -34,7 +34,7 @@ class TransposedMatrix {
   TransposedMatrix() = default;
   // `packed` has room for PackedSize elements, or is null.
   TransposedMatrix(const PanelMatrix& matrix, const T* params, T* packed)
-      : matrix_(matrix), stored_(params + matrix.offset), packed_(packed) {}
+      : matrix_(matrix), params_(params), packed_(packed) {}
 
   // Whether copying pays for `products` products of `rows` rows each.
   static bool IsWorthPacking(ptrdiff_t products, ptrdiff_t rows) {
@@ -52,7 +52,7 @@ class TransposedMatrix {
   void Pack(ptrdiff_t item) const {
     const ptrdiff_t width = matrix_.ChunksOf(item) * kChunk<T>;
     const ptrdiff_t first_output = item * FullWidth();
-    const T* panel = stored_ + first_output * matrix_.depth;
+    const T* panel = params_ + matrix_.template PanelBegin<T>(item);
     for (ptrdiff_t p = 0; p < PanelsOf(matrix_); p++) {
       const ptrdiff_t column = p * kPanelColumns;
       const ptrdiff_t columns = std::min(kPanelColumns, matrix_.depth - column);
@@ -148,7 +148,7 @@ class TransposedMatrix {
     product.a_stride = p.a_stride;
     product.a_panel_stride = p.a_panel_stride;
     product.rows = p.rows;
-    product.panels = stored_;
+    product.panels = params_ + matrix_.offset;
     product.panel_count = matrix_.panels;
     product.chunks = matrix_.chunks;
     product.last_chunks = matrix_.last_chunks;
@@ -162,7 +162,7 @@ class TransposedMatrix {
   }
 
   PanelMatrix matrix_;
-  const T* stored_ = nullptr;
+  const T* params_ = nullptr;  // the opaque buffer
   T* packed_ = nullptr;
 };
 
