@@ -1,8 +1,7 @@
 import { runConformance } from '@cudnn-rnn/testing'
-import { describe, test } from 'vitest'
 import { FEW_BITS_TOLERANCES } from '../proof/few_bits.js'
 import { decoded, encoded } from '../proof/half.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { describeImitations } from './describe_imitations.js'
 import { roundingRelu } from './rounding_relu.js'
 
 /**
@@ -21,19 +20,12 @@ const KINKS = {
 // cuDNN 8 has no recurrent networks in bfloat16.
 const PRECISIONS = { 9: ['tf32', 'float16', 'bfloat16'], 8: ['tf32', 'float16'] } as const
 
-for (const version of [9, 8] as const) {
-  const gpu = openFakeGpu(version)
-  if (gpu.problem !== undefined) {
-    test.skip(`cuDNN ${version}: ${gpu.problem}`)
-    continue
+describeImitations((gpu, version) => {
+  for (const precision of PRECISIONS[version]) {
+    runConformance(`cudnn ${precision}`, () => gpu.open({ precision }), {
+      dtypes: ['float32'],
+      tolerances: { float32: TOLERANCES[precision], float64: 0 },
+      roundingOracle: precision === 'bfloat16' ? KINKS : undefined,
+    })
   }
-  describe(`the imitation of cuDNN ${version}`, () => {
-    for (const precision of PRECISIONS[version]) {
-      runConformance(`cudnn ${precision}`, () => gpu.open({ precision }), {
-        dtypes: ['float32'],
-        tolerances: { float32: TOLERANCES[precision], float64: 0 },
-        roundingOracle: precision === 'bfloat16' ? KINKS : undefined,
-      })
-    }
-  })
-}
+})
