@@ -1,4 +1,4 @@
-import { codedTypeError } from '@cudnn-rnn/canonical'
+import { type CodedError, codedTypeError } from '@cudnn-rnn/canonical'
 import { type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
 import type { FloatDType } from './dtype.js'
 import type { Ledger } from './ledger.js'
@@ -32,21 +32,29 @@ export function ownTensor<Own extends BackendTensor>(
   tensor: TensorLike,
 ): Own {
   if (memory.owns(tensor)) return tensor
-  throw codedTypeError(
-    'ERR_FOREIGN_TENSOR',
-    `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
-    { argument: name },
-  )
+  throw foreignTensor(action, name)
 }
 
-/** Checks operands by their names in the public API: host tensors and absent ones pass; throws as {@link ownTensor}. */
+/**
+ * Checks operands by their names in the public API: host tensors and absent ones pass; throws as {@link ownTensor}.
+ *
+ * @param executor its memory, or the executor itself
+ */
 export function checkOwnTensors(
-  memory: ExecutorMemory<BackendTensor>,
+  executor: { owns(tensor: BackendTensor): boolean },
   action: string,
   operands: Readonly<Record<string, TensorLike | null | undefined>>,
 ): void {
   for (const name in operands) {
     const operand = operands[name]
-    if (isBackendTensor(operand)) ownTensor(memory, action, name, operand)
+    if (isBackendTensor(operand) && !executor.owns(operand)) throw foreignTensor(action, name)
   }
+}
+
+function foreignTensor(action: string, name: string): CodedError<TypeError> {
+  return codedTypeError(
+    'ERR_FOREIGN_TENSOR',
+    `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
+    { argument: name },
+  )
 }

@@ -37,6 +37,7 @@ it('@cudnn-rnn/backend exports these names', () => {
       "checkShape",
       "checkSoftmaxCrossEntropy",
       "checkStream",
+      "checkStreamRows",
       "checkTensor",
       "checkUpdate",
       "completeAdagrad",

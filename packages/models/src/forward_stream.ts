@@ -1,6 +1,7 @@
 import {
   type Backend,
   checkIsTensor,
+  checkStreamRows,
   checkTensor,
   DTYPES,
   isBackendTensor,
@@ -67,14 +68,7 @@ export class ForwardStream implements Stream {
     checkIsRows(rows)
     this.#checkAlive('reset a stream')
     if (this.#waiting > 0) throw streamBusy('reset a stream')
-    for (const row of rows ?? []) {
-      if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
-      throw codedRangeError(
-        'ERR_STREAM_ROW',
-        `Cannot reset a stream as rows must be in 0..${this.batch - 1}: current value is ${row}`,
-        { row },
-      )
-    }
+    if (rows !== undefined) checkStreamRows(this.batch, rows)
     for (const state of [this.#h, this.#c]) {
       if (state === undefined) continue
       const [layers = 0, batch = 0, columns = 0] = state.shape

@@ -45,6 +45,18 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
   }
 }
 
+/** Throws RangeError `ERR_STREAM_ROW` unless every row that is to be reset is in 0..batch-1. */
+export function checkStreamRows(batch: number, rows: readonly number[]): void {
+  for (const row of rows) {
+    if (Number.isInteger(row) && row >= 0 && row < batch) continue
+    throw codedRangeError(
+      'ERR_STREAM_ROW',
+      `Cannot reset a stream as rows must be in 0..${batch - 1}: current value is ${row}`,
+      { row },
+    )
+  }
+}
+
 /** The network that a stream runs, and what of. */
 export interface StreamOwner {
   readonly memory: HostMemory
@@ -101,14 +113,7 @@ export class HostStepper implements RnnStepper {
   /** Throws RangeError `ERR_STREAM_ROW`. */
   reset(rows?: readonly number[]): void {
     this.#life.check('reset a stream')
-    for (const row of rows ?? []) {
-      if (Number.isInteger(row) && row >= 0 && row < this.batch) continue
-      throw codedRangeError(
-        'ERR_STREAM_ROW',
-        `Cannot reset a stream as rows must be in 0..${this.batch - 1}: current value is ${row}`,
-        { row },
-      )
-    }
+    if (rows !== undefined) checkStreamRows(this.batch, rows)
     if (rows !== undefined) for (const row of rows) this.#kernel.resetRow(row)
     else for (let row = 0; row < this.batch; row++) this.#kernel.resetRow(row)
   }

@@ -2,8 +2,8 @@ import {
   type Backend,
   type BackendTensor,
   checkHyperparameter,
+  checkOwnTensors,
   checkUpdate,
-  isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
@@ -114,14 +114,7 @@ export abstract class Optimizer {
     const mask = this.#decayMasks[index]
     if (this.#weightDecay > 0 && typeof mask === 'object') operands[`decay mask of ${name}`] = mask
     checkUpdate(action, this.backend.dtype, operands)
-    for (const [argument, tensor] of Object.entries(operands)) {
-      if (!isBackendTensor(tensor) || this.backend.owns(tensor)) continue
-      throw codedTypeError(
-        'ERR_FOREIGN_TENSOR',
-        `Cannot ${action} as ${argument} belongs to another executor: read() it and pass the host tensor`,
-        { argument },
-      )
-    }
+    checkOwnTensors(this.backend, action, operands)
   }
 
   #slotsOf(index: number): readonly Trainable[] {
