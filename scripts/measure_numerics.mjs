@@ -8,7 +8,7 @@ const built = (name) => import(new URL(`../packages/${name}/dist/index.js`, impo
 const [{ openCpuBackend }, { openReferenceBackend }, { Philox }, { CELL_MODES, createRnnDescriptor, paramRegions }] =
   await Promise.all(['cpu', 'reference', 'backend', 'canonical'].map(built))
 const addon = createRequire(import.meta.url)(`../native/cpu/prebuilds/${thisPlatform()}/cudnn_rnn_cpu.node`)
-const isas = addon.supportedIsas()
+const instructionSets = addon.instructionSets()
 
 const DTYPES = { float32: { array: Float32Array, digits: 23 }, float64: { array: Float64Array, digits: 52 } }
 
@@ -48,9 +48,9 @@ function activationErrors(dtype, name) {
   const count = 1 << 16
   const x = Floats.from({ length: count }, (_, k) => (k % 2 ? -1 : 1) * 1e-6 * 4e7 ** (k / count))
   const exact = Array.from(x, ACTIVATIONS[name])
-  return isas.map((isa) => {
+  return instructionSets.map((instructionSet) => {
     const y = x.slice()
-    addon.activation(isa, name, y)
+    addon.activation(instructionSet, name, y)
     return y.reduce((worst, value, k) => {
       const unit = 2 ** (Math.floor(Math.log2(Math.abs(Number(exact[k])))) - digits)
       return Math.max(worst, Math.abs(Number(fixed(value) - exact[k])) / unit)
@@ -118,17 +118,23 @@ const kinds = Object.keys(DTYPES).flatMap((dtype) => Object.keys(ACTIVATIONS).ma
 const errors = kinds.map(([dtype, name]) => activationErrors(dtype, name))
 table(
   ['units in the last place', ...kinds.map(([dtype, name]) => `${name} ${dtype}`)],
-  isas.map((isa, index) => [isa, ...errors.map((each) => each[index].toFixed(2))]),
+  instructionSets.map((instructionSet, index) => [instructionSet, ...errors.map((each) => each[index].toFixed(2))]),
 )
 
 const executors = [
   ...Object.keys(DTYPES).flatMap((dtype) =>
-    isas.map((isa) => [`${dtype} ${isa}`, () => openCpuBackend({ dtype, isa })]),
+    instructionSets.map((instructionSet) => [
+      `${dtype} ${instructionSet}`,
+      () => openCpuBackend({ dtype, instructionSet }),
+    ]),
   ),
   ['float32 reference', () => openReferenceBackend({ dtype: 'float32' })],
 ]
 const narrow = ['bfloat16', 'int8'].flatMap((weights) =>
-  isas.map((isa) => [`${weights} ${isa}`, () => openCpuBackend({ weights, isa })]),
+  instructionSets.map((instructionSet) => [
+    `${weights} ${instructionSet}`,
+    () => openCpuBackend({ weights, instructionSet }),
+  ]),
 )
 for (const training of [true, false]) {
   const rows = new Map()

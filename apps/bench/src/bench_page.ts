@@ -1,5 +1,6 @@
 import { escapeHtml, htmlPage, type PageSection } from '@cudnn-rnn/report'
 import type { BenchReport } from './bench_report.js'
+import { instructionSetNote } from './instruction_set_note.js'
 import { leftOut } from './left_out.js'
 import { loadNote } from './load_note.js'
 import { threeDigits } from './number_format.js'
@@ -43,7 +44,7 @@ function introduction(report: BenchReport): string {
   const { machine, peak, settings, date } = report
   const { processor, memory, system, node } = machine
   return escapeHtml(
-    `${processor}, ${memory}, ${system}, Node.js ${node}; ${date.slice(0, 10)}. Everybody ran in a process of its own, in ${settings.rounds} turns of ${settings.sliceMs} ms or one run, on ${settings.threads} threads. Largest matrix product seen: ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}); memory copied at ${threeDigits(peak.bandwidth)} GB/s. ${loadNote(report).join('')}`.trimEnd(),
+    `${processor}, ${memory}, ${system}, Node.js ${node}; ${date.slice(0, 10)}. Everybody ran in a process of its own, in ${settings.rounds} turns of ${settings.sliceMs} ms or one run, on ${settings.threads} threads. Largest matrix product seen: ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}); memory copied at ${threeDigits(peak.bandwidth)} GB/s. ${[...instructionSetNote(report), ...loadNote(report)].join(' ')}`.trimEnd(),
   )
 }
 

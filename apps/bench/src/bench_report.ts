@@ -1,3 +1,4 @@
+import type { InstructionSet } from '@cudnn-rnn/rnn'
 import type { Comparison, Lane, Section } from './comparison.js'
 import type { Spread } from './statistics.js'
 
@@ -69,6 +70,8 @@ export interface BenchReport {
   readonly loadBefore: number
   readonly settings: {
     readonly threads: number
+    /** What every contestant that can be was held to; undefined: each took the best that it found. */
+    readonly instructionSet?: InstructionSet | undefined
     readonly quick: boolean
     readonly rounds: number
     readonly sliceMs: number

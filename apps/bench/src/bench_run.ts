@@ -1,5 +1,5 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
-import { inspectBackends } from '@cudnn-rnn/rnn'
+import { type InstructionSet, inspectBackends } from '@cudnn-rnn/rnn'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
 import { Burner } from './burner.js'
@@ -8,6 +8,7 @@ import { runComparison } from './comparison_run.js'
 import { ContestantPool } from './contestant_pool.js'
 import type { ContestantProcess } from './contestant_process.js'
 import { type Contestant, executorContestant, PEERS } from './contestant_table.js'
+import { bindingNote } from './instruction_set_binding.js'
 import { betterPeak, probeMachine } from './machine_peak.js'
 import { measureMemory } from './memory_run.js'
 import { installPeers } from './peer_packages.js'
@@ -19,6 +20,8 @@ export interface BenchOptions {
   /** Our executors, best first; undefined for all that work here. */
   readonly executors: readonly string[] | undefined
   readonly threads: number
+  /** What every contestant that can be is held to; undefined: each takes the best that it finds. */
+  readonly instructionSet: InstructionSet | undefined
   /** Interpreter with PyTorch, TensorFlow or Keras. */
   readonly python: string | undefined
   readonly quick: boolean
@@ -43,13 +46,13 @@ const MEMORY_WORKLOAD: Workload = {
 
 /** Runs the benchmark. `announce` hears what is going on, a line at a time. Throws as `inspectBackends` does. */
 export async function runBench(options: BenchOptions, announce: Announce): Promise<BenchReport> {
-  const { threads, quick } = options
+  const { threads, quick, instructionSet } = options
   const [loadBefore = 0] = loadavg()
   const rounds = quick ? 3 : 7
   const sliceMs = quick ? 30 : 100
-  const executors = options.executors ?? (await workingExecutors(threads))
+  const executors = options.executors ?? (await workingExecutors(options))
   const invited = [...executors.map(executorContestant), ...PEERS]
-  const pool = new ContestantPool(invited, options.python)
+  const pool = new ContestantPool(invited, options)
   const burner = new Burner(availableParallelism())
   try {
     const contestants = await invite(invited, pool, options, announce)
@@ -77,7 +80,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
         memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
       },
       loadBefore,
-      settings: { threads, quick, rounds, sliceMs },
+      settings: { threads, instructionSet, quick, rounds, sliceMs },
       contestants,
       peak,
       comparisons,
@@ -95,8 +98,8 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   }
 }
 
-async function workingExecutors(threads: number): Promise<string[]> {
-  const reports = await inspectBackends({ threads })
+async function workingExecutors({ threads, instructionSet }: BenchOptions): Promise<string[]> {
+  const reports = await inspectBackends({ threads, instructionSet })
   return reports.filter(({ available }) => available).map(({ name }) => name)
 }
 
@@ -104,12 +107,13 @@ async function workingExecutors(threads: number): Promise<string[]> {
 async function invite(
   invited: readonly Contestant[],
   pool: ContestantPool,
-  { threads, python }: BenchOptions,
+  { threads, python, instructionSet }: BenchOptions,
   announce: Announce,
 ): Promise<ContestantReport[]> {
   const peerProblem = installPeers(announce)
   const reports: ContestantReport[] = []
-  for (const { name, title, kind, language } of invited) {
+  for (const contestant of invited) {
+    const { name, title, kind, language } = contestant
     announce(`Starting ${title}`)
     const absence =
       language === 'python' && python === undefined
@@ -118,11 +122,13 @@ async function invite(
           ? peerProblem
           : undefined
     const process = absence ?? (await pool.process(homeLane(name, threads)))
-    reports.push(
-      typeof process === 'string'
-        ? { name, title, kind, version: undefined, detail: process, takesPart: false }
-        : { name, title, kind, version: process.version, detail: process.detail, takesPart: true },
-    )
+    if (typeof process === 'string') {
+      reports.push({ name, title, kind, version: undefined, detail: process, takesPart: false })
+      continue
+    }
+    const note = bindingNote(contestant, instructionSet)
+    const detail = note === undefined ? process.detail : `${process.detail}; ${note}`
+    reports.push({ name, title, kind, version: process.version, detail, takesPart: true })
   }
   return reports
 }

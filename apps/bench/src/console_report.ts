@@ -1,5 +1,6 @@
 import { tableText } from '@cudnn-rnn/report'
 import type { BenchReport } from './bench_report.js'
+import { instructionSetNote } from './instruction_set_note.js'
 import { leftOut } from './left_out.js'
 import { loadNote } from './load_note.js'
 import { threeDigits } from './number_format.js'
@@ -11,6 +12,7 @@ export function consoleReport(report: BenchReport): string {
   const lines = [
     `${machine.processor}, ${machine.memory}, ${machine.system}, Node.js ${machine.node}, ${report.date}`,
     `Peaks of this machine on ${report.settings.threads} threads: product ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}), memory ${threeDigits(peak.bandwidth)} GB/s`,
+    ...instructionSetNote(report),
     ...loadNote(report),
     '',
     ...contestants.map(({ title, version, detail }) => `${title.padEnd(22)}${version ?? 'absent'}: ${detail}`),

@@ -1,5 +1,6 @@
-// The process of one contestant: `contestant_main <name> <threads> <weights>` plays it over stdin and stdout.
+// The process of one contestant: `contestant_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
 import { createInterface } from 'node:readline'
+import type { InstructionSet } from '@cudnn-rnn/rnn'
 import type { WeightType } from './comparison.js'
 import type { Greeting } from './contestant_protocol.js'
 import { openExecutorPlayer } from './executor_player.js'
@@ -7,7 +8,7 @@ import { openOnnxRuntimePlayer } from './onnxruntime_player.js'
 import { PlayerSession } from './player_session.js'
 import { openTfjsPlayer } from './tfjs_player.js'
 
-const [name = '', threads = '1', weights = 'float32'] = process.argv.slice(2)
+const [name = '', threads = '1', weights = 'float32', instructionSet] = process.argv.slice(2)
 
 function say(line: object): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -16,7 +17,11 @@ function say(line: object): void {
 function open() {
   if (name === 'onnxruntime') return openOnnxRuntimePlayer(Number(threads))
   if (name === 'tfjs-wasm' || name === 'tfjs-cpu') return openTfjsPlayer(name === 'tfjs-wasm' ? 'wasm' : 'cpu')
-  return openExecutorPlayer(name, Number(threads), weights as WeightType)
+  return openExecutorPlayer(name, {
+    threads: Number(threads),
+    weights: weights as WeightType,
+    instructionSet: instructionSet as InstructionSet | undefined,
+  })
 }
 
 try {

@@ -1,16 +1,16 @@
 import type { Lane } from './comparison.js'
-import { ContestantProcess, contestantLaunch } from './contestant_process.js'
+import { ContestantProcess, contestantLaunch, type LaunchConditions } from './contestant_process.js'
 import type { Contestant } from './contestant_table.js'
 
 /** The processes of a benchmark: one per contestant, threads and weights, started when first asked for. */
 export class ContestantPool {
   readonly #contestants: ReadonlyMap<string, Contestant>
-  readonly #python: string | undefined
+  readonly #conditions: LaunchConditions
   readonly #processes = new Map<string, Promise<ContestantProcess | string>>()
 
-  constructor(contestants: readonly Contestant[], python: string | undefined) {
+  constructor(contestants: readonly Contestant[], conditions: LaunchConditions) {
     this.#contestants = new Map(contestants.map((contestant) => [contestant.name, contestant]))
-    this.#python = python
+    this.#conditions = conditions
   }
 
   contestant(name: string): Contestant {
@@ -29,7 +29,7 @@ export class ContestantPool {
 
   /** A process that nobody shares; its caller stops it. */
   startFresh({ contestant, threads, weights }: Omit<Lane, 'busy'>): Promise<ContestantProcess | string> {
-    return ContestantProcess.start(contestantLaunch(this.contestant(contestant), threads, weights, this.#python))
+    return ContestantProcess.start(contestantLaunch(this.contestant(contestant), threads, weights, this.#conditions))
   }
 
   /** Ends the process of a lane, so that the next one to ask starts afresh. */

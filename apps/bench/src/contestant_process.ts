@@ -2,33 +2,50 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import type { InstructionSet } from '@cudnn-rnn/rnn'
 import type { WeightType } from './comparison.js'
 import type { Greeting, Reply, RequestName, Requests } from './contestant_protocol.js'
 import type { Contestant } from './contestant_table.js'
+import { bindingEnvironment } from './instruction_set_binding.js'
 
 /** How to start the process of a contestant. */
 export interface Launch {
   readonly command: string
   readonly args: readonly string[]
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
-/** The command of a contestant; `python` is the interpreter for those written in it. */
+/** What every contestant of a benchmark is held to. */
+export interface LaunchConditions {
+  /** Interpreter of the contestants written in Python. */
+  readonly python: string | undefined
+  /** Undefined: the best that each finds. */
+  readonly instructionSet: InstructionSet | undefined
+}
+
+/** The command of a contestant. */
 export function contestantLaunch(
-  { name, language }: Contestant,
+  contestant: Contestant,
   threads: number,
   weights: WeightType,
-  python: string | undefined,
+  { python, instructionSet }: LaunchConditions,
 ): Launch {
+  const { name, kind, language } = contestant
   const args = [name, String(threads), weights]
+  if (kind === 'executor' && instructionSet !== undefined) args.push(instructionSet)
+  const env = bindingEnvironment(contestant, instructionSet)
   if (language === 'node') {
     return {
       command: process.execPath,
       args: [fileURLToPath(new URL('./contestant_main.js', import.meta.url)), ...args],
+      env,
     }
   }
   return {
     command: python ?? 'python3',
     args: ['-u', fileURLToPath(new URL('../python/contestant.py', import.meta.url)), ...args],
+    env,
   }
 }
 
@@ -57,8 +74,8 @@ export class ContestantProcess {
   }
 
   /** Starts a process and waits for its greeting; a string says why the contestant cannot play here. */
-  static async start({ command, args }: Launch): Promise<ContestantProcess | string> {
-    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  static async start({ command, args, env }: Launch): Promise<ContestantProcess | string> {
+    const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
     const tail: string[] = []
     let failure = ''
     child.on('error', (error) => {

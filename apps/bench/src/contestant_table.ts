@@ -11,6 +11,8 @@ export interface Contestant {
   readonly language: 'node' | 'python'
   /** In which layout it takes its parameters and gives their gradients. */
   readonly layout: LayoutName
+  /** Why the peer cannot be held to an instruction set; undefined where it can. */
+  readonly unbound?: string
   /** Undefined where it can run the workload, else why not. */
   readonly refusal: (workload: Workload, pass: Pass) => string | undefined
 }
@@ -24,6 +26,8 @@ const tfjsRefusal = (workload: Workload, pass: Pass) =>
       ? 'compared on one layer only'
       : inferenceOnly(workload, pass)
 
+const TFJS_UNBOUND = 'V8 compiles to the best that the processor has for vectors of 128 bits'
+
 /** The peers, strongest first. */
 export const PEERS: readonly Contestant[] = [
   {
@@ -32,6 +36,7 @@ export const PEERS: readonly Contestant[] = [
     kind: 'peer',
     language: 'node',
     layout: 'onnx',
+    unbound: 'MLAS takes the best that the processor has',
     refusal: inferenceOnly,
   },
   {
@@ -68,6 +73,7 @@ export const PEERS: readonly Contestant[] = [
     kind: 'peer',
     language: 'node',
     layout: 'keras',
+    unbound: TFJS_UNBOUND,
     refusal: tfjsRefusal,
   },
   {
@@ -76,6 +82,7 @@ export const PEERS: readonly Contestant[] = [
     kind: 'peer',
     language: 'node',
     layout: 'keras',
+    unbound: TFJS_UNBOUND,
     refusal: tfjsRefusal,
   },
 ]

@@ -1,4 +1,10 @@
-import { type Backend, type BackendTensor, type OpenBackendOptions, openBackend } from '@cudnn-rnn/rnn'
+import {
+  type Backend,
+  type BackendTensor,
+  type InstructionSet,
+  type OpenBackendOptions,
+  openBackend,
+} from '@cudnn-rnn/rnn'
 import { version } from '../package.json'
 import type { WeightType } from './comparison.js'
 import { type ExecutorModel, executorModel } from './executor_model.js'
@@ -14,10 +20,20 @@ interface Loaded {
   release(): void
 }
 
-/** Plays one of our executors, through the models that everybody uses. Throws as `openBackend` does. */
-export async function openExecutorPlayer(name: string, threads: number, weights: WeightType): Promise<Player> {
+/** How an executor is opened. */
+interface ExecutorConditions {
+  readonly threads: number
+  readonly weights: WeightType
+  readonly instructionSet: InstructionSet | undefined
+}
+
+/** Plays one of our executors through the public models. Throws as `openBackend` does. */
+export async function openExecutorPlayer(
+  name: string,
+  { threads, weights, instructionSet }: ExecutorConditions,
+): Promise<Player> {
   // An executor that keeps only float32 refuses the option: its message says why the lane is left out.
-  const options = { threads, ...(weights !== 'float32' && { weights }) }
+  const options = { threads, instructionSet, ...(weights !== 'float32' && { weights }) }
   const backend = await openBackend(name, options as OpenBackendOptions)
   return {
     version,

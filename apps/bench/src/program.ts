@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { Command, InvalidArgumentError } from 'commander'
+import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
 import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
@@ -11,6 +12,7 @@ import { consoleReport } from './console_report.js'
 interface Options {
   readonly executors?: readonly string[]
   readonly threads: number
+  readonly instructionSet?: InstructionSet
   readonly python?: string
   readonly quick: boolean
   readonly only?: RegExp
@@ -25,6 +27,12 @@ export function createProgram(): Command {
     .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
     .option('--threads <n>', 'threads of every contestant', count, Math.min(2, availableParallelism()))
+    .addOption(
+      new Option(
+        '--instruction-set <name>',
+        'hold every contestant that can be to it (default: the best of each)',
+      ).choices(INSTRUCTION_SETS),
+    )
     .option('--python <path>', 'Python interpreter with PyTorch, TensorFlow or Keras')
     .option('--quick', 'three of the six sizes, and short turns', false)
     .option('--only <pattern>', 'only comparisons whose id matches, such as table/lstm/inference', pattern)
@@ -35,9 +43,20 @@ export function createProgram(): Command {
     .action(bench)
 }
 
-async function bench({ executors, threads, python, quick, only, limit, json, html }: Options): Promise<void> {
+async function bench({ json, html, limit, ...options }: Options): Promise<void> {
   const announce = (line: string) => void process.stderr.write(`${pc.dim(line)}\n`)
-  const report = await runBench({ executors, threads, python, quick, only, limitMs: limit * 1000 }, announce)
+  const report = await runBench(
+    {
+      executors: options.executors,
+      instructionSet: options.instructionSet,
+      python: options.python,
+      only: options.only,
+      threads: options.threads,
+      quick: options.quick,
+      limitMs: limit * 1000,
+    },
+    announce,
+  )
   process.stdout.write(consoleReport(report))
   const page = resolve(html)
   writeFileSync(page, benchPage(report))

@@ -36,7 +36,9 @@ function taskOf(pass: Pass) {
 }
 
 async function open() {
-  const session = new PlayerSession(await openExecutorPlayer('reference', 1, 'float32'))
+  const session = new PlayerSession(
+    await openExecutorPlayer('reference', { threads: 1, weights: 'float32', instructionSet: undefined }),
+  )
   return async (request: string, ask: object = {}) => {
     const reply = await session.reply(JSON.stringify({ request, ask }))
     if (!reply.ok) throw new Error(reply.message)

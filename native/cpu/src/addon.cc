@@ -9,8 +9,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// supportedIsas(): string[], best first
-Napi::Value SupportedIsas(const Napi::CallbackInfo& info) {
+// instructionSets(): string[], best first
+Napi::Value InstructionSets(const Napi::CallbackInfo& info) {
   Napi::Array names = Napi::Array::New(info.Env());
   for (const Kernels* kernels : SupportedKernels()) names.Set(names.Length(), kernels->name);
   return names;
@@ -25,14 +25,14 @@ Napi::Value AlignedOffset(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>((64 - address % 64) % 64));
 }
 
-// activation(isa: string, name: 'sigmoid' | 'tanh', values: Float32Array | Float64Array): void, in place; their number is
+// activation(instructionSet: string, name: 'sigmoid' | 'tanh', values: Float32Array | Float64Array): void, in place; their number is
 // a multiple of 16. For the measurement of the error.
 void Activation(const Napi::CallbackInfo& info) {
-  const std::string isa = info[0].ToString().Utf8Value();
+  const std::string name = info[0].ToString().Utf8Value();
   const bool is_tanh = info[1].ToString().Utf8Value() == "tanh";
   const bool is_double = info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
   for (const Kernels* kernels : SupportedKernels()) {
-    if (kernels->name != isa) continue;
+    if (kernels->name != name) continue;
     size_t count;
     if (is_double) {
       double* values = Elements<double>(info[2], &count);
@@ -45,7 +45,7 @@ void Activation(const Napi::CallbackInfo& info) {
 }
 
 Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
-  exports.Set("supportedIsas", Napi::Function::New<SupportedIsas>(env, "supportedIsas"));
+  exports.Set("instructionSets", Napi::Function::New<InstructionSets>(env, "instructionSets"));
   exports.Set("physicalCores", Napi::Function::New<PhysicalCoresOf>(env, "physicalCores"));
   exports.Set("alignedOffset", Napi::Function::New<AlignedOffset>(env, "alignedOffset"));
   exports.Set("activation", Napi::Function::New<Activation>(env, "activation"));

@@ -20,7 +20,7 @@ constexpr double kOperationsPerMove = 16;
 
 const Kernels* KernelsNamed(const std::string& name) {
   for (const Kernels* kernels : SupportedKernels()) {
-    if (name.empty() || kernels->name == name) return kernels;
+    if (kernels->name == name) return kernels;
   }
   return nullptr;
 }
@@ -48,7 +48,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                      });
 }
 
-// new NativeExecutor(isa: string, threads: number, float64: boolean); an isa of '' is the best there is
+// new NativeExecutor(instructionSet: string, threads: number, float64: boolean)
 ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<ExecutorObject>(info), env_(info.Env()) {
   const Kernels* kernels = KernelsNamed(info[0].ToString().Utf8Value());
@@ -91,10 +91,10 @@ void ExecutorObject::Close(const Napi::CallbackInfo& info) {
   core_.reset();
 }
 
-// describe(): { isa: string, threads: number }
+// describe(): { instructionSet: string, threads: number }
 Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
   Napi::Object description = Napi::Object::New(info.Env());
-  description.Set("isa", core_->kernels->name);
+  description.Set("instructionSet", core_->kernels->name);
   description.Set("threads", core_->pool.size());
   return description;
 }

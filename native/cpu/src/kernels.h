@@ -146,7 +146,7 @@ struct KernelTable {
 
 // The kernels of one instruction set.
 struct Kernels {
-  const char* name;
+  const char* name;  // as in packages/cpu/src/instruction_set.ts
   // Multiplications and additions in float32 that one core does in about a tenth of a millisecond.
   double brief_operations;
   KernelTable<float> f32;

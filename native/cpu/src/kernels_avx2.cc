@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kAvx2Kernels = {"AVX2", 3e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kAvx2Kernels = {"avx2", 3e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

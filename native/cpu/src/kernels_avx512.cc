@@ -14,7 +14,7 @@ constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
 
 }  // namespace
 
-const Kernels kAvx512Kernels = {"AVX-512", 5e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
-const Kernels kAvx512VnniKernels = {"AVX-512 VNNI", 5e6, WithInt8Dots(TableOf<VectorF32>()), TableOf<VectorF64>()};
+const Kernels kAvx512Kernels = {"avx512", 5e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kAvx512VnniKernels = {"avx512-vnni", 5e6, WithInt8Dots(TableOf<VectorF32>()), TableOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kNeonKernels = {"NEON", 2e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kNeonKernels = {"neon", 2e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -3,6 +3,7 @@ import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { CpuDenseKernels } from './cpu_dense_kernels.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { CpuRnn } from './cpu_rnn.js'
+import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'
 import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
 
@@ -16,8 +17,8 @@ export interface CpuBackendOptions {
   readonly dtype?: FloatDType | undefined
   /** Threads that compute, 1..256; default: physical cores. */
   readonly threads?: number | undefined
-  /** Instruction set of the kernels, "AVX-512 VNNI", "AVX-512", "AVX2", "NEON" or "portable"; default: the best this processor has. */
-  readonly isa?: string | undefined
+  /** Instruction set of the kernels; default: the best that this processor has. Results differ in their last bits. */
+  readonly instructionSet?: InstructionSet | undefined
   /**
    * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made
    * when parameters are first used and again after they changed. Training computes in float32 whatever this says.
@@ -31,11 +32,12 @@ export type CpuBackend = HostBackend<CpuRnn>
 /**
  * Opens the CPU executor: C++ kernels on a pool of threads.
  *
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the native addon cannot be loaded
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the native addon cannot be loaded, or the processor lacks
+ *   `instructionSet`
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */
 export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
-  checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'isa', 'weights'])
+  checkOptionNames('open the cpu backend', options, ['dtype', 'threads', 'instructionSet', 'weights'])
   const dtype = options.dtype ?? 'float32'
   if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
   const threads = options.threads
@@ -47,14 +49,26 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
   const { addon, attempts } = loadAddon()
   if (addon === undefined) throw new BackendUnavailableError('cpu', attempts, ADVICE)
-  const isas = addon.supportedIsas()
-  const isa = options.isa ?? isas[0]!
-  if (!isas.includes(isa)) refuse('isa', `one that this processor has (${isas.join(', ')})`, isa)
+  const supported = addon.instructionSets()
+  const instructionSet = chooseInstructionSet(options.instructionSet, supported)
+  if (instructionSet === undefined) {
+    const reason = `this processor has no ${options.instructionSet}, but ${supported.join(', ')}`
+    throw new BackendUnavailableError(
+      'cpu',
+      [{ name: 'cpu', reason }],
+      'Leave instructionSet out for the best there is.',
+    )
+  }
   const count = threads ?? addon.physicalCores()
-  const executor = createCpuExecutor(addon, new addon.NativeExecutor(isa, count, dtype === 'float64'), dtype, weights)
+  const executor = createCpuExecutor(
+    addon,
+    new addon.NativeExecutor(instructionSet, count, dtype === 'float64'),
+    dtype,
+    weights,
+  )
   return new HostBackend({
     name: 'cpu',
-    reason: `cpu: ${isa}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
+    reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
     memory: executor.memory,
     kernels: new CpuDenseKernels(executor),
     prepare: (descriptor) => new CpuRnn(executor, descriptor),

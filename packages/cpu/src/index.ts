@@ -22,4 +22,5 @@
  * @packageDocumentation
  */
 export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'
+export { INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'
 export type { WeightFormat } from './weight_format.js'

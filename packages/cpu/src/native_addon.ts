@@ -1,4 +1,5 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { InstructionSet } from './instruction_set.js'
 
 /**
  * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/optimizer_updates.h: the operands, of which
@@ -64,7 +65,7 @@ export interface NativeStepper {
 
 /** Operations are queued; each returns its number. Their arguments are kept alive until they are done. */
 export interface NativeExecutor {
-  describe(): { readonly isa: string; readonly threads: number }
+  describe(): { readonly instructionSet: InstructionSet; readonly threads: number }
   forward(job: {
     readonly network: NativeNetwork
     readonly time: number
@@ -155,14 +156,14 @@ interface EmbeddingJob {
 
 /** What native/cpu exports. */
 export interface NativeAddon {
-  /** Instruction sets that this processor has kernels for, best first. */
-  supportedIsas(): string[]
+  /** Instruction sets that the kernels exist in and this processor has, best first. */
+  instructionSets(): InstructionSet[]
   physicalCores(): number
   /** Bytes from the beginning of a buffer to its first multiple of 64. */
   alignedOffset(buffer: ArrayBuffer): number
   /** Applies an activation in place, a multiple of 16 elements; for the measurement of its error. */
-  activation(isa: string, name: 'sigmoid' | 'tanh', values: FloatArray): void
-  readonly NativeExecutor: new (isa: string, threads: number, float64: boolean) => NativeExecutor
+  activation(instructionSet: InstructionSet, name: 'sigmoid' | 'tanh', values: FloatArray): void
+  readonly NativeExecutor: new (instructionSet: InstructionSet, threads: number, float64: boolean) => NativeExecutor
   readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
   readonly NativeNarrowWeights: new () => NativeNarrowWeights
   readonly NativeTape: new () => NativeTape

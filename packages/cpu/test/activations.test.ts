@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
-import { isasUnderTest } from './isas_under_test.js'
+import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 /** Largest errors in units in the last place, as docs/numerics.md states them. */
 const ULPS = { float32: { sigmoid: 2.5, tanh: 3 }, float64: { sigmoid: 3, tanh: 3.5 } }
@@ -13,13 +13,13 @@ function ulps(actual: number, expected: number, digits: number): number {
   return Math.abs(actual - expected) / 2 ** (exponent - digits)
 }
 
-for (const isa of isasUnderTest('activations')) {
-  describe.each(['float32', 'float64'] as const)(`activations on ${isa}, %s`, (dtype) => {
+for (const instructionSet of instructionSetsUnderTest('activations')) {
+  describe.each(['float32', 'float64'] as const)(`activations on ${instructionSet}, %s`, (dtype) => {
     const FloatArrayOf = dtype === 'float32' ? Float32Array : Float64Array
     const digits = dtype === 'float32' ? 23 : 52
     const apply = (name: 'sigmoid' | 'tanh', values: Float32Array | Float64Array) => {
       const results = values.slice()
-      addon!.activation(isa, name, results)
+      addon!.activation(instructionSet, name, results)
       return results
     }
 

@@ -13,7 +13,7 @@ const descriptor = {
   ...{ direction: 'unidirectional', biasMode: 'double', dropout: 0, seed: 0 },
 }
 const network = new addon.NativeNetwork(descriptor, false)
-const executor = new addon.NativeExecutor('', 2, false)
+const executor = new addon.NativeExecutor(addon.instructionSets()[0], 2, false)
 const zeros = (length) => new Float32Array(length)
 let job = 0
 for (let k = 0; k < 4; k++) {

@@ -4,10 +4,10 @@ import { Worker } from 'node:worker_threads'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
-import { isasUnderTest } from './isas_under_test.js'
+import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
-const skipped = isasUnderTest('lifetimes').length === 0
+const skipped = instructionSetsUnderTest('lifetimes').length === 0
 
 describe.skipIf(skipped)('the executor', () => {
   it('gives everything back over 10,000 lives', async () => {

@@ -19,7 +19,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/testing'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
-import { isasUnderTest } from './isas_under_test.js'
+import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 const CASES = 80
 const LARGEST = 80
@@ -173,12 +173,12 @@ it.each(Object.keys(CELL_MODES) as CellMode[])('the random cases cover %s', (cel
   })
 })
 
-for (const isa of isasUnderTest('sizes')) {
+for (const instructionSet of instructionSetsUnderTest('sizes')) {
   describe.each(['float32', 'float64'] as const)(
-    `the executor on ${isa} agrees with the reference at random sizes, %s`,
+    `the executor on ${instructionSet} agrees with the reference at random sizes, %s`,
     (dtype) => {
       it.each(titled)('%s', async (_, drawn) => {
-        using backend = openCpuBackend({ dtype, isa, threads: drawn.threads })
+        using backend = openCpuBackend({ dtype, instructionSet, threads: drawn.threads })
         const expected = await expectedOf(drawn)
         const actual = await run(backend, drawn)
         for (const [part, tensors] of Object.entries(expected)) {

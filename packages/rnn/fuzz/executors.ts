@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/backend'
-import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { INSTRUCTION_SETS, openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openFakeLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
@@ -18,8 +18,6 @@ export interface Contestant {
   readonly inspect?: (backend: Backend) => Promise<void>
 }
 
-const ISAS = ['AVX-512 VNNI', 'AVX-512', 'AVX2', 'NEON', 'portable']
-
 export function openReference({ dtype }: Program): Backend {
   return openReferenceBackend({ dtype })
 }
@@ -28,15 +26,15 @@ export function openReference({ dtype }: Program): Backend {
 export function contestants(): { readonly found: readonly Contestant[]; readonly missing: readonly string[] } {
   const found: Contestant[] = []
   const missing: string[] = []
-  for (const isa of ISAS) {
+  for (const instructionSet of INSTRUCTION_SETS) {
     try {
-      openCpuBackend({ isa, threads: 1 }).dispose()
+      openCpuBackend({ instructionSet, threads: 1 }).dispose()
     } catch (error) {
-      if (isBackendUnavailableError(error)) missing.push(`cpu ${isa}: ${error.message}`)
+      if (isBackendUnavailableError(error)) missing.push(`cpu ${instructionSet}: ${error.message}`)
       continue
     }
-    const open = async ({ dtype, threads }: Program) => openCpuBackend({ dtype, threads, isa })
-    found.push({ name: `cpu ${isa}`, sharesMasks: true, open })
+    const open = async ({ dtype, threads }: Program) => openCpuBackend({ dtype, threads, instructionSet })
+    found.push({ name: `cpu ${instructionSet}`, sharesMasks: true, open })
   }
   for (const version of [9, 8] as const) {
     const imitated = imitation(version)

@@ -1,5 +1,5 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
-import { openCpuBackend, type WeightFormat } from '@cudnn-rnn/cpu'
+import { type InstructionSet, openCpuBackend, type WeightFormat } from '@cudnn-rnn/cpu'
 import { openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
@@ -15,6 +15,8 @@ export interface OpenBackendOptions {
   readonly libraryDir?: string | undefined
   /** Threads of a CPU executor. Default: physical cores. */
   readonly threads?: number | undefined
+  /** Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2, neon or portable. Default: the best there is. */
+  readonly instructionSet?: InstructionSet | undefined
   /** How a CPU executor's inference reads the matrices: float32 (the default), bfloat16 or int8. */
   readonly weights?: WeightFormat | undefined
 }
@@ -33,6 +35,10 @@ export const EXECUTORS: readonly ExecutorRow[] = [
     open: async ({ dtype, device, precision, libraryDir }) =>
       openCudnnBackend({ dtype, device, precision, libraryDir }),
   },
-  { name: 'cpu', open: async ({ dtype, threads, weights }) => openCpuBackend({ dtype, threads, weights }) },
+  {
+    name: 'cpu',
+    open: async ({ dtype, threads, instructionSet, weights }) =>
+      openCpuBackend({ dtype, threads, instructionSet, weights }),
+  },
   { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
 ]

@@ -59,6 +59,8 @@ export {
   readCheckpointState,
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
+// The CPU
+export { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/cpu'
 // The GPU
 export { CudnnError, type CudnnReport, inspectCudnn, isCudnnError, type Precision } from '@cudnn-rnn/cudnn'
 // Weights of other frameworks

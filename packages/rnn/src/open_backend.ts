@@ -13,6 +13,7 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
   'precision',
   'libraryDir',
   'threads',
+  'instructionSet',
   'weights',
 ]
 

@@ -34,6 +34,7 @@ it('@cudnn-rnn/rnn exports exactly these names', () => {
       "EventFile",
       "FusedRNNCellAdaptor",
       "GRUBlockCell",
+      "INSTRUCTION_SETS",
       "LSTMBlockCell",
       "LSTMBlockFusedCell",
       "LSTMCell",

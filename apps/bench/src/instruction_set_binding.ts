@@ -1,0 +1,43 @@
+import type { InstructionSet } from '@cudnn-rnn/rnn'
+import type { Contestant } from './contestant_table.js'
+
+/**
+ * Environment variables that hold the libraries of the Python peers to an instruction set: ATen's own kernels, oneDNN (its
+ * name of today and the one before), MKL, which heeds the variable on Intel's processors only, and XLA.
+ */
+const PEER_ENVIRONMENT: Readonly<Record<InstructionSet, Readonly<Record<string, string>>>> = {
+  'avx512-vnni': environment('avx512', 'AVX512_CORE_VNNI', 'AVX512', 'AVX512'),
+  avx512: environment('avx512', 'AVX512_CORE', 'AVX512', 'AVX512'),
+  avx2: environment('avx2', 'AVX2', 'AVX2', 'AVX2'),
+  // 64-bit ARM has no smaller set than this.
+  neon: {},
+  portable: environment('default', 'SSE41', 'SSE4_2', 'SSE4_2'),
+}
+
+function environment(aten: string, onednn: string, mkl: string, xla: string): Record<string, string> {
+  return {
+    ATEN_CPU_CAPABILITY: aten,
+    ONEDNN_MAX_CPU_ISA: onednn,
+    DNNL_MAX_CPU_ISA: onednn,
+    MKL_ENABLE_INSTRUCTIONS: mkl,
+    XLA_FLAGS: `--xla_cpu_max_isa=${xla}`,
+  }
+}
+
+/** What the process of a contestant is started with for it to compute with `instructionSet`; undefined: with its best. */
+export function bindingEnvironment(
+  { kind, unbound }: Pick<Contestant, 'kind' | 'unbound'>,
+  instructionSet: InstructionSet | undefined,
+): Readonly<Record<string, string>> {
+  return instructionSet === undefined || kind === 'executor' || unbound !== undefined
+    ? {}
+    : PEER_ENVIRONMENT[instructionSet]
+}
+
+/** Why a contestant computes with other instructions than those asked for; undefined where it does not. */
+export function bindingNote(
+  { unbound }: Pick<Contestant, 'unbound'>,
+  instructionSet: InstructionSet | undefined,
+): string | undefined {
+  return instructionSet === undefined || unbound === undefined ? undefined : `not held to ${instructionSet}: ${unbound}`
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest'
+import { INSTRUCTION_SETS, type InstructionSet, openCpuBackend } from '../src/index.js'
+import { chooseInstructionSet } from '../src/instruction_set.js'
+import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
+
+const refused = (work: () => unknown) => {
+  try {
+    work()
+  } catch (error) {
+    return error as Error & { code: string }
+  }
+  throw new Error('nothing was thrown')
+}
+
+describe('chooseInstructionSet', () => {
+  it('takes the best one, or the one that was asked for', () => {
+    expect(chooseInstructionSet(undefined, ['avx2', 'portable'])).toBe('avx2')
+    expect(chooseInstructionSet('portable', ['avx2', 'portable'])).toBe('portable')
+  })
+
+  it('gives none where the processor lacks it, and throws where there is no such set', () => {
+    expect(chooseInstructionSet('neon', ['avx2', 'portable'])).toBeUndefined()
+    expect(() => chooseInstructionSet('sse9' as InstructionSet, ['portable'])).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION', option: 'instructionSet', value: 'sse9' }),
+    )
+  })
+})
+
+const supported = instructionSetsUnderTest('instructionSet')
+
+describe.skipIf(supported.length === 0)('openCpuBackend with instructionSet', () => {
+  it('says in its reason which one it took', () => {
+    for (const instructionSet of supported) {
+      using backend = openCpuBackend({ instructionSet, threads: 1 })
+      expect(backend.reason).toBe(`cpu: ${instructionSet}, float32, 1 thread`)
+    }
+  })
+
+  it('is unavailable with one that this processor lacks', () => {
+    for (const instructionSet of INSTRUCTION_SETS.filter((name) => !supported.includes(name))) {
+      const error = refused(() => openCpuBackend({ instructionSet }))
+      expect(error.code).toBe('ERR_BACKEND_UNAVAILABLE')
+      expect(error.message).toContain(`no ${instructionSet}, but ${supported.join(', ')}`)
+    }
+  })
+})
