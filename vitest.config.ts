@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { projects: ['packages/*', 'apps/*', 'scripts/vitest.config.ts', 'native/cudnn/test/fake_cudnn'] },
+  test: { projects: ['packages/*', 'apps/*', 'scripts/vitest.config.ts', 'native/cuda_emulator'] },
 })

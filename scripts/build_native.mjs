@@ -48,7 +48,9 @@ function compile(name) {
 
 const native = join(root, 'native')
 const addons = (existsSync(native) ? readdirSync(native) : [])
-  .filter((name) => existsSync(join(native, name, 'CMakeLists.txt')))
+  // The CUDA emulator has a CMakeLists.txt too, but no addon: its tests build it.
+  .filter((name) => existsSync(join(native, name, 'package.json')))
+  .filter((name) => readJson(join(native, name, 'package.json')).binary !== undefined)
   .filter((name) => names.length === 0 || names.includes(name))
 const missing = addons.length > 0 ? missingTool() : null
 let failed = false

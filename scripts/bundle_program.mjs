@@ -18,8 +18,9 @@ export function bundleProgram(entry, outfile, alias = {}) {
     },
     alias: {
       ...alias,
+      '@cudnn-rnn/cudnn/validation': join(root, 'packages/cudnn/src/validation.ts'),
       ...Object.fromEntries(
-        ['backend', 'canonical', 'reference', 'testing'].map((name) => [
+        ['backend', 'canonical', 'cudnn', 'reference', 'testing'].map((name) => [
           `@cudnn-rnn/${name}`,
           join(root, `packages/${name}/src/index.ts`),
         ]),

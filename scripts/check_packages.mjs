@@ -1,5 +1,7 @@
 // `pnpm packages`: what would be published has correct entry points and types (publint, Are the types wrong?).
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readJson, workspacePackages } from './workspace.mjs'
@@ -13,6 +15,18 @@ const run = (command, args, cwd) =>
     env: { ...process.env, NO_COLOR: '1' },
   })
 
+/** pnpm packs, as it publishes: it replaces exports that only the workspace has. */
+function checkTypes(folder) {
+  const packed = mkdtempSync(join(tmpdir(), 'cudnn-rnn-pack-'))
+  try {
+    const { status, ...output } = run('pnpm', ['pack', '--pack-destination', packed], folder)
+    if (status !== 0) return { status, ...output }
+    return run('attw', [join(packed, readdirSync(packed)[0]), '--no-emoji', '--profile', 'node16'], folder)
+  } finally {
+    rmSync(packed, { recursive: true })
+  }
+}
+
 let failures = 0
 let checked = 0
 for (const { packageName, folder, manifest } of workspacePackages(root, readJson(join(root, 'scripts/layers.json')))) {
@@ -22,7 +36,7 @@ for (const { packageName, folder, manifest } of workspacePackages(root, readJson
   // A package of commands alone has no types to be wrong.
   // The resolution of Node.js 10 knows no subpaths; nothing that runs this code resolves so.
   if (manifest.types !== undefined) {
-    checks.push(run('attw', ['--pack', '.', '--no-emoji', '--profile', 'node16'], folder))
+    checks.push(checkTypes(folder))
   }
   for (const { status, stdout, stderr } of checks) {
     if (status === 0) continue

@@ -1,12 +1,12 @@
 // Tests native/cudnn under sanitizers:
-//   node scripts/test_native_cudnn.mjs [fake | suite]…    (both when none is named)
-// fake: the imitation's own C++ tests under AddressSanitizer with UBSan. suite: the vitest project of packages/cudnn over
-// addon and imitation, both built with these. Leaks are not looked for here, where all stacks begin in Node.js: the
-// imitation counts what is alive, and soak.test.ts what the process holds.
+//   node scripts/test_native_cudnn.mjs [emulator | suite]…    (both when none is named)
+// emulator: the C++ tests of the CUDA emulator under AddressSanitizer with UBSan. suite: the vitest project of packages/cudnn over
+// addon and emulator, both built with these. Leaks are not looked for here, where all stacks begin in Node.js: the
+// emulator counts what is alive, and soak.test.ts what the process holds.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { buildFakeLibraries } from '../native/cudnn/test/fake_cudnn/fake_libraries.mjs'
+import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const source = join(root, 'native/cudnn')
@@ -18,8 +18,8 @@ function run(command, args, { env = {}, cwd = root } = {}) {
 }
 
 function built(options) {
-  const { build, problem } = buildFakeLibraries({ sanitize: SANITIZE, ...options })
-  if (problem !== undefined) throw new Error(`Cannot build the imitation: ${problem}`)
+  const { build, problem } = buildCudaEmulator({ sanitize: SANITIZE, ...options })
+  if (problem !== undefined) throw new Error(`Cannot build the CUDA emulator: ${problem}`)
   return build
 }
 
@@ -37,23 +37,22 @@ const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encod
 
 const environment = () => ({
   CUDNN_RNN_CUDNN_ADDON: addon(),
-  CUDNN_RNN_FAKE_SANITIZE: SANITIZE,
+  CUDNN_RNN_CUDA_EMULATOR_SANITIZE: SANITIZE,
   LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')} ${library('libstdc++.so')}`,
   ASAN_OPTIONS: 'detect_leaks=0',
   UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
 })
 
 const tests = {
-  fake() {
+  emulator() {
     const build = built({ tests: true })
     // Its tables of live things are never taken down; they are counted instead.
     run('ctest', ['--output-on-failure'], { cwd: build, env: { ASAN_OPTIONS: 'detect_leaks=0' } })
   },
   suite() {
     built()
-    // The proof's processes have environments of their own, without the sanitizer's library; and under it a process
-    // grows by what it keeps of freed memory. The sample's sums would take an hour and touch no memory in a new way.
-    const without = ['proof', 'soak', 'nvidia_sample'].flatMap((name) => ['--exclude', `**/${name}.test.ts`])
+    // Under the sanitizer a process grows by what it keeps of freed memory. The sample's sums would take an hour and touch no memory in a new way.
+    const without = ['soak', 'nvidia_sample'].flatMap((name) => ['--exclude', `**/${name}.test.ts`])
     const args = ['run', '--project', 'cudnn', ...without, '--testTimeout=300000']
     run(join(root, 'node_modules/.bin/vitest'), args, { env: environment() })
   },

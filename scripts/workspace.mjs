@@ -12,10 +12,11 @@ export function workspacePackages(root, { scope, folders }) {
       .map((entry) => {
         const path = join(root, folder, entry)
         const tsconfig = join(path, 'tsconfig.json')
+        const name = layerName(prefix, entry)
         return {
-          name: `${prefix}${entry}`,
+          name,
           folder: path,
-          packageName: `${scope}${prefix}${entry}`,
+          packageName: `${scope}${name}`,
           manifest: readJson(join(path, 'package.json')),
           references: existsSync(tsconfig)
             ? (readJson(tsconfig).references ?? []).map(({ path: to }) => layerAt(resolve(path, to), folders))
@@ -27,8 +28,11 @@ export function workspacePackages(root, { scope, folders }) {
 
 /** The layer's name of the package at `path`: native/cpu and packages/cpu are two layers. */
 function layerAt(path, folders) {
-  return `${folders[basename(dirname(path))]?.prefix ?? ''}${basename(path)}`
+  return layerName(folders[basename(dirname(path))]?.prefix ?? '', basename(path))
 }
+
+/** Folders are snake_case, names of packages have hyphens: native/cuda_emulator is native-cuda-emulator. */
+const layerName = (prefix, folder) => `${prefix}${folder.replaceAll('_', '-')}`
 
 /** Source files below `folder`, as paths with forward slashes relative to `root`. */
 export function filesBelow(root, folder, pattern = /\.(m?ts|mjs|cc|h)$/) {

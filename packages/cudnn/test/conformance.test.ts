@@ -1,7 +1,7 @@
 import { runConformance } from '@cudnn-rnn/testing'
-import { describeImitations } from './describe_imitations.js'
+import { describeEmulators } from './describe_emulators.js'
 
-describeImitations((gpu) => {
+describeEmulators((gpu) => {
   runConformance('cudnn', ({ dtype }) => gpu.open({ dtype }), {
     dtypes: ['float32', 'float64'],
     tolerances: { float32: 2e-6, float64: 1e-12 },

@@ -1,9 +1,9 @@
 import type { BackendTensor, RnnForwardResult } from '@cudnn-rnn/backend'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'imitated GPU'})`, () => {
   if (gpu.problem !== undefined) return

@@ -1,8 +1,8 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 /** What calls return that fail, by the beginning of their names; the first that fits. */
 const STATUSES = [

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isCudnnError } from '../src/index.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 const NOTHING = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
 
 describe.skipIf(gpu.problem !== undefined)(

@@ -2,9 +2,9 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
 import { Adam, cosineRate, Dataset, fit, type StepReport } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 const [VOCABULARY, COLUMNS, UNITS, TIME, BATCH] = [5, 4, 6, 4, 2]
 

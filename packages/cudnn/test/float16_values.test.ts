@@ -1,9 +1,9 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { asFloat16, type Float16Tensor, type Float16Values } from '../src/float16_values.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 const { Float16Array } = globalThis as { Float16Array?: { from(values: ArrayLike<number>): Float16Values } }
 const tensor = (values: readonly number[]): Float16Tensor => ({
   data: Float16Array!.from(values),

@@ -1,12 +1,12 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { copyLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { describe, expect, it } from 'vitest'
 import { kernelArchitecture } from '../src/kernel_architecture.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 const emptyFolder = () => mkdtempSync(join(tmpdir(), 'kernels-'))
 

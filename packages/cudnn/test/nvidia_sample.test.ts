@@ -1,13 +1,12 @@
-import { runNvidiaSample } from '@cudnn-rnn/testing'
+import { REDUCED_PRECISION_SAMPLES, runNvidiaSample } from '@cudnn-rnn/testing'
 import { test } from 'vitest'
-import { FEW_BITS_SAMPLES } from '../proof/few_bits.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-// In float32 the imitation's own tests sum; its arithmetic is the same in both versions, and takes a while.
-const gpu = openFakeGpu()
+// The emulator's own tests run the sample in float32. Its arithmetic is the same in both versions, and slow.
+const gpu = openEmulatedGpu()
 if (gpu.problem !== undefined) test.skip(gpu.problem)
 else {
-  runNvidiaSample('cudnn float16', () => gpu.open({ precision: 'float16' }), FEW_BITS_SAMPLES.float16)
-  const { tolerance } = FEW_BITS_SAMPLES.bfloat16
+  runNvidiaSample('cudnn float16', () => gpu.open({ precision: 'float16' }), REDUCED_PRECISION_SAMPLES.float16)
+  const { tolerance } = REDUCED_PRECISION_SAMPLES.bfloat16
   runNvidiaSample('cudnn bfloat16', () => gpu.open({ precision: 'bfloat16' }), { cellModes: ['rnn_tanh'], tolerance })
 }

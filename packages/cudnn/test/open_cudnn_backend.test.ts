@@ -2,10 +2,10 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isBackendUnavailableError } from '@cudnn-rnn/backend'
-import { copyLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { afterEach, describe, expect, it } from 'vitest'
 import { inspectCudnn, openCudnnBackend } from '../src/index.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
 const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 const emptyFolder = () => mkdtempSync(join(tmpdir(), 'no-nvidia-'))
@@ -31,7 +31,7 @@ describe('openCudnnBackend', () => {
     expect(error.advice).toMatch(/Install|Build/)
   })
 
-  const gpu = openFakeGpu()
+  const gpu = openEmulatedGpu()
   describe.skipIf(gpu.problem !== undefined)(`over broken installations (${gpu.problem ?? ''})`, () => {
     if (gpu.problem !== undefined) return
     const { libraries, cacheDir } = gpu

@@ -1,10 +1,10 @@
 import type { RnnForwardResult, RnnInputGradients } from '@cudnn-rnn/backend'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CudnnBackend } from '../src/cudnn_backend.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'imitated GPU'})`, () => {
   if (gpu.problem !== undefined) return

@@ -4,9 +4,9 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expectAllclose } from '@cudnn-rnn/testing'
 import { describe, expect, it } from 'vitest'
 import { arithmeticOf } from '../src/precision.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 /** Rounding of one product and a sum of some dozen: a few units in the last place of each type. */
 const TOLERANCES = { float32: 2e-6, tf32: 2e-6, float16: 5e-3, bfloat16: 4e-2 } as const

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
 /** 300 in every test run; `npm run test:soak` does 10,000. */
@@ -13,7 +13,7 @@ const MOST_MEGABYTES = 32
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(`executors that come and go (${gpu.problem ?? 'imitated GPU'})`, () => {
   if (gpu.problem !== undefined) return

@@ -7,9 +7,9 @@ import { Worker } from 'node:worker_threads'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import { loadAddon } from '../src/load_addon.js'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at exit (${gpu.problem ?? ''})`, () => {
   if (gpu.problem !== undefined) return
@@ -20,11 +20,11 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
     CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
     CUDNN_RNN_LIBRARY_DIR: gpu.libraries.folder,
     CUDNN_RNN_CACHE_DIR: gpu.cacheDir,
-    CUDNN_RNN_FAKE_GPU: '1',
+    CUDNN_RNN_CUDA_EMULATOR: '1',
   }
   const run = (told: string, settings: string) =>
     spawnSync(process.execPath, [program, told], {
-      env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: settings },
+      env: { ...env, CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings },
       encoding: 'utf8',
       timeout: 50_000,
     })
@@ -58,7 +58,10 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
   })
 
   it('a worker thread that is terminated in the middle of work takes nothing along', async () => {
-    const worker = new Worker(program, { env: { ...env, CUDNN_RNN_FAKE_GPU_SETTINGS: 'slow=1000' }, workerData: '' })
+    const worker = new Worker(program, {
+      env: { ...env, CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'slow=1000' },
+      workerData: '',
+    })
     await new Promise((resolve) => setTimeout(resolve, 1500))
     await worker.terminate()
     await using backend = await gpu.open()

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openFakeGpu } from './fake_gpu.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
 import { type CharModelOptions, smallCharModel } from './small_char_model.js'
 
-const gpu = openFakeGpu()
+const gpu = openEmulatedGpu()
 type Model = ReturnType<typeof smallCharModel>
 
 /** What may happen between steps and in them: a replay must never go on with what is no more. */

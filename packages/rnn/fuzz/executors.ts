@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { INSTRUCTION_SETS, openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
-import { openFakeLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import type { Program } from './program.js'
 
@@ -45,7 +45,7 @@ export function contestants(): { readonly found: readonly Contestant[]; readonly
 }
 
 function imitation(version: 8 | 9): Contestant | string {
-  const libraries = openFakeLibraries(version)
+  const libraries = openCudaEmulator(version)
   if (libraries.problem !== undefined) return libraries.problem
   // Kernels of an imaginary GPU must not be found by a real one.
   const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))

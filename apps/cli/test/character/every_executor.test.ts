@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openFakeLibraries } from '@cudnn-rnn/native-cudnn/fake_libraries'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { exportWeights, inspectBackends, openBackend, type Vocabulary } from '@cudnn-rnn/rnn'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { afterAll, expect, it } from 'vitest'
@@ -17,7 +17,7 @@ const STEPS = 100
 
 // Where the imitation of NVIDIA's libraries can be built, cuDNN's executor runs over it.
 const before = { ...process.env }
-const libraries = openFakeLibraries()
+const libraries = openCudaEmulator()
 if (libraries.problem === undefined) {
   process.env['CUDNN_RNN_LIBRARY_DIR'] = libraries.folder
   process.env['CUDNN_RNN_CACHE_DIR'] = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))

@@ -1,0 +1,169 @@
+import { CELL_MODES, type CellMode, createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+import type { Algorithm, Arithmetic, DeviceSession } from '@cudnn-rnn/cudnn/validation'
+import { type CheckGroup, distance, wave, withSession } from '../check.js'
+import { judged, nameOf, noted } from '../outcome.js'
+import { RawNetwork, type RawOptions } from '../raw_network.js'
+
+const ALGORITHMS = ['standard', 'persist_static', 'persist_static_small_h'] as const
+const MODES = Object.keys(CELL_MODES) as CellMode[]
+const STAGES = ['make', 'forward', 'backwardData', 'backwardWeights'] as const
+
+/** How far an algorithm got, in microseconds of a stage or the name of what it was refused with. */
+type Stages = Partial<Record<(typeof STAGES)[number], number | string>>
+
+/** Section 7 and 13: every algorithm × cell × type × units × batch, stage by stage. */
+export const algorithms: CheckGroup = (context) =>
+  withSession(context, async (session) => {
+    const { isQuick, report, deadline } = context
+    const precisions: readonly Arithmetic['precision'][] = ['float32', 'bfloat16', 'tf32', 'float16', 'float64']
+    const units = isQuick ? [16] : [512, 128, 1024, 256, 1536, 64, 192, 384]
+    const batches = isQuick ? [2] : [1, 64, 8]
+    let asked = 0
+    for (const precision of precisions) {
+      for (const numUnits of units) {
+        for (const batch of batches) {
+          for (const cellMode of ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const) {
+            for (const training of [false, true]) {
+              if (performance.now() > deadline) {
+                return report({ ...noted('7.1', 'the matrix of algorithms', `cut short after ${asked} cells`) })
+              }
+              const shape = { cellMode, numUnits, batch, precision, training }
+              const stages: Partial<Record<Algorithm, Stages>> = {}
+              for (const algorithm of ALGORITHMS) {
+                stages[algorithm] = await tried(session, { ...shape, ...sequence(isQuick, numUnits), algorithm })
+              }
+              asked++
+              const ran = (stage: number | string | undefined) => typeof stage === 'number'
+              const holds = ran(stages.standard?.forward) && (!training || ran(stages.standard?.backwardWeights))
+              const what = `${cellMode} H ${numUnits} B ${batch} ${precision} ${training ? 'training' : 'inference'} (µs)`
+              report({ ...judged('7.1', what, 'standard works', stages, holds), ...shape } as never)
+            }
+          }
+        }
+      }
+    }
+  })
+
+const sequence = (isQuick: boolean, numUnits: number) => ({
+  numLayers: 1,
+  inputSize: numUnits,
+  time: isQuick ? 5 : 70,
+})
+
+/** Runs one algorithm stage by stage: microseconds of each, or the refusal, after which there is no more. */
+async function tried(session: DeviceSession, options: RawOptions): Promise<Stages> {
+  const stages: Stages = {}
+  let network: RawNetwork | undefined
+  let stage: (typeof STAGES)[number] = 'make'
+  try {
+    const made = await RawNetwork.make(session, options)
+    network = made
+    await made.prepare()
+    stages.make = 0
+    const calls = { forward: () => made.forward(), backwardData: () => made.backwardData() }
+    stage = 'forward'
+    stages.forward = await timed(session, calls.forward)
+    if (options.training === false) return stages
+    stage = 'backwardData'
+    // A backward needs a forward of its own before it; the difference is its time.
+    const both = await timed(session, () => {
+      made.forward()
+      made.backwardData()
+    })
+    stages.backwardData = both - stages.forward
+    stage = 'backwardWeights'
+    const all = await timed(session, () => {
+      made.forward()
+      made.backwardData()
+      made.backwardWeights()
+    })
+    stages.backwardWeights = all - both
+  } catch (error) {
+    stages[stage] = nameOf(error)
+  } finally {
+    network?.dispose()
+  }
+  return stages
+}
+
+/** Microseconds on the device, the median of three after one run for warming up. */
+async function timed(session: DeviceSession, append: () => void): Promise<number> {
+  await session.finish('warm up', append)
+  const times: number[] = []
+  for (let n = 0; n < 3; n++) {
+    const [milliseconds] = await session.run('time', (native, handle) => {
+      const timer = native.startTimer(handle)
+      append()
+      native.stopTimer(handle, timer)
+    })
+    times.push(Math.round(milliseconds! * 1000))
+  }
+  return times.sort((a, b) => a - b)[1]!
+}
+
+/** Section 7, last: PERSIST_DYNAMIC, which has crashed for others, for the cell mode in `argument`. Runs in a process of its own. */
+export const dynamic: CheckGroup = (context) =>
+  withSession(context, async (session) => {
+    const { isQuick, report, deadline, argument } = context
+    const cellMode = argument as CellMode
+    for (const precision of ['float32', 'float16'] as const) {
+      for (const numUnits of isQuick ? [16] : [128, 512, 1024]) {
+        for (const batch of isQuick ? [2] : [1, 8, 64]) {
+          for (const training of [false, true]) {
+            if (performance.now() > deadline) return
+            const options: RawOptions = {
+              ...{ cellMode, numUnits, batch, precision, training, algorithm: 'persist_dynamic' },
+              ...sequence(isQuick, numUnits),
+            }
+            const what = `persist_dynamic ${cellMode} H ${numUnits} B ${batch} ${precision} ${training ? 'training' : 'inference'} (µs)`
+            // Written before the attempt, so that a crash has a name.
+            report(noted('7.2', `${what}: begins`, ''))
+            report(noted('7.2', what, await tried(session, options)))
+          }
+        }
+      }
+    }
+  })
+
+/** Section 7: the executor itself, told to use each algorithm: whatever is refused, however late, its results are right. */
+export const fallbacks: CheckGroup = async ({ options, isQuick, report, deadline }) => {
+  for (const cellMode of MODES) {
+    for (const numUnits of isQuick ? [16] : [64, 192, 256, 1024, 1536, 2048]) {
+      for (const precision of ['float32', 'bfloat16'] as const) {
+        if (performance.now() > deadline) return report(noted('7.3', 'fall-backs', 'cut short'))
+        const results = new Map<string, ArrayLike<number>>()
+        const problems: Record<string, string> = {}
+        for (const algorithm of ['standard', 'persist_static', 'persist_static_small_h', 'measured'] as const) {
+          try {
+            await using backend = await openCudnnBackend({ ...options, precision, algorithm })
+            const shape = { numLayers: 1, numUnits, inputSize: numUnits, inputMode: 'linear_input' } as const
+            const rnn = backend.rnn(createRnnDescriptor({ cellMode, ...shape }))
+            const scale = 1 / Math.sqrt(numUnits)
+            const tensor = (count: number, size: number, pace: number, dims: readonly number[]) =>
+              backend.tensor({ data: Float32Array.from(wave(count, size, pace)), shape: dims })
+            const params = tensor(rnn.paramsSize, scale, 0.77, [rnn.paramsSize])
+            const dims = [isQuick ? 5 : 20, 4, numUnits]
+            const input = tensor(dims[0]! * 4 * numUnits, 1, 0.37, dims)
+            const given = { input, inputH: null, inputC: null, params, sequenceLengths: null, training: true }
+            const { output, tape } = await rnn.forward(given)
+            const gradients = await rnn.backward(tape!, { output })
+            results.set(algorithm, (await gradients.params.read()).data)
+          } catch (error) {
+            problems[algorithm] = nameOf(error)
+          }
+        }
+        const standard = results.get('standard')
+        for (const [algorithm, values] of results) {
+          const off = standard === undefined ? Number.NaN : distance(values, standard)
+          if (!(off <= (precision === 'float32' ? 1e-4 : 5e-2))) problems[algorithm] = `differs from standard by ${off}`
+        }
+        const what = `${cellMode} H ${numUnits} ${precision}: a training step told to use each algorithm`
+        const measured = Object.keys(problems).length === 0 ? 'right results' : problems
+        report(
+          judged('7.3', what, 'right results, of standard where another is refused', measured, measured !== problems),
+        )
+      }
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend } from '@cudnn-rnn/cudnn'
+import { type CheckContext, type CheckGroup, wave, withSession } from '../check.js'
+import { judged, noted } from '../outcome.js'
+
+const CYCLES = 10_000
+const MEGABYTE = 2 ** 20
+
+/** Section 14: executors, networks and tensors that come and go, and what the device and the process hold after it. */
+export const soak: CheckGroup = async (context) => {
+  const { options, isQuick, report, deadline } = context
+  const half = performance.now() + (deadline - performance.now()) / 2
+  await networks(context, half)
+  const free = () => withSession(context, async (session) => (await session.run('ask', (n, s) => n.memoryInfo(s)))[0]!)
+  // What the first executors of a process load stays loaded.
+  for (let n = 0; n < 3; n++) await trainOnce(options)
+  const before = { free: await free(), rss: process.memoryUsage().rss }
+  let cycles = 0
+  const most = isQuick ? 20 : CYCLES
+  for (; cycles < most && performance.now() < deadline; cycles++) await trainOnce(options)
+  globalThis.gc?.()
+  const after = { free: await free(), rss: process.memoryUsage().rss }
+  const measured = {
+    cycles,
+    deviceMegabytes: (before.free - after.free) / MEGABYTE,
+    processMegabytes: (after.rss - before.rss) / MEGABYTE,
+  }
+  const holds = measured.deviceMegabytes <= 64 && measured.processMegabytes <= 64
+  report(judged('14.1', 'executors opened, trained with and closed', 'at most 64 MiB more held', measured, holds))
+}
+
+async function trainOnce(options: CudnnBackendOptions): Promise<void> {
+  await using backend = await openCudnnBackend({ ...options, algorithm: 'standard' })
+  await step(backend)
+}
+
+/** One training step of a network that is made for it and disposed after it. */
+async function step(backend: CudnnBackend): Promise<void> {
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 16, inputSize: 8 }))
+  const params = backend.tensor({ data: Float32Array.from(wave(rnn.paramsSize, 0.1)), shape: [rnn.paramsSize] })
+  const input = { data: Float32Array.from(wave(6 * 4 * 8, 1)), shape: [6, 4, 8] }
+  const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
+  const result = await rnn.forward({ ...given, training: true })
+  const gradients = await rnn.backward(result.tape!, { output: result.output })
+  await gradients.params.read()
+  for (const tensor of [params, ...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
+  rnn.dispose()
+}
+
+async function networks({ options, isQuick, report }: CheckContext, deadline: number): Promise<void> {
+  await using backend = await openCudnnBackend({ ...options, algorithm: 'standard' })
+  for (let n = 0; n < 20; n++) await step(backend)
+  const before = process.memoryUsage().rss
+  const most = isQuick ? 100 : CYCLES
+  let cycles = 0
+  for (; cycles < most && performance.now() < deadline; cycles++) await step(backend)
+  globalThis.gc?.()
+  const measured = {
+    cycles,
+    counted: backend.stats(),
+    processMegabytes: (process.memoryUsage().rss - before) / MEGABYTE,
+  }
+  const isNothing = Object.values(measured.counted).every((count) => count === 0)
+  const what = 'networks made, trained with and disposed in one executor'
+  report(
+    judged(
+      '14.2',
+      what,
+      'nothing counted, at most 64 MiB more',
+      measured,
+      isNothing && measured.processMegabytes <= 64,
+    ),
+  )
+}
+
+/** Section 14: four worker threads and two executors at once, and leaving in the middle of work. */
+export const threads: CheckGroup = async (context) => {
+  const { options, report } = context
+  const program = fileURLToPath(import.meta.url)
+  const sums = await Promise.all(
+    Array.from(
+      { length: 4 },
+      () =>
+        new Promise<number | string>((resolve) => {
+          const worker = new Worker(program, { workerData: { train: options } })
+          worker.on('message', resolve).on('error', (error) => resolve(String(error)))
+        }),
+    ),
+  )
+  const alike = new Set(sums).size === 1 && typeof sums[0] === 'number'
+  report(judged('14.3', 'four worker threads train at once', 'the same parameters', sums, alike))
+
+  const both = await Promise.all([trainedSum(options), trainedSum(options)])
+  const expected = await trainedSum(options)
+  const holds = both.every((sum) => sum === expected)
+  report(judged('14.4', 'two executors, two streams, at once', `${expected} as one alone`, both, holds))
+
+  const { status, signal, stderr } = spawnSync(process.execPath, [program, '--leave'], { encoding: 'utf8' })
+  const left = status === 7 && signal === null
+  report(judged('14.5', 'process.exit(7) in the middle of work', 'exits with 7', { status, signal, stderr }, left))
+  report(noted('14.6', 'memory of the process at the end (MiB)', process.memoryUsage().rss / MEGABYTE))
+}
+
+/** Trains for twenty steps: the sum of the parameters. */
+export async function trainedSum(options: CudnnBackendOptions): Promise<number> {
+  await using backend = await openCudnnBackend({ ...options, algorithm: 'standard' })
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 2, numUnits: 32, inputSize: 16 }))
+  const params = backend.tensor({ data: Float32Array.from(wave(rnn.paramsSize, 0.1)), shape: [rnn.paramsSize] })
+  const input = backend.tensor({ data: Float32Array.from(wave(10 * 8 * 16, 1)), shape: [10, 8, 16] })
+  const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
+  for (let n = 0; n < 20; n++) {
+    const { output, tape } = await rnn.forward({ ...given, training: true })
+    const gradients = await rnn.backward(tape!, { output })
+    backend.ops.applySgd(params, gradients.params, { learningRate: 0.01 })
+  }
+  let sum = 0
+  for (const value of (await params.read()).data) sum += value
+  return sum
+}
+
+/** Queues work and leaves the process with status 7 while it runs. */
+export async function leaveInFlight(options: CudnnBackendOptions): Promise<never> {
+  const backend = await openCudnnBackend({ ...options, algorithm: 'standard' })
+  const shape = { numLayers: 2, numUnits: 64, inputSize: 64 } as const
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', ...shape }))
+  const params = backend.zeros([rnn.paramsSize])
+  const input = backend.zeros([20, 16, 64])
+  const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
+  for (let n = 0; n < 50; n++) await rnn.forward({ ...given, training: false })
+  void params.read()
+  process.exit(7)
+}

@@ -1,0 +1,68 @@
+import type { Precision } from '@cudnn-rnn/cudnn'
+import type { CheckGroup } from './check.js'
+import { algorithms, dynamic, fallbacks } from './checks/algorithms.js'
+import { busyThread } from './checks/busy_thread.js'
+import { capture } from './checks/capture.js'
+import { comparison } from './checks/comparison.js'
+import { conformance, goldenSums } from './checks/conformance.js'
+import { gradients, limits, reserveTwice } from './checks/gradients.js'
+import { hostPointer } from './checks/host_pointer.js'
+import { layout } from './checks/layout.js'
+import { machine } from './checks/machine.js'
+import { ODD_ROWS, oddRows, padding } from './checks/padding.js'
+import { parity } from './checks/parity.js'
+import { determinism } from './checks/repeatability.js'
+import { soak, threads } from './checks/soak.js'
+
+/** One process of the validation. */
+export interface Section {
+  readonly name: string
+  /** Results go to FILE.jsonl; sections of the checklist share one. */
+  readonly file: 'checklist' | 'conformance' | 'golden' | 'timing'
+  readonly group: CheckGroup
+  /** The most it may take; what is slower is ended, and said to be. */
+  readonly seconds: number
+  readonly argument?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+const HALVES: readonly Precision[] = ['tf32', 'float16', 'bfloat16']
+
+/** Everything that is asked of a GPU, what says most first; `python` is asked for PyTorch where it is named. */
+export function sections(python: string): readonly Section[] {
+  const checklist = (name: string, group: CheckGroup, seconds: number, rest: Partial<Section> = {}): Section => ({
+    ...{ name, file: 'checklist', group, seconds },
+    ...rest,
+  })
+  return [
+    checklist('machine', machine, 60),
+    { name: 'conformance', file: 'conformance', group: conformance, seconds: 150, argument: '' },
+    { name: 'golden sums', file: 'golden', group: goldenSums, seconds: 60 },
+    checklist('layout', layout, 30),
+    checklist('padding', padding, 40),
+    ...ODD_ROWS.map((kind) => checklist(kind, oddRows, 15, { argument: kind })),
+    checklist('gradients', gradients, 20),
+    checklist('reserve twice', reserveTwice, 15),
+    checklist('limits', limits, 30),
+    checklist('capture', capture, 40),
+    checklist('busy thread', busyThread, 30),
+    checklist('parity', parity, 60, { argument: python }),
+    checklist('host pointer', hostPointer, 20),
+    checklist('algorithms', algorithms, 60),
+    checklist('fallbacks', fallbacks, 40),
+    checklist('determinism', determinism, 30),
+    checklist('determinism, fixed cuBLAS workspace', determinism, 30, { env: { CUBLAS_WORKSPACE_CONFIG: ':4096:8' } }),
+    checklist('threads', threads, 40),
+    ...HALVES.map(
+      (precision): Section => ({
+        ...{ name: `conformance ${precision}`, file: 'conformance', group: conformance },
+        ...{ seconds: 80, argument: precision },
+      }),
+    ),
+    ...['lstm', 'gru', 'rnn_tanh', 'rnn_relu'].map((mode) =>
+      checklist(`dynamic ${mode}`, dynamic, 20, { argument: mode }),
+    ),
+    checklist('soak', soak, 60),
+    { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python },
+  ]
+}

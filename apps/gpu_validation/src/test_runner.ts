@@ -1,0 +1,70 @@
+// What the conformance suite uses of vitest, for machines that have nothing but Node.js: the bundle of the validation has this
+// module in vitest's place. Tests run one after another, each an outcome.
+import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
+import * as chai from 'chai'
+import { judged, type Report, skipped } from './outcome.js'
+
+chai.use(JestExtend)
+chai.use(JestChaiExpect)
+chai.use(JestAsymmetricMatchers)
+
+export const expect = chai.expect
+
+type Run = (...args: unknown[]) => unknown
+interface Entry {
+  readonly name: string
+  readonly run: () => unknown
+}
+
+const entries: Entry[] = []
+const path: string[] = []
+
+export function describe(name: string, register: () => void): void {
+  path.push(name)
+  register()
+  path.pop()
+}
+
+/** `test(name, run)` or `test(name, options, run)`. */
+function addTest(name: string, ...rest: readonly unknown[]): void {
+  entries.push({ name: [...path, name].join(' > '), run: rest.at(-1) as () => unknown })
+}
+
+/** `test.each(rows)(title, run)`: an array is spread over the arguments; the title takes them for %s, %f, %o and $name. */
+function each(rows: readonly unknown[]) {
+  return (title: string, ...rest: readonly unknown[]) => {
+    for (const row of rows) {
+      const values = Array.isArray(row) ? row : [row]
+      let next = 0
+      const name = title
+        .replaceAll(/%[sfo]/g, () => textOf(values[next++]))
+        .replaceAll(/\$(\w+)/g, (_, field: string) => textOf((row as Record<string, unknown>)[field]))
+      addTest(name, () => (rest.at(-1) as Run)(...values))
+    }
+  }
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+export const test = Object.assign(addTest, { each })
+export const it = test
+
+/** Runs what was registered until `deadline` (of performance.now()); `report` gets one outcome per test. */
+export async function runTests(report: Report, deadline: number): Promise<void> {
+  for (const { name, run } of entries.splice(0)) {
+    const id = 'conformance'
+    if (performance.now() > deadline) {
+      report(skipped(id, name, 'no time was left'))
+      continue
+    }
+    let problem: string | undefined
+    try {
+      await run()
+    } catch (error) {
+      problem = error instanceof Error ? error.message : String(error)
+    }
+    report(judged(id, name, 'passes', problem ?? 'passed', problem === undefined))
+  }
+}

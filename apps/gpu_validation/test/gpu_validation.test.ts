@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadAddon } from '@cudnn-rnn/cudnn/validation'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundleGpuValidation } from '../../../scripts/bundle_gpu_validation.mjs'
+
+const loaded = loadAddon()
+const emulator = openCudaEmulator()
+const problem = loaded.addon === undefined ? 'the cuDNN addon is not built: npm run build:native' : emulator.problem
+const TIMEOUT = { timeout: 120_000 }
+
+/** Sections whose answers the emulator knows. */
+const SECTIONS = 'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak'
+
+describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA emulator'})`, () => {
+  if (emulator.problem !== undefined) return
+  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
+  /** Runs the bundle in an environment with the emulator only. */
+  const validate = (out: string, only: string, settings = '') =>
+    spawnSync(
+      process.execPath,
+      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', 'none', '--limit', '0', '--only', only],
+      {
+        encoding: 'utf8',
+        env: {
+          CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
+          CUDNN_RNN_LIBRARY_DIR: emulator.folder,
+          CUDNN_RNN_CACHE_DIR: join(folder, 'kernels'),
+          CUDNN_RNN_CUDA_EMULATOR: '1',
+          CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings,
+        },
+      },
+    )
+  const outcomes = (out: string): Record<string, unknown>[] =>
+    readFileSync(join(out, 'checklist.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+
+  beforeAll(() => bundleGpuValidation(folder))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  it('answers every section over the emulator, and writes a report', TIMEOUT, () => {
+    const out = join(folder, 'all')
+    const { status, stdout, stderr } = validate(out, SECTIONS)
+    expect(status, stdout + stderr).toBe(0)
+    const made = outcomes(out)
+    expect(new Set(made.map(({ section }) => section))).toEqual(new Set(SECTIONS.split(',')))
+    for (const outcome of made) {
+      expect(Object.keys(outcome)).toEqual(expect.arrayContaining(['id', 'what', 'expected', 'verdict']))
+      expect(outcome['verdict'], String(outcome['what'])).not.toBe('fail')
+    }
+    expect(readdirSync(out).filter((name) => name.endsWith('.md'))).toHaveLength(1)
+  })
+
+  it('continues after a section that loses the device, and reports it', TIMEOUT, () => {
+    const out = join(folder, 'lost')
+    const { status } = validate(out, 'gradients,reserve twice', 'sticky=10')
+    expect(status).toBe(1)
+    const made = outcomes(out)
+    expect(new Set(made.map(({ section }) => section))).toEqual(new Set(['gradients', 'reserve twice']))
+    expect(made.some(({ verdict }) => verdict === 'fail')).toBe(true)
+  })
+})

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "cudnn/rnn_shape.h"
+
+namespace emulator {
+
+// The four cells for one unit, forward and backward. w = W·x + b_W and u = R·h + b_R per gate.
+//
+//     RNN   h' = act(w + u)
+//     LSTM  i = σ(w_i + u_i)  f = σ(w_f + u_f)  g = tanh(w_g + u_g)  o = σ(w_o + u_o)
+//           c' = clip(f·c + i·g)   h' = o·tanh(c'), before the projection
+//     GRU   r = σ(w_r + u_r)  z = σ(w_z + u_z)  n = tanh(w_n + r·q), q = u_n   h' = (1 - z)·n + z·h
+
+inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+struct Clip {
+  double left = -INFINITY;
+  double right = INFINITY;
+  double operator()(double value) const { return std::min(right, std::max(left, value)); }
+  bool Holds(double value) const { return value <= left || value >= right; }
+};
+
+struct LstmUnit {
+  double i, f, g, o, c;
+
+  LstmUnit() = default;
+  LstmUnit(double a_i, double a_f, double a_g, double a_o, double c_before, const Clip& clip)
+      : i(Sigmoid(a_i)), f(Sigmoid(a_f)), g(std::tanh(a_g)), o(Sigmoid(a_o)), c(clip(f * c_before + i * g)) {}
+  double Hidden() const { return o * std::tanh(c); }
+};
+
+struct LstmGradient {
+  double i, f, g, o, c_before;
+
+  /// From ∂L/∂h' and ∂L/∂c'. A clipped cell state passes no gradient on.
+  LstmGradient(const LstmUnit& unit, double c_before_value, double dh, double dc, const Clip& clip) {
+    const double t = std::tanh(unit.c);
+    const double total = clip.Holds(unit.c) ? 0 : dc + dh * unit.o * (1 - t * t);
+    i = total * unit.g * unit.i * (1 - unit.i);
+    f = total * c_before_value * unit.f * (1 - unit.f);
+    g = total * unit.i * (1 - unit.g * unit.g);
+    o = dh * t * unit.o * (1 - unit.o);
+    c_before = total * unit.f;
+  }
+};
+
+struct GruUnit {
+  double r, z, n, q;
+
+  GruUnit() = default;
+  GruUnit(double a_r, double a_z, double w_n, double u_n)
+      : r(Sigmoid(a_r)), z(Sigmoid(a_z)), n(std::tanh(w_n + r * u_n)), q(u_n) {}
+  double Hidden(double h_before) const { return (1 - z) * n + z * h_before; }
+};
+
+struct GruGradient {
+  double r, z, n, q, h_before;
+
+  GruGradient(const GruUnit& unit, double h_before_value, double dh) {
+    n = dh * (1 - unit.z) * (1 - unit.n * unit.n);
+    z = dh * (h_before_value - unit.n) * unit.z * (1 - unit.z);
+    r = n * unit.q * unit.r * (1 - unit.r);
+    q = n * unit.r;
+    h_before = dh * unit.z;  // beside what comes through R
+  }
+};
+
+inline double Activation(int cell_mode, double a) {
+  return cell_mode == CUDNN_RNN_RELU ? std::max(a, 0.0) : std::tanh(a);
+}
+
+/// From h' itself: 1 - h'² for tanh, 1 where ReLU is open.
+inline double ActivationGradient(int cell_mode, double h) {
+  return cell_mode == CUDNN_RNN_RELU ? (h > 0 ? 1 : 0) : 1 - h * h;
+}
+
+}  // namespace emulator

@@ -1,0 +1,157 @@
+#include "driver/block.h"
+
+#include <sys/mman.h>
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "core/memory.h"
+#include "driver/stack_switch.h"
+
+namespace emulator {
+namespace {
+
+constexpr unsigned kWarp = 32;
+constexpr std::size_t kStackBytes = 64 << 10;
+
+class Block;
+thread_local Block* running = nullptr;
+
+// A stack on which device threads run, one after the other, until one of them has to wait.
+class Fiber {
+ public:
+  Fiber() {
+    stack_ = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~Fiber() { munmap(stack_, kStackBytes); }
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  void* stack() const { return stack_; }
+
+  Suspended left;
+  unsigned thread = 0;
+  enum { kIdle, kAtWarpBarrier, kAtBlockBarrier } waits = kIdle;
+
+ private:
+  void* stack_;
+};
+
+// Stacks stay with the stream's thread: mapping a thousand of them for each block would take longer than the block.
+std::vector<std::unique_ptr<Fiber>>& IdleFibers() {
+  thread_local std::vector<std::unique_ptr<Fiber>> fibers;
+  return fibers;
+}
+
+class Block {
+ public:
+  Block(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state)
+      : kernel_(kernel),
+        values_(values),
+        state_(state),
+        threads_(state.block_size.x * state.block_size.y * state.block_size.z),
+        live_in_warp_((threads_ + kWarp - 1) / kWarp, kWarp),
+        live_(threads_) {
+    if (threads_ % kWarp != 0) live_in_warp_.back() = threads_ % kWarp;
+  }
+
+  void Run() {
+    state_.wait = [](int whole_block) { running->Wait(whole_block != 0); };
+    Block* const outer = running;
+    running = this;
+    while (next_ < threads_) Start();
+    while (!waiting_.empty()) Release();
+    running = outer;
+    // Idle fibers go back for the next block.
+    for (auto& fiber : fibers_) IdleFibers().push_back(std::move(fiber));
+  }
+
+ private:
+  void Start() {
+    if (IdleFibers().empty()) {
+      fibers_.push_back(std::make_unique<Fiber>());
+    } else {
+      fibers_.push_back(std::move(IdleFibers().back()));
+      IdleFibers().pop_back();
+    }
+    current_ = fibers_.back().get();
+    current_->left = PrepareStack(current_->stack(), kStackBytes, [] { running->Loop(); });
+    SwitchStack(scheduler_, current_->left);
+  }
+
+  // What a fiber does: one device thread after the other, until none is left.
+  [[noreturn]] void Loop() {
+    while (next_ < threads_) {
+      current_->thread = next_++;
+      Place(current_->thread);
+      kernel_.run(values_);
+      --live_;
+      --live_in_warp_[current_->thread / kWarp];
+    }
+    current_->waits = Fiber::kIdle;
+    SwitchStack(current_->left, scheduler_);
+    __builtin_unreachable();
+  }
+
+  void Wait(bool whole_block) {
+    Fiber* const self = current_;
+    self->waits = whole_block ? Fiber::kAtBlockBarrier : Fiber::kAtWarpBarrier;
+    waiting_.push_back(self);
+    SwitchStack(self->left, scheduler_);
+  }
+
+  // Lets go on whoever has nobody left to wait for.
+  void Release() {
+    std::vector<unsigned> at_warp(live_in_warp_.size());
+    unsigned at_block = 0;
+    for (const Fiber* fiber : waiting_) {
+      at_block += fiber->waits == Fiber::kAtBlockBarrier;
+      at_warp[fiber->thread / kWarp] += fiber->waits == Fiber::kAtWarpBarrier;
+    }
+    std::vector<Fiber*> ready;
+    std::vector<Fiber*> left;
+    for (Fiber* fiber : waiting_) {
+      const unsigned warp = fiber->thread / kWarp;
+      const bool go = fiber->waits == Fiber::kAtBlockBarrier ? at_block == live_ : at_warp[warp] == live_in_warp_[warp];
+      (go ? ready : left).push_back(fiber);
+    }
+    if (ready.empty()) throw DeviceFault(719, "threads of a block wait at different barriers");
+    waiting_ = left;
+    for (Fiber* fiber : ready) Resume(*fiber);
+  }
+
+  void Resume(Fiber& fiber) {
+    current_ = &fiber;
+    Place(fiber.thread);
+    SwitchStack(scheduler_, fiber.left);
+  }
+
+  void Place(unsigned thread) {
+    const emulator_kernel::Dim3& size = state_.block_size;
+    state_.thread = {thread % size.x, thread / size.x % size.y, thread / size.x / size.y};
+    state_.exchange = exchange_[thread / kWarp];
+  }
+
+  const emulator_kernel::Kernel& kernel_;
+  void** const values_;
+  emulator_kernel::ThreadState& state_;
+  const unsigned threads_;
+  std::vector<unsigned> live_in_warp_;
+  unsigned live_;
+  unsigned next_ = 0;
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> waiting_;
+  Fiber* current_ = nullptr;
+  Suspended scheduler_;
+  unsigned long long exchange_[1024 / kWarp][kWarp] = {};
+};
+
+}  // namespace
+
+void RunBlock(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state) {
+  Block(kernel, values, state).Run();
+}
+
+}  // namespace emulator

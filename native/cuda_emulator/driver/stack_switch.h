@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+
+namespace emulator {
+
+/// A place in the execution of a stack that was left.
+struct Suspended {
+  void* place = nullptr;
+};
+
+/// Goes on at `to` and keeps in `from` where this stack was left, until something switches back to it.
+void SwitchStack(Suspended& from, Suspended& to);
+
+/// A new stack of `bytes` at `memory` that will begin in `entry`, which must never return.
+Suspended PrepareStack(void* memory, std::size_t bytes, void (*entry)());
+
+}  // namespace emulator

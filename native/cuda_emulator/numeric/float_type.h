@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace emulator {
+
+/// The element types of device arrays. All computation is in double; these are how numbers are stored.
+enum class FloatType { kFloat32, kFloat64, kFloat16, kBfloat16 };
+
+std::size_t SizeOf(FloatType type);
+
+/// Elements `first` … `first + count` of `array`, widened.
+void Load(FloatType type, const void* array, std::size_t first, std::size_t count, double* values);
+std::vector<double> Load(FloatType type, const void* array, std::size_t first, std::size_t count);
+
+/// Stores `values`, rounded to nearest even, from element `first` on.
+void Store(FloatType type, void* array, std::size_t first, std::size_t count, const double* values);
+
+/// `value` as it comes back after it was stored.
+double Rounded(FloatType type, double value);
+
+}  // namespace emulator

@@ -1,0 +1,31 @@
+// What a compiled kernel module and the emulator driver agree on. The module includes no other header: kernels are compiled
+// without a standard library, as with NVRTC.
+
+namespace emulator_kernel {
+
+struct Dim3 {
+  unsigned x, y, z;
+};
+
+/// Where a device thread is. One per OS thread and module; the driver sets it before each piece of a thread it runs.
+struct ThreadState {
+  Dim3 thread, block, block_size, grid_size;
+  void* dynamic_shared;
+  /// Lets the threads of the warp (0) or of the whole block (1) catch up.
+  void (*wait)(int whole_block);
+  /// One slot per lane of the current warp, for shuffles and votes.
+  unsigned long long* exchange;
+};
+
+enum ParameterKind { kValue, kReadPointer, kWritePointer };
+
+/// One __global__ function.
+struct Kernel {
+  int parameter_count;
+  const unsigned* sizes;
+  const int* kinds;
+  /// Runs one thread; `values[i]` points at parameter i.
+  void (*run)(void** values);
+};
+
+}  // namespace emulator_kernel
