@@ -1,9 +1,12 @@
 import { defineConfig, type Options } from 'tsup'
+import { bundledLicenses } from './bundled_licenses.js'
+import { optionalBuiltins } from './optional_builtins.js'
 
 /**
- * ESM, CommonJS and declarations of one package. Dependencies stay imports.
+ * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
+ * dependencies become part of the build (decision 0010).
  *
- * @param options what differs from the rule, `platform: 'node'` for packages that need Node.js.
+ * @param options what differs from the rule, `platform: 'node'` for programs.
  */
 export function packageBuild(options: Options = {}) {
   return defineConfig({
@@ -13,7 +16,8 @@ export function packageBuild(options: Options = {}) {
     dts: { compilerOptions: { ignoreDeprecations: '6.0', composite: false, paths: {} } },
     platform: 'neutral',
     target: 'es2022',
-    sourcemap: true,
+    removeNodeProtocol: false,
+    esbuildPlugins: [bundledLicenses(), ...(options.platform === 'node' ? [] : [optionalBuiltins()])],
     treeshake: true,
     clean: true,
     ...options,

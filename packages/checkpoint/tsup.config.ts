@@ -2,8 +2,6 @@ import { packageBuild } from '../../scripts/tsup_preset.js'
 
 export default packageBuild({
   entry: ['src/index.ts', 'src/readers.ts'],
-  platform: 'node',
-  target: 'node20',
   // import.meta.url in CommonJS, from which the native checksum is resolved.
   shims: true,
 })

@@ -52,6 +52,7 @@ export {
   kerasToCanonical,
 } from './keras_layout.js'
 export { layoutKey } from './layout_key.js'
+export { missingPackage } from './missing_package.js'
 export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
 export { checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'

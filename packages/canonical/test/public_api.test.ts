@@ -34,6 +34,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "kerasToCanonical",
       "layerInputSize",
       "layoutKey",
+      "missingPackage",
       "numDirections",
       "numGates",
       "numPseudoLayers",

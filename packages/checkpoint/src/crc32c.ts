@@ -27,8 +27,16 @@ export function tabledCrc32c(bytes: Uint8Array, previous = 0): number {
   return ~crc >>> 0
 }
 
-/** The checksum by the CPU's instruction where that can be had, which is many times faster; else by the tables. */
-export const crc32c: Crc32c = loadNativeCrc32c() ?? tabledCrc32c
+let chosen: Crc32c | undefined
+
+/**
+ * The checksum by the CPU's instruction where that can be had, which is many times faster; else by the tables. The addon is
+ * loaded with the first checksum.
+ */
+export const crc32c: Crc32c = (bytes, previous) => {
+  chosen ??= loadNativeCrc32c() ?? tabledCrc32c
+  return chosen(bytes, previous)
+}
 
 const MASK_DELTA = 0xa282ead8
 

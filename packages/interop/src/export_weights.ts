@@ -8,9 +8,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
-import { encodeFlax } from './files/flax_encoder.js'
 import { encodeKerasWeights } from './files/keras_writer.js'
-import { encodeNpz } from './files/npz_file.js'
 import { encodeOnnxNetwork } from './files/onnx_writer.js'
 import { encodeSafetensors } from './files/safetensors_writer.js'
 import type { NetworkToExport } from './network_to_export.js'
@@ -28,9 +26,9 @@ type Tensors = Record<string, Tensor<FloatArray>>
 
 const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport[]) => Promise<Uint8Array>>> = {
   safetensors: async (networks) => encodeSafetensors(stateDict(networks)),
-  npz: async (networks) => encodeNpz(stateDict(networks)),
+  npz: async (networks) => (await import('./files/npz_file.js')).encodeNpz(stateDict(networks)),
   keras: encodeKerasWeights,
-  flax: async (networks) => encodeFlax(flaxParams(networks)),
+  flax: async (networks) => (await import('./files/flax_encoder.js')).encodeFlax(flaxParams(networks)),
   onnx: async (networks) => encodeOnnxNetwork(onlyOne(networks)),
 }
 

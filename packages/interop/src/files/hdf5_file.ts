@@ -1,4 +1,4 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
+import { type FloatArray, missingPackage } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
@@ -31,7 +31,7 @@ const LARGEST_PART = 2 ** 26
  */
 export async function openHdf5(input: Hdf5Input): Promise<Hdf5File> {
   const { path } = input
-  const { default: h5wasm } = await import('h5wasm')
+  const { default: h5wasm } = await import('h5wasm').catch(missingPackage('read HDF5', 'h5wasm'))
   const module = await h5wasm.ready
   // Errors are thrown instead of printed.
   module.activate_throwing_error_handler()

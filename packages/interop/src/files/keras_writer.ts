@@ -2,6 +2,7 @@ import {
   type CanonicalParams,
   canonicalToKeras,
   type FloatArray,
+  missingPackage,
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
@@ -19,7 +20,7 @@ let filesWritten = 0
  * keras_files.ts. Keras's LSTM and SimpleRNN keep the sum of the two biases.
  */
 export async function encodeKerasWeights(networks: readonly NetworkToExport[]): Promise<Uint8Array> {
-  const { default: h5wasm } = await import('h5wasm')
+  const { default: h5wasm } = await import('h5wasm').catch(missingPackage('write HDF5', 'h5wasm'))
   const { FS } = await h5wasm.ready
   const name = `/export_${filesWritten++}.weights.h5`
   const file = new h5wasm.File(name, 'w')

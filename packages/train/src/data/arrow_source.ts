@@ -1,3 +1,4 @@
+import { missingPackage } from '@cudnn-rnn/canonical'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { readTable, type TableRow } from './table_row.js'
@@ -6,7 +7,8 @@ import { readUnchanged } from './unchanged_file.js'
 /**
  * The rows of an Arrow IPC file or stream (Feather version 2 is the former); a stream is read batch by batch.
  *
- * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`
+ * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_SYNTAX`, `ERR_DATA_CHANGED`; Error `ERR_PACKAGE_MISSING`
+ *   where the optional peer dependency `apache-arrow` is not installed
  */
 export function arrowDataset(path: string): Dataset<TableRow> {
   return fileDataset(path, () => readTable(path, 'Arrow', () => rowsOf(path)))
@@ -14,7 +16,7 @@ export function arrowDataset(path: string): Dataset<TableRow> {
 
 async function* rowsOf(path: string): AsyncGenerator<TableRow> {
   // Loaded by those who read Arrow only.
-  const { RecordBatchReader } = await import('apache-arrow')
+  const { RecordBatchReader } = await import('apache-arrow').catch(missingPackage('read Arrow', 'apache-arrow'))
   const reader = await RecordBatchReader.from(readUnchanged(path))
   for await (const batch of reader) {
     for (const row of batch) yield row.toJSON() as TableRow

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
@@ -16,6 +15,8 @@ export type CsvRow = Readonly<Record<string, string>>
  */
 export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
   return fileDataset(path, async function* () {
+    // The parser is loaded with the first file.
+    const { CsvError, parse } = await import('csv-parse')
     const parser = parse({
       columns: true,
       bom: true,

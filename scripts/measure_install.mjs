@@ -1,0 +1,85 @@
+// Prints what an installation takes on disk and what an import takes in time, beside onnxruntime-node's; fails where a
+// package is larger than its limit. Times are of this machine and are printed only.
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { packPackages } from './packed_packages.mjs'
+import { readJson } from './workspace.mjs'
+
+const MEGABYTE = 1e6
+const IMPORTS = 15
+
+/** Packages, the megabytes that they may take, and whether they can be imported. */
+const MEASURED = [
+  { name: '@cudnn-rnn/rnn', limit: 12, imported: true },
+  { name: '@cudnn-rnn/cpu', limit: 4, imported: true },
+  { name: '@cudnn-rnn/cli', limit: 25, imported: false },
+]
+
+/** Bytes of the files below a folder, links not followed, and the number of packages that are among them. */
+function sizeOf(folder) {
+  let [bytes, packages] = [0, 0]
+  for (const { name, parentPath } of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const stats = lstatSync(join(parentPath, name))
+    if (!stats.isFile()) continue
+    bytes += stats.size
+    if (name === 'package.json' && /node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+$/.test(parentPath)) packages++
+  }
+  return { bytes, packages }
+}
+
+/** The median milliseconds of importing `specifier` in new processes of `folder`. */
+function importTime(specifier, folder) {
+  const program = `const began = performance.now(); await import(${JSON.stringify(specifier)}); console.log(performance.now() - began)`
+  const measure = () =>
+    Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8' }))
+  const times = Array.from({ length: IMPORTS }, measure).toSorted((a, b) => a - b)
+  return times[Math.floor(IMPORTS / 2)]
+}
+
+/** onnxruntime-node and all that it depends on, as they are installed in this repository. */
+function onnxRuntime() {
+  const interop = fileURLToPath(new URL('../packages/interop/', import.meta.url))
+  const entry = createRequire(join(interop, 'package.json')).resolve('onnxruntime-node')
+  const folders = new Set()
+  const collect = (folder) => {
+    if (folders.has(folder)) return
+    folders.add(folder)
+    for (const name of Object.keys(readJson(join(folder, 'package.json')).dependencies ?? {})) {
+      let modules = folder
+      while (!existsSync(join(modules, 'node_modules', name))) modules = dirname(modules)
+      collect(realpathSync(join(modules, 'node_modules', name)))
+    }
+  }
+  collect(realpathSync(join(interop, 'node_modules/onnxruntime-node')))
+  const bytes = [...folders].reduce((sum, folder) => sum + sizeOf(folder).bytes, 0)
+  return { bytes, packages: folders.size, milliseconds: importTime(pathToFileURL(entry).href, interop) }
+}
+
+const rows = []
+let failures = 0
+const packed = await packPackages(MEASURED.map(({ name }) => name))
+try {
+  for (const { name, limit, imported } of MEASURED) {
+    const folder = await packed.install([name])
+    const { bytes, packages } = sizeOf(join(folder, 'node_modules'))
+    rows.push({ name, bytes, packages, limit, milliseconds: imported ? importTime(name, folder) : undefined })
+    if (bytes > limit * MEGABYTE) failures++
+  }
+} finally {
+  packed.close()
+}
+rows.push({ name: 'onnxruntime-node', ...onnxRuntime() })
+
+console.log(`${'installed'.padEnd(18)}  packages      MB   limit  import (median of ${IMPORTS})`)
+for (const { name, packages, bytes, limit = '', milliseconds } of rows) {
+  const import_ = milliseconds === undefined ? '–' : `${milliseconds.toFixed(0)} ms`
+  const size = (bytes / MEGABYTE).toFixed(1)
+  console.log(
+    `${name.padEnd(18)}  ${String(packages).padStart(8)}  ${size.padStart(6)}  ${String(limit).padStart(6)}  ${import_.padStart(6)}`,
+  )
+}
+console.log(`Install sizes: ${MEASURED.length} checks, ${failures} failures`)
+process.exitCode = failures === 0 ? 0 : 1
