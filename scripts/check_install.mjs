@@ -25,6 +25,11 @@ const checks = {
     writeFileSync(join(folder, 'b.cjs'), `${PROGRAM}\nforward(require('@cudnn-rnn/rnn'))`)
     for (const program of ['a.mjs', 'b.cjs']) equal(await run(process.execPath, [program], folder), 'cpu true\n')
   },
+  async 'the command line runs'(install) {
+    const folder = await install(['@cudnn-rnn/cli'])
+    const { selfTest } = JSON.parse(await run('npx', ['--no-install', 'cudnn-rnn', 'doctor', '--json'], folder))
+    if (!selfTest.passed) throw new Error(`doctor's self-test failed: ${JSON.stringify(selfTest)}`)
+  },
   async 'a file whose reader is not installed names the command that installs it'(install) {
     const folder = await install(['@cudnn-rnn/rnn'])
     const hdf5 = 'Uint8Array.of(0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a)'
@@ -69,7 +74,7 @@ if (unbuilt.length > 0) {
 }
 
 let failures = 0
-const packed = await packPackages(['@cudnn-rnn/rnn'])
+const packed = await packPackages(['@cudnn-rnn/rnn', '@cudnn-rnn/cli'])
 try {
   for (const [name, check] of Object.entries(checks)) {
     try {

@@ -18,6 +18,10 @@ export function packageBuild(options: Options = {}) {
     target: 'es2022',
     removeNodeProtocol: false,
     esbuildPlugins: [bundledLicenses(), ...(options.platform === 'node' ? [] : [optionalBuiltins()])],
+    esbuildOptions: (build) => {
+      // What is bundled is a package's own main file, not one that its authors made for browsers.
+      build.mainFields = ['module', 'main']
+    },
     treeshake: true,
     clean: true,
     ...options,
