@@ -6,7 +6,10 @@ import { sourceAliases } from './scripts/vitest_preset.js'
 export default defineConfig({
   resolve: { alias: sourceAliases },
   test: {
-    include: ['packages/{canonical,reference}/test/**/*.test.ts', 'packages/checkpoint/test/{readers,crc32c}.test.ts'],
+    include: [
+      'packages/{canonical,executor-kit,reference,cells}/test/**/*.test.ts',
+      'packages/checkpoint/test/{readers,crc32c}.test.ts',
+    ],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 60_000,
     browser: {

@@ -20,7 +20,7 @@ export function bundleProgram(entry, outfile, alias = {}) {
       ...alias,
       '@cudnn-rnn/cudnn/validation': join(root, 'packages/cudnn/src/validation.ts'),
       ...Object.fromEntries(
-        ['backend', 'canonical', 'cudnn', 'reference', 'testing'].map((name) => [
+        ['backend', 'canonical', 'conformance', 'cudnn', 'executor-kit', 'reference'].map((name) => [
           `@cudnn-rnn/${name}`,
           join(root, `packages/${name}/src/index.ts`),
         ]),

@@ -11,6 +11,7 @@ export function layerViolations(root, layers) {
   return [
     ...packages.flatMap((each) => knownLayer(each, layers)),
     ...packages.flatMap((each) => manifestRules(each, layers)),
+    ...packages.flatMap((each) => publishedRules(each, packages, layers)),
     ...packages.flatMap((each) => referenceRules(each, packages, layers)),
     ...packages.flatMap((each) => importRules(root, each, packages, layers)),
     ...packages.flatMap((each) => fileNameRules(root, each)),
@@ -36,6 +37,21 @@ const RUNTIME = ['dependencies', 'peerDependencies', 'optionalDependencies']
 /** native-cpu-linux-x64-gnu where native-cpu is allowed: loaded by a name that is put together at run time. */
 function isPlatformPackage(dependency, allowed) {
   return allowed.some((layer) => dependency.startsWith(`${layer}-`))
+}
+
+/** A published package exports nothing from its test folders and depends on no private package. */
+function publishedRules({ name, manifest }, packages, layers) {
+  if (manifest.private) return []
+  const isPrivate = (layer) => packages.find((each) => each.name === layer)?.manifest.private
+  return [
+    ...JSON.stringify(manifest.exports ?? {})
+      .split('"')
+      .filter((target) => /^\.\/(test|bench|fuzz)\//.test(target))
+      .map((target) => `${name}: package.json exports ${target}, a file of its tests`),
+    ...declared(manifest, layers, RUNTIME)
+      .filter(isPrivate)
+      .map((layer) => `${name}: is published and depends on ${layer}, which is private`),
+  ]
 }
 
 function manifestRules({ name, manifest }, layers) {
@@ -73,24 +89,22 @@ function importRules(root, { name, folder, manifest, packageName }, packages, la
   const usedInSource = new Set()
   const inSource = new Set(declared(manifest, layers, RUNTIME))
   const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
-  for (const part of ['src', 'lib', 'test', 'bench', 'fuzz']) {
-    const isSource = part === 'src' || part === 'lib'
-    for (const file of filesBelow(root, join(folder, part), /\.(m?ts|mjs)$/)) {
-      for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
-        if (leavesPackage(root, folder, file, specifier)) {
-          violations.push(`${file}: imports ${specifier}, a file of another package`)
-        }
-        if (!specifier.startsWith(layers.scope)) continue
-        const [layer, ...deeper] = specifier.slice(layers.scope.length).split('/')
-        if (deeper.length > 0 && !entryPoints(layer).includes(`./${deeper.join('/')}`)) {
-          violations.push(`${file}: imports ${specifier}, past the entry point of ${layer}`)
-        }
-        if (`${layers.scope}${layer}` === packageName && !isSource) continue
-        used.add(layer)
-        if (isSource) usedInSource.add(layer)
-        if (!(isSource ? inSource : anywhere).has(layer)) {
-          violations.push(`${file}: imports ${specifier}, which package.json does not declare`)
-        }
+  for (const file of packageFiles(root, folder, /\.(m?ts|mjs)$/)) {
+    const isSource = /^(src|lib)\//.test(posix.relative(folderPath(root, folder), file))
+    for (const specifier of importsOf(readFileSync(join(root, file), 'utf8'))) {
+      if (leavesPackage(root, folder, file, specifier)) {
+        violations.push(`${file}: imports ${specifier}, a file of another package`)
+      }
+      if (!specifier.startsWith(layers.scope)) continue
+      const [layer, ...deeper] = specifier.slice(layers.scope.length).split('/')
+      if (deeper.length > 0 && !entryPoints(layer).includes(`./${deeper.join('/')}`)) {
+        violations.push(`${file}: imports ${specifier}, past the entry point of ${layer}`)
+      }
+      if (`${layers.scope}${layer}` === packageName && !isSource) continue
+      used.add(layer)
+      if (isSource) usedInSource.add(layer)
+      if (!(isSource ? inSource : anywhere).has(layer)) {
+        violations.push(`${file}: imports ${specifier}, which package.json does not declare`)
       }
     }
   }
@@ -116,20 +130,35 @@ function leavesPackage(root, folder, file, specifier) {
   return ![folder, join(root, 'fixtures'), join(root, 'scripts')].some(isInside)
 }
 
+/** The files of one package, without those of packages inside its folder. */
+function packageFiles(root, folder, pattern) {
+  return filesBelow(root, folder, pattern).filter((file) => {
+    for (let place = dirname(join(root, file)); place !== folder; place = dirname(place)) {
+      if (existsSync(join(place, 'package.json'))) return false
+    }
+    return true
+  })
+}
+
+/** `folder` as the paths of filesBelow are written: relative to `root`, with forward slashes. */
+function folderPath(root, folder) {
+  return relative(root, folder).split(sep).join('/')
+}
+
 function fileNameRules(root, { folder }) {
-  return filesBelow(root, folder).flatMap((file) => {
+  return packageFiles(root, folder).flatMap((file) => {
     const base = posix.basename(file)
     if (FORBIDDEN_NAMES.test(file)) return [`${file}: name the concept instead of "utils" or the like`]
-    if (/\/(src|test|bench)\//.test(file) && !/^[a-z0-9_]+(\.[a-z-]+)*\.(m?ts|mjs|cc|h)$/.test(base)) {
+    if (!/^[a-z0-9_]+(\.[a-z-]+)*\.(m?ts|mjs|cc|h)$/.test(base)) {
       return [`${file}: file names are snake_case`]
     }
     return []
   })
 }
 
-/** Cycles between the source files of one package; type-only imports count, they bind the files together all the same. */
+/** Cycles between the TypeScript files of one package. Type-only imports count. */
 function fileCycles(root, { folder }) {
-  const files = filesBelow(root, join(folder, 'src'), /\.ts$/)
+  const files = packageFiles(root, folder, /\.ts$/)
   const graph = new Map(
     files.map((file) => [
       file,

@@ -80,6 +80,21 @@ describe('layerViolations', () => {
       },
       'depends on bottom, which only its tests import',
     ],
+    [
+      'an undeclared import in a folder of any name',
+      { 'packages/bottom/tools/one.mjs': "import '@x/top'" },
+      'packages/bottom/tools/one.mjs: imports @x/top, which package.json does not declare',
+    ],
+    [
+      'a published package that exports a file of its tests',
+      { 'packages/bottom/package.json': '{ "exports": { "./fixtures": "./test/fixtures.mjs" } }' },
+      'bottom: package.json exports ./test/fixtures.mjs',
+    ],
+    [
+      'a published package that depends on a private one',
+      { 'packages/bottom/package.json': '{ "private": true }' },
+      'top: is published and depends on bottom, which is private',
+    ],
     ['a drawer of files', { 'packages/bottom/src/utils/one.ts': '' }, 'name the concept'],
     ['a drawer', { 'packages/bottom/src/utils.ts': '' }, 'name the concept'],
     ['a file in camelCase', { 'packages/bottom/src/myFile.ts': '' }, 'snake_case'],

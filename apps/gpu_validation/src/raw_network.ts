@@ -22,7 +22,7 @@ import {
   type RnnDescriptorHandle,
   type TensorDescriptor,
 } from '@cudnn-rnn/cudnn/validation'
-import { decoded, type ElementType, encoded } from '@cudnn-rnn/testing'
+import { decoded, type ElementType, encoded } from '@cudnn-rnn/conformance'
 
 /** Where the vectors of a batch lie: cudnnRNNDataLayout_t. */
 const LAYOUTS = { padded: 0, packed: 1, batchMajor: 2 } as const

@@ -1,7 +1,6 @@
 /**
  * The contract between recurrent models and the executors that compute them: memory, recurrent forward and backward, and
- * the dense operations of training. Types, error classes, argument checks, and the parts that executors
- * are put together of.
+ * the dense operations of training. Types, element types and one error class.
  *
  * @example
  * ```ts no-run
@@ -24,29 +23,12 @@
  * @packageDocumentation
  */
 export type { Backend, BackendStats } from './backend.js'
-export {
-  type BackendTensor,
-  isBackendTensor,
-  type TensorLike,
-} from './backend_tensor.js'
+export { type BackendTensor, isBackendTensor, type TensorLike } from './backend_tensor.js'
 export {
   type BackendAttempt,
   BackendUnavailableError,
   isBackendUnavailableError,
 } from './backend_unavailable_error.js'
-export { CheckedDenseOps } from './checked_dense_ops.js'
-export {
-  checkEmbedding,
-  checkEmbeddingGradient,
-  checkHyperparameter,
-  checkIdValues,
-  checkLinear,
-  checkLinearGradients,
-  checkSoftmaxCrossEntropy,
-  checkUpdate,
-  type LinearSizes,
-} from './dense_arguments.js'
-export type { DenseKernels, KernelOperands } from './dense_kernels.js'
 export type {
   AdagradOptions,
   AdamOptions,
@@ -57,21 +39,7 @@ export type {
   RootOptions,
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
-export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
-export { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
-export { HostBackend, type HostExecutor } from './host/host_backend.js'
-export { HostMemory, type OperationQueue } from './host/host_memory.js'
-export { checkStream, checkStreamRows, HostStepper, type StreamKernel, type StreamOwner } from './host/host_stepper.js'
-export { HostTensor, type HostTensorHome } from './host/host_tensor.js'
-export { Ledger } from './ledger.js'
-export { Lifetime } from './lifetime.js'
-export { checkOwnTape, OpenTape } from './open_tape.js'
-export { OperandVersions } from './operand_versions.js'
-export { type Complete, completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
-export type { OptimizerUpdate } from './optimizer_update.js'
-export { type PassShapes, passShapes } from './pass_shapes.js'
-export { Philox, philoxBlock } from './philox.js'
 export type {
   Rnn,
   RnnForwardInputs,
@@ -82,23 +50,4 @@ export type {
   RnnStreamState,
   Tape,
 } from './rnn.js'
-export {
-  checkBackwardArguments,
-  checkForwardArguments,
-  checkParams,
-  MAX_TIME_STEPS,
-  type RnnPassSizes,
-} from './rnn_arguments.js'
-export { RnnTape, type RnnTapeRecord } from './rnn_tape.js'
-export { checkSequenceLengths } from './sequence_lengths.js'
-export {
-  checkDimensions,
-  checkHostTensor,
-  checkIsHostTensor,
-  checkIsTensor,
-  checkShape,
-  checkTensor,
-  type TensorRule,
-  tensorDType,
-} from './tensor_arguments.js'
 export type { TrainingSteps } from './training_steps.js'

@@ -1,5 +1,6 @@
-import { BackendUnavailableError, type FloatDType, HostBackend } from '@cudnn-rnn/backend'
+import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { HostBackend } from '@cudnn-rnn/executor-kit'
 import { CpuDenseKernels } from './cpu_dense_kernels.js'
 import { createCpuExecutor } from './cpu_executor.js'
 import { CpuRnn } from './cpu_rnn.js'

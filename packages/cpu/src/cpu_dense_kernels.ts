@@ -1,14 +1,6 @@
-import type {
-  DenseKernels,
-  HostTensor,
-  KernelOperands,
-  LinearGradients,
-  LinearSizes,
-  OptimizerUpdate,
-  SoftmaxCrossEntropyResult,
-  TensorLike,
-} from '@cudnn-rnn/backend'
+import type { LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import type { DenseKernels, HostTensor, KernelOperands, LinearSizes, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import { UPDATE_RULES, type UpdateRule } from './native_addon.js'
 

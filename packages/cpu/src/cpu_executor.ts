@@ -1,5 +1,6 @@
-import { DTYPES, type FloatDType, HostMemory } from '@cudnn-rnn/backend'
+import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { HostMemory } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon, NativeExecutor } from './native_addon.js'
 import type { WeightFormat } from './weight_format.js'
 

@@ -1,3 +1,13 @@
+import type {
+  Rnn,
+  RnnForwardInputs,
+  RnnForwardResult,
+  RnnInputGradients,
+  RnnOutputGradients,
+  Tape,
+  TensorLike,
+} from '@cudnn-rnn/backend'
+import { type CanonicalParams, elementCount, flatLayout, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   checkBackwardArguments,
   checkForwardArguments,
@@ -12,15 +22,7 @@ import {
   Lifetime,
   OperandVersions,
   passShapes,
-  type Rnn,
-  type RnnForwardInputs,
-  type RnnForwardResult,
-  type RnnInputGradients,
-  type RnnOutputGradients,
-  type Tape,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
-import { type CanonicalParams, elementCount, flatLayout, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+} from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import { CpuStream } from './cpu_stream.js'
 import { CpuTape } from './cpu_tape.js'

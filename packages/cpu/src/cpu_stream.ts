@@ -1,5 +1,6 @@
-import { HostTensor, type StreamKernel, type TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { HostTensor, type StreamKernel } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import type { NarrowParamsCache } from './narrow_params.js'
 import type { NativeExecutor, NativeNetwork, NativeStepper } from './native_addon.js'

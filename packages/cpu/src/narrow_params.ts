@@ -1,5 +1,5 @@
-import { HostTensor } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { HostTensor } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import type { NativeNarrowWeights, NativeNetwork } from './native_addon.js'
 

@@ -1,4 +1,4 @@
-import { runConformance, runNvidiaSample } from '@cudnn-rnn/testing'
+import { runConformance, runNvidiaSample } from '@cudnn-rnn/conformance'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 

@@ -1,5 +1,5 @@
 import { CELL_MODES, type CellMode, createRnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/testing'
+import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/conformance'
 import { describe, expect, it } from 'vitest'
 import { type InstructionSet, openCpuBackend } from '../src/index.js'
 import type { WeightFormat } from '../src/weight_format.js'

@@ -1,11 +1,4 @@
-import {
-  type Backend,
-  type BackendTensor,
-  type FloatDType,
-  Philox,
-  type Rnn,
-  type RnnForwardInputs,
-} from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, FloatDType, Rnn, RnnForwardInputs } from '@cudnn-rnn/backend'
 import {
   CELL_MODES,
   type CellMode,
@@ -15,8 +8,9 @@ import {
   type RnnOptions,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/conformance'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/testing'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'

@@ -1,5 +1,5 @@
-import type { RnnPassSizes } from '@cudnn-rnn/backend'
 import { flatLayout, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import { type Algorithm, FORWARD_MODE } from './cudnn_enums.js'
 import { isCudnnError } from './cudnn_error.js'
 import { DeviceBuffer } from './device_buffer.js'

@@ -1,15 +1,6 @@
-import {
-  type Backend,
-  type BackendStats,
-  type BackendTensor,
-  CheckedDenseOps,
-  checkDimensions,
-  checkHostTensor,
-  checkIsHostTensor,
-  DTYPES,
-  type FloatDType,
-} from '@cudnn-rnn/backend'
+import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import { CheckedDenseOps, checkDimensions, checkHostTensor, checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { CudnnDenseKernels } from './cudnn_dense_kernels.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnRnn } from './cudnn_rnn.js'

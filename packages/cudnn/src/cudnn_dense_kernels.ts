@@ -1,17 +1,19 @@
 import {
   type BackendTensor,
-  checkTensor,
-  type DenseKernels,
   isBackendTensor,
-  type KernelOperands,
   type LinearGradients,
-  type LinearSizes,
-  type OptimizerUpdate,
-  ownTensor,
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
+import {
+  checkTensor,
+  type DenseKernels,
+  type KernelOperands,
+  type LinearSizes,
+  type OptimizerUpdate,
+  ownTensor,
+} from '@cudnn-rnn/executor-kit'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'

@@ -1,13 +1,6 @@
 import {
-  checkBackwardArguments,
-  checkForwardArguments,
-  checkOwnTape,
-  checkOwnTensors,
-  checkParams,
   DTYPES,
   isBackendTensor,
-  Lifetime,
-  OperandVersions,
   type Rnn,
   type RnnForwardInputs,
   type RnnForwardResult,
@@ -26,6 +19,15 @@ import {
   type RnnDescriptor,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
+import {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkOwnTape,
+  checkOwnTensors,
+  checkParams,
+  Lifetime,
+  OperandVersions,
+} from '@cudnn-rnn/executor-kit'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnTape, type TapeContents } from './cudnn_tape.js'
 import type { CudnnTensor } from './cudnn_tensor.js'

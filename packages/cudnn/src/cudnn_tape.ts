@@ -1,5 +1,5 @@
-import { RnnTape } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
+import { RnnTape } from '@cudnn-rnn/executor-kit'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { RnnPlan } from './rnn_plan.js'
 

@@ -1,5 +1,6 @@
-import { DTYPES, type DType, type Ledger, type Lifetime, type VersionedTensor } from '@cudnn-rnn/backend'
+import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import type { Ledger, Lifetime, VersionedTensor } from '@cudnn-rnn/executor-kit'
 import type { ConvertedCopy } from './converted_copy.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'

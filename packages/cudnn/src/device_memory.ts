@@ -1,14 +1,6 @@
-import {
-  DTYPES,
-  type DType,
-  type ExecutorMemory,
-  type FloatDType,
-  isBackendTensor,
-  Ledger,
-  Lifetime,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { type ExecutorMemory, Ledger, Lifetime } from '@cudnn-rnn/executor-kit'
 import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'

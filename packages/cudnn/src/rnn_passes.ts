@@ -1,4 +1,4 @@
-import { isBackendTensor, passShapes, type RnnPassSizes, type TensorLike } from '@cudnn-rnn/backend'
+import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import {
   hiddenColumns,
   outputSize,
@@ -6,6 +6,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
+import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import { Conversion } from './conversion.js'
 import { FORWARD_MODE } from './cudnn_enums.js'
 import type { CudnnExecutor } from './cudnn_executor.js'

@@ -1,5 +1,5 @@
-import type { RnnPassSizes } from '@cudnn-rnn/backend'
 import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import { type Algorithm, FORWARD_MODE, SEQ_MAJOR_UNPACKED } from './cudnn_enums.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession, Lane } from './device_session.js'

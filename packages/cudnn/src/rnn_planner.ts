@@ -1,4 +1,3 @@
-import type { RnnPassSizes } from '@cudnn-rnn/backend'
 import {
   numGates,
   numPseudoLayers,
@@ -6,6 +5,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import { fastestAlgorithm } from './algorithm_choice.js'
 import type { Algorithm } from './cudnn_enums.js'
 import { CudnnError, cudnnError } from './cudnn_error.js'

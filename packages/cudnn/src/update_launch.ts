@@ -1,4 +1,4 @@
-import type { OptimizerUpdate } from '@cudnn-rnn/backend'
+import type { OptimizerUpdate } from '@cudnn-rnn/executor-kit'
 import type { KernelName } from './kernel_table.js'
 
 /** The kernel of an update, and the scalars that follow its buffers. */

@@ -1,4 +1,4 @@
-import { runConformance } from '@cudnn-rnn/testing'
+import { runConformance } from '@cudnn-rnn/conformance'
 import { describeEmulators } from './describe_emulators.js'
 
 describeEmulators((gpu) => {

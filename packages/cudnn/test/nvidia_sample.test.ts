@@ -1,4 +1,4 @@
-import { REDUCED_PRECISION_SAMPLES, runNvidiaSample } from '@cudnn-rnn/testing'
+import { REDUCED_PRECISION_SAMPLES, runNvidiaSample } from '@cudnn-rnn/conformance'
 import { test } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
 

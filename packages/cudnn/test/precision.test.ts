@@ -1,7 +1,7 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { expectAllclose } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expectAllclose } from '@cudnn-rnn/testing'
 import { describe, expect, it } from 'vitest'
 import { arithmeticOf } from '../src/precision.js'
 import { openEmulatedGpu } from './emulated_gpu.js'

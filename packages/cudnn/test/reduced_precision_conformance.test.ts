@@ -1,4 +1,4 @@
-import { decoded, encoded, REDUCED_PRECISION_TOLERANCES, runConformance } from '@cudnn-rnn/testing'
+import { decoded, encoded, REDUCED_PRECISION_TOLERANCES, runConformance } from '@cudnn-rnn/conformance'
 import { describeEmulators } from './describe_emulators.js'
 import { roundingRelu } from './rounding_relu.js'
 

@@ -8,8 +8,8 @@ import type {
   TensorLike,
 } from '@cudnn-rnn/backend'
 import { type CanonicalParams, createRnnDescriptor, numDirections, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { NetworkMaker } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import type { NetworkMaker } from '@cudnn-rnn/testing'
 
 /** Numbers as the type under test stores them. */
 type Round = (values: ArrayLike<number>) => Float64Array

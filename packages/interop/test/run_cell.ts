@@ -1,5 +1,5 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { BasicRNNCell, CudnnCompatibleGRUCell, dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/reference'
+import { BasicRNNCell, CudnnCompatibleGRUCell, dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/cells'
 import type { ImportedCell } from '../src/index.js'
 import type { Numbers } from './fixture.js'
 

@@ -1,8 +1,5 @@
 import {
   type Backend,
-  checkIsTensor,
-  checkStreamRows,
-  checkTensor,
   DTYPES,
   isBackendTensor,
   type Rnn,
@@ -18,6 +15,7 @@ import {
   numPseudoLayers,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import { checkIsTensor, checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
 import type { Stream } from './stream.js'
 import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 

@@ -1,4 +1,3 @@
-import { Philox } from '@cudnn-rnn/backend'
 import {
   type CanonicalParams,
   codedRangeError,
@@ -6,6 +5,7 @@ import {
   type ParamRegion,
   type ParamRegions,
 } from '@cudnn-rnn/canonical'
+import { Philox } from '@cudnn-rnn/executor-kit'
 
 /** Fills one canonical tensor: `values` [size of region], drawing from `random`. */
 export type InitializerFunction = (values: FloatArray, region: ParamRegion, random: Philox) => void

@@ -1,11 +1,6 @@
-import {
-  checkIsTensor,
-  isBackendTensor,
-  type RnnStepper,
-  type RnnStreamState,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
 import { codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsTensor } from '@cudnn-rnn/executor-kit'
 import type { Stream } from './stream.js'
 import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 

@@ -1,5 +1,5 @@
-import type { Philox } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { Philox } from '@cudnn-rnn/executor-kit'
 
 /**
  * Draws one dropout mask: for every element 0 with probability `rate`, else 1/(1-rate), in row-major order, one uniform

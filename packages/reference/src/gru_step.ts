@@ -1,5 +1,5 @@
+import { sigmoid } from '@cudnn-rnn/executor-kit'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
-import { sigmoid } from './sigmoid.js'
 
 /**
  * The GRU cell, linear before reset (the reset gate acts on R_n·h, not on h). With x_k = W_k·x + b_Wk and

@@ -1,7 +1,6 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+import { addProduct, addRow, fillRows, type MatrixView, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
-import { addProduct, type MatrixView, matrix, transposed } from './matrix_product.js'
-import { addRow, fillRows } from './rows.js'
 
 /** The operands of {@link computeInputSide}, prepared once and used at every step of a stream. */
 export interface InputSide {

@@ -1,11 +1,10 @@
 import { type FloatArray, hiddenColumns } from '@cudnn-rnn/canonical'
+import { addColumnSums, addProduct, addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import type { LayerRecord } from './layer_forward.js'
 import { gateRows, layerMatrices } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
-import { addProduct, matrix, transposed } from './matrix_product.js'
-import { addColumnSums, addRow, copyRow } from './rows.js'
 
 /** Everything the backward of one layer and direction reads and writes. */
 export interface LayerBackward extends LayerPass {

@@ -1,11 +1,10 @@
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'
 import { gateRows, layerMatrices } from './layer_params.js'
 import type { LayerPass } from './layer_pass.js'
-import { addProduct, matrix, transposed } from './matrix_product.js'
-import { copyRow, fillRows } from './rows.js'
 
 /** Everything one layer and direction needs to run over a batch of sequences. */
 export interface LayerForward extends LayerPass {

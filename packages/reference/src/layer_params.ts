@@ -9,7 +9,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { type MatrixView, matrix } from './matrix_product.js'
+import { type MatrixView, matrix } from '@cudnn-rnn/executor-kit'
 
 /** Where the parameters of one layer and direction lie in the flat buffer; undefined for what the network lacks. */
 export interface LayerParams {

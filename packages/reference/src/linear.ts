@@ -1,7 +1,6 @@
-import type { LinearSizes } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addProduct, matrix, transposed } from './matrix_product.js'
-import { addColumnSums, fillRows } from './rows.js'
+import type { LinearSizes } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, addProduct, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 
 /** y [N,O] = x [N,I]·kernel [I,O] + bias [O] */
 export function linear(

@@ -1,5 +1,5 @@
+import { sigmoid } from '@cudnn-rnn/executor-kit'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
-import { sigmoid } from './sigmoid.js'
 
 /**
  * The LSTM cell. With a_k = W_k·x + b_Wk + R_k·h + b_Rk for the gates k = i, f, g, o:

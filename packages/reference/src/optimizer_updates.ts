@@ -1,13 +1,6 @@
-import type {
-  AdagradOptions,
-  AdamOptions,
-  Complete,
-  MomentumOptions,
-  OptimizerUpdate,
-  RmsPropOptions,
-  RootOptions,
-} from '@cudnn-rnn/backend'
+import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
 export function applyUpdate(

@@ -1,5 +1,5 @@
-import type { RnnPassSizes } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 
 /**
  * A copy of a sequence tensor [T,B,·] with zeros at every step past a row's length. The large products run over padded

@@ -1,5 +1,6 @@
-import { type FloatDType, HostBackend, HostMemory } from '@cudnn-rnn/backend'
+import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 

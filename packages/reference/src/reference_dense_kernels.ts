@@ -1,15 +1,13 @@
+import type { LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type {
   DenseKernels,
   HostMemory,
   HostTensor,
   KernelOperands,
-  LinearGradients,
   LinearSizes,
   OptimizerUpdate,
-  SoftmaxCrossEntropyResult,
-  TensorLike,
-} from '@cudnn-rnn/backend'
-import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+} from '@cudnn-rnn/executor-kit'
 import { embedding, embeddingGradient } from './embedding.js'
 import { linear, linearGradients } from './linear.js'
 import { applyUpdate } from './optimizer_updates.js'

@@ -1,27 +1,10 @@
 import {
-  checkBackwardArguments,
-  checkForwardArguments,
-  checkOwnTape,
-  checkOwnTensors,
-  checkParams,
-  checkStream,
-  dropoutPositionOf,
-  dropoutStateOf,
-  type HostMemory,
-  HostStepper,
-  type HostTensor,
   isBackendTensor,
-  Lifetime,
-  OperandVersions,
-  type PassShapes,
-  Philox,
-  passShapes,
   type Rnn,
   type RnnForwardInputs,
   type RnnForwardResult,
   type RnnInputGradients,
   type RnnOutputGradients,
-  type RnnPassSizes,
   type Tape,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -40,6 +23,25 @@ import {
   type RnnDescriptor,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
+import {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkOwnTape,
+  checkOwnTensors,
+  checkParams,
+  checkStream,
+  dropoutPositionOf,
+  dropoutStateOf,
+  type HostMemory,
+  HostStepper,
+  type HostTensor,
+  Lifetime,
+  OperandVersions,
+  type PassShapes,
+  Philox,
+  passShapes,
+  type RnnPassSizes,
+} from '@cudnn-rnn/executor-kit'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
 import { createLayerRecord, type LayerRecord, runLayerForward } from './layer_forward.js'

@@ -1,12 +1,11 @@
-import type { StreamKernel } from '@cudnn-rnn/backend'
 import { type FloatArray, hiddenColumns, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { StreamKernel } from '@cudnn-rnn/executor-kit'
+import { addProduct, copyRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { storedCellClip } from './cell_clip.js'
 import { CELL_STEPS } from './cell_steps.js'
 import { computeInputSide, prepareInputSide } from './input_side.js'
 import { gateRows, type LayerParams, layerMatrices } from './layer_params.js'
-import { addProduct, matrix, transposed } from './matrix_product.js'
 import type { PreparedNetwork } from './prepared_network.js'
-import { copyRow, fillRows } from './rows.js'
 
 /** A stream of a unidirectional network; all buffers are made once. */
 export class ReferenceStream implements StreamKernel {

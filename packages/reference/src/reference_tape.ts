@@ -1,5 +1,5 @@
-import { type RnnPassSizes, RnnTape } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { type RnnPassSizes, RnnTape } from '@cudnn-rnn/executor-kit'
 import type { LayerRecord } from './layer_forward.js'
 
 /** What a training forward of the reference executor keeps. */

@@ -1,4 +1,4 @@
-import { runConformance } from '@cudnn-rnn/testing'
+import { runConformance } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '../src/index.js'
 
 runConformance('reference', openReferenceBackend, {

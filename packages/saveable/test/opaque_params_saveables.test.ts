@@ -1,4 +1,3 @@
-import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -7,7 +6,8 @@ import {
   LSTMBlockFusedCell,
   MultiRNNCell,
   stackBidirectionalDynamicRnn,
-} from '@cudnn-rnn/reference'
+} from '@cudnn-rnn/cells'
+import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import {
   CudnnGRUSaveable,

@@ -1,15 +1,15 @@
 import { canonicalToTensorflow, tensorflowLayout } from '@cudnn-rnn/canonical'
-import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
-import { CudnnLSTM, type Variable } from '@cudnn-rnn/models'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
   CudnnCompatibleLSTMCell,
   dynamicRnn,
   MultiRNNCell,
-  openReferenceBackend,
   stackBidirectionalDynamicRnn,
-} from '@cudnn-rnn/reference'
+} from '@cudnn-rnn/cells'
+import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+import { CudnnLSTM, type Variable } from '@cudnn-rnn/models'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import {
   CudnnGRUSaveable,

@@ -5,7 +5,7 @@ import {
   type ReducedPrecision,
   runConformance,
   runNvidiaSample,
-} from '@cudnn-rnn/testing'
+} from '@cudnn-rnn/conformance'
 import type { CheckGroup } from '../check.js'
 import { type Outcome, skipped } from '../outcome.js'
 import { runTests } from '../test_runner.js'

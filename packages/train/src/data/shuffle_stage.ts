@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/backend'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { inBlocks } from './block_stage.js'
 import type { Source } from './source.js'
 

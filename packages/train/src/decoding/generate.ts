@@ -1,5 +1,5 @@
-import { Philox } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { type SamplingOptions, sampleToken } from './sample_token.js'
 
 export interface GenerateOptions extends SamplingOptions {

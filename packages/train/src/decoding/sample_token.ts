@@ -1,5 +1,5 @@
-import { checkHyperparameter, type Philox } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
 
 export interface SamplingOptions {
   /** Logits are divided by it; default 1. 0 takes the most likely id always. */

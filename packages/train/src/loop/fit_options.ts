@@ -1,5 +1,6 @@
-import { type Backend, checkHyperparameter } from '@cudnn-rnn/backend'
+import type { Backend } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { Dataset } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'

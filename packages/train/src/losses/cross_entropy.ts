@@ -1,5 +1,5 @@
-import { checkIdValues, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIdValues, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 import { emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'

@@ -1,4 +1,4 @@
-import { checkTensor, tensorDType } from '@cudnn-rnn/backend'
+import { checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 import { emptyLike, type FloatTensor } from './axis_lines.js'
 
 /** A normal distribution with independent coordinates; both tensors have one shape. */

@@ -1,5 +1,5 @@
-import { Philox } from '@cudnn-rnn/backend'
 import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { Philox } from '@cudnn-rnn/executor-kit'
 
 /** What is differentiated: a scalar function of named tensors, and the gradient that is claimed for each of them. */
 export interface GradientCheckOptions {

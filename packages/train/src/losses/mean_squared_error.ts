@@ -1,4 +1,4 @@
-import { checkTensor, tensorDType } from '@cudnn-rnn/backend'
+import { checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 import { emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 

@@ -1,5 +1,6 @@
-import { type Backend, type BackendTensor, checkHyperparameter, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
 import type { Trainable } from './trainable.js'
 

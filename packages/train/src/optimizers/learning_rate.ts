@@ -1,5 +1,5 @@
-import { checkHyperparameter } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 
 /** The learning rate of an update; `step` counts the updates done before it, from 0. */
 export type Schedule = (step: number) => number

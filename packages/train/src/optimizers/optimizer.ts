@@ -1,12 +1,6 @@
-import {
-  type Backend,
-  type BackendTensor,
-  checkHyperparameter,
-  checkOwnTensors,
-  checkUpdate,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
 import type { Trainable } from './trainable.js'
 
 export interface WeightDecayOptions {

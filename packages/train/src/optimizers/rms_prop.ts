@@ -1,4 +1,5 @@
-import { type Backend, type BackendTensor, checkHyperparameter, type TensorLike } from '@cudnn-rnn/backend'
+import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
 import type { Trainable } from './trainable.js'
 

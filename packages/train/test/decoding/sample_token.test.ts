@@ -1,4 +1,4 @@
-import { Philox } from '@cudnn-rnn/backend'
+import { Philox } from '@cudnn-rnn/executor-kit'
 import { expect, it } from 'vitest'
 import { generate, type SamplingOptions, sampleToken } from '../../src/index.js'
 

@@ -1,4 +1,4 @@
-import { expectAllclose } from '@cudnn-rnn/testing'
+import { expectAllclose } from '@cudnn-rnn/conformance'
 import { expect, it } from 'vitest'
 import { constantRate, cosineRate, exponentialRate, piecewiseRate, type Schedule } from '../../src/index.js'
 import { pytorch } from '../fixture.js'

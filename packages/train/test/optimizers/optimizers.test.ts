@@ -1,7 +1,7 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+import { expectAllclose } from '@cudnn-rnn/conformance'
 import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expectAllclose } from '@cudnn-rnn/testing'
 import { expect, it } from 'vitest'
 import {
   Adagrad,

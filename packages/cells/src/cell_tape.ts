@@ -1,0 +1,49 @@
+import { OpenTape } from '@cudnn-rnn/executor-kit'
+
+/**
+ * What a training call of a cell, fused layer or wrapper keeps for its one backward.
+ *
+ * It holds the variables as the forward saw them: `setVariables` between the two does not disturb it.
+ */
+export class CellTape<OutputGradients, InputGradients> extends OpenTape {
+  #backward: ((gradients: OutputGradients) => InputGradients) | undefined
+
+  /** @param backward checks its argument before it computes, so that a refused call leaves the tape open. */
+  constructor(backward: (gradients: OutputGradients) => InputGradients) {
+    super()
+    this.#backward = backward
+  }
+
+  /**
+   * Gradients of the loss by the call's inputs, initial state and variables, from those by its results; results left out
+   * have none.
+   *
+   * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_STATE_STRUCTURE`
+   */
+  gradients(outputGradients: OutputGradients): InputGradients {
+    this.checkOpen()
+    const inputGradients = this.#backward!(outputGradients)
+    this.consume()
+    return inputGradients
+  }
+
+  protected override release(): void {
+    this.#backward = undefined
+  }
+}
+
+/** A tape exactly where `training` was true. */
+export type TapeWhen<Training extends boolean, Tape> = Training extends true
+  ? Tape
+  : Training extends false
+    ? undefined
+    : Tape | undefined
+
+/** The tape of a training call; without training, `backward` and all it keeps is forgotten. */
+export function tapeWhen<Training extends boolean, OutputGradients, InputGradients>(
+  training: Training | undefined,
+  backward: (gradients: OutputGradients) => InputGradients,
+): TapeWhen<Training, CellTape<OutputGradients, InputGradients>> {
+  const tape = training === false ? undefined : new CellTape(backward)
+  return tape as TapeWhen<Training, CellTape<OutputGradients, InputGradients>>
+}

@@ -1,0 +1,79 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { addColumnSums, addProduct, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import type { FloatTensor } from './host_tensor.js'
+
+/**
+ * TensorFlow's kernels multiply the concatenation [x, h]: z[M,N] = [x,h]·K[I+P,N] + b[N]. It is computed as
+ * x·K[0:I] + h·K[I:] + b, so that nothing is concatenated, and so that a whole sequence's x side is one product.
+ *
+ * Backward from ∂z:  ∂x = ∂z·K[0:I]ᵀ   ∂h = ∂z·K[I:]ᵀ   ∂K[0:I] = xᵀ·∂z   ∂K[I:] = hᵀ·∂z   ∂b = Σ rows of ∂z
+ */
+export interface ConcatKernel {
+  readonly kernel: FloatTensor
+  /** I, the rows of `kernel` that belong to x. */
+  readonly inputSize: number
+}
+
+/** z[M,N] = x[M,I]·K[0:I]  + b */
+export function inputSide(z: FloatArray, { kernel, inputSize }: ConcatKernel, bias: FloatTensor, x: FloatArray): void {
+  const columns = kernel.shape[1]!
+  const rows = z.length / columns
+  fillRows(z, rows, columns, bias.data, 0)
+  addProduct(matrix(z, columns), matrix(x, inputSize), matrix(kernel.data, columns), rows, columns, inputSize)
+}
+
+/** z[M,N] += h[M,P]·K[I:], rows of z and h beginning at the given elements. */
+export function addStateSide(
+  z: FloatArray,
+  zBegin: number,
+  { kernel, inputSize }: ConcatKernel,
+  h: FloatArray,
+  hBegin: number,
+  rows: number,
+): void {
+  const [allRows, columns] = kernel.shape as [number, number]
+  const stateSize = allRows - inputSize
+  const weights = matrix(kernel.data, columns, inputSize * columns)
+  addProduct(matrix(z, columns, zBegin), matrix(h, stateSize, hBegin), weights, rows, columns, stateSize)
+}
+
+/** ∂h[M,P] += ∂z[M,N]·K[I:]ᵀ */
+export function addStateGradient(
+  dh: FloatArray,
+  { kernel, inputSize }: ConcatKernel,
+  dz: FloatArray,
+  dzBegin: number,
+  rows: number,
+): void {
+  const [allRows, columns] = kernel.shape as [number, number]
+  const stateSize = allRows - inputSize
+  const weights = transposed(matrix(kernel.data, columns, inputSize * columns))
+  addProduct(matrix(dh, stateSize), matrix(dz, columns, dzBegin), weights, rows, stateSize, columns)
+}
+
+/** ∂x[M,I] += ∂z[M,N]·K[0:I]ᵀ */
+export function addInputGradient(dx: FloatArray, { kernel, inputSize }: ConcatKernel, dz: FloatArray): void {
+  const columns = kernel.shape[1]!
+  const rows = dz.length / columns
+  const weights = transposed(matrix(kernel.data, columns))
+  addProduct(matrix(dx, inputSize), matrix(dz, columns), weights, rows, inputSize, columns)
+}
+
+/** ∂K += [x,h]ᵀ·∂z and ∂b += Σ rows of ∂z; `h` may be longer than the M rows that are read. */
+export function addKernelGradients(
+  dKernel: FloatTensor,
+  dBias: FloatTensor,
+  inputSize: number,
+  x: FloatArray,
+  h: FloatArray,
+  dz: FloatArray,
+): void {
+  const [allRows, columns] = dKernel.shape as [number, number]
+  const rows = dz.length / columns
+  const stateSize = allRows - inputSize
+  const gradient = matrix(dz, columns)
+  addProduct(matrix(dKernel.data, columns), transposed(matrix(x, inputSize)), gradient, inputSize, columns, rows)
+  const stateRows = matrix(dKernel.data, columns, inputSize * columns)
+  addProduct(stateRows, transposed(matrix(h, stateSize)), gradient, stateSize, columns, rows)
+  addColumnSums(dBias.data, 0, dz, rows, columns)
+}

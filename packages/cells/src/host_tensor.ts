@@ -1,0 +1,48 @@
+import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
+import { codedTypeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
+
+/** What cells compute with: a host tensor of float32 or float64. */
+export type FloatTensor = Tensor<FloatArray>
+
+/** A zeroed array of the cell's dtype. */
+export function newArray(dtype: FloatDType, length: number): FloatArray {
+  return new DTYPES[dtype].array(length)
+}
+
+/** A tensor of zeros. */
+export function zeros(dtype: FloatDType, shape: readonly number[]): FloatTensor {
+  return { data: newArray(dtype, elementCount(shape)), shape }
+}
+
+/** The same values in a new array, so that neither side sees the other's writes. */
+export function copyTensor({ data, shape }: FloatTensor): FloatTensor {
+  return { data: data.slice(), shape: [...shape] }
+}
+
+/** `target` += `source`, elements of equal number. */
+export function addTensor(target: FloatTensor, source: FloatTensor): void {
+  for (let index = 0; index < target.data.length; index++) target.data[index]! += source.data[index]!
+}
+
+/**
+ * Checks that an argument is a host tensor of the cell's dtype and of `shape` (undefined dimensions are free).
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
+ */
+export function checkHostTensor(
+  action: string,
+  name: string,
+  tensor: FloatTensor,
+  dtype: FloatDType,
+  shape: readonly (number | undefined)[],
+): void {
+  if (isBackendTensor(tensor)) {
+    throw codedTypeError(
+      'ERR_NOT_A_TENSOR',
+      `Cannot ${action} as cells compute on host tensors: current value of ${name} is a backend tensor. Pass what its read() returns.`,
+      { argument: name },
+    )
+  }
+  checkTensor(action, name, tensor, { dtype, shape })
+}

@@ -1,0 +1,61 @@
+/**
+ * TensorFlow's recurrent cells and the functions that run them over sequences, on host tensors, with TensorFlow's
+ * variables. Every call returns a tape, and `tape.gradients(…)` is the backward of all of them alike.
+ *
+ * @example
+ * ```ts
+ * import { dynamicRnn, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+ *
+ * const cell = new MultiRNNCell([new LSTMCell(8, { numProj: 4 }), new LSTMCell(8)])
+ * cell.build(3, { seed: 1 })
+ * const inputs = { data: new Float32Array(2 * 5 * 3).fill(0.1), shape: [2, 5, 3] } // [B,T,I]
+ * const { outputs, tape } = dynamicRnn(cell, inputs, { sequenceLength: [5, 2] })
+ * const { variables } = tape.gradients({ outputs })
+ * console.log([...variables.keys()][0]) // cell_0/lstm_cell/kernel
+ * ```
+ * @packageDocumentation
+ */
+export type { Activation } from './activation.js'
+export { BasicLSTMCell, type BasicLSTMCellOptions } from './basic_lstm_cell.js'
+export { BasicRNNCell, type BasicRNNCellOptions } from './basic_rnn_cell.js'
+export type { CellOptions, PreactivationClip } from './cell_options.js'
+export type { CellState, LSTMStateTuple, StateSize, StateTree } from './cell_state.js'
+export type { CellTape, TapeWhen } from './cell_tape.js'
+export type { CellVariables, VariableMap, VariableSpec } from './cell_variables.js'
+export { CudnnCompatibleGRUCell } from './cudnn_compatible_gru_cell.js'
+export { CudnnCompatibleLSTMCell } from './cudnn_compatible_lstm_cell.js'
+export { type DynamicRnnOptions, dynamicRnn } from './dynamic_rnn.js'
+export type { FusedRNNCell } from './fused_rnn_cell.js'
+export { FusedRNNCellAdaptor } from './fused_rnn_cell_adaptor.js'
+export { GRUBlockCell } from './gru_block_cell.js'
+export type { FloatTensor } from './host_tensor.js'
+export { LSTMBlockCell } from './lstm_block_cell.js'
+export { LSTMBlockFusedCell } from './lstm_block_fused_cell.js'
+export type { LSTMBlockOptions } from './lstm_block_options.js'
+export { LSTMCell, type LSTMCellOptions } from './lstm_cell.js'
+export { MultiRNNCell } from './multi_rnn_cell.js'
+export {
+  type CellInputGradients,
+  type CellOutputGradients,
+  type CellResult,
+  type CellStep,
+  RNNCell,
+} from './rnn_cell.js'
+export type { SequenceInput } from './sequence_layout.js'
+export type {
+  SequenceInputGradients,
+  SequenceOptions,
+  SequenceOutputGradients,
+  SequencePass,
+  SequenceResult,
+  SequenceRunner,
+} from './sequence_run.js'
+export {
+  type BidirectionalGradients,
+  type BidirectionalOutputGradients,
+  type BidirectionalResult,
+  type StackBidirectionalOptions,
+  stackBidirectionalDynamicRnn,
+} from './stack_bidirectional_dynamic_rnn.js'
+export { staticRnn } from './static_rnn.js'
+export { TimeReversedFusedRNN } from './time_reversed_fused_rnn.js'

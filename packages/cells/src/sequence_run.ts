@@ -1,0 +1,127 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedTypeError } from '@cudnn-rnn/canonical'
+import { checkSequenceLengths } from '@cudnn-rnn/executor-kit'
+import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
+import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
+import type { VariableMap } from './cell_variables.js'
+import { checkHostTensor, type FloatTensor, zeros } from './host_tensor.js'
+import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
+
+/** Options of every call on a whole sequence. */
+export interface SequenceOptions<State, Training extends boolean = true> {
+  /** Default: zeros. */
+  readonly initialState?: State | undefined
+  /** One length in 0..T per batch row, any order; past it outputs are 0 and the state stands still. Default: all T. */
+  readonly sequenceLength?: readonly number[] | Int32Array | null | undefined
+  /** False keeps nothing for a backward. Default true. */
+  readonly training?: Training | undefined
+}
+
+/** Gradients of the loss by a sequence's results; each may be left out. */
+export interface SequenceOutputGradients<State> {
+  /** In the layout of the outputs: one tensor, or a list. */
+  readonly outputs?: SequenceInput | undefined
+  readonly state?: State | undefined
+}
+
+/** Gradients of the loss by a sequence's arguments, `inputs` in their layout. */
+export interface SequenceInputGradients<State, Sequence> {
+  readonly inputs: Sequence
+  readonly state: State
+  readonly variables: VariableMap
+}
+
+/** What a call on a whole sequence returns; `outputs` is a list where the inputs were one. */
+export interface SequenceResult<State, Sequence, Training extends boolean = true> {
+  readonly outputs: Sequence
+  /** Each row's state after its last valid step. */
+  readonly state: State
+  readonly tape: TapeWhen<Training, CellTape<SequenceOutputGradients<State>, SequenceInputGradients<State, Sequence>>>
+}
+
+/** An unchecked pass over [T,B,I] and its backward, which adds to `variableGradients`. */
+export interface SequencePass<State> {
+  readonly outputs: FloatTensor
+  readonly state: State
+  backward(
+    outputs: FloatTensor,
+    state: State,
+    variableGradients: VariableMap,
+  ): { readonly inputs: FloatTensor; readonly state: State }
+}
+
+/** What {@link runSequence} needs to know of the thing that it runs. */
+export interface SequenceRunner<State> {
+  readonly name: string
+  readonly dtype: FloatDType
+  readonly inputSize: number | undefined
+  readonly stateSize: StateSize
+  readonly outputSize: number
+  build(inputSize: number): void
+  zeroGradients(): VariableMap
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State>
+}
+
+/**
+ * The part that all calls on sequences share: checks, one time-major tensor in, the caller's layout out, the tape.
+ *
+ * @param inputs [T,B,I], or [B,T,I] without `timeMajor`, or a list of T tensors [B,I].
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`, `ERR_EMPTY_SEQUENCE`, `ERR_SEQUENCE_LENGTHS`
+ * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`
+ */
+export function runSequence<State, Sequence extends SequenceInput, Training extends boolean>(
+  runner: SequenceRunner<State>,
+  inputs: Sequence,
+  options: SequenceOptions<State, Training>,
+  timeMajor = true,
+): SequenceResult<State, Sequence, Training> {
+  const action = `run ${runner.name}`
+  const { dtype } = runner
+  const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: number | undefined) => {
+    if (isList(sequence)) {
+      for (const [t, step] of sequence.entries()) {
+        checkHostTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? [undefined, columns] : sequence[0]!.shape)
+      }
+      return stackSteps(what, name, sequence)
+    }
+    checkHostTensor(what, name, sequence, dtype, [undefined, undefined, columns])
+    return timeMajor ? sequence : exchangeTimeAndBatch(sequence)
+  }
+  const fromTimeMajor = (sequence: FloatTensor): Sequence => {
+    if (isList(inputs)) return unstackSteps(sequence) as readonly FloatTensor[] as Sequence
+    return (timeMajor ? sequence : exchangeTimeAndBatch(sequence)) as Sequence
+  }
+
+  const input = toTimeMajor(action, 'inputs', inputs, runner.inputSize)
+  const [time, batch, inputSize] = input.shape as [number, number, number]
+  const lengths = checkSequenceLengths(action, options.sequenceLength ?? null, time, batch)
+  const initialState = options.initialState ?? (zeroState(runner.stateSize, batch, dtype) as State)
+  checkState(action, initialState as CellState, runner.stateSize, batch, dtype, 'initialState')
+  runner.build(inputSize)
+  const pass = runner.pass(input, initialState, lengths)
+  const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
+    const outputShape = [time, batch, runner.outputSize]
+    if (given.outputs !== undefined && isList(given.outputs) !== isList(inputs)) {
+      const expected = isList(inputs) ? 'a list, as the inputs were' : 'one tensor, as the inputs were'
+      throw codedTypeError(
+        'ERR_SEQUENCE_LAYOUT',
+        `Cannot run backward as output gradients must be ${expected}: current value is ${isList(given.outputs) ? 'a list' : 'one tensor'}`,
+      )
+    }
+    const outputs =
+      given.outputs === undefined
+        ? zeros(dtype, outputShape)
+        : toTimeMajor('run backward', 'output gradients', given.outputs, runner.outputSize)
+    checkHostTensor('run backward', 'output gradients', outputs, dtype, outputShape)
+    const state = given.state ?? (zeroState(runner.stateSize, batch, dtype) as State)
+    checkState('run backward', state as CellState, runner.stateSize, batch, dtype, 'state gradients')
+    const variables = runner.zeroGradients()
+    const gradients = pass.backward(outputs, state, variables)
+    return { inputs: fromTimeMajor(gradients.inputs), state: gradients.state, variables }
+  }
+  return {
+    outputs: fromTimeMajor(pass.outputs),
+    state: pass.state,
+    tape: tapeWhen(options.training, backward),
+  }
+}

@@ -1,0 +1,49 @@
+import { expect } from 'vitest'
+import type { FloatTensor } from '../src/host_tensor.js'
+
+/** A float64 tensor of these values. */
+export function float64(values: ArrayLike<number>, shape: readonly number[]): FloatTensor {
+  return { data: Float64Array.from(values), shape }
+}
+
+/** A float32 tensor of these values. */
+export function float32(values: ArrayLike<number>, shape: readonly number[]): FloatTensor {
+  return { data: Float32Array.from(values), shape }
+}
+
+/** Asserts |actual - expected| <= tolerance · max(1, largest |expected|), naming the worst element. */
+export function expectClose(
+  actual: ArrayLike<number>,
+  expected: ArrayLike<number>,
+  tolerance: number,
+  what: string,
+): void {
+  expect(actual.length, `${what}: length`).toBe(expected.length)
+  let scale = 1
+  let worst = { index: 0, error: 0 }
+  for (let index = 0; index < expected.length; index++) {
+    scale = Math.max(scale, Math.abs(expected[index]!))
+    const error = Math.abs(actual[index]! - expected[index]!)
+    if (!(error <= worst.error)) worst = { index, error }
+  }
+  const { index, error } = worst
+  expect(error / scale, `${what}[${index}]: ${actual[index]} instead of ${expected[index]}`).toBeLessThanOrEqual(
+    tolerance,
+  )
+}
+
+/** Central differences lose about ε^(2/3) of 1; at float64 and a step of 1e-5 that leaves 1e-10, far inside the 1e-7 asserted. */
+const STEP = 1e-5
+
+/** Asserts that `gradient` is the derivative of `loss` by each element of `values`, which `loss` reads anew at each call. */
+export function expectGradient(values: FloatTensor, gradient: FloatTensor, loss: () => number, what: string): void {
+  const numeric = Array.from(values.data, (value, index) => {
+    values.data[index] = value + STEP
+    const above = loss()
+    values.data[index] = value - STEP
+    const below = loss()
+    values.data[index] = value
+    return (above - below) / (2 * STEP)
+  })
+  expectClose(gradient.data, numeric, 1e-7, what)
+}

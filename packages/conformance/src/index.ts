@@ -1,0 +1,22 @@
+/**
+ * The conformance suite that every executor runs: fixtures of PyTorch and TensorFlow, numerical differentiation, and
+ * what holds of passes, tapes, dropout, streams, dense operations and refusals whatever the numbers are.
+ *
+ * @example
+ * ```ts no-run
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ * import { runConformance } from '@cudnn-rnn/conformance'
+ *
+ * const tolerances = { float32: 2e-6, float64: 1e-12 }
+ * runConformance('reference', openReferenceBackend, { dtypes: ['float32', 'float64'], tolerances })
+ * ```
+ * @packageDocumentation
+ */
+export { expectAllclose } from './closeness.js'
+export { type ConformanceOptions, runConformance } from './conformance.js'
+export { filled, filledCanonical } from './fills.js'
+export { decoded, type ElementType, encoded } from './half.js'
+export { type NvidiaSampleOptions, runNvidiaSample } from './nvidia_sample.js'
+export { REDUCED_PRECISION_SAMPLES, REDUCED_PRECISION_TOLERANCES, type ReducedPrecision } from './reduced_precision.js'
+export type { NetworkMaker, RoundingOracle } from './rounding_oracle.js'
+export { readAll } from './small_network.js'

@@ -1,0 +1,119 @@
+import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import { checkIsTensor, checkShape, checkTensor } from './tensor_arguments.js'
+
+/** Sizes of a linear layer's operands: N rows, I inputs, O outputs. */
+export interface LinearSizes {
+  readonly rows: number
+  readonly inputs: number
+  readonly outputs: number
+}
+
+/** Checks input [...,I], kernel [I,O] and bias [O]; throws as `checkTensor`. */
+export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: TensorLike, bias?: TensorLike): LinearSizes {
+  const action = 'apply linear'
+  checkTensor(action, 'kernel', kernel, {
+    dtype,
+    shape: [undefined, undefined],
+  })
+  const [inputs, outputs] = kernel.shape as [number, number]
+  checkTensor(action, 'input', input, { dtype })
+  const leading = input.shape.slice(0, -1)
+  checkShape(action, 'input', input.shape, [...leading.map(() => undefined), inputs])
+  if (bias !== undefined) checkTensor(action, 'bias', bias, { dtype, shape: [outputs] })
+  return { rows: elementCount(leading), inputs, outputs }
+}
+
+/** Checks as {@link checkLinear}, and outputGradient [...,O]. */
+export function checkLinearGradients(
+  dtype: FloatDType,
+  input: TensorLike,
+  kernel: TensorLike,
+  outputGradient: TensorLike,
+): LinearSizes {
+  const sizes = checkLinear(dtype, input, kernel)
+  const shape = [...input.shape.slice(0, -1), sizes.outputs]
+  checkTensor('apply linear', 'outputGradient', outputGradient, { dtype, shape })
+  return sizes
+}
+
+/** Checks table [V,E] and ids [...] (int32), whose values are checked where they can be read. Throws as `checkTensor`. */
+export function checkEmbedding(
+  dtype: FloatDType,
+  table: TensorLike,
+  ids: TensorLike,
+): { readonly vocabulary: number; readonly columns: number } {
+  const action = 'look up embeddings'
+  checkTensor(action, 'table', table, { dtype, shape: [undefined, undefined] })
+  checkTensor(action, 'ids', ids, { dtype: 'int32' })
+  const [vocabulary, columns] = table.shape as [number, number]
+  return { vocabulary, columns }
+}
+
+/** Checks ids [...] (int32) and outputGradient [...,E]; returns E. Throws as `checkTensor`. */
+export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outputGradient: TensorLike): number {
+  const action = 'add up the embedding gradient'
+  checkTensor(action, 'outputGradient', outputGradient, { dtype })
+  checkTensor(action, 'ids', ids, { dtype: 'int32' })
+  checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, undefined])
+  return outputGradient.shape.at(-1)!
+}
+
+/** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
+export function checkIdValues(action: string, name: string, ids: Int32Array, count: number): void {
+  for (let index = 0; index < ids.length; index++) {
+    const id = ids[index]!
+    if (id >= 0 && id < count) continue
+    throw codedRangeError(
+      'ERR_ID_OUT_OF_RANGE',
+      `Cannot ${action} as ${name}[${index}] must be in 0..${count - 1}: current value is ${id}`,
+      { argument: name, index, value: id, maximum: count - 1 },
+    )
+  }
+}
+
+/** Checks logits [...,V], labels [...] and weights [...]; returns N and V. Throws as `checkTensor`. */
+export function checkSoftmaxCrossEntropy(
+  dtype: FloatDType,
+  logits: TensorLike,
+  labels: TensorLike,
+  weights?: TensorLike,
+): { readonly rows: number; readonly classes: number } {
+  const action = 'compute softmax cross-entropy'
+  checkTensor(action, 'logits', logits, { dtype })
+  if (logits.shape.length === 0) checkShape(action, 'logits', logits.shape, [undefined])
+  const rowShape = logits.shape.slice(0, -1)
+  checkTensor(action, 'labels', labels, { dtype: 'int32', shape: rowShape })
+  if (weights !== undefined) checkTensor(action, 'weights', weights, { dtype, shape: rowShape })
+  return { rows: elementCount(rowShape), classes: logits.shape.at(-1)! }
+}
+
+/** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
+export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
+  const entries = Object.entries(operands)
+  const [first] = entries
+  if (first === undefined) return
+  checkIsTensor(action, ...first)
+  const layout = 'layout' in first[1] ? first[1].layout : undefined
+  for (const [name, tensor] of entries) checkTensor(action, name, tensor, { dtype, shape: first[1].shape, layout })
+}
+
+/** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */
+export function checkHyperparameter(
+  action: string,
+  name: string,
+  value: number,
+  { minimum = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = {},
+): void {
+  if (Number.isFinite(value) && value >= minimum && value < below) return
+  const bounds = [
+    minimum > Number.NEGATIVE_INFINITY && `>= ${minimum}`,
+    below < Number.POSITIVE_INFINITY && `< ${below}`,
+  ]
+  const rule = ['a finite number', ...bounds.filter((bound) => bound !== false)].join(' ')
+  throw codedRangeError(
+    'ERR_HYPERPARAMETER',
+    `Cannot ${action} as ${name} must be ${rule}: current value is ${value}`,
+    { option: name, value },
+  )
+}

@@ -1,0 +1,45 @@
+import type { BackendTensor, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import type { LinearSizes } from './dense_arguments.js'
+import type { OptimizerUpdate } from './optimizer_update.js'
+
+/**
+ * What an executor computes of `DenseOps`. Operands were checked: they fit each other, and backend tensors are `Own`. A
+ * kernel that throws has changed nothing.
+ */
+export interface DenseKernels<Own extends BackendTensor> {
+  linear(
+    operands: { readonly input: TensorLike; readonly kernel: TensorLike; readonly bias: TensorLike },
+    sizes: LinearSizes,
+  ): Own
+  linearGradients(
+    operands: { readonly input: TensorLike; readonly kernel: TensorLike; readonly outputGradient: TensorLike },
+    sizes: LinearSizes,
+  ): LinearGradients
+  /** Class ids as they are now, or undefined where they are out of reach; the ids of other kernels are these. */
+  readIds(ids: TensorLike): Int32Array | undefined
+  embedding(operands: { readonly table: TensorLike; readonly ids: TensorLike }, columns: number): Own
+  embeddingGradient(
+    operands: { readonly ids: TensorLike; readonly outputGradient: TensorLike },
+    sizes: { readonly vocabulary: number; readonly columns: number },
+  ): Own
+  softmaxCrossEntropy(
+    operands: {
+      readonly logits: TensorLike
+      readonly labels: TensorLike
+      readonly weights: TensorLike | undefined
+    },
+    sizes: { readonly rows: number; readonly classes: number },
+  ): SoftmaxCrossEntropyResult
+  /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) where it is above, and finite. */
+  norm(tensors: readonly Own[], maxNorm: number): Own
+  assign(variable: Own, source: TensorLike): void
+  /** Clamps to -limit…limit. */
+  clip(tensors: readonly Own[], limit: number): void
+  /** @param written variable and slots, in the order of the method of `DenseOps`. @param source gradient, source or mask. */
+  update(update: OptimizerUpdate, written: readonly Own[], source: TensorLike | undefined): void
+}
+
+/** The operands of one kernel. */
+export type KernelOperands<Kernel extends keyof DenseKernels<BackendTensor>> = Parameters<
+  DenseKernels<BackendTensor>[Kernel]
+>[0]

@@ -1,0 +1,60 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type CodedError, codedTypeError } from '@cudnn-rnn/canonical'
+import type { Ledger } from './ledger.js'
+import type { Lifetime } from './lifetime.js'
+
+/** A tensor that knows how often it was written in place. */
+export interface VersionedTensor extends BackendTensor {
+  /** Grows with every write; a tape compares it to notice overwritten operands. */
+  version: number
+}
+
+/** The memory of an executor whose tensors are `Own`, as far as the checks of arguments look at it. */
+export interface ExecutorMemory<Own extends BackendTensor> {
+  /** The floating type of everything it computes. */
+  readonly dtype: FloatDType
+  readonly ledger: Ledger
+  readonly life: Lifetime
+  /** Whether the tensor lives here. */
+  owns(tensor: TensorLike): tensor is Own
+}
+
+/**
+ * `tensor` as one of the executor's.
+ *
+ * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor
+ */
+export function ownTensor<Own extends BackendTensor>(
+  memory: ExecutorMemory<Own>,
+  action: string,
+  name: string,
+  tensor: TensorLike,
+): Own {
+  if (memory.owns(tensor)) return tensor
+  throw foreignTensor(action, name)
+}
+
+/**
+ * Checks operands by their names in the public API: host tensors and absent ones pass; throws as {@link ownTensor}.
+ *
+ * @param executor its memory, or the executor itself
+ */
+export function checkOwnTensors(
+  executor: { owns(tensor: BackendTensor): boolean },
+  action: string,
+  operands: Readonly<Record<string, TensorLike | null | undefined>>,
+): void {
+  for (const name in operands) {
+    const operand = operands[name]
+    if (isBackendTensor(operand) && !executor.owns(operand)) throw foreignTensor(action, name)
+  }
+}
+
+function foreignTensor(action: string, name: string): CodedError<TypeError> {
+  return codedTypeError(
+    'ERR_FOREIGN_TENSOR',
+    `Cannot ${action} as ${name} belongs to another executor: read() it and pass the host tensor`,
+    { argument: name },
+  )
+}

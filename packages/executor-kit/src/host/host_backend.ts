@@ -1,0 +1,64 @@
+import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/backend'
+import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import { CheckedDenseOps } from '../checked_dense_ops.js'
+import type { DenseKernels } from '../dense_kernels.js'
+import type { HostMemory } from './host_memory.js'
+import type { HostTensor } from './host_tensor.js'
+
+/** What makes one host executor differ from another. */
+export interface HostExecutor<OwnRnn extends Rnn> {
+  readonly name: string
+  readonly reason: string
+  readonly memory: HostMemory
+  readonly kernels: DenseKernels<HostTensor>
+  /** Prepares a network; throws RangeError `ERR_PARAMS_TOO_LARGE`. */
+  prepare(descriptor: RnnDescriptor): OwnRnn
+}
+
+/** An executor whose tensors lie in host memory. */
+export class HostBackend<OwnRnn extends Rnn = Rnn> implements Backend {
+  readonly name: string
+  readonly reason: string
+  readonly dtype: FloatDType
+  readonly ops: CheckedDenseOps<HostTensor>
+  readonly #memory: HostMemory
+  readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
+
+  constructor({ name, reason, memory, kernels, prepare }: HostExecutor<OwnRnn>) {
+    this.name = name
+    this.reason = reason
+    this.dtype = memory.dtype
+    this.ops = new CheckedDenseOps(memory, kernels)
+    this.#memory = memory
+    this.#prepare = prepare
+  }
+
+  tensor(host: Tensor): HostTensor {
+    return this.#memory.copyOf(host)
+  }
+
+  zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): HostTensor {
+    return this.#memory.zeros(shape, options.layout)
+  }
+
+  owns(tensor: BackendTensor): boolean {
+    return this.#memory.owns(tensor)
+  }
+
+  rnn(descriptor: RnnDescriptor): OwnRnn {
+    this.#memory.life.check('prepare a network')
+    return this.#prepare(descriptor)
+  }
+
+  stats(): BackendStats {
+    return this.#memory.ledger.snapshot()
+  }
+
+  dispose(): void {
+    this.#memory.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+}

@@ -1,0 +1,104 @@
+import { DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { ExecutorMemory } from '../executor_memory.js'
+import { Ledger } from '../ledger.js'
+import { Lifetime } from '../lifetime.js'
+import { checkDimensions, checkHostTensor } from '../tensor_arguments.js'
+import { HostTensor, type HostTensorHome } from './host_tensor.js'
+
+/** Operations that run behind their caller, in the order of their numbers, which begin at 1. */
+export interface OperationQueue {
+  /** `ERR_…`, the code of the error that tells of a failed operation. */
+  readonly failureCode: string
+  /** Resolves when operation `job` is done; rejects with what it threw, or when the queue is closed before. */
+  done(job: number): Promise<void>
+  close(): void
+}
+
+/** The memory of one executor that computes on the host: makes tensors, counts them, and tells its own from foreign ones. */
+export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
+  readonly dtype: FloatDType
+  readonly ledger = new Ledger()
+  readonly life = new Lifetime('backend')
+  /** A zeroed array in the executor's dtype. */
+  readonly allocate: (length: number) => FloatArray
+  readonly #queue: OperationQueue | undefined
+
+  /**
+   * @param queue absent where every operation is done when it returns.
+   * @param allocate absent where nothing is asked of an array's address.
+   */
+  constructor(dtype: FloatDType, queue?: OperationQueue, allocate?: (length: number) => FloatArray) {
+    this.dtype = dtype
+    this.#queue = queue
+    this.allocate = allocate ?? ((length) => new DTYPES[dtype].array(length))
+  }
+
+  owns(tensor: TensorLike): tensor is HostTensor {
+    return tensor instanceof HostTensor && tensor.home === this
+  }
+
+  /** A copy of a host tensor. Throws as `Backend.tensor`. */
+  copyOf(host: Tensor): HostTensor {
+    const action = 'make a tensor'
+    this.life.check(action)
+    if (checkHostTensor(action, this.dtype, host) === 'int32') return this.create(host.shape, host.data.slice())
+    const data = this.allocate(host.data.length)
+    data.set(host.data)
+    return this.create(host.shape, data)
+  }
+
+  /** Throws as `Backend.zeros`. */
+  zeros(shape: readonly number[], layout?: string): HostTensor {
+    const action = 'make a tensor of zeros'
+    this.life.check(action)
+    checkDimensions(action, shape)
+    return this.create(shape, this.allocate(elementCount(shape)), layout)
+  }
+
+  /** A tensor that owns `data`. */
+  create(shape: readonly number[], data: FloatArray | Int32Array, layout?: string): HostTensor {
+    return new HostTensor(this, data, shape, layout)
+  }
+
+  /** A tensor that owns `data`, which the operation queued as `job` fills. */
+  result(shape: readonly number[], data: FloatArray, job: number, layout?: string): HostTensor {
+    const tensor = this.create(shape, data, layout)
+    tensor.job = job
+    return tensor
+  }
+
+  /** The live elements of an argument that was checked before, its ownership included. */
+  elements(tensor: TensorLike): FloatArray | Int32Array {
+    return isBackendTensor(tensor) ? (tensor as HostTensor).data : tensor.data
+  }
+
+  /**
+   * The elements of a floating argument that was checked before, to be read by an operation: of a host tensor a copy
+   * where operations are queued, as its owner may overwrite it as soon as the call returns.
+   */
+  floats(tensor: TensorLike): FloatArray {
+    const elements = this.elements(tensor) as FloatArray
+    if (this.#queue === undefined || isBackendTensor(tensor)) return elements
+    const copy = this.allocate(elements.length)
+    copy.set(elements)
+    return copy
+  }
+
+  /** Waits for the operation queued as `job`. Rejects with `ERR_BACKEND_DISPOSED` or the queue's code. */
+  async done(job: number): Promise<void> {
+    const action = 'read tensor'
+    this.life.check(action)
+    try {
+      await this.#queue?.done(job)
+    } catch (cause) {
+      this.life.check(action)
+      const message = `Cannot read tensor as the operation that fills it failed: ${(cause as Error).message}`
+      throw Object.assign(new Error(message, { cause }), { code: this.#queue!.failureCode })
+    }
+  }
+
+  dispose(): void {
+    if (this.life.end()) this.#queue?.close()
+  }
+}

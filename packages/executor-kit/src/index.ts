@@ -1,0 +1,71 @@
+/**
+ * What executors share, and what drives them: argument checks, lifetimes, tapes, tensors in host memory, checked dense
+ * operations, Philox random numbers and a row-major matrix product. An executor is put together from these parts.
+ *
+ * @example
+ * ```ts
+ * import { addProduct, matrix, Philox } from '@cudnn-rnn/executor-kit'
+ *
+ * const random = new Philox(7)
+ * const weights = Float32Array.from({ length: 6 }, () => random.uniform() - 0.5) // [2,3]
+ * const sums = new Float32Array(2) // [2,1]
+ * addProduct(matrix(sums, 1), matrix(weights, 3), matrix(new Float32Array(3).fill(1), 1), 2, 1, 3)
+ * console.log(sums)
+ * ```
+ * @packageDocumentation
+ */
+// Arguments
+
+// Dense operations
+export { CheckedDenseOps } from './checked_dense_ops.js'
+export {
+  checkEmbedding,
+  checkEmbeddingGradient,
+  checkHyperparameter,
+  checkIdValues,
+  checkLinear,
+  checkLinearGradients,
+  checkSoftmaxCrossEntropy,
+  checkUpdate,
+  type LinearSizes,
+} from './dense_arguments.js'
+export type { DenseKernels, KernelOperands } from './dense_kernels.js'
+// Random numbers
+export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
+// Lifetimes and tapes
+export { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
+// Executors in host memory
+export { HostBackend } from './host/host_backend.js'
+export { HostMemory, type OperationQueue } from './host/host_memory.js'
+export { checkStream, checkStreamRows, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export { HostTensor } from './host/host_tensor.js'
+export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
+export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
+export { sigmoid } from './host/sigmoid.js'
+export { Ledger } from './ledger.js'
+export { Lifetime } from './lifetime.js'
+export { checkOwnTape, OpenTape } from './open_tape.js'
+export { OperandVersions } from './operand_versions.js'
+export type { Complete } from './optimizer_options.js'
+export type { OptimizerUpdate } from './optimizer_update.js'
+export { type PassShapes, passShapes } from './pass_shapes.js'
+export { Philox, philoxBlock } from './philox.js'
+export {
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkParams,
+  MAX_TIME_STEPS,
+  type RnnPassSizes,
+} from './rnn_arguments.js'
+export { RnnTape } from './rnn_tape.js'
+export { checkSequenceLengths } from './sequence_lengths.js'
+export {
+  checkDimensions,
+  checkHostTensor,
+  checkIsHostTensor,
+  checkIsTensor,
+  checkShape,
+  checkTensor,
+  type TensorRule,
+  tensorDType,
+} from './tensor_arguments.js'
