@@ -39,9 +39,9 @@ export function platformPackages() {
 
 /** The manifest of a platform package; its version is that of the package which loads it. */
 export function platformManifest(root, { addon, platform, name, file, folder }) {
-  const { version, license, repository, engines, publishConfig } = readJson(
-    join(root, 'packages', addon, 'package.json'),
-  )
+  const manifest = readJson(join(root, 'packages', addon, 'package.json'))
+  const { version, license, repository, engines } = manifest
+  const { access } = manifest.publishConfig
   const { os, cpu, libc } = PLATFORMS[platform]
   return {
     name,
@@ -53,6 +53,6 @@ export function platformManifest(root, { addon, platform, name, file, folder }) 
     engines,
     // pnpm writes these over the manifest that it packs. In the repository they would make every install warn of the
     // other machines, and an addon staged for a release hide the one that was built since.
-    publishConfig: { ...publishConfig, main: file, os: [os], cpu: [cpu], ...(libc !== undefined && { libc: [libc] }) },
+    publishConfig: { access, main: file, os: [os], cpu: [cpu], ...(libc !== undefined && { libc: [libc] }) },
   }
 }
