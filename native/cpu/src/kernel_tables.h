@@ -6,6 +6,7 @@
 #include "cell_kernels.h"
 #include "kernels.h"
 #include "product_kernels.h"
+#include "transposed_kernels.h"
 
 namespace {
 
@@ -47,7 +48,7 @@ template <typename V>
 static constexpr KernelTable<typename V::Element> TableOf() {
   using T = typename V::Element;
   return {
-      kTileRows<V, 4>,
+      kPackedRows<V>,
       Product<V, T, false>,
       NarrowProduct<V, Bfloat16Pair>(),
       NarrowProduct<V, Int8Quad>(),

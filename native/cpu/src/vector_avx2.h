@@ -13,7 +13,10 @@ namespace {
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 8;
-  static constexpr int kAccumulators = 12;
+  static constexpr int kRegisters = 16;
+  static constexpr int kTileVectors[] = {8, 6, 3, 3, 2, 2};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;
   __m256 v;
 
@@ -70,7 +73,10 @@ static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
 struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 4;
-  static constexpr int kAccumulators = 12;
+  static constexpr int kRegisters = 16;
+  static constexpr int kTileVectors[] = {8, 6, 3, 3, 2, 2};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 8;
   static constexpr int kTransposedRows = 2;
   __m256d v;
 

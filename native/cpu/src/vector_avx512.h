@@ -13,7 +13,10 @@ namespace {
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 16;
-  static constexpr int kAccumulators = 24;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 6;
   __m512 v;
 
@@ -74,7 +77,10 @@ static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
 struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 8;
-  static constexpr int kAccumulators = 24;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;
   __m512d v;
 

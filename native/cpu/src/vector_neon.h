@@ -13,7 +13,10 @@ namespace {
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 4;
-  static constexpr int kAccumulators = 24;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr bool kMultipliesLanes = true;
+  static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;
   float32x4_t v;
 
@@ -40,6 +43,20 @@ static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {vsubq_f32(
 static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {vmulq_f32(a.v, b.v)}; }
 static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {vdivq_f32(a.v, b.v)}; }
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+// a[lane] · b + c. The instruction takes the lane as it is, where loading a scalar into all lanes would cost the units that
+// multiply an operation of their own.
+static inline VectorF32 MultiplyAddLane(VectorF32 a, int lane, VectorF32 b, VectorF32 c) {
+  switch (lane) {
+    case 0:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 0)};
+    case 1:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 1)};
+    case 2:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 2)};
+    default:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 3)};
+  }
+}
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {vminq_f32(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {vmaxq_f32(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {vabsq_f32(a.v)}; }
@@ -63,7 +80,10 @@ static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
 struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 2;
-  static constexpr int kAccumulators = 24;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr bool kMultipliesLanes = true;
+  static constexpr int kTransposedColumns = 16;
   static constexpr int kTransposedRows = 4;
   float64x2_t v;
 
@@ -78,6 +98,9 @@ static inline VectorF64 operator-(VectorF64 a, VectorF64 b) { return {vsubq_f64(
 static inline VectorF64 operator*(VectorF64 a, VectorF64 b) { return {vmulq_f64(a.v, b.v)}; }
 static inline VectorF64 operator/(VectorF64 a, VectorF64 b) { return {vdivq_f64(a.v, b.v)}; }
 static inline VectorF64 MultiplyAdd(VectorF64 a, VectorF64 b, VectorF64 c) { return {vfmaq_f64(c.v, a.v, b.v)}; }
+static inline VectorF64 MultiplyAddLane(VectorF64 a, int lane, VectorF64 b, VectorF64 c) {
+  return {lane == 0 ? vfmaq_laneq_f64(c.v, b.v, a.v, 0) : vfmaq_laneq_f64(c.v, b.v, a.v, 1)};
+}
 static inline VectorF64 Min(VectorF64 a, VectorF64 b) { return {vminq_f64(a.v, b.v)}; }
 static inline VectorF64 Max(VectorF64 a, VectorF64 b) { return {vmaxq_f64(a.v, b.v)}; }
 static inline VectorF64 Abs(VectorF64 a) { return {vabsq_f64(a.v)}; }

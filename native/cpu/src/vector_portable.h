@@ -16,7 +16,10 @@ template <typename T, typename Bits, int kMantissa, int kBias>
 struct PortableVector {
   using Element = T;
   static constexpr ptrdiff_t kLanes = 4;
-  static constexpr int kAccumulators = 8;
+  static constexpr int kRegisters = 16;
+  static constexpr int kTileVectors[] = {8, 4, 3, 2};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 4;
   static constexpr int kTransposedRows = 2;
   T v[4];
 

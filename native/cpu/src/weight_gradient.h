@@ -30,7 +30,8 @@ struct WeightGradient {
   T* gradient;  // of the matrix
   T* packed;    // [PackedSize]
 
-  static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock; }
+  // A chunk more than is written: kernels that multiply by lanes load whole vectors past the last tile's end.
+  static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock + kChunk<T>; }
 
   // Every thread must call this.
   void Run(SharedLoops::Member* all) const {
