@@ -54,12 +54,11 @@ export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): 
   const { weights, biases } = paramRegions(descriptor)
   const groupCount = (weights.at(-1)!.pseudoLayer + 1) / rules.pseudoLayersPerGroup
   const groups = Array.from({ length: groupCount }, (_, group) => {
-    const placed = (regions: readonly ParamRegion[]) =>
-      regions
-        .filter(({ pseudoLayer }) => Math.floor(pseudoLayer / rules.pseudoLayersPerGroup) === group)
-        .map(rules.place)
-    return { shapes: rules.shapes(group), weights: placed(weights), biases: placed(biases) }
+    return { shapes: rules.shapes(group), weights: [] as Placement[], biases: [] as Placement[] }
   })
+  const groupOf = ({ pseudoLayer }: ParamRegion) => groups[Math.floor(pseudoLayer / rules.pseudoLayersPerGroup)]!
+  for (const region of weights) groupOf(region).weights.push(rules.place(region))
+  for (const region of biases) groupOf(region).biases.push(rules.place(region))
   return { framework: rules.framework, groups }
 }
 

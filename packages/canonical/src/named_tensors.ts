@@ -33,7 +33,7 @@ export function checkNamedTensors({ framework, groups }: FrameworkLayout, given:
 function checkNames(action: string, index: number, group: TensorGroup, tensors: Tensors): void {
   const known = Object.keys(group.shapes)
   for (const name of Object.keys(tensors)) {
-    if (known.includes(name)) continue
+    if (Object.hasOwn(group.shapes, name)) continue
     throw codedTypeError(
       'ERR_UNKNOWN_TENSOR',
       `${action} record ${index} has only ${known.join(', ')}: current name is ${name}`,

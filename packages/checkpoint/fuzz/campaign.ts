@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Random } from '@cudnn-rnn/fuzzing'
 import { decodeBundleEntry, decodeBundleHeader } from '../src/bundle_messages.js'
 import { shardPath } from '../src/bundle_reader.js'
 import { memorySource } from '../src/byte_source.js'
@@ -10,7 +11,6 @@ import { openCheckpointFrom } from '../src/open_checkpoint.js'
 import { readTable, type TableEntry } from '../src/table_reader.js'
 import type { CheckpointTensor } from '../src/tensor.js'
 import { mutateBytes } from './message_mutations.js'
-import { Random } from './random.js'
 import { mutateTable } from './table_mutations.js'
 
 /** The fixtures that are damaged, by kind of file and of tensor. */

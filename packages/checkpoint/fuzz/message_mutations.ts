@@ -1,4 +1,4 @@
-import type { Random } from './random.js'
+import type { Random } from '@cudnn-rnn/fuzzing'
 
 /** A field of a protobuf message: its number and wire type in one, and its value as the wire has it. */
 interface Field {

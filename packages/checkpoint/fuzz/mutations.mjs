@@ -15,6 +15,7 @@ try {
     outfile,
     bundle: true,
     packages: 'external',
+    alias: { '@cudnn-rnn/fuzzing': join(here, '../../fuzzing/src/index.ts') },
     format: 'esm',
     platform: 'node',
     define: { 'import.meta.url': JSON.stringify(import.meta.url) },

@@ -77,16 +77,20 @@ function quote(text: string): string {
   return `"${quoted}"`
 }
 
-const ESCAPES: Readonly<Record<string, number>> = { n: 10, r: 13, t: 9, '"': 34, "'": 39, '\\': 92 }
+const ESCAPES: ReadonlyMap<string, number> = new Map([
+  ['n', 10],
+  ['r', 13],
+  ['t', 9],
+])
 
 function unquote(quoted: string): string {
   const bytes: number[] = []
   const encoder = new TextEncoder()
   for (const [token] of quoted.matchAll(/\\[0-7]{1,3}|\\x[\da-f]{1,2}|\\.|[^\\]+/gi)) {
-    if (!token.startsWith('\\')) bytes.push(...encoder.encode(token))
+    if (!token.startsWith('\\')) for (const byte of encoder.encode(token)) bytes.push(byte)
     else if (/^\\[0-7]/.test(token)) bytes.push(Number.parseInt(token.slice(1), 8) & 0xff)
     else if (/^\\x/i.test(token)) bytes.push(Number.parseInt(token.slice(2), 16))
-    else bytes.push(ESCAPES[token[1]!] ?? token.charCodeAt(1))
+    else bytes.push(ESCAPES.get(token[1]!) ?? token.charCodeAt(1))
   }
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }

@@ -3,6 +3,7 @@ import {
   canonicalToFlax,
   canonicalToPytorch,
   checkOptionNames,
+  codedTypeError,
   type FloatArray,
   numDirections,
   type Tensor,
@@ -35,17 +36,41 @@ const WRITERS: Readonly<Record<ExportFormat, (networks: readonly NetworkToExport
 /**
  * The bytes of a file that holds `networks` as another framework stores them; {@link importWeights} reads it back.
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED`; RangeError
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`; WeightFileError `ERR_WEIGHTS_UNSUPPORTED`; RangeError
  *   `ERR_UNSUPPORTED_BY_FRAMEWORK` (skip_input, a biasMode other than double, a projection where there is none)
  */
 export async function exportWeights(networks: readonly NetworkToExport[], options: ExportOptions): Promise<Uint8Array> {
   checkOptionNames('export weights', options, ['format'])
-  const write = WRITERS[options.format]
-  if (write !== undefined) return write(networks)
-  throw new WeightFileError(
-    'ERR_WEIGHTS_UNSUPPORTED',
-    `Cannot export weights as format must be one of ${EXPORT_FORMATS.join(', ')}: current value is ${String(options.format)}`,
-  )
+  const format = EXPORT_FORMATS.find((known) => known === options.format)
+  if (format === undefined) {
+    const value = typeof options.format === 'string' ? options.format : typeof options.format
+    throw new WeightFileError(
+      'ERR_WEIGHTS_UNSUPPORTED',
+      `Cannot export weights as format must be one of ${EXPORT_FORMATS.join(', ')}: current value is ${value}`,
+    )
+  }
+  checkNetworks(networks)
+  return WRITERS[format](networks)
+}
+
+function checkNetworks(networks: unknown): void {
+  const refuse = (rule: string) => codedTypeError('ERR_INVALID_ARGUMENT', `Cannot export weights as ${rule}`)
+  if (!Array.isArray(networks)) throw refuse(`the networks must be an array: current type is ${typeof networks}`)
+  for (const [index, network] of networks.entries()) {
+    const { name, descriptor, canonical } = (network ?? {}) as Partial<Record<keyof NetworkToExport, unknown>>
+    if (typeof name !== 'string')
+      throw refuse(`networks[${index}].name must be a string: current type is ${typeof name}`)
+    for (const [field, value] of Object.entries({ descriptor, canonical })) {
+      if (typeof value === 'object' && value !== null) continue
+      throw refuse(
+        `networks[${index}].${field} must be an object: current value is ${value === null ? null : typeof value}`,
+      )
+    }
+    const { weights, biases } = canonical as Record<string, unknown>
+    if (!Array.isArray(weights) || !Array.isArray(biases)) {
+      throw refuse(`networks[${index}].canonical must have the arrays weights and biases`)
+    }
+  }
 }
 
 /** The networks as PyTorch's state dict, `<name>.weight_ih_l0` and so on. */

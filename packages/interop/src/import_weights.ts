@@ -1,7 +1,9 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { chooseReadings } from './networks/choose_readings.js'
+import { MemoryBudget } from './networks/memory_budget.js'
 import { networkReadings } from './networks/network_readings.js'
 import type { ImportedCell, ImportedNetwork, ReadingOptions } from './networks/reading.js'
+import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
 
@@ -47,20 +49,25 @@ export async function importWeights(
   options: ImportOptions = {},
 ): Promise<ImportedWeights> {
   checkOptionNames('import weights', options, OPTION_NAMES)
-  const isOpen = typeof input === 'object' && 'tensors' in input
+  const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
   const file = isOpen ? input : await openWeightFile(input, options.format)
   try {
-    const readings = chooseReadings(file.path, networkReadings(file, options), options)
+    const shared = new SharedParameters(file.tensors)
+    const readings = chooseReadings(file.path, networkReadings({ ...file, tensors: shared.tensors }, options), options)
+    shared.expect(readings)
+    const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
     const networks: ImportedNetwork[] = []
     const cells: ImportedCell[] = []
     for (const reading of readings) {
-      for (const found of await reading.result()) {
+      budget.check(reading)
+      for (const found of await reading.result(shared)) {
+        budget.charge(found)
         if ('cell' in found) cells.push(found)
         else networks.push(found)
       }
     }
     const used = new Set(readings.flatMap(({ tensors }) => tensors))
-    const leftovers = file.tensors
+    const leftovers = shared.tensors
       .filter((tensor) => !used.has(tensor))
       .map(({ name, shape, dtype }) => ({ name, shape, dtype }))
     return { format: file.format, networks, cells, leftovers }

@@ -1,5 +1,7 @@
-import { existsSync, statSync } from 'node:fs'
-import { type ByteSource, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { type ByteSource, isCheckpointError, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
@@ -8,7 +10,7 @@ import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTensorflow } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
-import type { WeightFile, WeightFormat } from './weight_file.js'
+import { WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
 /** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, or random access to it (a browser's `File` by `blobSource`). */
 export type WeightInput = string | Uint8Array | ByteSource
@@ -17,11 +19,13 @@ export type WeightInput = string | Uint8Array | ByteSource
  * Opens a weight file and lists its tensors; close it after use.
  *
  * @param format where the file's first bytes need not be asked.
- * @throws WeightFileError
+ * @throws WeightFileError; TypeError `ERR_INVALID_ARGUMENT` for an input of another kind
  */
 export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<WeightFile> {
+  checkInput(input)
+  checkFormat(format)
   if (typeof input === 'string') {
-    const isDirectory = statSync(input, { throwIfNoEntry: false })?.isDirectory() === true
+    const isDirectory = await isDirectoryAt(input)
     if (format === 'tensorflow' || isDirectory || existsSync(`${input}.index`))
       return openTensorflow(input, isDirectory)
   }
@@ -31,6 +35,42 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
   } catch (error) {
     await source.close()
     throw error
+  }
+}
+
+function checkInput(input: unknown): asserts input is WeightInput {
+  const isSource = typeof input === 'object' && input !== null && 'read' in input && typeof input.read === 'function'
+  if (typeof input === 'string' || input instanceof Uint8Array || isSource) return
+  throw codedTypeError(
+    'ERR_INVALID_ARGUMENT',
+    `Cannot import weights as the input must be a path, a Uint8Array or a ByteSource: current type is ${typeName(input)}`,
+  )
+}
+
+function checkFormat(format: unknown): void {
+  if (format === undefined || WEIGHT_FORMATS.some((known) => known === format)) return
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot import weights as format must be one of ${WEIGHT_FORMATS.join(', ')}: current value is ${typeof format === 'string' ? format : typeName(format)}`,
+    { option: 'format', value: format },
+  )
+}
+
+/** `null`, `number`, `ArrayBuffer`. */
+function typeName(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === null ? 'null' : typeof value
+  return Object.prototype.toString.call(value).slice('[object '.length, -1)
+}
+
+/** Throws WeightFileError `ERR_WEIGHTS_IO` where the system does not say, as for a loop of links. */
+async function isDirectoryAt(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory()
+  } catch (cause) {
+    // A checkpoint's prefix is no file itself.
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false
+    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path, cause })
   }
 }
 
@@ -53,7 +93,11 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
 async function sourceOf(input: WeightInput): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
   if (typeof input !== 'string') return input
-  const source = await openFileSource(input)
+  const source = await openFileSource(input).catch((cause: unknown) => {
+    if (!isCheckpointError(cause)) throw cause
+    const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is no regular file' }
+    throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path: input, cause })
+  })
   if (source !== undefined) return source
   throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as there is no such file', { path: input })
 }

@@ -21,7 +21,10 @@ export interface StoredTensor {
   readonly shape: readonly number[]
   /** The file's own word for the element type. */
   readonly dtype: string
-  /** Row-major elements: float64 as stored, every other float as float32. Throws `ERR_WEIGHTS_UNSUPPORTED` for integers. */
+  /**
+   * Row-major elements: float64 as stored, every other float as float32. Throws `ERR_WEIGHTS_UNSUPPORTED` for integers.
+   * Tensors of one file that hold the same elements have the same function.
+   */
   read(): Promise<FloatArray>
   /** Elements of integer tensors, where the format has a use for them. */
   integers?(): Promise<readonly number[]>
@@ -38,6 +41,8 @@ export interface WeightFile {
   readonly format: WeightFormat
   readonly path: string
   readonly tensors: readonly StoredTensor[]
+  /** Size of the file in bytes, unpacked where it is packed: imported networks take at most a multiple of it. */
+  readonly heldBytes?: number
   /** Keras: layers by name. */
   readonly layers?: ReadonlyMap<string, KerasLayerConfig>
   /** ONNX: the recurrent nodes of all graphs. */

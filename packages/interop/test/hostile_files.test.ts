@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
+import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
 import { importWeights, openWeightFile } from '../src/index.js'
 import { fixtureBytes, fixturePath } from './fixture.js'
 
@@ -37,15 +39,6 @@ function codeOf(error: unknown): string {
   return code
 }
 
-/** Equal numbers in 0..1 on every machine: a linear congruential generator. */
-function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
-}
-
 describe.each(FILES)('importWeights of damaged copies of %s', (file) => {
   const bytes = fixtureBytes(file)
 
@@ -59,42 +52,37 @@ describe.each(FILES)('importWeights of damaged copies of %s', (file) => {
   })
 
   it('reads or refuses copies with changed bytes', async () => {
-    const random = randomNumbers(1)
+    const random = new Random(1)
+    const fraction = () => random.below(2 ** 20) / 2 ** 20
     for (let copy = 0; copy < 100; copy++) {
       const changed = bytes.slice()
       for (let change = 0; change < 3; change++) {
         // Headers lie at the beginning or the end; elements, between them, cannot be wrong.
-        const at = random() < 0.5 ? random() ** 3 : 1 - random() ** 3
-        changed[Math.floor(at * (changed.length - 1))] = Math.floor(random() * 256)
+        const at = random.chance(0.5) ? fraction() ** 3 : 1 - fraction() ** 3
+        changed[Math.floor(at * (changed.length - 1))] = random.below(256)
       }
       expect(await outcome(changed)).toMatch(/^ERR_|^read$/)
     }
   })
 })
 
-/** A safetensors file with this header. */
-function safetensors(header: string, data = 0): Uint8Array {
-  const text = new TextEncoder().encode(header)
-  const bytes = new Uint8Array(8 + text.length + data)
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(text.length), true)
-  bytes.set(text, 8)
-  return bytes
-}
-
 it.each([
-  ['a header longer than the file', (() => safetensors('{}').fill(0xff, 0, 6))()],
-  ['a header that is a list', safetensors('[]        ')],
-  ['offsets beyond the end', safetensors('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}')],
-  ['a shape that overflows', safetensors('{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}')],
-  ['a negative dimension', safetensors('{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', 4)],
+  ['a header longer than the file', (() => safetensorsBytes('{}').fill(0xff, 0, 6))()],
+  ['a header that is a list', safetensorsBytes('[]        ')],
+  ['offsets beyond the end', safetensorsBytes('{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}')],
+  [
+    'a shape that overflows',
+    safetensorsBytes('{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}'),
+  ],
+  ['a negative dimension', safetensorsBytes('{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}', 4)],
 ])('importWeights refuses safetensors with %s', async (_, bytes) => {
   await expect(importWeights(bytes, { format: 'safetensors' })).rejects.toMatchObject({ code: 'ERR_WEIGHTS_CORRUPT' })
 })
 
 it('importWeights believes no layer number that the file cannot hold', async () => {
-  const entry = (shape: string) => `{"dtype":"F32","shape":${shape},"data_offsets":[0,16]}`
-  const header = `{"weight_ih_l999999999":${entry('[4,1]')},"weight_ih_l0":${entry('[4,1]')},"weight_hh_l0":${entry('[4,1]')}}`
-  const { networks, leftovers } = await importWeights(safetensors(header, 16))
+  const entry = (place: number) => `{"dtype":"F32","shape":[4,1],"data_offsets":[${16 * place},${16 * place + 16}]}`
+  const header = `{"weight_ih_l999999999":${entry(0)},"weight_ih_l0":${entry(1)},"weight_hh_l0":${entry(2)}}`
+  const { networks, leftovers } = await importWeights(safetensorsBytes(header, 48))
   expect(networks).toEqual([])
   expect(leftovers).toHaveLength(3)
 })

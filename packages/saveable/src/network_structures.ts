@@ -16,6 +16,9 @@ type SavedForm = Exclude<ParamsForm, 'opaque'>
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 
+/** No network is deeper; the shapes of every guess are compared, and a file of small tensors could ask for millions. */
+const MOST_LAYERS = 4096
+
 /** Every network whose parameters, in this form and under this name, are just the tensors given. */
 export function networkStructures(form: SavedForm, name: string, shapes: Shapes): RnnDescriptor[] {
   const scheme = schemeOf(form, name)
@@ -31,7 +34,8 @@ export function networkStructures(form: SavedForm, name: string, shapes: Shapes)
     )
   }
   // A network cannot have more layers than tensors, whatever keys say.
-  const guesses = GUESSES[form](shapes).filter(({ numLayers }) => numLayers <= shapes.size)
+  const mostLayers = Math.min(shapes.size, MOST_LAYERS)
+  const guesses = GUESSES[form](shapes).filter(({ numLayers }) => numLayers <= mostLayers)
   return guesses.flatMap(descriptorOf).filter(fits)
 }
 
@@ -115,7 +119,9 @@ function entryEnding(shapes: Shapes, ending: string): readonly number[] | undefi
 }
 
 function layersIn(shapes: Shapes, pattern: RegExp): number {
-  return 1 + Math.max(...[...shapes.keys()].map((key) => Number(pattern.exec(key)?.[1] ?? -1)))
+  let layers = 0
+  for (const key of shapes.keys()) layers = Math.max(layers, 1 + Number(pattern.exec(key)?.[1] ?? -1))
+  return layers
 }
 
 /** j of `…CudnnRNNParamsToCanonical:<j>`. */

@@ -33,11 +33,12 @@ export function recogniseNetworks(tensors: Iterable<NamedShape>): RecognisedNetw
     const { form, name, shapes } = group
     if (form !== 'opaque') structures.set(group, networkStructures(form, name, shapes))
   }
+  const byName = structuresByName(structures)
   return groups.map((group) => ({
     form: group.form,
     name: group.name,
     keys: [...group.shapes.keys()],
-    structures: structures.get(group) ?? structuresBeside(group, structures),
+    structures: structures.get(group) ?? structuresBeside(group, byName),
   }))
 }
 
@@ -70,15 +71,23 @@ function groupsOf(tensors: readonly NamedShape[]): Group[] {
   return [...groups.values()]
 }
 
+/** The structures of saved networks of cells, by their names. */
+function structuresByName(saved: ReadonlyMap<Group, RnnDescriptor[]>): ReadonlyMap<string, readonly RnnDescriptor[]> {
+  const cells = [...saved].filter(([{ form }]) => form === 'cells')
+  return new Map(cells.map(([{ name }, structures]) => [name, structures]))
+}
+
 /**
  * The structures of networks whose parameters have the size of an opaque buffer and stand near it: TensorFlow's layers save
  * them twice, within the layer's scope or in the scope around it.
  */
-function structuresBeside({ name, shapes }: Group, saved: ReadonlyMap<Group, RnnDescriptor[]>): RnnDescriptor[] {
+function structuresBeside(
+  { name, shapes }: Group,
+  byName: ReadonlyMap<string, readonly RnnDescriptor[]>,
+): RnnDescriptor[] {
   const outer = name.split('/').slice(0, -1).join('/')
   const size = elementCount([...shapes.values()][0]!)
-  return [...saved]
-    .filter(([group]) => group.form === 'cells' && (group.name === name || group.name === outer))
-    .flatMap(([, structures]) => structures)
+  return [...new Set([name, outer])]
+    .flatMap((scope) => byName.get(scope) ?? [])
     .filter((descriptor) => flatLayout(descriptor).size === size)
 }

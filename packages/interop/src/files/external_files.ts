@@ -25,18 +25,25 @@ export class ExternalFiles {
    *   `ERR_WEIGHTS_UNSUPPORTED` for a model that was given as bytes
    */
   async open(location: string): Promise<ByteSource> {
-    const known = this.#sources.get(location)
-    if (known !== undefined) return known
     if (!this.#isPath) {
       throw unsupported(
         this.#model,
         `tensors must be within a model given as bytes: some are in ${location}. Give its path`,
       )
     }
-    const source = await openFileSource(await this.#pathOf(location))
+    // One file under many names ('a', './a') is opened once.
+    const path = await this.#pathOf(location)
+    const known = this.#sources.get(path)
+    if (known !== undefined) return known
+    const source = await openFileSource(path)
     if (source === undefined) throw this.#notFound(location)
-    this.#sources.set(location, source)
+    this.#sources.set(path, source)
     return source
+  }
+
+  /** Together the sizes of the files that were opened. */
+  get heldBytes(): number {
+    return [...this.#sources.values()].reduce((sum, { size }) => sum + size, 0)
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@ import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { type MsgpackHeader, MsgpackScanner } from './msgpack_scanner.js'
+import { TensorList } from './tensor_list.js'
 
 /**
  * What `flax.serialization.to_bytes` writes: MessagePack maps of parameters, whose arrays are extension values of type 1,
@@ -34,7 +35,8 @@ interface FlaxArray {
 export async function openFlax(source: ByteSource): Promise<WeightFile> {
   const scan = new FlaxScan(source)
   await scan.file()
-  return { format: 'flax', path: source.name, tensors: scan.tensors(), close: () => source.close() }
+  const { name: path, size: heldBytes } = source
+  return { format: 'flax', path, heldBytes, tensors: scan.tensors(), close: () => source.close() }
 }
 
 class FlaxScan {
@@ -58,10 +60,12 @@ class FlaxScan {
     if (end !== this.#source.size) throw corrupt(this.#path, 'something follows its MessagePack value')
   }
 
-  tensors(): StoredTensor[] {
+  tensors(): readonly StoredTensor[] {
+    const list = new TensorList(this.#path, this.#source.size)
     const joined = this.#chunked.map((prefix) => [prefix, this.#chunks(prefix)] as const)
     const whole = [...this.#arrays].map(([name, array]) => [name, [array]] as const)
-    return [...whole, ...joined].map(([name, chunks]) => this.#storedTensor(name, chunks))
+    for (const [name, chunks] of [...whole, ...joined]) list.add(this.#storedTensor(name, chunks))
+    return list.tensors
   }
 
   /** Takes in the value at `position` and gives the position behind it. */

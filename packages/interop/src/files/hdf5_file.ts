@@ -1,23 +1,38 @@
 import { type FloatArray, missingPackage } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
-import { corrupt, unsupported } from '../errors.js'
+import { corrupt, isWeightFileError, unsupported } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
+import { TensorList } from './tensor_list.js'
 
 /** An HDF5 file. */
 export interface Hdf5File {
   readonly tensors: readonly StoredTensor[]
-  /** Text attributes of the root. */
-  readonly attributes: ReadonlyMap<string, string>
+  /** Bytes of elements that the file can hold. */
+  readonly heldBytes: number
+  /** A text attribute of the root. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
+  text(attribute: string): string | undefined
   close(): void
 }
 
-/** A dataset takes at least so many bytes of a file; groups that contain themselves would list more. */
-const BYTES_PER_OBJECT = 32
-/** Compressed chunks make no more than this of one byte. */
-const LARGEST_RATIO = 1032
+/** A link takes at least so many bytes of a file; groups that contain themselves would list more. */
+const BYTES_PER_LINK = 32
+
+/**
+ * HDF5 does not say how many bytes compressed elements take, and elements that were never written take none: with filters,
+ * a file is taken to hold this many times its size, and some bytes that even an empty one may claim.
+ */
+const COMPRESSION_RATIO = 16
+const FREE_BYTES = 2 ** 24
+
+/** H5T_FLOAT and H5T_STRING of H5Tpublic.h. */
+const FLOAT_CLASS = 1
+const STRING_CLASS = 3
+
+/** The description of a model's layers is text of some megabytes at most. */
+const LONGEST_ATTRIBUTE = 2 ** 26
 
 type Library = typeof import('h5wasm')['default']
 
@@ -48,36 +63,69 @@ export async function openHdf5(input: Hdf5Input): Promise<Hdf5File> {
     unmount()
   }
   try {
-    return { tensors: datasetsOf(h5wasm, path, file, size), attributes: textAttributes(file), close }
-  } catch (cause) {
+    const text = (name: string) => guarded(path, () => textAttribute(path, file, name))
+    return { ...guarded(path, () => datasetsOf(h5wasm, path, file, size)), text, close }
+  } catch (error) {
     close()
-    throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, 'its HDF5 objects are damaged', cause)
+    throw error
   }
 }
 
-function datasetsOf(h5wasm: Library, path: string, file: File, fileSize: number): StoredTensor[] {
-  const tensors: StoredTensor[] = []
-  let objects = 0
+/** What `read` gives; what the library throws is an error of a damaged file. */
+function guarded<Value>(path: string, read: () => Value): Value {
+  try {
+    return read()
+  } catch (cause) {
+    throw isWeightFileError(cause) ? cause : corrupt(path, 'its HDF5 objects are damaged', cause)
+  }
+}
+
+function datasetsOf(
+  h5wasm: Library,
+  path: string,
+  file: File,
+  fileSize: number,
+): Pick<Hdf5File, 'tensors' | 'heldBytes'> {
+  const list = new TensorList(path, fileSize)
+  let links = 0
+  let heldBytes = fileSize
   const visit = (group: Group, prefix: string): void => {
-    for (const key of group.keys()) {
-      if (++objects > fileSize / BYTES_PER_OBJECT) throw corrupt(path, 'its HDF5 groups contain themselves')
+    const keys = group.keys()
+    links += keys.length
+    if (links > fileSize / BYTES_PER_LINK) throw corrupt(path, 'its HDF5 groups contain themselves')
+    for (const key of keys) {
       const item = group.get(key)
       const name = joinedName(path, prefix, '/', key)
       if (item instanceof h5wasm.Group) visit(item, name)
-      else if (item instanceof h5wasm.Dataset) tensors.push(storedTensor(path, name, item, fileSize))
+      else if (item instanceof h5wasm.Dataset) {
+        if (item.filters.length > 0) heldBytes = COMPRESSION_RATIO * fileSize + FREE_BYTES
+        const { path: place } = item
+        const open = () => new h5wasm.Dataset(file.file_id, place)
+        list.add(storedTensor(path, name, item, open, () => heldBytes))
+      }
     }
   }
   visit(file, '')
-  return tensors
+  return { tensors: list.tensors, heldBytes }
 }
 
-function storedTensor(path: string, name: string, dataset: Dataset, fileSize: number): StoredTensor {
-  const shape = dataset.shape ?? []
-  const dtype = String(dataset.dtype)
+/** @param open the library's object for the dataset, which is not held: it takes more than all else that is known of a tensor. */
+function storedTensor(
+  path: string,
+  name: string,
+  listed: Dataset,
+  open: () => Dataset,
+  heldBytes: () => number,
+): StoredTensor {
+  const shape = listed.shape ?? []
+  const dtype = String(listed.dtype)
   const read = async (): Promise<FloatArray> => {
-    const { chunks, size, virtual_sources: elsewhere } = dataset.metadata
+    const dataset = open()
+    const { type, size, virtual_sources: elsewhere } = guarded(path, () => dataset.metadata)
     if (elsewhere !== undefined) throw unsupported(path, `tensors must be within the file: ${name} is in others`)
-    checkedCount(path, name, shape, ((chunks === null ? 1 : LARGEST_RATIO) * fileSize) / size)
+    // Texts and lists of any length are not even read.
+    if (type !== FLOAT_CLASS) throw unsupported(path, `weights are floating point: ${name} holds ${dtype}`)
+    checkedCount(path, name, shape, heldBytes() / size)
     const value = readValue(path, name, dataset)
     if (value instanceof Float32Array || value instanceof Float64Array) return value
     if (typeof value === 'number') return Float32Array.of(value)
@@ -112,12 +160,15 @@ function valueInParts(dataset: Dataset): unknown {
   return whole
 }
 
-function textAttributes(file: File): Map<string, string> {
-  const texts = new Map<string, string>()
-  for (const [name, attribute] of Object.entries(file.attrs)) {
-    const { value } = attribute
-    if (typeof value === 'string') texts.set(name, value)
-    else if (value instanceof Uint8Array) texts.set(name, new TextDecoder().decode(value))
+function textAttribute(path: string, file: File, name: string): string | undefined {
+  const attribute = file.attrs[name]
+  if (attribute === undefined) return undefined
+  const { type, size, shape } = attribute.metadata
+  const isOne = (shape ?? []).every((length) => length === 1)
+  if (type !== STRING_CLASS || !isOne || size > LONGEST_ATTRIBUTE) {
+    throw corrupt(path, `its attribute ${name} is not one text of at most ${LONGEST_ATTRIBUTE} bytes`)
   }
-  return texts
+  const { value } = attribute
+  if (typeof value === 'string') return value
+  return value instanceof Uint8Array ? new TextDecoder().decode(value) : undefined
 }

@@ -1,8 +1,13 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
 import type { KerasLayerConfig, WeightFile } from '../weight_file.js'
+import { parseBoundedJson } from './bounded_json.js'
 import { openHdf5 } from './hdf5_file.js'
 import type { ArchiveEntry } from './zip_archive.js'
+
+/** Models in models are a few levels deep; a layer has some dozen settings. */
+const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
+const LONGEST_CLASS_NAME = 256
 
 /**
  * The three files of Keras. `.h5` of Keras 2 (and 3's legacy one): a group for each layer, by the layer's name, with the
@@ -18,9 +23,11 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
     await source.close()
   }
   try {
-    const config = file.attributes.get('model_config')
-    const layers = config === undefined ? new Map<string, KerasLayerConfig>() : layersOf(path, config)
-    return { format: 'keras-h5', path, tensors: file.tensors, layers, close }
+    const config = file.text('model_config')
+    const layers =
+      config === undefined ? new Map<string, KerasLayerConfig>() : layersOf(path, new TextEncoder().encode(config))
+    const { heldBytes, tensors } = file
+    return { format: 'keras-h5', path, heldBytes, tensors, layers, close }
   } catch (error) {
     file.close()
     throw error
@@ -37,11 +44,12 @@ export async function openKerasArchive(
   if (config === undefined) throw corrupt(path, 'config.json is missing')
   const weights = entries.get('model.weights.h5')
   if (weights === undefined) throw corrupt(path, 'model.weights.h5 is missing')
-  const layers = layersOf(path, new TextDecoder().decode(config))
+  const layers = layersOf(path, config)
   const file = await openHdf5({ path, bytes: await weights.read() })
   return {
     format: 'keras-archive',
     path,
+    heldBytes: file.heldBytes,
     tensors: file.tensors,
     layers,
     close: async () => {
@@ -52,13 +60,14 @@ export async function openKerasArchive(
 }
 
 /** Layers under both names that files use: the layer's own, and the one made of its class and its place. */
-function layersOf(path: string, json: string): ReadonlyMap<string, KerasLayerConfig> {
+function layersOf(path: string, json: Uint8Array): ReadonlyMap<string, KerasLayerConfig> {
   const layers = new Map<string, KerasLayerConfig>()
   const visit = (model: unknown, prefix: string): void => {
     const counts = new Map<string, number>()
     for (const layer of layerList(model)) {
       const { class_name: className, config } = layer
       if (typeof className !== 'string' || !isRecord(config)) continue
+      if (className.length > LONGEST_CLASS_NAME) throw corrupt(path, 'the class name of a layer is no name')
       const base = snakeCase(className)
       const count = counts.get(base) ?? 0
       counts.set(base, count + 1)
@@ -70,11 +79,7 @@ function layersOf(path: string, json: string): ReadonlyMap<string, KerasLayerCon
       visit(layer, `${placed}/`)
     }
   }
-  try {
-    visit(JSON.parse(json), '')
-  } catch (cause) {
-    throw corrupt(path, 'the description of its layers is not JSON, or is nested without end', cause)
-  }
+  visit(parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS), '')
   return layers
 }
 

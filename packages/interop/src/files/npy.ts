@@ -9,20 +9,23 @@ import { corrupt, unsupported } from '../errors.js'
 const MAGIC = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59]
 
 /** Element types by the letters of `descr`, after the byte order. */
-const DTYPES: Readonly<Record<string, ElementTypeName>> = {
-  f8: 'float64',
-  f4: 'float32',
-  f2: 'float16',
-  i8: 'int64',
-  i4: 'int32',
-  i2: 'int16',
-  i1: 'int8',
-  u8: 'uint64',
-  u4: 'uint32',
-  u2: 'uint16',
-  u1: 'uint8',
-  b1: 'bool',
-}
+const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
+  ['f8', 'float64'],
+  ['f4', 'float32'],
+  ['f2', 'float16'],
+  ['i8', 'int64'],
+  ['i4', 'int32'],
+  ['i2', 'int16'],
+  ['i1', 'int8'],
+  ['u8', 'uint64'],
+  ['u4', 'uint32'],
+  ['u2', 'uint16'],
+  ['u1', 'uint8'],
+  ['b1', 'bool'],
+])
+
+/** Of a header in a message, so much is shown. */
+const LONGEST_SHOWN = 200
 
 /** Arrays start at a multiple of this, as NumPy writes them. */
 const ALIGNMENT = 64
@@ -51,13 +54,14 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
   const order = /'fortran_order':\s*(True|False)/.exec(header)
   if (sizes === null || order === null) throw corrupt(path, `the header of ${name} is not that of an array`)
   const shape = sizes[1]!.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number(size)]))
-  const type = descr === null ? undefined : DTYPES[descr[2]!]
+  const type = descr === null ? undefined : DTYPES.get(descr[2]!)
   const elements = () => {
-    if (type === undefined) throw unsupported(path, `weights are floating point: ${name} has ${header.trim()}`)
+    if (type === undefined)
+      throw unsupported(path, `weights are floating point: ${name} has ${header.trim().slice(0, LONGEST_SHOWN)}`)
     const { bytes: size } = ELEMENT_TYPES[type]
     const count = checkedCount(path, name, shape, (bytes.length - start) / size)
-    const body = bytes.subarray(start, start + count * size)
-    if (descr![1] === '>') swapBytes(body, size)
+    const stored = bytes.subarray(start, start + count * size)
+    const body = descr![1] === '>' ? swappedBytes(stored, size) : stored
     const data = decodeElements(path, name, type, body)
     return order[1] === 'True' ? rowMajor(data, shape) : data
   }
@@ -79,8 +83,10 @@ export function encodeNpy({ data, shape }: Tensor<FloatArray>): Uint8Array {
   return file
 }
 
-function swapBytes(bytes: Uint8Array, size: number): void {
-  for (let start = 0; start < bytes.length; start += size) bytes.subarray(start, start + size).reverse()
+function swappedBytes(bytes: Uint8Array, size: number): Uint8Array {
+  const swapped = bytes.slice()
+  for (let start = 0; start < swapped.length; start += size) swapped.subarray(start, start + size).reverse()
+  return swapped
 }
 
 /** Column-major elements in row-major order. */

@@ -1,7 +1,8 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { BlobWriter, Uint8ArrayReader, ZipWriter } from '@zip.js/zip.js'
-import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { WeightFile } from '../weight_file.js'
 import { decodeNpy, encodeNpy } from './npy.js'
+import { TensorList } from './tensor_list.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 const SUFFIX = '.npy'
@@ -15,14 +16,15 @@ export async function openNpz(
   entries: ReadonlyMap<string, ArchiveEntry>,
   close: () => Promise<void>,
 ): Promise<WeightFile> {
-  const tensors: StoredTensor[] = []
+  const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
+  const list = new TensorList(path, heldBytes)
   for (const entry of entries.values()) {
     if (!entry.name.endsWith(SUFFIX)) continue
     const name = entry.name.slice(0, -SUFFIX.length)
     const { shape, dtype } = decodeNpy(path, name, await entry.readStart(LONGEST_HEADER))
-    tensors.push({ name, shape, dtype, read: async () => decodeNpy(path, name, await entry.read()).elements() })
+    list.add({ name, shape, dtype, read: async () => decodeNpy(path, name, await entry.read()).elements() })
   }
-  return { format: 'npz', path, tensors, close }
+  return { format: 'npz', path, heldBytes, tensors: list.tensors, close }
 }
 
 /** A NumPy `.npz` archive of float tensors, stored without compression as `numpy.savez` does. */

@@ -5,6 +5,7 @@ import { ExternalFiles } from './external_files.js'
 import { dataTypeInWords, elementsOf, OnnxElements } from './onnx_elements.js'
 import { type OnnxGraphMessage, type OnnxNodeMessage, type OnnxTensor, scanOnnxModel } from './onnx_messages.js'
 import { decodeOnnxTensor } from './onnx_tensor.js'
+import { TensorList } from './tensor_list.js'
 
 const RECURRENT = ['LSTM', 'GRU', 'RNN']
 
@@ -19,13 +20,13 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
   const path = source.name
   const external = new ExternalFiles(path, isPath)
   const elements = new OnnxElements(source, external)
-  const tensors: StoredTensor[] = []
+  const list = new TensorList(path, source.size)
   const nodes: OnnxNodeMessage[] = []
   const visit = (graph: OnnxGraphMessage): void => {
-    for (const tensor of graph.initializers) tensors.push(storedTensor(elements, tensor.name, tensor))
+    for (const tensor of graph.initializers) list.add(storedTensor(elements, tensor.name, tensor))
     for (const node of graph.nodes) {
       const value = constantOf(node)
-      if (value !== undefined) tensors.push(storedTensor(elements, node.outputs[0] ?? '', value))
+      if (value !== undefined) list.add(storedTensor(elements, node.outputs[0] ?? '', value))
       if (isRecurrent(node)) nodes.push(node)
       for (const { graph: inner } of node.attributes.values()) if (inner !== undefined) visit(inner)
     }
@@ -35,7 +36,16 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
     await external.close()
     await source.close()
   }
-  return { format: 'onnx', path, tensors, nodes, close }
+  return {
+    format: 'onnx',
+    path,
+    get heldBytes() {
+      return source.size + external.heldBytes
+    },
+    tensors: list.tensors,
+    nodes,
+    close,
+  }
 }
 
 /**

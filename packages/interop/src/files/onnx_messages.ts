@@ -72,6 +72,8 @@ export async function scanOnnxModel(
   return graph
 }
 
+const NO_ATTRIBUTES: ReadonlyMap<string, OnnxAttribute> = new Map()
+
 class OnnxScan {
   readonly #scanner: ProtobufScanner
   readonly #path: string
@@ -126,7 +128,13 @@ class OnnxScan {
         node.domain = await this.#scanner.text(field)
       },
     })
-    return { ...node, inputs, outputs, attributes }
+    // Lists grow with room to spare, and an empty map has some too: of thousands of nodes that would be most of their memory.
+    return {
+      ...node,
+      inputs: inputs.slice(),
+      outputs: outputs.slice(),
+      attributes: attributes.size === 0 ? NO_ATTRIBUTES : attributes,
+    }
   }
 
   async #attribute(range: ByteRange, depth: number): Promise<[name: string, attribute: OnnxAttribute]> {

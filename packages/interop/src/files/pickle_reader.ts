@@ -1,4 +1,4 @@
-import { corrupt, WeightFileError } from '../errors.js'
+import { corrupt, unsupported, WeightFileError } from '../errors.js'
 
 /**
  * Python's pickle format as far as `torch.save` writes tensors and plain containers with it: a stack machine whose
@@ -18,8 +18,11 @@ export type PickleValue =
   | PickleGlobal
   | PickleStorage
 
+/** Keys of dicts; others have no name that a tensor could be part of. */
+export type PickleKey = string | number | bigint | boolean
+
 /** A dict or OrderedDict; keys are kept in order. */
-export class PickleDict extends Map<PickleValue, PickleValue> {}
+export class PickleDict extends Map<PickleKey, PickleValue> {}
 
 /** A name that the pickle mentions; only allow-listed ones come into being. */
 class PickleGlobal {
@@ -60,13 +63,31 @@ const isAllowed = (path: string) =>
 const MARK = Symbol('mark')
 
 /**
+ * What values take in memory, in bytes: a single byte of a pickle makes an empty dict, or puts a value on the stack once
+ * more. Texts take their length besides.
+ */
+const COSTS = Object.freeze({ reference: 16, text: 48, list: 64, record: 96, bytes: 160, dict: 256 })
+
+/** Storages are numbered: their keys are a few digits. */
+const LONGEST_KEY = 255
+/** As in PyTorch. */
+const MOST_AXES = 64
+
+/** Of a name that is refused, so much is shown. */
+const LONGEST_SHOWN = 200
+
+/** Any pickle may take this much, whatever its size. */
+const FREE_MEMORY = 2 ** 25
+
+/**
  * The value of one pickle.
  *
+ * @param fileBytes size of the file that the pickle is in, unpacked: its values may take three times that much memory.
  * @throws WeightFileError `ERR_WEIGHTS_PICKLE` for a name outside the allow-list or an opcode that builds other things;
- *   `ERR_WEIGHTS_CORRUPT` for bytes that are no pickle
+ *   `ERR_WEIGHTS_CORRUPT` for bytes that are no pickle; `ERR_WEIGHTS_UNSUPPORTED` for one of too many values
  */
-export function readPickle(path: string, bytes: Uint8Array): PickleValue {
-  return new PickleMachine(path, bytes).run()
+export function readPickle(path: string, bytes: Uint8Array, fileBytes: number): PickleValue {
+  return new PickleMachine(path, bytes, FREE_MEMORY + 3 * fileBytes).run()
 }
 
 class PickleMachine {
@@ -76,9 +97,11 @@ class PickleMachine {
   readonly #memo = new Map<number, PickleValue>()
   readonly #stack: (PickleValue | typeof MARK)[] = []
   #position = 0
+  #memory: number
 
-  constructor(path: string, bytes: Uint8Array) {
+  constructor(path: string, bytes: Uint8Array, memory: number) {
     this.#path = path
+    this.#memory = memory
     this.#bytes = bytes
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
@@ -95,8 +118,14 @@ class PickleMachine {
 
   /** What the opcodes work with. */
   readonly #hands: Hands = {
-    push: (value) => this.#stack.push(value),
-    mark: () => this.#stack.push(MARK),
+    push: (value) => {
+      this.#charge(costOf(value))
+      this.#stack.push(value)
+    },
+    mark: () => {
+      this.#charge(COSTS.reference)
+      this.#stack.push(MARK)
+    },
     pop: () => this.#pop(),
     peek: () => {
       const value = this.#pop()
@@ -124,14 +153,19 @@ class PickleMachine {
       this.#position = end + 1
       return text
     },
-    remember: (index) => this.#memo.set(index ?? this.#memo.size, this.#hands.peek()),
+    remember: (index) => {
+      this.#charge(COSTS.text)
+      this.#memo.set(index ?? this.#memo.size, this.#hands.peek())
+    },
     recall: (index) => {
       const value = this.#memo.get(index)
       if (value === undefined) throw corrupt(this.#path, `its pickle recalls ${index}, which was not stored`)
-      return value
+      this.#charge(COSTS.reference)
+      this.#stack.push(value)
     },
+    charge: (cost) => this.#charge(cost),
     global: (name) => {
-      if (!isAllowed(name)) throw this.#refused(`it asks for ${name}`)
+      if (!isAllowed(name)) throw this.#refused(`it asks for ${name.slice(0, LONGEST_SHOWN)}`)
       return new PickleGlobal(name)
     },
     wrong: (rule) => corrupt(this.#path, rule),
@@ -155,6 +189,12 @@ class PickleMachine {
     return at
   }
 
+  #charge(cost: number): void {
+    this.#memory -= cost
+    if (this.#memory >= 0) return
+    throw unsupported(this.#path, 'its pickle has more values than a file of its size has use for')
+  }
+
   #refused(rule: string): WeightFileError {
     return new WeightFileError(
       'ERR_WEIGHTS_PICKLE',
@@ -176,7 +216,8 @@ interface Hands {
   take(length: number): Uint8Array
   line(): string
   remember(index?: number): void
-  recall(index: number): PickleValue
+  recall(index: number): void
+  charge(cost: number): void
   global(name: string): PickleGlobal
   wrong(rule: string): Error
 }
@@ -214,18 +255,34 @@ const OPCODES: Readonly<Record<number, (hands: Hands) => void>> = {
   113: (h) => h.remember(h.unsigned(1)), // BINPUT
   114: (h) => h.remember(h.unsigned(4)), // LONG_BINPUT
   148: (h) => h.remember(), // MEMOIZE
-  104: (h) => h.push(h.recall(h.unsigned(1))), // BINGET
-  106: (h) => h.push(h.recall(h.unsigned(4))), // LONG_BINGET
+  104: (h) => h.recall(h.unsigned(1)), // BINGET
+  106: (h) => h.recall(h.unsigned(4)), // LONG_BINGET
   99: (h) => h.push(h.global(`${h.line()}.${h.line()}`)), // GLOBAL
-  147: (h) => h.push(h.global([h.pop(), h.pop()].reverse().join('.'))), // STACK_GLOBAL
+  147: (h) => h.push(stackGlobal(h)), // STACK_GLOBAL
   81: (h) => h.push(storageOf(h, h.pop())), // BINPERSID
   82: (h) => reduce(h), // REDUCE
   98: (h) => void h.pop(), // BUILD: attributes, such as a state dict's _metadata
 }
 
+function costOf(value: PickleValue): number {
+  if (typeof value === 'string') return COSTS.text + value.length
+  if (typeof value !== 'object' || value === null) return COSTS.reference
+  if (Array.isArray(value)) return COSTS.list + COSTS.reference * value.length
+  if (value instanceof PickleDict) return COSTS.dict
+  return value instanceof Uint8Array ? COSTS.bytes : COSTS.record
+}
+
+function stackGlobal(hands: Hands): PickleGlobal {
+  const name = hands.pop()
+  const module = hands.pop()
+  if (typeof module === 'string' && typeof name === 'string') return hands.global(`${module}.${name}`)
+  throw hands.wrong('its pickle asks for a name that is no text')
+}
+
 function append(hands: Hands, values: PickleValue[]): void {
   const list = hands.peek()
   if (!Array.isArray(list)) throw hands.wrong('its pickle appends to something that is no list')
+  hands.charge(COSTS.reference * values.length)
   for (const value of values) list.push(value)
 }
 
@@ -234,13 +291,19 @@ function setItems(hands: Hands, flat: PickleValue[]): void {
   if (!(dict instanceof PickleDict) || flat.length % 2 !== 0) {
     throw hands.wrong('its pickle sets items of something that is no dict')
   }
-  for (let index = 0; index < flat.length; index += 2) dict.set(flat[index]!, flat[index + 1]!)
+  hands.charge(COSTS.text * flat.length)
+  for (let index = 0; index < flat.length; index += 2) {
+    const key = flat[index]!
+    if (!isKey(key)) throw hands.wrong('a key of its dicts is neither text nor a number')
+    dict.set(key, flat[index + 1]!)
+  }
 }
 
 function storageOf(hands: Hands, id: PickleValue): PickleStorage {
   const [tag, type, key, , count] = Array.isArray(id) ? id : []
   const className = type instanceof PickleGlobal ? STORAGE.exec(type.path)?.[1] : undefined
-  if (tag === 'storage' && className !== undefined && typeof key === 'string' && isCount(count)) {
+  const isNamed = typeof key === 'string' && key.length <= LONGEST_KEY
+  if (tag === 'storage' && className !== undefined && isNamed && isCount(count)) {
     return new PickleStorage(className, key, count)
   }
   throw hands.wrong('its pickle names something that is no storage')
@@ -276,12 +339,16 @@ function reduce(hands: Hands): void {
   throw hands.wrong(`its pickle calls ${called.path} with other parameters than a tensor's`)
 }
 
+function isKey(value: PickleValue): value is PickleKey {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
+}
+
 function isCount(value: PickleValue | undefined): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
 function isCounts(value: PickleValue | undefined): value is number[] {
-  return Array.isArray(value) && value.every(isCount)
+  return Array.isArray(value) && value.length <= MOST_AXES && value.every(isCount)
 }
 
 /** A little-endian two's complement integer: a number where it is exact. */

@@ -3,6 +3,8 @@ import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 import { ByteWindow } from './byte_window.js'
 
+const decoder = new TextDecoder()
+
 /** Where bytes lie in a file. */
 export interface ByteRange {
   readonly start: number
@@ -21,6 +23,7 @@ export type FieldVisitors = Readonly<Record<number, (field: ProtobufField) => Pr
 const LONGEST_HEADER = 20
 /** Names and lists of names or sizes are short: what is longer is no such thing. */
 export const LONGEST_VALUE = 65_536
+const MOST_KNOWN_TEXTS = 1024
 /** Values read of one file; a million nodes need fewer. */
 const MOST_VALUES = 2 ** 23
 
@@ -32,6 +35,8 @@ export class ProtobufScanner {
   readonly #window: ByteWindow
   readonly #source: ByteSource
   #values = 0
+  /** Texts seen, so that the operators and inputs of many nodes are each one string. */
+  readonly #texts = new Map<string, string>()
 
   constructor(source: ByteSource) {
     this.#source = source
@@ -64,7 +69,11 @@ export class ProtobufScanner {
 
   /** The text that is the whole payload. */
   async text(field: ProtobufField): Promise<string> {
-    return new TextDecoder().decode(await this.#payload(field))
+    const text = decoder.decode(await this.#payload(field))
+    const known = this.#texts.get(text)
+    if (known !== undefined) return known
+    if (this.#texts.size < MOST_KNOWN_TEXTS) this.#texts.set(text, text)
+    return text
   }
 
   async #payload(field: ProtobufField): Promise<Uint8Array> {

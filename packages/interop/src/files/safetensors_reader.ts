@@ -2,25 +2,43 @@ import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { parseBoundedJson } from './bounded_json.js'
+import { TensorList } from './tensor_list.js'
 
 /**
  * A safetensors file: u64 length of the header, the header as JSON, and one block of raw little-endian elements in which
- * the header's `data_offsets` count. Source: the format's README at huggingface/safetensors.
+ * the header's `data_offsets` count. The tensors fill the block without overlaps and gaps, which the format requires and
+ * its own reader checks. Source: the format's README and `Metadata::validate` at huggingface/safetensors.
  */
 const LENGTH_BYTES = 8
 
+/** The limit of the format's own reader. */
+const LONGEST_HEADER = 100_000_000
+
+/** A header is a map of maps with lists of numbers. */
+const HEADER_LIMITS = { depth: 3, values: 2 ** 21 }
+
 /** Element types by the format's names; others are listed and not read. */
-const DTYPES: Readonly<Record<string, ElementTypeName>> = {
-  F64: 'float64',
-  F32: 'float32',
-  F16: 'float16',
-  BF16: 'bfloat16',
-  I64: 'int64',
-  I32: 'int32',
-  I16: 'int16',
-  I8: 'int8',
-  U8: 'uint8',
-  BOOL: 'bool',
+const DTYPES: ReadonlyMap<string, ElementTypeName> = new Map([
+  ['F64', 'float64'],
+  ['F32', 'float32'],
+  ['F16', 'float16'],
+  ['BF16', 'bfloat16'],
+  ['I64', 'int64'],
+  ['I32', 'int32'],
+  ['I16', 'int16'],
+  ['I8', 'int8'],
+  ['U8', 'uint8'],
+  ['BOOL', 'bool'],
+])
+
+/** An entry of the header. */
+interface HeaderEntry {
+  readonly name: string
+  readonly dtype: string
+  readonly shape: readonly number[]
+  readonly begin: number
+  readonly end: number
 }
 
 /** Opens a safetensors file; only the header is read. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
@@ -29,48 +47,64 @@ export async function openSafetensors(source: ByteSource): Promise<WeightFile> {
   if (size < LENGTH_BYTES) throw corrupt(path, 'it has no header')
   const prefix = await source.read(0, LENGTH_BYTES)
   const length = new DataView(prefix.buffer, prefix.byteOffset).getBigUint64(0, true)
-  if (length > BigInt(size - LENGTH_BYTES)) throw corrupt(path, `its header of ${length} bytes does not fit into it`)
+  if (length > BigInt(Math.min(size - LENGTH_BYTES, LONGEST_HEADER))) {
+    throw corrupt(path, `its header of ${length} bytes does not fit into it, or has more than ${LONGEST_HEADER}`)
+  }
   const header = parseHeader(path, await source.read(LENGTH_BYTES, Number(length)))
   const start = LENGTH_BYTES + Number(length)
-  const tensors = Object.entries(header)
+  const entries = Object.entries(header)
     .filter(([name]) => name !== '__metadata__')
-    .map(([name, entry]) => storedTensor(source, start, name, entry))
-  return { format: 'safetensors', path, tensors, close: () => source.close() }
+    .map(([name, entry]) => checkedEntry(path, name, entry, size - start))
+  checkCoverage(path, entries, size - start)
+  const list = new TensorList(path, size)
+  for (const entry of entries) list.add(storedTensor(source, start, entry))
+  return { format: 'safetensors', path, heldBytes: size, tensors: list.tensors, close: () => source.close() }
 }
 
 function parseHeader(path: string, bytes: Uint8Array): Record<string, unknown> {
-  try {
-    const header: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
-    if (typeof header === 'object' && header !== null && !Array.isArray(header))
-      return header as Record<string, unknown>
-  } catch (cause) {
-    throw corrupt(path, 'its header is not JSON', cause)
-  }
+  const header = parseBoundedJson(path, 'its header', bytes, HEADER_LIMITS)
+  if (typeof header === 'object' && header !== null && !Array.isArray(header)) return header as Record<string, unknown>
   throw corrupt(path, 'its header is not an object')
 }
 
-function storedTensor(source: ByteSource, start: number, name: string, entry: unknown): StoredTensor {
+function checkedEntry(path: string, name: string, entry: unknown, room: number): HeaderEntry {
   const { dtype, shape, data_offsets: offsets } = (entry ?? {}) as Record<string, unknown>
-  const path = source.name
   if (typeof dtype !== 'string' || !isIntegers(shape) || !isIntegers(offsets) || offsets.length !== 2) {
     throw corrupt(path, `the header's entry of ${name} is not a tensor`)
   }
   const [begin, end] = offsets as [number, number]
-  if (!(begin >= 0 && begin <= end && start + end <= source.size)) {
-    throw corrupt(path, `${name} lies at ${begin}..${end} of ${source.size - start} bytes`)
+  if (!(begin >= 0 && begin <= end && end <= room)) {
+    throw corrupt(path, `${name} lies at ${begin}..${end} of ${room} bytes`)
   }
-  const type = DTYPES[dtype]
+  const type = DTYPES.get(dtype)
   if (type !== undefined) {
     const { bytes } = ELEMENT_TYPES[type]
-    const count = checkedCount(path, name, shape, source.size / bytes)
+    const count = checkedCount(path, name, shape, room / bytes)
     if (count * bytes !== end - begin) throw corrupt(path, `${name} of shape [${shape}] has ${end - begin} bytes`)
   }
-  return {
-    name,
-    shape,
-    dtype,
-    read: async () => decodeElements(path, name, type ?? 'uint8', await source.read(start + begin, end - begin)),
+  return { name, dtype, shape, begin, end }
+}
+
+/** Throws unless the tensors follow each other from the first byte to the last. */
+function checkCoverage(path: string, entries: readonly HeaderEntry[], room: number): void {
+  let end = 0
+  for (const entry of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
+    if (entry.begin !== end) {
+      throw corrupt(path, `${entry.name} at ${entry.begin} must begin where the tensor before it ends, at ${end}`)
+    }
+    end = entry.end
   }
+  if (end !== room) throw corrupt(path, `its tensors end at ${end} of ${room} bytes`)
+}
+
+function storedTensor(
+  source: ByteSource,
+  start: number,
+  { name, dtype, shape, begin, end }: HeaderEntry,
+): StoredTensor {
+  const read = async () =>
+    decodeElements(source.name, name, DTYPES.get(dtype) ?? 'uint8', await source.read(start + begin, end - begin))
+  return { name, shape, dtype, read }
 }
 
 function isIntegers(value: unknown): value is number[] {

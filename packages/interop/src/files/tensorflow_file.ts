@@ -2,6 +2,7 @@ import { type CheckpointReader, latestCheckpoint, openCheckpoint } from '@cudnn-
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
+import { TensorList } from './tensor_list.js'
 
 /**
  * Opens a TensorFlow checkpoint by its prefix, or the latest of a directory.
@@ -16,8 +17,11 @@ export async function openTensorflow(path: string, isDirectory: boolean): Promis
     })
   }
   const reader = await openCheckpoint(prefix)
-  const tensors = reader.names().map((name) => storedTensor(reader, name))
-  return { format: 'tensorflow', path: prefix, tensors, close: () => reader.close() }
+  const names = reader.names()
+  const heldBytes = names.reduce((sum, name) => sum + reader.byteLength(name), 0)
+  const list = new TensorList(prefix, heldBytes)
+  for (const name of names) list.add(storedTensor(reader, name))
+  return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
 }
 
 function storedTensor(reader: CheckpointReader, name: string): StoredTensor {

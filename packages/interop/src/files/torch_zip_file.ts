@@ -4,21 +4,22 @@ import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { PickleDict, PickleTensor, type PickleValue, readPickle } from './pickle_reader.js'
+import { TensorList } from './tensor_list.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 /** Storages with elements of these types; others are listed and not read. */
-const STORAGES: Readonly<Record<string, ElementTypeName>> = {
-  DoubleStorage: 'float64',
-  FloatStorage: 'float32',
-  HalfStorage: 'float16',
-  BFloat16Storage: 'bfloat16',
-  LongStorage: 'int64',
-  IntStorage: 'int32',
-  ShortStorage: 'int16',
-  CharStorage: 'int8',
-  ByteStorage: 'uint8',
-  BoolStorage: 'bool',
-}
+const STORAGES: ReadonlyMap<string, ElementTypeName> = new Map([
+  ['DoubleStorage', 'float64'],
+  ['FloatStorage', 'float32'],
+  ['HalfStorage', 'float16'],
+  ['BFloat16Storage', 'bfloat16'],
+  ['LongStorage', 'int64'],
+  ['IntStorage', 'int32'],
+  ['ShortStorage', 'int16'],
+  ['CharStorage', 'int8'],
+  ['ByteStorage', 'uint8'],
+  ['BoolStorage', 'bool'],
+])
 
 /** Nesting of dicts and lists in a checkpoint is shallow; a deeper one is a trap. */
 const DEEPEST = 32
@@ -38,41 +39,81 @@ export async function openTorchZip(
   if (order !== undefined && new TextDecoder().decode(order).trim() !== 'little') {
     throw unsupported(path, 'its elements are not little-endian')
   }
-  const tensors: StoredTensor[] = []
+  const heldBytes = [...entries.values()].reduce((sum, { size }) => sum + size, 0)
+  const storages = new Storages(path, folder, entries)
+  const list = new TensorList(path, heldBytes)
   // A container is looked into once: a few bytes can make one appear any number of times.
   const seen = new Set<PickleValue>()
   const collect = (prefix: string, value: PickleValue, depth: number): void => {
-    if (seen.has(value)) return
-    if (typeof value === 'object') seen.add(value)
+    if (value instanceof PickleTensor) {
+      list.add(storages.tensor(prefix, value))
+      return
+    }
+    if (typeof value !== 'object' || seen.has(value)) return
+    seen.add(value)
     if (depth > DEEPEST) throw corrupt(path, `its containers are more than ${DEEPEST} deep`)
-    if (value instanceof PickleTensor) tensors.push(storedTensor(path, entries, folder, prefix, value))
-    else if (value instanceof PickleDict) {
-      for (const [key, item] of value) collect(joinedName(path, prefix, '.', String(key)), item, depth + 1)
-    } else if (Array.isArray(value)) {
-      for (const [index, item] of value.entries())
-        collect(joinedName(path, prefix, '.', String(index)), item, depth + 1)
+    const items = value instanceof PickleDict || Array.isArray(value) ? value.entries() : []
+    for (const [key, item] of items) {
+      if (typeof item === 'object') collect(joinedName(path, prefix, '.', String(key)), item, depth + 1)
     }
   }
-  collect('', readPickle(path, await entries.get(pickle)!.read()), 0)
-  return { format: 'pytorch', path, tensors, close }
+  collect('', readPickle(path, await entries.get(pickle)!.read(), heldBytes), 0)
+  return { format: 'pytorch', path, heldBytes, tensors: list.tensors, close }
 }
 
-function storedTensor(
-  path: string,
-  entries: ReadonlyMap<string, ArchiveEntry>,
-  folder: string,
-  name: string,
-  { storage, offset, shape, strides }: PickleTensor,
-): StoredTensor {
-  const type = STORAGES[storage.type]
-  const read = async () => {
+/** The storages of a file. One that several tensors are views of is unpacked once and held until each has been read. */
+class Storages {
+  readonly #path: string
+  readonly #folder: string
+  readonly #entries: ReadonlyMap<string, ArchiveEntry>
+  /** Views by all that makes them. */
+  readonly #views = new Map<string, StoredTensor['read']>()
+  /** How many views of a storage are still to be read. */
+  readonly #unread = new Map<string, number>()
+  readonly #held = new Map<string, Promise<Uint8Array>>()
+
+  constructor(path: string, folder: string, entries: ReadonlyMap<string, ArchiveEntry>) {
+    this.#path = path
+    this.#folder = folder
+    this.#entries = entries
+  }
+
+  /** The tensor of a view; equal views share their `read`. */
+  tensor(name: string, view: PickleTensor): StoredTensor {
+    const { storage, offset, shape, strides } = view
+    const type = STORAGES.get(storage.type)
+    const id = [storage.type, storage.key, offset, shape, strides].join(';')
+    let read = this.#views.get(id)
+    if (read === undefined) {
+      read = () => this.#elements(name, view, type)
+      this.#views.set(id, read)
+      if (type !== undefined) this.#unread.set(storage.key, (this.#unread.get(storage.key) ?? 0) + 1)
+    }
+    return { name, shape, dtype: type ?? storage.type, read }
+  }
+
+  async #elements(
+    name: string,
+    { storage, offset, shape, strides }: PickleTensor,
+    type: ElementTypeName | undefined,
+  ): Promise<FloatArray> {
+    const path = this.#path
     if (type === undefined) throw unsupported(path, `weights are floating point: ${name} is a ${storage.type}`)
-    const entry = entries.get(`${folder}data/${storage.key}`)
+    const entry = this.#entries.get(`${this.#folder}data/${storage.key}`)
     if (entry === undefined) throw corrupt(path, `the storage ${storage.key} of ${name} is missing`)
     checkedCount(path, name, shape, entry.size / ELEMENT_TYPES[type].bytes)
-    return gather(path, name, decodeElements(path, name, type, await entry.read()), offset, shape, strides)
+    const bytes = await this.#bytes(storage.key, entry)
+    return gather(path, name, decodeElements(path, name, type, bytes), offset, shape, strides)
   }
-  return { name, shape, dtype: type ?? storage.type, read }
+
+  async #bytes(key: string, entry: ArchiveEntry): Promise<Uint8Array> {
+    const unread = this.#unread.get(key) ?? 0
+    this.#unread.set(key, unread - 1)
+    const held = this.#held.get(key) ?? entry.read()
+    if (unread > 1) this.#held.set(key, held)
+    else this.#held.delete(key)
+    return held
+  }
 }
 
 /** The elements of a view, row-major. */

@@ -14,33 +14,31 @@ export function chooseReadings(path: string, readings: readonly Reading[], optio
   const isNamed = (reading: Reading) =>
     (cellMode === undefined || reading.cellMode === cellMode) &&
     (direction === undefined || reading.direction === undefined || reading.direction === direction)
+  const namedOwners = new Set(followed.filter(isNamed).flatMap(({ tensors }) => tensors))
   const wanted = followed.filter((reading) => {
-    const rivals = followed.filter((other) => other !== reading && shareTensors(other, reading))
-    return isNamed(reading) || !rivals.some(isNamed)
+    return isNamed(reading) || !reading.tensors.some((tensor) => namedOwners.has(tensor))
   })
-  const owners = new Map<StoredTensor, Reading[]>()
+  const owners = new Map<StoredTensor, Reading>()
   for (const reading of wanted) {
-    for (const tensor of reading.tensors) owners.set(tensor, [...(owners.get(tensor) ?? []), reading])
-  }
-  for (const [{ name }, rivals] of owners) {
-    // Two nodes of one graph may share their weights: that is one reading, twice.
-    if (new Set(rivals.map(({ summary }) => summary)).size > 1) throw ambiguous(path, name, rivals)
+    for (const tensor of reading.tensors) {
+      const owner = owners.get(tensor)
+      // Two nodes of one graph may share their weights: that is one reading, twice.
+      if (owner !== undefined && owner.summary !== reading.summary) throw ambiguous(path, tensor, wanted)
+      owners.set(tensor, reading)
+    }
   }
   return wanted
 }
 
-function shareTensors(one: Reading, other: Reading): boolean {
-  return one.tensors.some((tensor) => other.tensors.includes(tensor))
-}
-
-function ambiguous(path: string, tensor: string, rivals: readonly Reading[]): WeightFileError {
-  const readings = rivals.map(({ summary }) => summary)
+function ambiguous(path: string, tensor: StoredTensor, wanted: readonly Reading[]): WeightFileError {
+  const rivals = wanted.filter(({ tensors }) => tensors.includes(tensor))
+  const readings = [...new Set(rivals.map(({ summary }) => summary))]
   const decidedBy = (['convention', 'cellMode', 'direction'] as const).filter((option) => {
     return new Set(rivals.map((rival) => rival[option])).size > 1
   })
   return new WeightFileError(
     'ERR_WEIGHTS_AMBIGUOUS',
-    `Cannot import weights as ${tensor} can be read in ${rivals.length} ways: ${readings.join('; or ')}. Name one by the option ${decidedBy.join(' or ')}`,
+    `Cannot import weights as ${tensor.name} can be read in ${readings.length} ways: ${readings.join('; or ')}. Name one by the option ${decidedBy.join(' or ')}`,
     { path, readings, decidedBy },
   )
 }

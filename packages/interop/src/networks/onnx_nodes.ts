@@ -12,7 +12,6 @@ import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { cellsOf } from './imported_cells.js'
 import type { FixedInputs, Reading, ReadingOptions } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
-import { readGroups } from './tensor_groups.js'
 
 /** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */
 const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', 'P'] as const
@@ -63,10 +62,9 @@ function readingOf(
     cellMode,
     summary: sizesInWords('onnx', descriptor),
     tensors: stored,
-    result: async () => {
+    result: async (shared) => {
       checkFunction(path, name, node, cellMode)
       const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
-      const [record] = await readGroups([weights])
       const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
       const batchMajor = node.attributes.get('layout')?.i === 1
       const common = {
@@ -78,7 +76,9 @@ function readingOf(
         notes: batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : [],
       } as const
       // The layout is the same for both forms of the GRU; which one it is decides who can compute it.
-      const canonical = onnxToCanonical(descriptor, [record!], { linearBeforeReset: 1 })
+      const canonical = await shared.canonical(descriptor, weights, (tensors) => {
+        return onnxToCanonical(descriptor, [tensors], { linearBeforeReset: 1 })
+      })
       const peepholes = await named.get('P')?.read()
       const differences = {
         resetBefore: cellMode === 'gru' && !linearBeforeReset,

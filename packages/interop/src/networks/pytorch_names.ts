@@ -2,7 +2,7 @@ import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions
 import type { StoredTensor } from '../weight_file.js'
 import type { Reading } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
-import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
+import { groupTensors, type StoredGroup } from './tensor_groups.js'
 
 /** `[<module>.]weight_ih_l<k>[_reverse]` of `nn.LSTM`, `nn.GRU`, `nn.RNN`; without `_l<k>` of the cells. */
 const NAME = /^(?:(.*)\.)?((?:weight|bias)_(?:ih|hh)|weight_hr)(?:_l(\d+)(_reverse)?)?$/
@@ -36,14 +36,14 @@ function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
       cellMode,
       summary: sizesInWords('pytorch', descriptor),
       tensors: stored,
-      result: async () => {
-        const [stateDict] = await readGroups([tensors])
+      result: async (shared) => {
+        const canonical = await shared.canonical(descriptor, tensors, (named) => pytorchToCanonical(descriptor, named))
         return [
           {
             name: prefix,
             convention: 'pytorch',
             descriptor,
-            canonical: pytorchToCanonical(descriptor, stateDict!),
+            canonical,
             reverse: false,
             inputs: {},
             tensorNames: stored.map(({ name }) => name),
@@ -65,7 +65,8 @@ function sizesOf(
   const numUnits = projection?.[1] ?? recurrent[1]!
   const modes = MODES_BY_GATES[recurrent[0]! / numUnits]
   if (modes === undefined || input[1]! < 1) return undefined
-  const numLayers = 1 + Math.max(...[...tensors.keys()].map((own) => Number(/_l(\d+)/.exec(own)![1])))
+  let numLayers = 0
+  for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)![1]))
   // A file cannot have more layers than matrices, whatever its names say.
   if (2 * numLayers > tensors.size) return undefined
   const direction = tensors.has('weight_ih_l0_reverse') ? 'bidirectional' : 'unidirectional'

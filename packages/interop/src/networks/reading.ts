@@ -8,6 +8,7 @@ import type {
   Tensor,
 } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
+import type { SharedParameters } from './shared_parameters.js'
 
 /** Whose names, gate order and layout a network's tensors follow. */
 export const CONVENTIONS = ['pytorch', 'keras', 'keras-cudnn', 'tensorflow', 'flax', 'onnx', 'canonical'] as const
@@ -79,7 +80,7 @@ export interface Reading {
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
   readonly tensors: readonly StoredTensor[]
-  readonly result: () => Promise<readonly (ImportedNetwork | ImportedCell)[]>
+  readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
 /** What decides between readings. */

@@ -22,6 +22,7 @@ const NAME = new RegExp(`^((?:.*/)?(?:${CELLS})(?:_\\d+)?)/(${VARIABLES})$`)
 const STACKED_BOTH = /^(.*\/)?stack_bidirectional_rnn\/cell_(\d+)\/bidirectional_rnn\/(fw|bw)\/[^/]+$/
 const BOTH = /^(.*\/)?bidirectional_rnn\/(fw|bw)\/[^/]+$/
 const STACKED = /^(.*\/)?multi_rnn_cell\/cell_(\d+)\/[^/]+$/
+const RECURRENT_KERNEL = /^(.*)\/recurrent_kernel/
 const PEEPHOLES = ['w_i_diag', 'w_f_diag', 'w_o_diag'] as const
 
 /** TensorFlow's cells add this to the forget gate at run time; it is in no variable. */
@@ -44,12 +45,14 @@ export function tensorflowReadings(tensors: readonly StoredTensor[], options: Re
     return match === null ? undefined : [match[1]!, match[2]!.replace('weights', 'kernel').replace('biases', 'bias')]
   })
   // Keras's cells are named alike and have a recurrent kernel beside the other.
-  const isKeras = ({ prefix }: StoredGroup) => tensors.some(({ name }) => name.startsWith(`${prefix}/recurrent_kernel`))
-  const cells = groups.filter((group) => !isKeras(group)).map(placed)
+  const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
+  const cells = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix)).map(placed)
   const networks = new Map<string, Cell[]>()
   for (const cell of cells) {
     if (isBlockCell(cell)) continue
-    networks.set(cell.network, [...(networks.get(cell.network) ?? []), cell])
+    const members = networks.get(cell.network)
+    if (members === undefined) networks.set(cell.network, [cell])
+    else members.push(cell)
   }
   return [
     ...[...networks].flatMap(([name, members]) => networkReadings(name, members, options)),

@@ -1,0 +1,72 @@
+import type { CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+import { readGroups } from './tensor_groups.js'
+
+type Elements = StoredTensor['read']
+
+/**
+ * Networks of a file may share tensors: nodes of one graph that name the same initializers, modules of one storage. Here
+ * shared tensors are read once, and networks of the same tensors and sizes share their canonical parameters, so that
+ * memory goes by what the file holds and not by the number of networks.
+ */
+export class SharedParameters {
+  /** The tensors of the file, whose elements are held as long as a reading is still to ask for them. */
+  readonly tensors: readonly StoredTensor[]
+  /** Number of each distinct `read`: what tells tensors from others of the same elements. */
+  readonly #ids = new Map<Elements, number>()
+  readonly #readers = new Map<Elements, Elements>()
+  readonly #uses = new Map<Elements, number>()
+  readonly #held = new Map<Elements, Promise<FloatArray>>()
+  readonly #canonical = new Map<string, Promise<CanonicalParams<FloatArray>>>()
+
+  constructor(tensors: readonly StoredTensor[]) {
+    this.tensors = tensors.map((tensor) => ({ ...tensor, read: this.#reader(tensor.read) }))
+  }
+
+  /** Counts how often the elements of each tensor will be asked for. */
+  expect(readings: readonly { readonly tensors: readonly StoredTensor[] }[]): void {
+    for (const { tensors } of readings) {
+      for (const { read } of tensors) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
+    }
+  }
+
+  /**
+   * The canonical parameters that `convert` makes of a group of tensors; of equal groups and descriptors the same arrays.
+   *
+   * @param convert depends on nothing but its argument and `descriptor`.
+   */
+  canonical(
+    descriptor: RnnDescriptor,
+    group: ReadonlyMap<string, StoredTensor>,
+    convert: (tensors: NamedTensors) => CanonicalParams<FloatArray>,
+  ): Promise<CanonicalParams<FloatArray>> {
+    const places = [...group].map(([own, { read, shape }]) => [own, this.#idOf(read), shape])
+    const key = JSON.stringify([Object.values(descriptor), places])
+    const known = this.#canonical.get(key)
+    if (known !== undefined) return known
+    const made = readGroups([group]).then(([tensors]) => convert(tensors!))
+    this.#canonical.set(key, made)
+    return made
+  }
+
+  #reader(read: Elements): Elements {
+    const known = this.#readers.get(read)
+    if (known !== undefined) return known
+    const reader: Elements = () => {
+      const left = (this.#uses.get(reader) ?? 0) - 1
+      this.#uses.set(reader, left)
+      const elements = this.#held.get(reader) ?? read()
+      if (left > 0) this.#held.set(reader, elements)
+      else this.#held.delete(reader)
+      return elements
+    }
+    this.#readers.set(read, reader)
+    return reader
+  }
+
+  #idOf(read: Elements): number {
+    const id = this.#ids.get(read) ?? this.#ids.size
+    this.#ids.set(read, id)
+    return id
+  }
+}

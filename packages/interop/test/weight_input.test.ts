@@ -1,0 +1,71 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { exportWeights, importWeights, isWeightFileError, openWeightFile } from '../src/index.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'weight-input-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const at = (name: string) => join(folder, name)
+
+describe('importWeights', () => {
+  it.each([
+    ['null', null],
+    ['a number', 5],
+    ['undefined', undefined],
+    ['an ArrayBuffer', new ArrayBuffer(8)],
+    ['a URL', new URL('file:///nowhere')],
+    ['an array', [1, 2]],
+  ])('refuses %s', async (_, input) => {
+    await expect(importWeights(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
+    await expect(openWeightFile(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
+  })
+
+  it.each(['constructor', '__proto__', 'toString', 'safetensor'])('refuses the format %s', async (format) => {
+    const options = { format: format as 'onnx' }
+    await expect(importWeights(new Uint8Array(8), options)).rejects.toMatchObject({ code: 'ERR_INVALID_OPTION' })
+  })
+
+  writeFileSync(at('file'), 'text')
+  symlinkSync(at('loop'), at('loop'))
+
+  it.each([
+    ['below a regular file', at('file/below'), 'ERR_WEIGHTS_NOT_FOUND'],
+    ['a loop of links', at('loop'), 'ERR_WEIGHTS_IO'],
+    ['of 5,000 characters', at('x'.repeat(5000)), 'ERR_WEIGHTS_IO'],
+    ['with a NUL', at('a\0b'), 'ERR_WEIGHTS_IO'],
+  ])('refuses a path %s with a code, the path and the cause', async (_, path, code) => {
+    const error: unknown = await importWeights(path).catch((reason: unknown) => reason)
+    expect(isWeightFileError(error, 'ERR_WEIGHTS_NOT_FOUND', 'ERR_WEIGHTS_IO')).toBe(true)
+    expect(error).toMatchObject({ code, path })
+    if (code === 'ERR_WEIGHTS_IO') expect(error).toHaveProperty('cause')
+  })
+
+  it.runIf(process.platform !== 'win32')('does not wait for a writer of a FIFO', async () => {
+    execFileSync('mkfifo', [at('fifo')])
+    await expect(importWeights(at('fifo'))).rejects.toMatchObject({ code: 'ERR_WEIGHTS_IO', path: at('fifo') })
+  })
+})
+
+describe('exportWeights', () => {
+  it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', undefined])(
+    'refuses the format %s',
+    async (format) => {
+      const options = { format: format as 'onnx' }
+      await expect(exportWeights([], options)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_UNSUPPORTED' })
+    },
+  )
+
+  it.each([
+    ['no array', {}],
+    ['null', null],
+    ['a network that is null', [null]],
+    ['a network without weights', [{ name: 'a', descriptor: {} }]],
+    ['a network whose weights are no arrays', [{ name: 'a', descriptor: {}, canonical: {} }]],
+    ['a network without a name', [{ descriptor: {}, canonical: { weights: [], biases: [] } }]],
+  ])('refuses %s', async (_, networks) => {
+    const exported = exportWeights(networks as never, { format: 'safetensors' })
+    await expect(exported).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
+  })
+})
