@@ -1,3 +1,5 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
-export default packageBuild()
+const subpaths = ['canonical', 'cells', 'checkpoint', 'executors', 'interop', 'report', 'saveable', 'train']
+
+export default packageBuild({ entry: ['index', ...subpaths].map((name) => `src/${name}.ts`) })

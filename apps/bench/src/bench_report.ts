@@ -1,4 +1,4 @@
-import type { InstructionSet } from '@cudnn-rnn/rnn'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { Comparison, Lane, Section } from './comparison.js'
 import type { Spread } from './statistics.js'
 

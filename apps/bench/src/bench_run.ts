@@ -1,5 +1,6 @@
 import { availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
-import { type InstructionSet, inspectBackends } from '@cudnn-rnn/rnn'
+import { inspectBackends } from '@cudnn-rnn/rnn'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
 import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
 import { Burner } from './burner.js'

@@ -1,6 +1,6 @@
 // The process of one contestant: `contestant_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
 import { createInterface } from 'node:readline'
-import type { InstructionSet } from '@cudnn-rnn/rnn'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { WeightType } from './comparison.js'
 import type { Greeting } from './contestant_protocol.js'
 import { openExecutorPlayer } from './executor_player.js'

@@ -1,10 +1,5 @@
-import {
-  type Backend,
-  type BackendTensor,
-  type InstructionSet,
-  type OpenBackendOptions,
-  openBackend,
-} from '@cudnn-rnn/rnn'
+import { type Backend, type BackendTensor, type OpenBackendOptions, openBackend } from '@cudnn-rnn/rnn'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { version } from '../package.json'
 import type { WeightType } from './comparison.js'
 import { type ExecutorModel, executorModel } from './executor_model.js'

@@ -1,4 +1,4 @@
-import type { InstructionSet } from '@cudnn-rnn/rnn'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { Contestant } from './contestant_table.js'
 
 /**

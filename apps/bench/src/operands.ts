@@ -1,5 +1,5 @@
 import { type CanonicalParams, elementCount, paramRegions, type Tensor } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
 import { type Workload, workloadDescriptor } from './workload.js'
 
 /** What every contestant of a comparison is given. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn'
+import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
 import { benchPage } from './bench_page.js'

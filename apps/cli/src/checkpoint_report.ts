@@ -1,6 +1,8 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { isCheckpointError, openCheckpoint, type RecognisedNetwork, recogniseNetworks } from '@cudnn-rnn/rnn'
+import { openCheckpoint } from '@cudnn-rnn/rnn'
+import { isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
+import { type RecognisedNetwork, recogniseNetworks } from '@cudnn-rnn/rnn/saveable'
 
 /** What `cudnn-rnn inspect` finds out; `problem` is what is wrong with the files, where something is. */
 export interface CheckpointReport {

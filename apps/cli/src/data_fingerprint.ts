@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DataError } from '@cudnn-rnn/rnn'
+import { DataError } from '@cudnn-rnn/rnn/train'
 
 /** A short text that follows from the data alone; saved with a run. */
 export function dataFingerprint(...parts: readonly (string | ArrayBufferView)[]): string {

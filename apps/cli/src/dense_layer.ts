@@ -1,4 +1,5 @@
-import { type Backend, type BackendTensor, type Philox, type TensorLike, Variable } from '@cudnn-rnn/rnn'
+import { type Backend, type BackendTensor, type TensorLike, Variable } from '@cudnn-rnn/rnn'
+import type { Philox } from '@cudnn-rnn/rnn/executors'
 
 /** y = x·kernel + bias with its variables. */
 export class DenseLayer {

@@ -1,12 +1,6 @@
 import { arch, cpus, platform, release, totalmem } from 'node:os'
-import {
-  type BackendReport,
-  CudnnLSTM,
-  type CudnnReport,
-  inspectBackends,
-  inspectCudnn,
-  openBackend,
-} from '@cudnn-rnn/rnn'
+import { type BackendReport, CudnnLSTM, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
+import { type CudnnReport, inspectCudnn } from '@cudnn-rnn/rnn/executors'
 
 /** What `cudnn-rnn doctor` finds out. */
 export interface Diagnosis {

@@ -1,13 +1,11 @@
 import {
-  type Convention,
   type ImportedCell,
   type ImportedNetwork,
   type ImportedWeights,
   type ImportOptions,
   importWeights,
-  isWeightFileError,
-  stackNetworks,
 } from '@cudnn-rnn/rnn'
+import { type Convention, isWeightFileError, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'
 
 /** Options of the command line that say how tensors are to be read. */

@@ -1,5 +1,6 @@
 import { escapeHtml } from '@cudnn-rnn/report'
-import { CELL_MODES, flatLayout, type PlacedRegion, type RnnDescriptor } from '@cudnn-rnn/rnn'
+import type { RnnDescriptor } from '@cudnn-rnn/rnn'
+import { CELL_MODES, flatLayout, type PlacedRegion } from '@cudnn-rnn/rnn/canonical'
 
 /** Lines the buffer is wrapped into, and their size on the page. */
 const MAP_LINES = 12

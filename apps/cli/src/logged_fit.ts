@@ -1,16 +1,7 @@
 import { join } from 'node:path'
 import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/report'
-import {
-  EventFile,
-  type FitOptions,
-  type FitResult,
-  fit,
-  type GateWeights,
-  MetricsFile,
-  metricsLine,
-  readMetrics,
-  type StepReport,
-} from '@cudnn-rnn/rnn'
+import { type FitOptions, type FitResult, fit, type StepReport } from '@cudnn-rnn/rnn'
+import { EventFile, type GateWeights, MetricsFile, metricsLine, readMetrics } from '@cudnn-rnn/rnn/train'
 import { withInterrupt } from './interrupt.js'
 
 export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep'> {

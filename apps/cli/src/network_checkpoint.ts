@@ -1,4 +1,6 @@
-import { type NetworkToExport, paramRegions, writeCheckpoint } from '@cudnn-rnn/rnn'
+import { writeCheckpoint } from '@cudnn-rnn/rnn'
+import { paramRegions } from '@cudnn-rnn/rnn/canonical'
+import type { NetworkToExport } from '@cudnn-rnn/rnn/interop'
 
 /**
  * Writes networks under the keys of `RNNParamsSaveable`, `<name>/layer_<l>/<forward|backward>/weight_<k>` and so on, so

@@ -4,13 +4,12 @@ import {
   type CallOptions,
   CudnnGRU,
   CudnnLSTM,
-  type GateWeights,
-  gateWeights,
   type ModelOptions,
   type Tape,
   type TensorLike,
   type Variable,
 } from '@cudnn-rnn/rnn'
+import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
 
 /** What a forward pass leaves; dispose all of it. */
 export interface RecurrentPass {

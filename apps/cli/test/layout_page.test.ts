@@ -1,4 +1,4 @@
-import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn'
+import { createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import { layoutPage } from '../src/layout_page.js'

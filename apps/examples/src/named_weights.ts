@@ -1,4 +1,5 @@
-import type { ImportedNetwork, WeightFile } from '@cudnn-rnn/rnn'
+import type { ImportedNetwork } from '@cudnn-rnn/rnn'
+import type { WeightFile } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'
 
 /** Reads float32 elements of a tensor by its name; it must have just this shape. */

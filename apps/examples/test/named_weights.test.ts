@@ -1,4 +1,6 @@
-import { createRnnDescriptor, type ImportedNetwork, type WeightFile } from '@cudnn-rnn/rnn'
+import type { ImportedNetwork } from '@cudnn-rnn/rnn'
+import { createRnnDescriptor } from '@cudnn-rnn/rnn/canonical'
+import type { WeightFile } from '@cudnn-rnn/rnn/interop'
 import { expect, it } from 'vitest'
 import { lstmsOf, weightReader } from '../src/named_weights.js'
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { openWeightFile, type Tensor } from '@cudnn-rnn/rnn'
+import type { Tensor } from '@cudnn-rnn/rnn'
+import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { describe } from 'vitest'
 
 /** Other projects' trained models, beside the repository where they are at hand; they are no part of it. */

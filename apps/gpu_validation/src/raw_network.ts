@@ -6,6 +6,7 @@ import {
   outputSize,
   type RnnOptions,
 } from '@cudnn-rnn/canonical'
+import { decoded, type ElementType, encoded } from '@cudnn-rnn/conformance'
 import {
   ALGORITHMS,
   type Algorithm,
@@ -22,7 +23,6 @@ import {
   type RnnDescriptorHandle,
   type TensorDescriptor,
 } from '@cudnn-rnn/cudnn/validation'
-import { decoded, type ElementType, encoded } from '@cudnn-rnn/conformance'
 
 /** Where the vectors of a batch lie: cudnnRNNDataLayout_t. */
 const LAYOUTS = { padded: 0, packed: 1, batchMajor: 2 } as const

@@ -1,5 +1,6 @@
+import { isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
-import { inspectBackends, isBackendUnavailableError, openBackend } from '../src/index.js'
+import { inspectBackends, openBackend } from '../src/index.js'
 
 const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 

@@ -3,12 +3,12 @@ import {
   type BackendTensor,
   type BatchResult,
   CudnnLSTM,
-  Philox,
   type Tensor,
   type TensorLike,
-  type TokenWindow,
   type Variable,
 } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import type { TokenWindow } from '@cudnn-rnn/rnn/train'
 import { DenseLayer, uniformVariable } from '../dense_layer.js'
 import { TensorScope } from '../tensor_scope.js'
 import { CarriedState } from './carried_state.js'

@@ -1,5 +1,6 @@
 import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
-import type { GateWeights, StepReport } from '@cudnn-rnn/rnn'
+import type { StepReport } from '@cudnn-rnn/rnn'
+import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import type { Sample, TrainingRun } from './training_run.js'
 
 /** Bits per character on the held-out text at the last evaluation; undefined before the first. */

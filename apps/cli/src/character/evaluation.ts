@@ -1,4 +1,5 @@
-import { Dataset, truncatedWindows } from '@cudnn-rnn/rnn'
+import { Dataset } from '@cudnn-rnn/rnn'
+import { truncatedWindows } from '@cudnn-rnn/rnn/train'
 import type { CharLanguageModel } from './char_language_model.js'
 
 const EVALUATION_BATCH = 16

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type NetworkToExport, openBackend, type Tensor, type Variable } from '@cudnn-rnn/rnn'
+import { openBackend, type Tensor, type Variable } from '@cudnn-rnn/rnn'
+import type { NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { restoreModel } from './training_run.js'
 
 /** Whether a path is the directory of a run; only runs of the character model are written as one model. */

@@ -1,4 +1,4 @@
-import { generate, type Vocabulary } from '@cudnn-rnn/rnn'
+import { generate, type Vocabulary } from '@cudnn-rnn/rnn/train'
 import type { CharLanguageModel } from './char_language_model.js'
 
 export interface SamplingOptions {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
-import { Vocabulary } from '@cudnn-rnn/rnn'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 
 /** A text as character ids, split once: the end of it is held out and never trained on. */

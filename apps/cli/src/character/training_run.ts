@@ -4,13 +4,11 @@ import {
   type Backend,
   cosineRate,
   Dataset,
-  gateWeights,
   openBackend,
   type StepReport,
   TrainingCheckpoints,
-  truncatedWindows,
-  Vocabulary,
 } from '@cudnn-rnn/rnn'
+import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { dropoutState } from '../dropout_state.js'

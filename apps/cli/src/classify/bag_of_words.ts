@@ -1,4 +1,5 @@
-import { Adam, type Backend, constantRate, Dataset, fit, Philox } from '@cudnn-rnn/rnn'
+import { Adam, type Backend, constantRate, Dataset, fit } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
 import { DenseLayer } from '../dense_layer.js'
 import { TensorScope } from '../tensor_scope.js'
 import type { TextExample, TextExamples } from './text_examples.js'

@@ -1,5 +1,5 @@
 import { htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
-import type { GateWeights } from '@cudnn-rnn/rnn'
+import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import type { ClassifyResult, ClassifyRun } from './classify_run.js'
 import { accuracyOf, confusionHtml, macroF1 } from './confusion_matrix.js'
 

@@ -1,12 +1,5 @@
-import {
-  Adam,
-  type Backend,
-  cosineRate,
-  Dataset,
-  sparseCrossEntropy,
-  TrainingCheckpoints,
-  weightDecayMask,
-} from '@cudnn-rnn/rnn'
+import { Adam, type Backend, cosineRate, Dataset, sparseCrossEntropy, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import { weightDecayMask } from '@cudnn-rnn/rnn/train'
 import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import type { RunSettings } from '../run_settings.js'

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { DataError, jsonLinesDataset } from '@cudnn-rnn/rnn'
+import { DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import type { LabelledText } from './labelled_text.js'
 import { readSpamMessages } from './spam_messages.js'

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Philox } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
 import PostalMime from 'postal-mime'
 import { dataPackageFolder } from '../data_package.js'
 import type { LabelledText } from './labelled_text.js'

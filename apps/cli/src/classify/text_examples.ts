@@ -1,4 +1,5 @@
-import { Philox, Vocabulary } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import type { LabelledText } from './labelled_text.js'
 
 /** A text as the classifiers read it. */

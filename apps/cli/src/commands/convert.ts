@@ -1,4 +1,6 @@
-import { CELL_MODES, type CellMode, type ConvertOptions, convertCheckpoint } from '@cudnn-rnn/rnn'
+import type { CellMode } from '@cudnn-rnn/rnn'
+import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
+import { type ConvertOptions, convertCheckpoint } from '@cudnn-rnn/rnn/saveable'
 import { type Command, Option } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 

@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { EXPORT_FORMATS, type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
+import { type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
+import { EXPORT_FORMATS } from '@cudnn-rnn/rnn/interop'
 import { type Command, Option } from 'commander'
 import { isCharacterRun, networkOfRun } from '../character/exported_run.js'
 import { codedRangeError } from '../coded_error.js'

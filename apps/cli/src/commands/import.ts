@@ -1,4 +1,6 @@
-import { CELL_MODES, CONVENTIONS, type ImportedWeights, type ImportOptions, WEIGHT_FORMATS } from '@cudnn-rnn/rnn'
+import type { ImportedWeights, ImportOptions } from '@cudnn-rnn/rnn'
+import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
+import { CONVENTIONS, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import { describeNetwork, importAs, type ReadAsOptions, selectNetworks } from '../imported_networks.js'

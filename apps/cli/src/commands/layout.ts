@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises'
-import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDescriptor } from '@cudnn-rnn/rnn'
+import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
+import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'

@@ -1,4 +1,5 @@
-import { type Backend, type BatchResult, meanSquaredError, Philox, type Variable } from '@cudnn-rnn/rnn'
+import { type Backend, type BatchResult, meanSquaredError, type Variable } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
 import { DenseLayer } from '../dense_layer.js'
 import { RecurrentLayer } from '../recurrent_layer.js'
 import { TensorScope } from '../tensor_scope.js'

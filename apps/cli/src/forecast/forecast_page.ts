@@ -7,7 +7,7 @@ import {
   tableHtml,
   trainingSections,
 } from '@cudnn-rnn/report'
-import type { GateWeights } from '@cudnn-rnn/rnn'
+import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import { forecastErrors } from './backtest.js'
 import { COVERAGE, type ForecastResult, type ForecastRun } from './forecast_run.js'
 import { futureDates, parsedDates } from './future_dates.js'

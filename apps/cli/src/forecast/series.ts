@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { type CsvRow, csvDataset, finiteNumber } from '@cudnn-rnn/rnn'
+import { type CsvRow, csvDataset, finiteNumber } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { dataPackageFolder } from '../data_package.js'
 

@@ -1,4 +1,5 @@
-import { Adam, Dataset, openBackend, type TokenWindow, truncatedWindows } from '@cudnn-rnn/rnn'
+import { Adam, Dataset, openBackend } from '@cudnn-rnn/rnn'
+import { type TokenWindow, truncatedWindows } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
 import { CharLanguageModel } from '../../src/character/char_language_model.js'
 import { bitsPerCharacter } from '../../src/character/evaluation.js'

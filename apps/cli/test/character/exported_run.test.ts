@@ -1,15 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Backend,
-  exportWeights,
-  importWeights,
-  inspectBackends,
-  openBackend,
-  openWeightFile,
-  stackNetworks,
-  Vocabulary,
-} from '@cudnn-rnn/rnn'
+import { type Backend, exportWeights, importWeights, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
+import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { expect, it } from 'vitest'
 import { CharLanguageModel, type CharModelSizes } from '../../src/character/char_language_model.js'
 import { networkOfRun } from '../../src/character/exported_run.js'

@@ -1,4 +1,5 @@
-import { openBackend, Vocabulary } from '@cudnn-rnn/rnn'
+import { openBackend } from '@cudnn-rnn/rnn'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
 import { CharLanguageModel } from '../../src/character/char_language_model.js'
 import { type SamplingOptions, sample } from '../../src/character/sampler.js'

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Vocabulary } from '@cudnn-rnn/rnn'
+import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
 import { createCorpus, readMobyDick, readTextFile } from '../../src/character/text_corpus.js'
 import { coded, temporaryDirectory } from '../small_run.js'

@@ -1,6 +1,7 @@
 import { readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openBackend, readMetrics } from '@cudnn-rnn/rnn'
+import { openBackend } from '@cudnn-rnn/rnn'
+import { readMetrics } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
 import { restoreModel, TrainingRun } from '../../src/character/training_run.js'
 import { coded, SMALL_TEXT, smallRun, temporaryDirectory, writeSmallText } from '../small_run.js'

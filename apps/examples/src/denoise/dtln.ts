@@ -1,4 +1,5 @@
-import { type Backend, importWeights, openWeightFile, stackNetworks } from '@cudnn-rnn/rnn'
+import { type Backend, importWeights } from '@cudnn-rnn/rnn'
+import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import FFT from 'fft.js'
 import { type Dense, dense, sigmoid } from '../dense.js'
 import { LstmStream } from '../lstm_stream.js'

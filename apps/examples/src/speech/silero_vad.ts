@@ -1,4 +1,5 @@
-import { type Backend, importWeights, openWeightFile } from '@cudnn-rnn/rnn'
+import { type Backend, importWeights } from '@cudnn-rnn/rnn'
+import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { type Dense, dense, sigmoid } from '../dense.js'
 import { LstmStream } from '../lstm_stream.js'
 import { lstmsOf, weightReader } from '../named_weights.js'

@@ -1,4 +1,6 @@
-import { openBackend, Philox, sampleToken } from '@cudnn-rnn/rnn'
+import { openBackend } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import { sampleToken } from '@cudnn-rnn/rnn/train'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { BOUNDARY, Textgenrnn } from './textgenrnn.js'

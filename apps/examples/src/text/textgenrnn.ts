@@ -1,4 +1,5 @@
-import { type Backend, type BackendTensor, type CudnnLSTM, importWeights, openWeightFile } from '@cudnn-rnn/rnn'
+import { type Backend, type BackendTensor, type CudnnLSTM, importWeights } from '@cudnn-rnn/rnn'
+import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { type Dense, dense } from '../dense.js'
 import { lstmOf } from '../lstm_stream.js'
 import { lstmsOf, weightReader } from '../named_weights.js'

@@ -1,4 +1,3 @@
-import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import {
   REDUCED_PRECISION_SAMPLES,
   REDUCED_PRECISION_TOLERANCES,
@@ -6,6 +5,7 @@ import {
   runConformance,
   runNvidiaSample,
 } from '@cudnn-rnn/conformance'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { CheckGroup } from '../check.js'
 import { type Outcome, skipped } from '../outcome.js'
 import { runTests } from '../test_runner.js'

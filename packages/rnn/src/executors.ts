@@ -1,0 +1,25 @@
+/**
+ * The contract of executors, and each executor's own functions and errors. `openBackend` of the root chooses one.
+ * @packageDocumentation
+ */
+export * from '@cudnn-rnn/backend'
+export {
+  type CpuBackend,
+  type CpuBackendOptions,
+  INSTRUCTION_SETS,
+  type InstructionSet,
+  openCpuBackend,
+  type WeightFormat,
+} from '@cudnn-rnn/cpu'
+export {
+  type CudnnBackend,
+  type CudnnBackendOptions,
+  CudnnError,
+  type CudnnReport,
+  inspectCudnn,
+  isCudnnError,
+  openCudnnBackend,
+  type Precision,
+} from '@cudnn-rnn/cudnn'
+export { Philox } from '@cudnn-rnn/executor-kit'
+export { openReferenceBackend, type ReferenceBackend, type ReferenceBackendOptions } from '@cudnn-rnn/reference'
