@@ -108,6 +108,10 @@ export class BundleReader implements CheckpointReader {
     for (const shard of shards) if (shard.status === 'fulfilled') await shard.value.close()
   }
 
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
   async #elements(name: string, dtype: CheckpointDType, { shard, offset, size, crc, shape }: BundleEntry) {
     const { bytes: elementBytes } = DTYPES[dtype]
     const count = elementCount(shape)

@@ -1,7 +1,10 @@
 import type { CheckpointDType } from './dtype.js'
 import type { CheckpointTensor } from './tensor.js'
 
-/** An open checkpoint. Names, shapes and dtypes come from its index; a tensor's bytes are read when it is. */
+/**
+ * An open checkpoint. Names, shapes and dtypes come from its index; a tensor's bytes are read when it is. Files on disk
+ * are open only during reads and a moment after them: a reader that nobody closes holds none open.
+ */
 export interface CheckpointReader {
   readonly format: 'v1' | 'v2'
   readonly prefix: string
@@ -16,4 +19,6 @@ export interface CheckpointReader {
   /** Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes are not what was written. */
   read(name: string): Promise<CheckpointTensor>
   close(): Promise<void>
+  /** `await using reader = await openCheckpoint(prefix)` closes it at the end of the block. */
+  [Symbol.asyncDispose](): Promise<void>
 }

@@ -111,6 +111,8 @@ export class CheckpointV1Reader implements CheckpointReader {
 
   async close(): Promise<void> {}
 
+  async [Symbol.asyncDispose](): Promise<void> {}
+
   #corrupt(name: string, rule: string): CheckpointError {
     return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
       path: this.prefix,

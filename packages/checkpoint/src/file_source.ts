@@ -10,6 +10,12 @@ export const LARGEST_TRANSFER = 2 ** 30
 const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 /**
+ * A file is closed when it was not read for so many milliseconds, and opened again by the next read: a source that is
+ * never closed holds no file open.
+ */
+const IDLE = 100
+
+/**
  * Opens a regular file for reading; undefined when there is none, or a directory.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other reason, and for FIFOs, sockets and devices, which have no size
@@ -19,7 +25,7 @@ export async function openFileSource(path: string): Promise<ByteSource | undefin
   try {
     handle = await open(path, READ_WITHOUT_WAITING)
     const stats = await handle.stat()
-    if (stats.isFile()) return fileSource(path, handle, stats.size)
+    if (stats.isFile()) return new FileSource(path, handle, identityOf(stats))
     await handle.close()
     if (stats.isDirectory()) return undefined
   } catch (cause) {
@@ -31,27 +37,91 @@ export async function openFileSource(path: string): Promise<ByteSource | undefin
   throw new CheckpointError('ERR_CHECKPOINT_IO', 'Cannot open file as it must be a regular file', { path })
 }
 
-function fileSource(path: string, handle: FileHandle, size: number): ByteSource {
-  return {
-    name: path,
-    size,
-    read: async (offset, length) => {
-      checkRange(path, size, offset, length)
-      const bytes = new Uint8Array(length)
-      for (let done = 0; done < length; ) {
-        const wanted = Math.min(length - done, LARGEST_TRANSFER)
-        const { bytesRead } = await handle.read(bytes, done, wanted, offset + done).catch((cause: unknown) => {
-          throw readError('read', path, cause)
-        })
-        if (bytesRead === 0) {
-          throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read file as it became shorter', { path })
-        }
-        done += bytesRead
-      }
-      return bytes
-    },
-    close: () => handle.close(),
+/** What stays the same as long as nobody replaces or changes a file. */
+interface FileIdentity {
+  readonly ino: number
+  readonly size: number
+  readonly mtimeMs: number
+}
+
+class FileSource implements ByteSource {
+  readonly name: string
+  readonly size: number
+  readonly #identity: FileIdentity
+  #handle: Promise<FileHandle> | undefined
+  #reads = 0
+  #idle: NodeJS.Timeout | undefined
+
+  constructor(path: string, handle: FileHandle, identity: FileIdentity) {
+    this.name = path
+    this.size = identity.size
+    this.#identity = identity
+    this.#handle = Promise.resolve(handle)
+    this.#closeWhenIdle()
   }
+
+  async read(offset: number, length: number): Promise<Uint8Array> {
+    checkRange(this.name, this.size, offset, length)
+    clearTimeout(this.#idle)
+    this.#reads++
+    try {
+      this.#handle ??= this.#open()
+      return await readFully(this.name, await this.#handle, offset, length)
+    } finally {
+      this.#reads--
+      this.#closeWhenIdle()
+    }
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#idle)
+    const handle = this.#handle
+    this.#handle = undefined
+    await (await handle?.catch(() => undefined))?.close()
+  }
+
+  #closeWhenIdle(): void {
+    if (this.#reads > 0) return
+    clearTimeout(this.#idle)
+    this.#idle = setTimeout(() => this.close().catch(() => undefined), IDLE).unref()
+  }
+
+  /** A file that was replaced meanwhile is another file: its bytes do not belong to what was read before. */
+  async #open(): Promise<FileHandle> {
+    const path = this.name
+    const handle = await open(path, READ_WITHOUT_WAITING).catch((cause: NodeJS.ErrnoException) => {
+      this.#handle = undefined
+      if (cause.code !== 'ENOENT') throw readError('open', path, cause)
+      throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot read file as it was removed', { path })
+    })
+    const { ino, size, mtimeMs } = identityOf(await handle.stat())
+    const was = this.#identity
+    if (ino === was.ino && size === was.size && mtimeMs === was.mtimeMs) return handle
+    this.#handle = undefined
+    await handle.close()
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read file as it was changed since it was opened', {
+      path,
+    })
+  }
+}
+
+async function readFully(path: string, handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length)
+  for (let done = 0; done < length; ) {
+    const wanted = Math.min(length - done, LARGEST_TRANSFER)
+    const { bytesRead } = await handle.read(bytes, done, wanted, offset + done).catch((cause: unknown) => {
+      throw readError('read', path, cause)
+    })
+    if (bytesRead === 0) {
+      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read file as it became shorter', { path })
+    }
+    done += bytesRead
+  }
+  return bytes
+}
+
+function identityOf({ ino, size, mtimeMs }: FileIdentity): FileIdentity {
+  return { ino, size, mtimeMs }
 }
 
 function readError(action: string, path: string, cause: unknown): CheckpointError {

@@ -1,0 +1,69 @@
+import { mkdtemp, readdir, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openCheckpoint, openFileSource, writeCheckpoint } from '../src/index.js'
+
+let directory = ''
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'source-'))
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+/** Files of the directory that this process has open. */
+async function openFiles(): Promise<string[]> {
+  const targets = (await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => ''))
+  return (await Promise.all(targets)).filter((target) => target.startsWith(directory))
+}
+const closed = async () => {
+  for (let look = 0; look < 200 && (await openFiles()).length > 0; look++) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  return (await openFiles()).length === 0
+}
+const values = async (reading: Promise<{ readonly data: unknown }>) => [...((await reading).data as Float32Array)]
+
+it.skipIf(process.platform !== 'linux')(
+  'openCheckpoint: readers that nobody closes hold no file open, and read on',
+  async () => {
+    const prefix = join(directory, 'model')
+    const tensor = (value: number) => ({ data: Float32Array.of(value, value), shape: [2] })
+    await writeCheckpoint(prefix, [
+      ['a', tensor(1)],
+      ['b', tensor(2)],
+    ])
+    const readers = await Promise.all(Array.from({ length: 20 }, () => openCheckpoint(prefix)))
+    for (const reader of readers) expect(await values(reader.read('a'))).toEqual([1, 1])
+    expect((await openFiles()).length).toBeGreaterThan(0)
+    expect(await closed()).toBe(true)
+    const reads = readers.map((reader) => values(reader.read('b')))
+    expect(await Promise.all(reads)).toEqual(readers.map(() => [2, 2]))
+    expect(await closed()).toBe(true)
+  },
+)
+
+it.skipIf(process.platform !== 'linux')('openCheckpoint: `await using` closes at the end of the block', async () => {
+  const prefix = join(directory, 'model')
+  await writeCheckpoint(prefix, [['a', { data: Float32Array.of(1), shape: [1] }]])
+  {
+    await using reader = await openCheckpoint(prefix)
+    await reader.read('a')
+  }
+  expect(await openFiles()).toEqual([])
+})
+
+it('openFileSource refuses a file that was replaced or removed while it was closed', async () => {
+  const path = join(directory, 'file')
+  await writeFile(path, 'first')
+  const source = await openFileSource(path)
+  expect(await source?.read(0, 5)).toEqual(new Uint8Array(Buffer.from('first')))
+  await source?.close()
+  expect(await source?.read(1, 2)).toEqual(new Uint8Array(Buffer.from('ir')))
+  await source?.close()
+  await writeFile(`${path}2`, 'other')
+  await rename(`${path}2`, path)
+  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
+  await rm(path)
+  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_NOT_FOUND' }))
+  await source?.close()
+})
