@@ -1,45 +1,35 @@
 import { existsSync } from 'node:fs'
-import { open, readFile, rename, rm } from 'node:fs/promises'
+import { rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
-import { flushDirectory, isSystemError } from './bundle_writer.js'
-import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
+import type { CheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
+import { withDirectoryLock } from './save_recovery.js'
+import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
+import { flushDirectory, isSystemError, removeQuietly } from './temporary_file.js'
 
-const STATE_FILE = 'checkpoint'
-
-/** The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`. */
-export async function readCheckpointState(
-  directory: string,
-  fileName = STATE_FILE,
-): Promise<CheckpointState | undefined> {
-  const path = join(directory, fileName)
-  try {
-    return parseCheckpointState(await readFile(path, 'utf8'), path)
-  } catch (cause) {
-    if (!isSystemError(cause)) throw cause
-    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined
-    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read checkpoint state (${cause.message})`, { path, cause })
-  }
-}
-
-/** Replaces the state of a directory: a reader sees the old one or the new one. Rejects with `ERR_CHECKPOINT_IO`. */
+/**
+ * Replaces the state of a directory: a reader sees the old one or the new one. Waits for saves in this directory.
+ *
+ * @throws CheckpointError `ERR_CHECKPOINT_IO`, `ERR_CHECKPOINT_LOCKED`
+ */
 export async function writeCheckpointState(
   directory: string,
   state: CheckpointState,
   fileName = STATE_FILE,
 ): Promise<void> {
   const path = join(directory, fileName)
-  const beside = `${path}.tmp${process.pid}`
   try {
-    const file = await open(beside, 'w')
-    await file
-      .writeFile(formatCheckpointState(state))
-      .then(() => file.sync())
-      .finally(() => file.close())
-    await rename(beside, path)
-    await flushDirectory(directory)
+    await withDirectoryLock(directory, async () => {
+      const beside = await writeStateBeside(directory, state, fileName)
+      try {
+        await rename(beside, path)
+      } catch (error) {
+        await removeQuietly(beside)
+        throw error
+      }
+      await flushDirectory(directory)
+    })
   } catch (cause) {
-    await rm(beside, { force: true }).catch(() => undefined)
     if (!isSystemError(cause)) throw cause
     throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot write checkpoint state (${cause.message})`, { path, cause })
   }
@@ -57,10 +47,16 @@ export async function writeCheckpointState(
  * ```
  */
 export async function latestCheckpoint(directory: string, fileName = STATE_FILE): Promise<string | null> {
-  const state = await readCheckpointState(directory, fileName)
-  if (state === undefined) return null
-  const prefix = resolvePath(directory, state.modelCheckpointPath)
-  return existsSync(`${prefix}.index`) || existsSync(prefix) ? prefix : null
+  let state = await readCheckpointState(directory, fileName)
+  while (state !== undefined) {
+    const prefix = resolvePath(directory, state.modelCheckpointPath)
+    if (existsSync(`${prefix}.index`) || existsSync(prefix)) return prefix
+    // A saver may have replaced the state and removed this checkpoint since the state was read.
+    const now = await readCheckpointState(directory, fileName)
+    if (now?.modelCheckpointPath === state.modelCheckpointPath) return null
+    state = now
+  }
+  return null
 }
 
 /** A path of a state file: relative ones are meant from the file's directory. */

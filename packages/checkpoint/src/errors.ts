@@ -14,6 +14,8 @@ export type CheckpointErrorCode =
   | 'ERR_TENSOR_INVALID'
   /** The operating system refused to read or write; `cause` is its error. */
   | 'ERR_CHECKPOINT_IO'
+  /** Another process holds the lock of a directory. */
+  | 'ERR_CHECKPOINT_LOCKED'
 
 /** A checkpoint that cannot be read or written; nothing was changed. */
 export class CheckpointError extends Error {

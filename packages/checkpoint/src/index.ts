@@ -20,21 +20,19 @@
 // Reading
 
 // Writing
-export { type NamedTensor, writeCheckpoint } from './bundle_writer.js'
+export { type NamedTensor, type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
 export { type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
 // The state of a directory
-export {
-  latestCheckpoint,
-  readCheckpointState,
-  resolvePath,
-  writeCheckpointState,
-} from './checkpoint_directory.js'
+export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoint_directory.js'
 export type { CheckpointReader } from './checkpoint_reader.js'
 export type { CheckpointState } from './checkpoint_state.js'
 // Tensors and errors
 export type { CheckpointDType, NumericArray } from './dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
+export { FileLock, type FileLockOptions } from './file_lock.js'
 export { openFileSource } from './file_source.js'
 export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { openCheckpoint } from './open_checkpoint_file.js'
+export type { Retention } from './rotation.js'
+export { readCheckpointState } from './state_file.js'
 export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'

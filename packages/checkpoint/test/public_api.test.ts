@@ -5,6 +5,7 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
   expect(Object.keys(checkpoint).sort()).toMatchInlineSnapshot(`
     [
       "CheckpointError",
+      "FileLock",
       "blobSource",
       "isCheckpointError",
       "latestCheckpoint",

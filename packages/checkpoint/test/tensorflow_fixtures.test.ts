@@ -1,10 +1,12 @@
-import { cp, mkdtemp, readFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import expectedTensors from '../../../fixtures/checkpoints/expected.json'
+import readByTensorflow from '../../../fixtures/checkpoints/overwritten_read.json'
 import {
+  type CheckpointTensor,
   latestCheckpoint,
   type NamedTensor,
   openCheckpoint,
@@ -59,6 +61,48 @@ describe('writeCheckpoint', () => {
       }
     },
   )
+})
+
+describe('writeCheckpoint over a checkpoint of the same prefix', () => {
+  const folder = join(FIXTURES, 'overwritten')
+
+  it('takes a data file of another name, which TensorFlow read', async () => {
+    const target = join(await mkdtemp(join(tmpdir(), 'checkpoint-')), 'model')
+    const reader = await openCheckpoint(join(folder, 'model'))
+    const tensors: NamedTensor[] = []
+    for (const name of reader.names()) tensors.push([name, await reader.read(name)])
+    await reader.close()
+    for (const [name, { dtype, shape, data }] of tensors as [string, CheckpointTensor][]) {
+      const { bytes, strings, ...described } = readByTensorflow.tensors[
+        name as 'a/kernel'
+      ] as Expected['tensors'][string]
+      expect({ dtype, shape }).toEqual(described)
+      expect(base64(data)).toEqual(bytes ?? strings)
+    }
+    await writeCheckpoint(target, tensors.slice(1))
+    await writeCheckpoint(target, tensors)
+    expect((await readdir(dirname(target))).sort()).toEqual(['model.data-00000-of-00002', 'model.index'])
+    for (const ending of ['.data-00000-of-00002', '.index']) {
+      expect(await readFile(`${target}${ending}`)).toEqual(await readFile(join(folder, `model${ending}`)))
+    }
+    await writeCheckpoint(target, tensors)
+    expect((await readdir(dirname(target))).sort()).toEqual(['model.data-00000-of-00001', 'model.index'])
+    await rm(dirname(target), { recursive: true })
+  })
+
+  it('takes the least number of shards of which no file is there, and leaves none of the others', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'checkpoint-'))
+    await cp(join(FIXTURES, 'sharded'), directory, { recursive: true })
+    for (const shards of ['00001', '00003']) await writeFile(join(directory, `model.data-00000-of-${shards}`), 'old')
+    await writeFile(join(directory, 'model2.data-00000-of-00001'), 'another')
+    await writeCheckpoint(join(directory, 'model'), [['a', { data: Float32Array.of(7), shape: [1] }]])
+    expect((await readdir(directory)).filter((name) => name.startsWith('model')).sort()).toEqual([
+      'model.data-00000-of-00004',
+      'model.index',
+      'model2.data-00000-of-00001',
+    ])
+    await rm(directory, { recursive: true })
+  })
 })
 
 describe('latestCheckpoint', () => {

@@ -1,9 +1,14 @@
-import { codedRangeError, codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { ownsKey, type SavedPlace } from './key_place.js'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { schemeOf } from './params_form.js'
 import type { ExpectedTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+
+interface Structure {
+  readonly descriptor: RnnDescriptor
+  readonly dtype: 'float32' | 'float64'
+}
 
 /** Opaque parameters (or an optimizer's slot of them) saved through their canonical tensors. */
 export abstract class CanonicalSaveable implements Saveable {
@@ -11,6 +16,8 @@ export abstract class CanonicalSaveable implements Saveable {
   readonly #paramsToCanonical: ParamsToCanonical
   readonly #canonicalToParams: CanonicalToParams
   readonly #variables: readonly ParamVariable[]
+  /** Of the variables; they never change it. Known after the first read, as only a read gives it. */
+  #structure: Structure | undefined
 
   /**
    * @param paramVariables the first is saved; all of them are restored, as in TensorFlow.
@@ -51,14 +58,13 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   async tensors(naming: Naming): Promise<KeyedTensors> {
-    const { descriptor, weights, biases } = await this.#canonical()
-    return this.scheme(naming).toKeys(descriptor, { weights, biases })
+    const { structure, weights, biases } = await this.#read()
+    return this.scheme(naming).toKeys(structure.descriptor, { weights, biases })
   }
 
   async expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>> {
     const { anyShape, shapes } = this.scheme(naming)
-    const { descriptor, weights } = await this.#canonical()
-    const dtype = weights[0]!.data instanceof Float64Array ? 'float64' : 'float32'
+    const { descriptor, dtype } = this.#structure ?? (await this.#read()).structure
     return new Map([...shapes(descriptor)].map(([key, shape]) => [key, { shape, dtype, anyShape }]))
   }
 
@@ -67,7 +73,7 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {
-    const { descriptor } = await this.#canonical()
+    const { descriptor } = this.#structure ?? (await this.#read()).structure
     const { weights, biases } = this.scheme(naming).fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>)
     const params = await this.#canonicalToParams(weights, biases)
     return async () => {
@@ -76,8 +82,14 @@ export abstract class CanonicalSaveable implements Saveable {
     }
   }
 
-  #canonical() {
+  async #read() {
     const [variable] = this.#variables
-    return this.#paramsToCanonical(variable!.value as never)
+    const { descriptor, weights, biases } = await this.#paramsToCanonical(variable!.value as never)
+    const structure: Structure = {
+      descriptor,
+      dtype: weights[0]?.data instanceof Float64Array ? 'float64' : 'float32',
+    }
+    this.#structure = structure
+    return { structure, weights, biases }
   }
 }

@@ -1,15 +1,5 @@
-import { readdir, rm } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
-import {
-  type CheckpointReader,
-  type NamedTensor,
-  openCheckpoint,
-  readCheckpointState,
-  resolvePath,
-  writeCheckpoint,
-  writeCheckpointState,
-} from '@cudnn-rnn/checkpoint'
+import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
 import type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
 
@@ -75,33 +65,45 @@ export class Saver {
   }
 
   /**
-   * Saves everything under `<path>-<globalStep>` (or `path` without a step) and notes it in the directory's state file,
-   * last; then deletes what is older than maxToKeep.
+   * Saves everything under `<path>-<globalStep>` (or `path` without a step), notes it in the directory's state file, and
+   * deletes what is older than maxToKeep. The save happens as a whole or not at all, also over a checkpoint of the same
+   * prefix, and any number of savers may save into one directory at once: they share its history.
+   *
+   * Tensors are read and written one saveable after the other, so memory holds one saveable's. Change no values before the
+   * promise resolves.
    *
    * @returns the prefix of the checkpoint.
-   * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; the checkpoints of before and the state file are as they were
+   * @throws CheckpointError; TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_DUPLICATE_KEY`, `ERR_NAMING`. Then the
+   *   checkpoints of before and the state file are as they were.
    */
   async save(path: string, options: { readonly globalStep?: number | undefined } = {}): Promise<string> {
     checkOptionNames('save', options, ['globalStep'])
     const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
-    const tensors = new Map<string, HostTensor>()
-    for (const saveable of this.#saveables) {
-      for (const [key, tensor] of await saveable.tensors(this.#options.naming)) {
-        if (tensors.has(key)) {
+    const { maxToKeep, keepCheckpointEveryNHours } = this.#options
+    await writeCheckpoint(prefix, this.#tensors(), { retention: { maxToKeep, keepCheckpointEveryNHours } })
+    return prefix
+  }
+
+  async *#tensors(): AsyncGenerator<NamedTensor> {
+    const keys = new Set<string>()
+    const ascending = <Named>(nameOf: (value: Named) => string) => {
+      return (a: Named, b: Named) => (nameOf(a) < nameOf(b) ? -1 : 1)
+    }
+    for (const saveable of [...this.#saveables].sort(ascending(({ name }) => name))) {
+      const tensors = [...(await saveable.tensors(this.#options.naming))] as NamedTensor[]
+      for (const [key, tensor] of tensors.sort(ascending(([name]) => name))) {
+        if (keys.has(key)) {
           throw codedRangeError(
             'ERR_DUPLICATE_KEY',
             `Cannot save as two tensors have the key ${key}: rename saveable ${saveable.name}`,
             { key },
           )
         }
-        tensors.set(key, tensor)
+        keys.add(key)
+        yield [key, tensor]
       }
     }
-    const sorted = [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))
-    await writeCheckpoint(prefix, sorted as NamedTensor[])
-    await this.#rotate(prefix)
-    return prefix
   }
 
   /**
@@ -166,49 +168,6 @@ export class Saver {
       )
     }
     return this.#options.padStepNumber ? String(step).padStart(8, '0') : String(step)
-  }
-
-  /** Notes the new checkpoint as the newest, and deletes the oldest beyond maxToKeep, but for those kept for good. */
-  async #rotate(prefix: string): Promise<void> {
-    const directory = dirname(prefix)
-    const { maxToKeep, keepCheckpointEveryNHours } = this.#options
-    const now = Date.now() / 1000
-    const entry = { path: isAbsolute(prefix) ? resolve(prefix) : basename(prefix), time: now }
-    const absolute = (path: string) => resolve(resolvePath(directory, path))
-    const before = await readCheckpointState(directory)
-    let history = (before?.allModelCheckpointPaths ?? [])
-      .map((path, index) => ({ path, time: before?.allModelCheckpointTimestamps[index] ?? now }))
-      .filter(({ path }) => absolute(path) !== absolute(entry.path))
-    history = maxToKeep === 0 ? [entry] : [...history, entry]
-
-    let preserved = before?.lastPreservedTimestamp ?? history[0]!.time
-    const evicted: string[] = []
-    while (maxToKeep > 0 && history.length > maxToKeep) {
-      const oldest = history.shift()!
-      if (oldest.time - preserved > keepCheckpointEveryNHours * 3600) preserved = oldest.time
-      else evicted.push(oldest.path)
-    }
-    await writeCheckpointState(directory, {
-      modelCheckpointPath: entry.path,
-      allModelCheckpointPaths: history.map(({ path }) => path),
-      allModelCheckpointTimestamps: history.map(({ time }) => time),
-      lastPreservedTimestamp: preserved,
-    })
-    for (const path of evicted) await removeCheckpoint(directory, resolvePath(directory, path))
-  }
-}
-
-/**
- * Deletes a checkpoint, its index first: without it the rest is not one. A state file may name any path, so only files of
- * its own directory are touched.
- */
-async function removeCheckpoint(directory: string, prefix: string): Promise<void> {
-  if (resolve(dirname(prefix)) !== resolve(directory)) return
-  await rm(`${prefix}.index`, { force: true })
-  const base = basename(prefix)
-  for (const name of await readdir(directory)) {
-    if (!name.startsWith(base) || !/^\.(?:data-\d{5}-of-\d{5}|meta)$/.test(name.slice(base.length))) continue
-    await rm(join(directory, name), { force: true })
   }
 }
 

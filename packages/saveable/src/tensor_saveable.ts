@@ -15,27 +15,33 @@ export class TensorSaveable implements Saveable {
   readonly name: string
   readonly #get: () => HostTensor | Promise<HostTensor>
   readonly #set: (tensor: HostTensor) => void | Promise<void>
+  readonly #describe: () => ExpectedTensor | Promise<ExpectedTensor>
 
   /**
    * @param get the tensor to save; its shape and type are what a restore expects.
    * @param set takes the tensor restored, of the same shape and type.
+   * @param describe shape and type, where they are known without reading the tensor; by default they are those of `get`.
    */
   constructor(
     name: string,
     get: () => HostTensor | Promise<HostTensor>,
     set: (tensor: HostTensor) => void | Promise<void>,
+    describe: () => ExpectedTensor | Promise<ExpectedTensor> = async () => described(await get()),
   ) {
     this.name = name
     this.#get = get
     this.#set = set
+    this.#describe = describe
   }
 
   /** The saveable of a variable under the variable's own name. */
   static of(variable: ParamVariable): TensorSaveable {
+    const { dtype } = variable.value
     return new TensorSaveable(
       variable.name,
       () => variable.value.read(),
       (tensor) => variable.assign(tensor as never),
+      dtype === undefined ? undefined : () => ({ shape: variable.value.shape, dtype }),
     )
   }
 
@@ -44,9 +50,7 @@ export class TensorSaveable implements Saveable {
   }
 
   async expected(): Promise<ReadonlyMap<string, ExpectedTensor>> {
-    const { data, shape } = await this.#get()
-    const dtype = DTYPES.find(([array]) => data instanceof array)![1]
-    return new Map([[this.name, { shape, dtype }]])
+    return new Map([[this.name, await this.#describe()]])
   }
 
   owns(): boolean {
@@ -57,4 +61,8 @@ export class TensorSaveable implements Saveable {
     const tensor = tensors.get(this.name)!
     return () => this.#set(tensor)
   }
+}
+
+function described({ data, shape }: HostTensor): ExpectedTensor {
+  return { shape, dtype: DTYPES.find(([array]) => data instanceof array)![1] }
 }

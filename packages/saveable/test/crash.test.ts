@@ -1,127 +1,111 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync } from 'node:fs'
-import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { latestCheckpoint, readCheckpointState, resolvePath } from '@cudnn-rnn/checkpoint'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CALLS } from '../fuzz/file_faults.js'
+import { failEveryCall, killAtEveryCall, killAtRandom } from '../fuzz/save_campaign.js'
+import { contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from '../fuzz/save_scenarios.js'
+import { savedTensors } from '../fuzz/saved_tensors.js'
 import { Saver } from '../src/index.js'
-import { savedTensors, stepOf } from './saved_tensors.js'
+import { bundleProgram } from './bundled_program.js'
 
-const SAVES = 200
-const KIBIBYTES = 64
+/** Of the calls of a save, every so many-th kills it in a test run; `fuzz/saves.mjs` kills at every one. */
+const STRIDE = 7
+const KILLS = 3
 
-const here = fileURLToPath(new URL('.', import.meta.url))
+const BOTH: ScenarioName[] = ['a new prefix', 'a prefix without a step, again']
+
 const folder = await mkdtemp(join(tmpdir(), 'crash-'))
-const program = join(folder, 'saving_process.mjs')
+const program = join(folder, 'saving_program.mjs')
 
 beforeAll(async () => {
   // Another user must be able to read it.
   await chmod(folder, 0o755)
-  await build({
-    entryPoints: [join(here, 'saving_process.ts')],
-    outfile: program,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    alias: Object.fromEntries(
-      ['canonical', 'checkpoint'].map((name) => [`@cudnn-rnn/${name}`, join(here, `../../${name}/src/index.ts`)]),
-    ),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-  })
+  await bundleProgram('../fuzz/saving_program.ts', program)
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Restores a checkpoint and compares every bit with what its step must have saved. */
-async function checkRestores(prefix: string) {
-  const step = stepOf(prefix)
-  const { saveables, restored } = savedTensors(KIBIBYTES, 0)
-  await new Saver(saveables).restore(prefix)
-  const expected = new Map<string, Float32Array>()
-  for (const saveable of savedTensors(KIBIBYTES, step).saveables) {
-    for (const [name, { data }] of await saveable.tensors('default')) expected.set(name, data as Float32Array)
-  }
-  for (const [name, data] of expected) {
-    expect(Buffer.compare(bytesOf(restored.get(name)!.data as Float32Array), bytesOf(data))).toBe(0)
-  }
-  return step
-}
+describe('Saver.save', () => {
+  describe.each(BOTH)('leaves the old checkpoint or the new one, and nothing that is not listed: %s', (name) => {
+    it('killed at its calls that change files', async () => {
+      const before = await killAtEveryCall(program, name, 'kill-before', STRIDE)
+      const after = await killAtEveryCall(program, name, 'kill-after', STRIDE)
+      // Some are killed on either side of the commit.
+      expect(before.interrupted).toBeGreaterThan(5)
+      expect(before.old + after.old).toBeGreaterThan(0)
+      expect(before.new + after.new).toBeGreaterThan(0)
+    })
 
-function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength)
-}
-
-/** The step of the last `saved` line, and whether the program is still running when enough were seen. */
-async function killAfter(child: ChildProcess, saves: number, milliseconds: number): Promise<number> {
-  let output = ''
-  let [seen, last] = [0, 0]
-  const enough = new Promise<void>((resolve) => {
-    child.stdout!.on('data', (chunk) => {
-      output += chunk
-      const lines = output.split('\n')
-      output = lines.pop()!
-      for (const line of lines) {
-        expect(line).toMatch(/^saved \d+$/)
-        last = Number(line.slice('saved '.length))
-        if (++seen === saves) resolve()
-      }
+    it('killed at random moments', async () => {
+      expect(await killAtRandom(program, name, KILLS, Math.random)).toMatchObject({ interrupted: KILLS })
     })
   })
-  const closed = once(child, 'close')
-  await Promise.race([enough, closed])
-  await new Promise((resolve) => setTimeout(resolve, milliseconds))
-  expect(child.kill('SIGKILL')).toBe(true)
-  expect((await closed)[1]).toBe('SIGKILL')
-  return last
-}
 
-describe('Saver.save', () => {
-  it(`is complete or absent when the process is killed at any moment, over ${SAVES} saves`, async () => {
-    const directory = join(folder, 'killed')
-    const prefix = join(directory, 'model')
-    let acknowledged = 0
-    for (let round = 0; acknowledged < SAVES; round++) {
-      const child = spawn(process.execPath, [program, prefix, String(KIBIBYTES)], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      })
-      // From 1 to 9 saves and then a part of the next.
-      acknowledged = Math.max(acknowledged, await killAfter(child, 1 + (round % 9), (round * 7.3) % 12))
-      const latest = await latestCheckpoint(directory)
-      expect(await checkRestores(latest!)).toBeGreaterThanOrEqual(acknowledged)
-      const { allModelCheckpointPaths = [] } = (await readCheckpointState(directory)) ?? {}
-      for (const path of allModelCheckpointPaths) await checkRestores(resolvePath(directory, path))
+  it.each(BOTH)('changes nothing where any call fails: %s', async (name) => {
+    for (const call of CALLS) {
+      const { interrupted, old } = await failEveryCall(name, call)
+      expect(interrupted).toBeGreaterThan(2)
+      // A file that cannot be removed is no reason to reject: the save is done.
+      if (call !== 'unlink') expect(old).toBeGreaterThan(2)
     }
+  })
+
+  it('replaces symbolic links that were planted under its names, and leaves their targets alone', async () => {
+    const directory = join(folder, 'planted')
+    const victim = join(folder, 'victim')
+    await mkdir(directory)
+    await writeFile(victim, 'untouched')
+    const planted = ['model-1.index', 'model-1.data-00000-of-00001', 'checkpoint']
+    for (const name of planted) await symlink(victim, join(directory, name))
+    await saveStep(directory, SCENARIOS['a new prefix'], 1)
+    expect(await readFile(victim, 'utf8')).toBe('untouched')
+    // `model-1.index` counted as a checkpoint that is replaced, so its data file was not written over.
+    for (const name of ['model-1.index', 'checkpoint']) {
+      expect((await lstat(join(directory, name))).isSymbolicLink()).toBe(false)
+    }
+    expect(await latestStep(directory)).toBe(1)
+  })
+
+  it('refuses a symbolic link in the place of its lock', async () => {
+    const directory = join(folder, 'planted-lock')
+    const victim = join(folder, 'victim-of-lock')
+    await mkdir(directory)
+    await writeFile(victim, 'untouched')
+    await symlink(victim, join(directory, 'checkpoint.lock'))
+    const before = await contentsOf(directory)
+    await expect(saveStep(directory, SCENARIOS['a new prefix'], 1)).rejects.toThrow(
+      expect.objectContaining({ code: 'ERR_CHECKPOINT_IO' }),
+    )
+    expect(await contentsOf(directory)).toEqual(before)
+    expect(await readFile(victim, 'utf8')).toBe('untouched')
   })
 
   describe.skipIf(process.platform === 'win32')('leaves the checkpoint before as it was, with a coded error', () => {
     /** Saves twice, then lets the program fail; nothing but the two checkpoints may be there after it. */
-    async function failing(name: string, start: (prefix: string) => ChildProcess): Promise<string> {
+    async function failing(name: string, start: (directory: string) => ChildProcess): Promise<string> {
       const directory = join(folder, name)
       await mkdir(directory, { mode: 0o755 })
-      const prefix = join(directory, 'model')
-      for (const step of [1, 2])
-        await new Saver(savedTensors(KIBIBYTES, step).saveables).save(prefix, { globalStep: step })
+      for (const step of [1, 2]) await saveStep(directory, SCENARIOS['a new prefix'], step)
       const before = await readdir(directory)
-      const child = start(prefix)
+      const child = start(directory)
       let output = ''
       child.stdout!.on('data', (chunk) => {
         output += chunk
       })
       await once(child, 'close')
       expect((await readdir(directory)).sort()).toEqual(before.sort())
-      expect(await checkRestores((await latestCheckpoint(directory))!)).toBe(2)
-      expect(await checkRestores(`${prefix}-1`)).toBe(1)
+      expect(await latestStep(directory)).toBe(2)
       return output
     }
+    const args = (directory: string) => [program, directory, 'a new prefix', 'forever']
 
     it('on a file system that takes no more bytes', async () => {
       // A limit of 512-byte or 1024-byte blocks on the size of a file fails like a full disk: in the midst of a write.
-      const output = await failing('full', (prefix) =>
-        spawn('sh', ['-c', `ulimit -f 100; exec "${process.execPath}" "${program}" "${prefix}" 1024`]),
+      const output = await failing('full', (directory) =>
+        spawn('sh', ['-c', 'ulimit -f 20; exec "$@"', 'sh', process.execPath, ...args(directory)]),
       )
       expect(output).toBe('failed ERR_CHECKPOINT_IO\n')
     })
@@ -129,9 +113,9 @@ describe('Saver.save', () => {
     it('in a directory that may not be written', async () => {
       // Root may write anywhere: then the program runs as nobody.
       const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
-      const output = await failing('forbidden', (prefix) => {
-        chmodSync(dirname(prefix), 0o555)
-        return spawn(process.execPath, [program, prefix], nobody)
+      const output = await failing('forbidden', (directory) => {
+        chmodSync(directory, 0o555)
+        return spawn(process.execPath, args(directory), nobody)
       })
       expect(output).toBe('failed ERR_CHECKPOINT_IO\n')
       await chmod(join(folder, 'forbidden'), 0o755)
@@ -145,5 +129,6 @@ describe('Saver.save', () => {
     await expect(new Saver(saveables).save(join(path, 'model'))).rejects.toThrow(
       expect.objectContaining({ code: 'ERR_CHECKPOINT_IO' }),
     )
+    expect(dirname(path)).toBe(folder)
   })
 })

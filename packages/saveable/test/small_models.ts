@@ -1,9 +1,9 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, type Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 
 export const MODELS = { CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh }
 
@@ -35,6 +35,11 @@ export async function valuesOf({ value }: Variable): Promise<number[]> {
   return Array.from((await value.read()).data)
 }
 
-export const temporaryPrefix = async (name = 'model') => join(await mkdtemp(join(tmpdir(), 'saver-')), name)
+/** A prefix in a directory of its own, which is removed when the test ends. */
+export async function temporaryPrefix(name = 'model'): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'saver-'))
+  onTestFinished(() => rm(directory, { recursive: true, force: true }))
+  return join(directory, name)
+}
 
 export const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })

@@ -1,0 +1,235 @@
+import { constants, copyFile, link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CheckpointError } from './errors.js'
+import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
+import { isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
+
+/** How often a holder shows that it is alive, for those who cannot ask its operating system. */
+const HEARTBEAT = 10_000
+
+/** A lock whose holder cannot be asked is abandoned after so long without a heartbeat. */
+const LEASE = 120_000
+
+/** A waiting process gives up where one holder kept the lock for so long. */
+const LONGEST_WAIT = 300_000
+
+/** What the lock file of another holder says. */
+interface HeldLock {
+  readonly owner: Owner | undefined
+  readonly hostname: string
+  /** What the holder noted with {@link FileLock.note}. */
+  readonly notes: string | undefined
+}
+
+export interface FileLockOptions {
+  /** Wait while another holds it; default false: reject with `ERR_CHECKPOINT_LOCKED`. */
+  readonly wait?: boolean | undefined
+  /** Puts in order whatever a holder left that ended without releasing; called before the lock is taken over. */
+  readonly recover?: ((notes: string) => Promise<void>) | undefined
+}
+
+/**
+ * A lock between threads, processes and hosts: a file that exists while it is held.
+ *
+ * A hard link decides who holds it: like exclusive creation, every file system, NFS included, makes one atomically or
+ * refuses, and the file has its content from the first moment on. Its first line says who the holder is (see
+ * {@link Owner}). A holder that was killed leaves the file; it is taken over as soon as its thread
+ * does not run, or, where that cannot be known, after two minutes without a heartbeat.
+ *
+ * Taking over must not remove a lock that a third process took meanwhile. So whoever does it first holds
+ * `<path>.<token of the old holder>`, a lock of the same kind: only its holder may remove the file with that token.
+ */
+export class FileLock {
+  readonly path: string
+  readonly #token: string
+  readonly #heartbeat: NodeJS.Timeout
+
+  private constructor(path: string, token: string) {
+    this.path = path
+    this.#token = token
+    this.#heartbeat = setInterval(() => {
+      const now = new Date()
+      utimes(path, now, now).catch(() => undefined)
+    }, HEARTBEAT).unref()
+  }
+
+  /**
+   * @param path of the lock file; its directory must exist.
+   * @throws CheckpointError `ERR_CHECKPOINT_LOCKED`, `ERR_CHECKPOINT_IO`
+   */
+  static async acquire(path: string, { wait = false, recover }: FileLockOptions = {}): Promise<FileLock> {
+    const token = createOwnerToken()
+    const beside = `${path}.${token}.tmp`
+    try {
+      await writeFile(beside, lockText(token), { flag: 'wx' })
+      await waitFor(path, beside, { wait, recover })
+    } catch (cause) {
+      if (!isSystemError(cause)) throw cause
+      throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot lock (${cause.message})`, { path, cause })
+    } finally {
+      await removeQuietly(beside)
+    }
+    return new FileLock(path, token)
+  }
+
+  /** Writes into the lock what {@link FileLockOptions.recover} gets if this holder ends without releasing. */
+  async note(text: string): Promise<void> {
+    const file = await open(this.path, 'r+')
+    try {
+      await writeAll(file, new TextEncoder().encode(lockText(this.#token, text)))
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Throws `ERR_CHECKPOINT_LOCKED` where another took the lock over: after a pause of minutes, a suspended machine. */
+  async check(): Promise<void> {
+    const held = await readLock(this.path)
+    if (held?.owner?.token !== this.#token) throw locked(this.path, held)
+  }
+
+  /** Idempotent; never rejects. */
+  async release(): Promise<void> {
+    clearInterval(this.#heartbeat)
+    try {
+      const held = await readLock(this.path)
+      if (held?.owner?.token !== this.#token) return
+      await rm(this.path, { force: true })
+    } catch {
+      // One more attempt; a lock that cannot be removed shall at least not name this process, which goes on to run.
+      await rm(this.path, { force: true }).catch(() => writeFile(this.path, '').catch(() => undefined))
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.release()
+  }
+}
+
+const queues = new Map<string, Promise<unknown>>()
+
+/**
+ * Runs `work` while this thread holds the lock. Calls of one thread queue up in order; others wait on the lock itself.
+ */
+export function withFileLock<Result>(
+  path: string,
+  recover: FileLockOptions['recover'],
+  work: (lock: FileLock) => Promise<Result>,
+): Promise<Result> {
+  const run = async () => {
+    const lock = await FileLock.acquire(path, { wait: true, recover })
+    try {
+      return await work(lock)
+    } finally {
+      await lock.release()
+    }
+  }
+  const result = (queues.get(path) ?? Promise.resolve()).then(run)
+  const settled = result.then(
+    () => undefined,
+    () => undefined,
+  )
+  queues.set(path, settled)
+  void settled.then(() => {
+    if (queues.get(path) === settled) queues.delete(path)
+  })
+  return result
+}
+
+/** Resolves when the file `beside` has become the lock. */
+async function waitFor(path: string, beside: string, { wait, recover }: FileLockOptions): Promise<void> {
+  let [holder, since] = ['', performance.now()]
+  for (let pause = 1; ; pause = Math.min(2 * pause, 32)) {
+    if (await linkLock(beside, path)) return
+    const held = await readLock(path)
+    if (held === undefined) continue
+    if (await isAbandoned(path, held)) {
+      await takeOver(path, held, recover)
+      continue
+    }
+    const token = held.owner?.token ?? ''
+    if (token !== holder) [holder, since] = [token, performance.now()]
+    if (!wait || performance.now() - since > LONGEST_WAIT) throw locked(path, held)
+    await sleep(pause * (0.5 + Math.random()))
+  }
+}
+
+/** False where the lock exists. */
+async function linkLock(beside: string, path: string): Promise<boolean> {
+  try {
+    await link(beside, path)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    if (!WITHOUT_LINKS.has(code)) throw error
+  }
+  // A lock that is killed between creation and copy names nobody: others wait until its lease has ended.
+  try {
+    await copyFile(beside, path, constants.COPYFILE_EXCL)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** What file systems without hard links answer. */
+const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'])
+
+function lockText(token: string, notes?: string): string {
+  return [token, hostname(), ...(notes === undefined ? [] : [notes]), ''].join('\n')
+}
+
+/** Undefined where there is no such file. Throws `ERR_CHECKPOINT_IO` for whatever is not a regular file. */
+async function readLock(path: string): Promise<HeldLock | undefined> {
+  try {
+    if (!(await lstat(path)).isFile()) {
+      throw new CheckpointError('ERR_CHECKPOINT_IO', 'Cannot lock as the lock must be a regular file', { path })
+    }
+    const lines = (await readFile(path, 'utf8')).split('\n')
+    const [token = '', host = '', notes] = lines.slice(0, -1)
+    return { owner: parseOwnerToken(token), hostname: host, notes }
+  } catch (error) {
+    if (isSystemError(error) && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function isAbandoned(path: string, { owner }: HeldLock): Promise<boolean> {
+  const state = owner === undefined ? 'unknown' : ownerState(owner)
+  if (state !== 'unknown') return state === 'ended'
+  return (await silence(path)) > LEASE
+}
+
+async function takeOver(path: string, held: HeldLock, recover: FileLockOptions['recover']): Promise<void> {
+  const right = `${path}.${held.owner?.token ?? 'unreadable'}`
+  const lock = await FileLock.acquire(right, { wait: true })
+  try {
+    const now = await readLock(path)
+    if (now === undefined || now.owner?.token !== held.owner?.token || !(await isAbandoned(path, now))) return
+    if (now.notes !== undefined) await recover?.(now.notes)
+    await rm(path, { force: true })
+  } finally {
+    await lock.release()
+  }
+}
+
+function locked(path: string, held: HeldLock | undefined): CheckpointError {
+  const who =
+    held?.owner === undefined ? 'another process' : `process ${held.owner.pid} on host ${held.hostname || 'unknown'}`
+  const message = `Cannot lock as ${who} holds the lock; where no such process runs, remove the file`
+  return new CheckpointError('ERR_CHECKPOINT_LOCKED', message, { path })
+}
+
+/** Removes what takers-over that were killed left beside the lock `name`. The caller holds that lock. */
+export async function removeAbandonedTakeovers(path: string, names: readonly string[], name: string): Promise<void> {
+  for (const each of names) {
+    if (!each.startsWith(`${name}.`) || each.endsWith('.tmp')) continue
+    const takeover = `${path}${each.slice(name.length)}`
+    const held = await readLock(takeover).catch(() => undefined)
+    if (held !== undefined && (await isAbandoned(takeover, held))) await removeQuietly(takeover)
+  }
+}

@@ -1,0 +1,47 @@
+import { basename, dirname, isAbsolute, resolve } from 'node:path'
+import type { CheckpointState } from './checkpoint_state.js'
+
+/** Which checkpoints of a directory stay. */
+export interface Retention {
+  /** Checkpoints to keep; older ones are deleted. 0 keeps all and lists only the newest, as in TensorFlow. */
+  readonly maxToKeep: number
+  /** Keeps one checkpoint for every so many hours for good. */
+  readonly keepCheckpointEveryNHours: number
+}
+
+/** A checkpoint in the history of a directory: its path as the state file has it, and when it was saved, in seconds. */
+export interface SavedCheckpoint {
+  readonly path: string
+  readonly time: number
+}
+
+/** The state of a directory after `prefix` was saved, and the checkpoints that it no longer lists and that must go. */
+export function rotate(
+  before: CheckpointState | undefined,
+  prefix: string,
+  { maxToKeep, keepCheckpointEveryNHours }: Retention,
+): { readonly state: CheckpointState; readonly evicted: readonly SavedCheckpoint[] } {
+  const directory = dirname(prefix)
+  const now = Date.now() / 1000
+  const entry = { path: isAbsolute(prefix) ? resolve(prefix) : basename(prefix), time: now }
+  const absolute = (path: string) => resolve(directory, path)
+  let history: SavedCheckpoint[] = (before?.allModelCheckpointPaths ?? [])
+    .map((path, index) => ({ path, time: before?.allModelCheckpointTimestamps[index] ?? now }))
+    .filter(({ path }) => absolute(path) !== resolve(prefix))
+  history = maxToKeep === 0 ? [entry] : [...history, entry]
+
+  let preserved = before?.lastPreservedTimestamp ?? history[0]!.time
+  const evicted: SavedCheckpoint[] = []
+  while (maxToKeep > 0 && history.length > maxToKeep) {
+    const oldest = history.shift()!
+    if (oldest.time - preserved > keepCheckpointEveryNHours * 3600) preserved = oldest.time
+    else evicted.push(oldest)
+  }
+  const state = {
+    modelCheckpointPath: entry.path,
+    allModelCheckpointPaths: history.map(({ path }) => path),
+    allModelCheckpointTimestamps: history.map(({ time }) => time),
+    lastPreservedTimestamp: preserved,
+  }
+  return { state, evicted }
+}

@@ -1,0 +1,149 @@
+import { lstat, readFile, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { encodeBundleHeader } from './bundle_messages.js'
+import { shardPath } from './bundle_reader.js'
+import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
+import type { CheckpointState } from './checkpoint_state.js'
+import { isCheckpointError } from './errors.js'
+import { type Retention, rotate, type SavedCheckpoint } from './rotation.js'
+import { type SavePlan, withDirectoryLock } from './save_recovery.js'
+import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
+import type { TableEntry } from './table_reader.js'
+import { encodeTable } from './table_writer.js'
+import { createFile, flushDirectory, namesIn, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
+
+/**
+ * Makes a data file that was written beside, and the table of its tensors, the checkpoint of a prefix.
+ *
+ * One rename is the commit: that of the index. The data file is renamed before it to a name that the present index does
+ * not use. Readers take the names of data files from the number of shards in the index, so `data-00000-of-00001` and
+ * `data-00000-of-00002` serve in turn. Until the commit the old checkpoint is whole, from the commit on the new one.
+ * Then the state file is replaced, and only then is anything removed: the old data, and checkpoints beyond maxToKeep.
+ *
+ * What fails before the state file is replaced is undone. A process that ends in between leaves its plan in the lock.
+ *
+ * @param entries of the index without its header, ascending by key.
+ * @param retention the checkpoints to keep; undefined leaves the state file alone.
+ */
+export function commitSave(
+  prefix: string,
+  dataBeside: string,
+  entries: readonly TableEntry[],
+  retention: Retention | undefined,
+): Promise<void> {
+  const directory = dirname(prefix)
+  return withDirectoryLock(directory, async (lock) => {
+    const index = `${prefix}.index`
+    const names = await namesIn(directory)
+    const existed = names.includes(basename(index))
+    const numShards = existed ? freeNumShards(names, basename(prefix)) : 1
+    const data = shardPath(prefix, 0, numShards)
+    const rotation = retention && rotate(await presentState(directory, prefix, names), prefix, retention)
+    const plan: SavePlan = {
+      saving: basename(prefix),
+      existed,
+      listed: rotation !== undefined,
+      evicting: namesInside(directory, rotation?.evicted ?? []),
+    }
+
+    const temporaries: string[] = []
+    const writeBeside = async (path: string, bytes: Uint8Array) => {
+      const temporary = temporaryPath(path)
+      temporaries.push(temporary)
+      await createFile(temporary, (file) => writeAll(file, bytes))
+      return temporary
+    }
+    const undo: (() => Promise<void>)[] = []
+    try {
+      const header = { key: new Uint8Array(0), value: encodeBundleHeader(numShards) }
+      const newIndex = await writeBeside(index, encodeTable([header, ...entries]))
+      const oldIndex = existed ? await writeBeside(index, await readFile(index)) : undefined
+      const state = rotation && (await writeStateBeside(directory, rotation.state))
+      if (state !== undefined) temporaries.push(state)
+      await lock.note(JSON.stringify(plan))
+      await lock.check()
+      await rename(dataBeside, data)
+      undo.unshift(() => rm(data, { force: true }))
+      await rename(newIndex, index)
+      undo.unshift(() => (oldIndex === undefined ? rm(index, { force: true }) : rename(oldIndex, index)))
+      await flushDirectory(directory)
+      if (state !== undefined) await rename(state, join(directory, STATE_FILE))
+    } catch (error) {
+      // A step that cannot be undone leaves what the next one would remove.
+      await undo.reduce((before, step) => before.then(step), Promise.resolve()).catch(() => undefined)
+      await Promise.all(temporaries.map(removeQuietly))
+      throw error
+    }
+    // The save is done. What cannot be removed now is removed by a later save.
+    await Promise.all(temporaries.map(removeQuietly))
+    await flushDirectory(directory).catch(() => undefined)
+    if (checkpointFiles(names, basename(prefix)).some((file) => file.numShards !== undefined)) {
+      await removeUnusedData(prefix).catch(() => undefined)
+    }
+    if (rotation !== undefined) await evict(directory, rotation)
+  })
+}
+
+/** The least number of shards of which no data file of this checkpoint is there. */
+function freeNumShards(names: readonly string[], base: string): number {
+  const taken = new Set(checkpointFiles(names, base).map(({ numShards }) => numShards))
+  let free = 1
+  while (taken.has(free)) free++
+  return free
+}
+
+/**
+ * The state of the directory. A damaged state file must not end a training: then the checkpoints of this name with any
+ * step that are there are its history.
+ */
+async function presentState(
+  directory: string,
+  prefix: string,
+  names: readonly string[],
+): Promise<CheckpointState | undefined> {
+  try {
+    return await readCheckpointState(directory)
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+  }
+  const stem = basename(prefix).replace(/-\d+$/, '')
+  const found: SavedCheckpoint[] = []
+  for (const name of names) {
+    if (!name.startsWith(`${stem}-`) || !/^-\d+\.index$/.test(name.slice(stem.length))) continue
+    const { mtimeMs } = await lstat(join(directory, name))
+    found.push({ path: name.slice(0, -'.index'.length), time: mtimeMs / 1000 })
+  }
+  found.sort((a, b) => a.time - b.time)
+  const newest = found.at(-1)
+  if (newest === undefined) return undefined
+  return {
+    modelCheckpointPath: newest.path,
+    allModelCheckpointPaths: found.map(({ path }) => path),
+    allModelCheckpointTimestamps: found.map(({ time }) => time),
+    lastPreservedTimestamp: undefined,
+  }
+}
+
+/** Deletes what was evicted. The state file lists again what cannot be deleted: the next save tries again. */
+async function evict(directory: string, { state, evicted }: ReturnType<typeof rotate>): Promise<void> {
+  const left: SavedCheckpoint[] = []
+  for (const checkpoint of evicted) {
+    await removeCheckpoint(directory, resolve(directory, checkpoint.path)).catch(() => left.push(checkpoint))
+  }
+  if (left.length === 0) return
+  const listed = {
+    ...state,
+    allModelCheckpointPaths: [...left.map(({ path }) => path), ...state.allModelCheckpointPaths],
+    allModelCheckpointTimestamps: [...left.map(({ time }) => time), ...state.allModelCheckpointTimestamps],
+  }
+  try {
+    await rename(await writeStateBeside(directory, listed), join(directory, STATE_FILE))
+  } catch {
+    // The system refused two things in one save; the files stay.
+  }
+}
+
+function namesInside(directory: string, checkpoints: readonly SavedCheckpoint[]): string[] {
+  const paths = checkpoints.map(({ path }) => resolve(directory, path))
+  return paths.filter((path) => dirname(path) === resolve(directory)).map((path) => basename(path))
+}

@@ -1,0 +1,86 @@
+import { basename, dirname, join, resolve } from 'node:path'
+import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
+import { isCheckpointError } from './errors.js'
+import { type FileLock, removeAbandonedTakeovers, withFileLock } from './file_lock.js'
+import { readCheckpointState, STATE_FILE } from './state_file.js'
+import { namesIn, removeAbandonedFiles } from './temporary_file.js'
+
+/**
+ * What a save is about to change; noted in the lock before it changes anything, as SQLite's rollback journal is. When the
+ * process ends in the midst of it, whoever takes the lock over undoes or completes the save.
+ */
+export interface SavePlan {
+  /** Base name of the checkpoint. */
+  readonly saving: string
+  /** There was a checkpoint of this prefix before: it must not be removed. */
+  readonly existed: boolean
+  /** The state file will list it: as long as it does not, the save has not happened. */
+  readonly listed: boolean
+  /** Base names of checkpoints that the state file will no longer list. */
+  readonly evicting: readonly string[]
+}
+
+/**
+ * Runs `work` while no other thread, process or host changes the checkpoints of a directory; before it, removes what
+ * saves left that were killed.
+ */
+export function withDirectoryLock<Result>(
+  directory: string,
+  work: (lock: FileLock) => Promise<Result>,
+): Promise<Result> {
+  const name = `${STATE_FILE}.lock`
+  const path = join(resolve(directory), name)
+  return withFileLock(
+    path,
+    (notes) => recoverSave(directory, notes),
+    async (lock) => {
+      const names = await namesIn(directory)
+      await removeAbandonedFiles(directory, names)
+      await removeAbandonedTakeovers(path, names, name)
+      return work(lock)
+    },
+  )
+}
+
+async function recoverSave(directory: string, notes: string): Promise<void> {
+  const plan = parsePlan(notes)
+  if (plan === undefined) return
+  const listed = await listedNames(directory)
+  // Of a damaged state file nothing follows; what is whole stays.
+  if (listed === undefined) return
+  const prefix = join(directory, plan.saving)
+  if (plan.listed && !plan.existed && !listed.has(plan.saving)) await removeCheckpoint(directory, prefix)
+  else await removeUnusedData(prefix)
+  for (const name of plan.evicting) {
+    if (!listed.has(name) && name !== plan.saving) await removeCheckpoint(directory, join(directory, name))
+  }
+}
+
+/** Undefined for what is no plan: a lock can be written by anyone who can write in the directory. */
+function parsePlan(notes: string): SavePlan | undefined {
+  try {
+    const plan = JSON.parse(notes) as Partial<SavePlan> | null
+    const { saving, existed, listed, evicting } = plan ?? {}
+    if (!isName(saving) || typeof existed !== 'boolean' || typeof listed !== 'boolean') return undefined
+    if (!Array.isArray(evicting) || !evicting.every(isName)) return undefined
+    return { saving, existed, listed, evicting }
+  } catch {
+    return undefined
+  }
+}
+
+/** A name in this directory, not a path out of it. */
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value === basename(value) && value !== '..'
+}
+
+async function listedNames(directory: string): Promise<ReadonlySet<string> | undefined> {
+  try {
+    const paths = (await readCheckpointState(directory))?.allModelCheckpointPaths ?? []
+    const inside = paths.filter((path) => resolve(directory, dirname(path)) === resolve(directory))
+    return new Set(inside.map((path) => basename(path)))
+  } catch (error) {
+    if (isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) return undefined
+    throw error
+  }
+}

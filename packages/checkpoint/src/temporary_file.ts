@@ -1,0 +1,108 @@
+import { type FileHandle, lstat, open, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LARGEST_TRANSFER } from './file_source.js'
+import { createOwnerToken, ownerState, parseOwnerToken } from './process_identity.js'
+
+/** A file that nobody wrote to for so long is abandoned where its owner cannot be asked: on another host, or after a reboot. */
+const LONGEST_SILENCE = 3_600_000
+
+const TEMPORARY = /\.([0-9a-f]{8}-[\d-]+-[0-9a-f]{32})\.tmp$/
+
+/** A path beside `path` that nobody can predict and that names its owner. */
+export function temporaryPath(path: string): string {
+  return `${path}.${createOwnerToken()}.tmp`
+}
+
+/**
+ * Creates a file, lets `write` fill it, and flushes it to the disk. Whatever has this name already, a symbolic link
+ * included, is refused with EEXIST: nothing is written through it.
+ */
+export async function createFile<Result>(path: string, write: (file: FileHandle) => Promise<Result>): Promise<Result> {
+  const file = await open(path, 'wx')
+  let result: Result
+  try {
+    result = await write(file)
+    await file.sync()
+  } catch (error) {
+    await file.close().catch(() => undefined)
+    throw error
+  }
+  await file.close()
+  return result
+}
+
+export async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await file.write(bytes, done, Math.min(bytes.length - done, LARGEST_TRANSFER))).bytesWritten
+  }
+}
+
+/** Removes temporary files whose owners ended, and those of this thread that could not be removed when they should. */
+export async function removeAbandonedFiles(directory: string, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    const owner = parseOwnerToken(TEMPORARY.exec(name)?.[1] ?? '')
+    if (owner === undefined) continue
+    const path = join(directory, name)
+    const state = leftovers.has(path) ? 'ended' : ownerState(owner)
+    if (state === 'ended' || (state === 'unknown' && (await silence(path)) > LONGEST_SILENCE)) await removeQuietly(path)
+  }
+}
+
+/**
+ * Milliseconds since a file was written to, by the clock of its file system: on a network the clocks of hosts differ.
+ * 0 for a file that is not there.
+ */
+export async function silence(path: string): Promise<number> {
+  const probe = temporaryPath(path)
+  const stats = await lstat(path).catch(() => undefined)
+  if (stats === undefined) return 0
+  await (await open(probe, 'wx')).close()
+  const now = await lstat(probe).finally(() => rm(probe, { force: true }))
+  return now.mtimeMs - stats.mtimeMs
+}
+
+/** Removes a file if it can: for cleaning up, where another error may be under way. */
+export async function removeQuietly(path: string): Promise<void> {
+  try {
+    await rm(path, { force: true })
+    leftovers.delete(path)
+  } catch {
+    if (TEMPORARY.test(path)) leftovers.add(path)
+  }
+}
+
+/** Temporary files of this thread that it could not remove. */
+const leftovers = new Set<string>()
+
+/** The names in a directory; none where it is not there. */
+export async function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+}
+
+/** Makes renames last through a power failure; not every system can flush a directory, nor needs to. */
+export async function flushDirectory(path: string): Promise<void> {
+  let directory: FileHandle
+  try {
+    directory = await open(path, 'r')
+  } catch (error) {
+    if (isSystemError(error) && NOT_FLUSHABLE.has(error.code ?? '')) return
+    throw error
+  }
+  try {
+    await directory.sync()
+  } catch (error) {
+    if (!isSystemError(error) || !NOT_FLUSHABLE.has(error.code ?? '')) throw error
+  } finally {
+    await directory.close()
+  }
+}
+
+/** What Windows and some file systems answer to a flush of a directory. */
+const NOT_FLUSHABLE = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF', 'ENOTSUP', 'ENOSYS'])
+
+export function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error
+}

@@ -1,0 +1,36 @@
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createOwnerToken, ownerState, parseOwnerToken } from '../src/process_identity.js'
+import { createFile, temporaryPath, writeAll } from '../src/temporary_file.js'
+
+let directory = ''
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'temporary-'))
+})
+afterEach(() => rm(directory, { recursive: true }))
+
+it('createFile refuses a planted symbolic link, and leaves its target alone', async () => {
+  const target = join(directory, 'target')
+  const path = temporaryPath(join(directory, 'model.data'))
+  await writeFile(target, 'untouched')
+  await symlink(target, path)
+  await expect(createFile(path, (file) => writeAll(file, new Uint8Array(4)))).rejects.toThrow(
+    expect.objectContaining({ code: 'EEXIST' }),
+  )
+  expect(await readFile(target, 'utf8')).toBe('untouched')
+})
+
+it('temporaryPath gives names that nobody can predict', () => {
+  const names = new Set(Array.from({ length: 100 }, () => basename(temporaryPath(join(directory, 'checkpoint')))))
+  expect(names.size).toBe(100)
+  for (const name of names) expect(name).toMatch(/^checkpoint\.[0-9a-f]{8}-\d+-\d+-\d+-[0-9a-f]{32}\.tmp$/)
+})
+
+it('ownerState knows the thread that made a token', () => {
+  const token = createOwnerToken()
+  expect(ownerState(parseOwnerToken(token)!)).toBe('running')
+  expect(ownerState(parseOwnerToken(token.replace(/^......../, '00000000'))!)).toBe('unknown')
+  for (const text of ['', 'a-b-c', `${token}0`, token.slice(1)]) expect(parseOwnerToken(text)).toBeUndefined()
+})

@@ -1,0 +1,56 @@
+// Interrupts saves in every way: node packages/saveable/fuzz/saves.mjs [random kills] [seed]
+// Kills before and after every call that changes a file, kills at random moments, and a fault at every such call.
+// A loss, or a file that stays without being listed, ends it with an error.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+
+const [kills = 200, seed = 1] = process.argv.slice(2).map(Number)
+const here = fileURLToPath(new URL('.', import.meta.url))
+const folder = await mkdtemp(join(tmpdir(), 'saves-'))
+const bundled = async (name) => {
+  const outfile = join(folder, `${name}.mjs`)
+  await build({
+    entryPoints: [join(here, `${name}.ts`)],
+    outfile,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    alias: Object.fromEntries(
+      ['canonical', 'checkpoint'].map((each) => [`@cudnn-rnn/${each}`, join(here, `../../${each}/src/index.ts`)]),
+    ),
+    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
+  })
+  return outfile
+}
+/** mulberry32. */
+let state = seed
+const random = () => {
+  state = (state + 0x6d2b79f5) | 0
+  let t = Math.imul(state ^ (state >>> 15), 1 | state)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+}
+try {
+  const program = await bundled('saving_program')
+  const campaign = await import(pathToFileURL(await bundled('save_campaign')).href)
+  const { SCENARIOS, CALLS, failEveryCall, killAtEveryCall, killAtRandom } = campaign
+  const total = { interrupted: 0, old: 0, new: 0 }
+  const report = (what, counts) => {
+    console.log(what, counts)
+    for (const key of Object.keys(total)) total[key] += counts[key]
+  }
+  for (const name of Object.keys(SCENARIOS)) {
+    for (const call of CALLS) report(`${name}: EIO at every ${call}`, await failEveryCall(name, call))
+    for (const kind of ['kill-before', 'kill-after']) {
+      report(`${name}: ${kind} every call`, await killAtEveryCall(program, name, kind))
+    }
+    report(`${name}: kills at random moments`, await killAtRandom(program, name, kills, random))
+  }
+  console.log(`seed ${seed}: 0 losses`, total)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
