@@ -33,13 +33,12 @@ void Activation(const Napi::CallbackInfo& info) {
   const bool is_double = info[2].As<Napi::TypedArray>().TypedArrayType() == napi_float64_array;
   for (const Kernels* kernels : SupportedKernels()) {
     if (kernels->name != name) continue;
-    size_t count;
     if (is_double) {
-      double* values = Elements<double>(info[2], &count);
-      (is_tanh ? kernels->f64.tanh : kernels->f64.sigmoid)(values, values, static_cast<ptrdiff_t>(count));
+      const ElementSpan<double> values = Span<double>(info[2]);
+      (is_tanh ? kernels->f64.tanh : kernels->f64.sigmoid)(values.data, values.data, values.count);
     } else {
-      float* values = Elements<float>(info[2], &count);
-      (is_tanh ? kernels->f32.tanh : kernels->f32.sigmoid)(values, values, static_cast<ptrdiff_t>(count));
+      const ElementSpan<float> values = Span<float>(info[2]);
+      (is_tanh ? kernels->f32.tanh : kernels->f32.sigmoid)(values.data, values.data, values.count);
     }
   }
 }

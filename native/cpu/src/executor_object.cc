@@ -120,11 +120,13 @@ void ExecutorObject::Settle() {
     while (!waiting_.empty() && waiting_.begin()->first <= completed) {
       const auto [number, deferred] = *waiting_.begin();
       waiting_.erase(waiting_.begin());
-      const std::string failure = queue_->FailureOf(number);
-      if (failure.empty()) {
+      const JobQueue::Failure failure = queue_->FailureOf(number);
+      if (failure.message.empty()) {
         deferred.Resolve(Napi::Env(env_).Undefined());
       } else {
-        deferred.Reject(Napi::Error::New(env_, failure).Value());
+        Napi::Error error = Napi::Error::New(env_, failure.message);
+        if (failure.is_out_of_memory) error.Set("code", Napi::String::New(env_, "ERR_OUT_OF_MEMORY"));
+        deferred.Reject(error.Value());
       }
     }
     if (waiting_.empty()) {
@@ -169,17 +171,20 @@ Napi::Value ExecutorObject::ForwardOf(const Napi::CallbackInfo& info) {
   const auto network = NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network<T>();
   ForwardPass<T> pass{};
   pass.network = network.get();
-  pass.time = static_cast<ptrdiff_t>(Number(arguments, "time"));
-  pass.batch = static_cast<ptrdiff_t>(Number(arguments, "batch"));
-  pass.input = Elements<T>(arguments, "input");
-  pass.h = Elements<T>(arguments, "h");
-  pass.c = Elements<T>(arguments, "c");
-  pass.params.data = Elements<T>(arguments, "params");
-  pass.lengths = Elements<int32_t>(arguments, "lengths");
+  pass.time = Size(arguments, "time");
+  pass.batch = Size(arguments, "batch");
+  const ptrdiff_t rows = pass.time * pass.batch;
+  const ptrdiff_t h_size = network->pseudo_layers() * pass.batch * network->columns();
+  const ptrdiff_t c_size = network->pseudo_layers() * pass.batch * network->options().units;
+  pass.input = Required<T>(arguments, "input", rows * network->options().input_size);
+  pass.h = Elements<T>(arguments, "h", h_size);
+  pass.c = Elements<T>(arguments, "c", c_size);
+  pass.params.data = Required<T>(arguments, "params", network->params_size());
+  pass.lengths = Elements<int32_t>(arguments, "lengths", pass.batch);
   pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
-  pass.output = Elements<T>(arguments, "output");
-  pass.h_final = Elements<T>(arguments, "hFinal");
-  pass.c_final = Elements<T>(arguments, "cFinal");
+  pass.output = Required<T>(arguments, "output", rows * network->output_size());
+  pass.h_final = Required<T>(arguments, "hFinal", h_size);
+  pass.c_final = network->has_cell_state() ? Required<T>(arguments, "cFinal", c_size) : nullptr;
   std::shared_ptr<Tape<T>> tape;
   const Napi::Value tape_object = arguments.Get("tape");
   if (tape_object.IsObject()) {
@@ -221,16 +226,20 @@ Napi::Value ExecutorObject::BackwardOf(const Napi::CallbackInfo& info) {
   const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
   BackwardPass<T> pass{};
   pass.network = network.get();
-  pass.input = Elements<T>(arguments, "input");
-  pass.params = Elements<T>(arguments, "params");
   pass.tape = tape.get();
-  pass.d_output = Elements<T>(arguments, "dOutput");
-  pass.dh_final = Elements<T>(arguments, "dhFinal");
-  pass.dc_final = Elements<T>(arguments, "dcFinal");
-  pass.d_input = Elements<T>(arguments, "dInput");
-  pass.dh = Elements<T>(arguments, "dh");
-  pass.dc = Elements<T>(arguments, "dc");
-  pass.d_params = Elements<T>(arguments, "dParams");
+  const ptrdiff_t rows = tape->time * tape->batch;
+  const ptrdiff_t input_size = rows * network->options().input_size;
+  const ptrdiff_t h_size = network->pseudo_layers() * tape->batch * network->columns();
+  const ptrdiff_t c_size = network->pseudo_layers() * tape->batch * network->options().units;
+  pass.input = Required<T>(arguments, "input", input_size);
+  pass.params = Required<T>(arguments, "params", network->params_size());
+  pass.d_output = Elements<T>(arguments, "dOutput", rows * network->output_size());
+  pass.dh_final = Elements<T>(arguments, "dhFinal", h_size);
+  pass.dc_final = Elements<T>(arguments, "dcFinal", c_size);
+  pass.d_input = Required<T>(arguments, "dInput", input_size);
+  pass.dh = Required<T>(arguments, "dh", h_size);
+  pass.dc = network->has_cell_state() ? Required<T>(arguments, "dc", c_size) : nullptr;
+  pass.d_params = Required<T>(arguments, "dParams", network->params_size());
   const Engine<T> engine = core_->engine<T>(&queue_->cancelled());
   return Push(arguments, [engine, pass, network, tape] { RunBackward(engine, pass); });
 }
@@ -240,7 +249,7 @@ Napi::Value ExecutorObject::Narrow(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
   const auto network = NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->network<float>();
   const auto slot = NarrowWeightsObject::Unwrap(arguments.Get("narrow").As<Napi::Object>())->slot;
-  const float* params = Elements<float>(arguments, "params");
+  const float* params = Required<float>(arguments, "params", network->params_size());
   const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
   return Push(arguments, [=] { *slot = std::make_unique<NarrowWeights>(*network, params, format); });
 }
@@ -254,13 +263,13 @@ Napi::Value ExecutorObject::Linear(const Napi::CallbackInfo& info) {
 
 template <typename T>
 std::function<void()> ExecutorObject::LinearJob(const Napi::Object& arguments) {
-  const T* input = Elements<T>(arguments, "input");
-  const T* kernel = Elements<T>(arguments, "kernel");
-  const T* bias = Elements<T>(arguments, "bias");
-  T* output = Elements<T>(arguments, "output");
-  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
-  const auto inputs = static_cast<ptrdiff_t>(Number(arguments, "inputs"));
-  const auto outputs = static_cast<ptrdiff_t>(Number(arguments, "outputs"));
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t inputs = Size(arguments, "inputs");
+  const ptrdiff_t outputs = Size(arguments, "outputs");
+  const T* input = Required<T>(arguments, "input", rows * inputs);
+  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
+  const T* bias = Required<T>(arguments, "bias", outputs);
+  T* output = Required<T>(arguments, "output", rows * outputs);
   return [=, engine = core_->engine<T>()] {
     Multiply<T>(engine, {input, inputs, 1}, {kernel, outputs, 1}, bias, output, rows, inputs, outputs);
   };
@@ -274,15 +283,15 @@ Napi::Value ExecutorObject::LinearGradients(const Napi::CallbackInfo& info) {
 
 template <typename T>
 std::function<void()> ExecutorObject::LinearGradientsJob(const Napi::Object& arguments) {
-  const T* input = Elements<T>(arguments, "input");
-  const T* kernel = Elements<T>(arguments, "kernel");
-  const T* d_output = Elements<T>(arguments, "dOutput");
-  T* d_input = Elements<T>(arguments, "dInput");
-  T* d_kernel = Elements<T>(arguments, "dKernel");
-  T* d_bias = Elements<T>(arguments, "dBias");
-  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
-  const auto inputs = static_cast<ptrdiff_t>(Number(arguments, "inputs"));
-  const auto outputs = static_cast<ptrdiff_t>(Number(arguments, "outputs"));
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t inputs = Size(arguments, "inputs");
+  const ptrdiff_t outputs = Size(arguments, "outputs");
+  const T* input = Required<T>(arguments, "input", rows * inputs);
+  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
+  const T* d_output = Required<T>(arguments, "dOutput", rows * outputs);
+  T* d_input = Required<T>(arguments, "dInput", rows * inputs);
+  T* d_kernel = Required<T>(arguments, "dKernel", inputs * outputs);
+  T* d_bias = Required<T>(arguments, "dBias", outputs);
   return [=, engine = core_->engine<T>()] {
     Multiply<T>(engine, {d_output, outputs, 1}, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
     Multiply<T>(engine, {input, 1, inputs}, {d_output, outputs, 1}, nullptr, d_kernel, inputs, rows, outputs);
@@ -293,8 +302,7 @@ std::function<void()> ExecutorObject::LinearGradientsJob(const Napi::Object& arg
 // embedding({ table, ids, columns, output }): number
 Napi::Value ExecutorObject::Embedding(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
-  size_t count;
-  Elements<int32_t>(arguments.Get("ids"), &count);
+  const ptrdiff_t count = Span<int32_t>(arguments.Get("ids")).count;
   return Push(arguments, core_->is_double ? EmbeddingJob<double>(arguments, false) : EmbeddingJob<float>(arguments, false),
               kOperationsPerMove * static_cast<double>(count) * Number(arguments, "columns"));
 }
@@ -307,15 +315,19 @@ Napi::Value ExecutorObject::EmbeddingGradient(const Napi::CallbackInfo& info) {
 
 template <typename T>
 std::function<void()> ExecutorObject::EmbeddingJob(const Napi::Object& arguments, bool gradient) {
-  T* table = Elements<T>(arguments, "table");
-  T* output = Elements<T>(arguments, "output");
-  size_t count;
-  const int32_t* ids = Elements<int32_t>(arguments.Get("ids"), &count);
-  const auto columns = static_cast<ptrdiff_t>(Number(arguments, "columns"));
-  return [=] {
-    for (size_t n = 0; n < count; n++) {
+  const ptrdiff_t columns = Size(arguments, "columns");
+  const auto [ids, count] = Span<int32_t>(arguments.Get("ids"));
+  T* output = Required<T>(arguments, "output", count * columns);
+  const auto [table, table_count] = Span<T>(arguments.Get("table"));
+  for (ptrdiff_t n = 0; n < count; n++) {
+    if (ids[n] < 0 || (ids[n] + ptrdiff_t{1}) * columns > table_count) {
+      ThrowCount(arguments.Env(), "table", (ids[n] + ptrdiff_t{1}) * columns, table_count);
+    }
+  }
+  return [=, ids = ids, count = count, table = table] {
+    for (ptrdiff_t n = 0; n < count; n++) {
       T* row = table + ids[n] * columns;
-      T* out = output + static_cast<ptrdiff_t>(n) * columns;
+      T* out = output + n * columns;
       if (gradient) {
         for (ptrdiff_t k = 0; k < columns; k++) row[k] += out[k];
       } else {
@@ -333,13 +345,13 @@ Napi::Value ExecutorObject::SoftmaxCrossEntropyOf(const Napi::CallbackInfo& info
 
 template <typename T>
 std::function<void()> ExecutorObject::SoftmaxJob(const Napi::Object& arguments) {
-  const T* logits = Elements<T>(arguments, "logits");
-  const int32_t* labels = Elements<int32_t>(arguments, "labels");
-  const T* weights = Elements<T>(arguments, "weights");
-  T* loss = Elements<T>(arguments, "loss");
-  T* gradient = Elements<T>(arguments, "gradient");
-  const auto rows = static_cast<ptrdiff_t>(Number(arguments, "rows"));
-  const auto classes = static_cast<ptrdiff_t>(Number(arguments, "classes"));
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t classes = Size(arguments, "classes");
+  const T* logits = Required<T>(arguments, "logits", rows * classes);
+  const int32_t* labels = Required<int32_t>(arguments, "labels", rows);
+  const T* weights = Elements<T>(arguments, "weights", rows);
+  T* loss = Required<T>(arguments, "loss", 1);
+  T* gradient = Required<T>(arguments, "gradient", rows * classes);
   return [=, engine = core_->engine<T>()] {
     *loss = SoftmaxCrossEntropy(engine, logits, labels, weights, gradient, rows, classes);
   };
@@ -356,11 +368,10 @@ std::function<void()> ExecutorObject::NormJob(const Napi::Object& arguments) {
   const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
   std::vector<std::pair<T*, ptrdiff_t>> tensors;
   for (uint32_t k = 0; k < list.Length(); k++) {
-    size_t count;
-    T* data = Elements<T>(list.Get(k), &count);
-    tensors.emplace_back(data, static_cast<ptrdiff_t>(count));
+    const ElementSpan<T> tensor = Span<T>(list.Get(k));
+    tensors.emplace_back(tensor.data, tensor.count);
   }
-  T* result = Elements<T>(arguments, "norm");
+  T* result = Required<T>(arguments, "norm", 1);
   const double max_norm = Number(arguments, "maxNorm");
   return [=, engine = core_->engine<T>()] {
     const double norm = Norm(tensors);
@@ -386,16 +397,18 @@ template <typename T>
 std::function<void()> ExecutorObject::UpdateJob(const Napi::Object& arguments) {
   UpdateOperands<T> update{};
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
-  size_t count = 0;
+  // Those written and those read have one shape; only a mask may be left out.
+  const ptrdiff_t count = Span<T>(operands.Get(uint32_t{0})).count;
   for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {
-    update.data[k] = Elements<T>(operands.Get(k), k == 0 ? &count : nullptr);
+    update.data[k] = Elements<T>(operands.Get(k), "an operand of an update", count);
   }
-  size_t numbers = 0;
-  const double* values = Elements<double>(arguments.Get("numbers"), &numbers);
-  for (size_t k = 0; k < numbers && k < kMaxNumbers; k++) update.numbers[k] = values[k];
+  const ElementSpan<double> numbers = Span<double>(arguments.Get("numbers"));
+  for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxNumbers); k++) {
+    update.numbers[k] = numbers.data[k];
+  }
   const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
   return [=, engine = core_->engine<T>()] {
-    ForEach(engine, static_cast<ptrdiff_t>(count), kElementwisePart,
+    ForEach(engine, count, kElementwisePart,
             [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
   };
 }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "spin_wait.h"
@@ -51,10 +52,10 @@ void JobQueue::Wait(uint64_t number) const {
   while (completed() < number && !cancelled_) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
-std::string JobQueue::FailureOf(uint64_t number) {
+JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = failures_.find(number);
-  return found == failures_.end() ? "" : found->second;
+  return found == failures_.end() ? Failure{} : found->second;
 }
 
 void JobQueue::Stop() {
@@ -69,14 +70,16 @@ void JobQueue::Stop() {
 }
 
 void JobQueue::Run(Job* job) {
-  std::string failure;
+  Failure failure;
   try {
     job->run();
+  } catch (const std::bad_alloc&) {
+    failure = {"no memory", true};
   } catch (const std::exception& error) {
-    failure = error.what();
+    failure = {error.what(), false};
   }
   job->run = nullptr;
-  if (failure.empty()) return;
+  if (failure.message.empty()) return;
   std::lock_guard<std::mutex> lock(mutex_);
   failures_[job->number] = failure;
 }

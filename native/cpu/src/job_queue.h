@@ -38,8 +38,12 @@ class JobQueue {
   // Blocks until job `number` is done.
   void Wait(uint64_t number) const;
 
-  // What the job threw, empty if nothing.
-  std::string FailureOf(uint64_t number);
+  // Why a job ended early; an empty message where it did not.
+  struct Failure {
+    std::string message;
+    bool is_out_of_memory = false;
+  };
+  Failure FailureOf(uint64_t number);
 
   // Drops what is queued, sets `cancelled` for the job at work, and joins the thread. Idempotent.
   void Stop();
@@ -59,7 +63,7 @@ class JobQueue {
   std::mutex mutex_;
   std::condition_variable pushed_;
   std::deque<Job> jobs_;
-  std::unordered_map<uint64_t, std::string> failures_;
+  std::unordered_map<uint64_t, Failure> failures_;
   std::atomic<uint64_t> last_{0};
   std::atomic<uint64_t> completed_{0};
   std::atomic<uint64_t> awaited_{UINT64_MAX};

@@ -89,10 +89,21 @@ int Network<T>::ChunkOfGate(Side side, int gate) const {
 }
 
 template <typename T>
-void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
+const PanelMatrix& Network<T>::MatrixOf(int pseudo_layer, Side side) const {
   const LayerLayout& layout = layers_[pseudo_layer];
+  if (side == Side::kProjection) return layout.projection;
+  return side == Side::kInput ? layout.input : layout.recurrent;
+}
+
+template <typename T>
+ptrdiff_t Network<T>::WeightSize(int pseudo_layer, Side side) const {
+  return (side == Side::kProjection ? options_.projection : options_.units) * MatrixOf(pseudo_layer, side).depth;
+}
+
+template <typename T>
+void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const bool projects = side == Side::kProjection;
-  const PanelMatrix& matrix = projects ? layout.projection : side == Side::kInput ? layout.input : layout.recurrent;
+  const PanelMatrix& matrix = MatrixOf(pseudo_layer, side);
   const bool gated = is_gated() && !projects;
   const ptrdiff_t rows = projects ? options_.projection : options_.units;
   const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;

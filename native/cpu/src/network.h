@@ -92,12 +92,15 @@ class Network {
   ptrdiff_t z_input_width() const { return input_chunks_ * kChunk<T>; }
   ptrdiff_t z_recurrent_begin() const { return options_.cell == Cell::kGru ? kChunk<T> : 0; }
 
+  // Elements of a canonical matrix of one gate.
+  ptrdiff_t WeightSize(int pseudo_layer, Side side) const;
   // Copies a canonical matrix [rows, depth] of one gate into the opaque buffer, or out of it.
   void MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const;
   // Likewise a bias [units].
   void MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const;
 
  private:
+  const PanelMatrix& MatrixOf(int pseudo_layer, Side side) const;
   PanelMatrix PlaceGates(ptrdiff_t depth);
   PanelMatrix PlacePlain(ptrdiff_t outputs, ptrdiff_t depth);
   ptrdiff_t Place(ptrdiff_t size);

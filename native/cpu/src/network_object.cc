@@ -71,13 +71,15 @@ void NetworkObject::MoveRegion(const Napi::CallbackInfo& info) {
 
 template <typename T>
 void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
-  T* params = Elements<T>(info[0]);
-  T* canonical = Elements<T>(info[1]);
   const int pseudo_layer = info[2].ToNumber().Int32Value();
   const Side side = static_cast<Side>(info[3].ToNumber().Int32Value());
   const int gate = info[4].ToNumber().Int32Value();
   const bool into = info[6].ToBoolean().Value();
-  if (info[5].ToBoolean().Value()) {
+  const bool is_bias = info[5].ToBoolean().Value();
+  T* params = Required<T>(info[0], "params", network<T>()->params_size());
+  T* canonical = Required<T>(
+      info[1], "canonical", is_bias ? network<T>()->options().units : network<T>()->WeightSize(pseudo_layer, side));
+  if (is_bias) {
     network<T>()->MoveBias(params, canonical, pseudo_layer, side, gate, into);
   } else {
     network<T>()->MoveWeight(params, canonical, pseudo_layer, side, gate, into);

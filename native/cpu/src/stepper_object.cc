@@ -1,5 +1,7 @@
 #include "stepper_object.h"
 
+#include <new>
+
 #include "arguments.h"
 #include "executor_object.h"
 #include "network_object.h"
@@ -19,28 +21,37 @@ Napi::Function StepperObject::Define(Napi::Env env) {
 StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StepperObject>(info) {
   core_ = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
   const NetworkObject* network = NetworkObject::Unwrap(info[1].As<Napi::Object>());
-  const ptrdiff_t batch = info[2].ToNumber().Int64Value();
-  if (core_->is_double) {
-    network_.f64 = network->network<double>();
-    stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch, core_->pool, false);
-  } else {
-    network_.f32 = network->network<float>();
-    stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch, core_->pool, info[3].ToBoolean());
+  batch_ = info[2].ToNumber().Int64Value();
+  try {
+    if (core_->is_double) {
+      network_.f64 = network->network<double>();
+      stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->pool, false);
+    } else {
+      network_.f32 = network->network<float>();
+      stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch_, core_->pool, info[3].ToBoolean());
+    }
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfMemory(info.Env(), "open a stream");
   }
 }
 
 // step(params, input, output, steps: number, narrow: NativeNarrowWeights | null): void; the narrow weights must be filled
 void StepperObject::Step(const Napi::CallbackInfo& info) {
-  const ptrdiff_t steps = info[3].ToNumber().Int64Value();
   if (core_->is_double) {
-    stepper_.f64->Run(core_->engine<double>(), {Elements<double>(info[0])}, Elements<double>(info[1]),
-                      Elements<double>(info[2]), steps);
+    StepOf<double>(info, nullptr);
   } else {
-    const NarrowWeights* narrow =
-        info[4].IsObject() ? NarrowWeightsObject::Unwrap(info[4].As<Napi::Object>())->slot->get() : nullptr;
-    stepper_.f32->Run(core_->engine<float>(), {Elements<float>(info[0]), narrow}, Elements<float>(info[1]),
-                      Elements<float>(info[2]), steps);
+    StepOf<float>(info, info[4].IsObject() ? NarrowWeightsObject::Unwrap(info[4].As<Napi::Object>())->slot->get() : nullptr);
   }
+}
+
+template <typename T>
+void StepperObject::StepOf(const Napi::CallbackInfo& info, const NarrowWeights* narrow) {
+  const Network<T>& network = *network_.get<T>();
+  const ptrdiff_t steps = info[3].ToNumber().Int64Value();
+  const T* params = Required<T>(info[0], "params", network.params_size());
+  const T* input = Required<T>(info[1], "input", steps * batch_ * network.options().input_size);
+  T* output = Required<T>(info[2], "out", steps * batch_ * network.columns());
+  stepper_.get<T>()->Run(core_->engine<T>(), {params, narrow}, input, output, steps);
 }
 
 // resetRow(row: number): void
@@ -55,12 +66,20 @@ void StepperObject::ResetRow(const Napi::CallbackInfo& info) {
 
 // moveState(h, c | null, into: boolean): void
 void StepperObject::MoveState(const Napi::CallbackInfo& info) {
-  const bool into = info[2].ToBoolean().Value();
   if (core_->is_double) {
-    stepper_.f64->MoveState(Elements<double>(info[0]), Elements<double>(info[1]), into);
+    MoveStateOf<double>(info);
   } else {
-    stepper_.f32->MoveState(Elements<float>(info[0]), Elements<float>(info[1]), into);
+    MoveStateOf<float>(info);
   }
+}
+
+template <typename T>
+void StepperObject::MoveStateOf(const Napi::CallbackInfo& info) {
+  const Network<T>& network = *network_.get<T>();
+  const ptrdiff_t rows = network.pseudo_layers() * batch_;
+  T* h = Required<T>(info[0], "h", rows * network.columns());
+  T* c = Elements<T>(info[1], "c", rows * network.options().units);
+  stepper_.get<T>()->MoveState(h, c, info[2].ToBoolean().Value());
 }
 
 }  // namespace cudnn_rnn

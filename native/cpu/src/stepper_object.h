@@ -20,8 +20,13 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   void Step(const Napi::CallbackInfo& info);
   void ResetRow(const Napi::CallbackInfo& info);
   void MoveState(const Napi::CallbackInfo& info);
+  template <typename T>
+  void StepOf(const Napi::CallbackInfo& info, const NarrowWeights* narrow);
+  template <typename T>
+  void MoveStateOf(const Napi::CallbackInfo& info);
 
   std::shared_ptr<ExecutorCore> core_;
+  ptrdiff_t batch_ = 0;
   OfEitherType<Network> network_;
   OfEitherType<Stepper> stepper_;
 };

@@ -114,12 +114,12 @@ void JobQueueRunsInOrderAndStops() {
     Expect(queue.completed() == last, "all jobs are done");
     queue.Push([] { throw std::runtime_error("on purpose"); });
     queue.Wait(last + 1);
-    Expect(queue.FailureOf(last + 1) == "on purpose", "a failure is kept");
+    Expect(queue.FailureOf(last + 1).message == "on purpose", "a failure is kept");
     bool ran = false;
     Expect(queue.RunOrPush([&] { ran = true; }) == last + 2 && ran && queue.completed() == last + 2,
            "a brief job runs at once where nothing is queued");
     queue.RunOrPush([] { throw std::runtime_error("at once"); });
-    Expect(queue.FailureOf(last + 3) == "at once", "the failure of a brief job is kept");
+    Expect(queue.FailureOf(last + 3).message == "at once", "the failure of a brief job is kept");
     std::atomic<bool> released{false};
     queue.Push([&] {
       while (!released) std::this_thread::yield();

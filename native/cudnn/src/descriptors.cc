@@ -42,9 +42,8 @@ Napi::Value MakeDataDescriptor(const Napi::CallbackInfo& info) {
   void* fill = &zero;
   if (info[7].IsNull()) fill = nullptr;
   if (info[7].IsTypedArray()) {
-    const auto given = info[7].As<Napi::TypedArray>();
-    std::memcpy(&zero, static_cast<const char*>(given.ArrayBuffer().Data()) + given.ByteOffset(),
-                std::min(sizeof zero, given.ByteLength()));
+    const HostArray given = HostArrayOf(info[7]);
+    std::memcpy(&zero, given.data, std::min(sizeof zero, given.bytes));
   }
   auto descriptor = std::make_shared<DataDescriptor>(libraries, "cudnnCreateRNNDataDescriptor");
   CheckCudnn(*libraries,

@@ -139,10 +139,9 @@ Napi::Value CompileKernels(const Napi::CallbackInfo& info) {
 // loadModule(session, image: Uint8Array): KernelModule
 Napi::Value LoadModule(const Napi::CallbackInfo& info) {
   Arguments args(info);
-  const Napi::TypedArray image = args.Array();
-  const char* begin = static_cast<const char*>(image.ArrayBuffer().Data()) + image.ByteOffset();
+  const HostArray image = args.Array();
   // A PTX image is read up to its terminating zero.
-  auto bytes = std::make_shared<std::vector<char>>(begin, begin + image.ByteLength());
+  auto bytes = std::make_shared<std::vector<char>>(image.data, image.data + image.bytes);
   bytes->push_back(0);
   auto module = std::make_shared<KernelModule>();
   args.Enqueue([=](Worker& worker, Batch&) {

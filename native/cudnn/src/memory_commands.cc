@@ -53,11 +53,12 @@ Napi::Value Upload(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const BufferRef to = args.Write();
   const std::size_t offset = args.Size();
-  const Napi::TypedArray from = args.Array();
-  const std::size_t bytes = from.ByteLength();
+  const HostArray from = args.Array();
+  const std::size_t bytes = from.bytes;
+  if (offset + bytes > to->bytes()) ThrowBytes(args.env(), to->bytes() - offset, bytes);
   if (bytes == 0) return args.env().Undefined();
   HostBlockRef staged = args.session().host_blocks().TakeWithoutCuda(bytes);
-  std::memcpy(staged->data, static_cast<const char*>(from.ArrayBuffer().Data()) + from.ByteOffset(), bytes);
+  std::memcpy(staged->data, from.data, bytes);
   args.Enqueue([=](Worker& worker, Batch& batch) {
     HostBlockRef block = staged;
     if (!block->pinned) {

@@ -69,6 +69,19 @@ HANDLE_TAG(Libraries, 1)
 HANDLE_TAG(SessionHandle, 2)
 HANDLE_TAG(DeviceBuffer, 3)
 
+/// The bytes of a typed array at the moment of the call; over a SharedArrayBuffer too.
+struct HostArray {
+  Napi::Value value;
+  char* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Throws TypeError for anything but a typed array.
+HostArray HostArrayOf(const Napi::Value& value);
+
+/// Throws RangeError ERR_TENSOR_TRANSFERRED.
+[[noreturn]] void ThrowBytes(Napi::Env env, std::size_t expected, std::size_t bytes);
+
 /// Reads the arguments of one call from left to right. The first is always the session.
 class Arguments {
  public:
@@ -87,7 +100,8 @@ class Arguments {
   std::size_t Size() { return static_cast<std::size_t>(Long()); }
   double Double() { return Next().ToNumber().DoubleValue(); }
   std::string Text() { return Next().ToString().Utf8Value(); }
-  Napi::TypedArray Array() { return Next().As<Napi::TypedArray>(); }
+  /// A typed array as it is now: JavaScript may have transferred or resized it since it was checked.
+  HostArray Array() { return HostArrayOf(Next()); }
 
   template <typename T>
   std::shared_ptr<T> Object() {

@@ -7,6 +7,14 @@
 
 namespace cudnn_rnn {
 
+NativeError SessionClosed(const char* call) {
+  NativeError error;
+  error.library = "session";
+  error.call = call;
+  error.name = "SESSION_CLOSED";
+  return error;
+}
+
 Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle)
     : libraries_(std::move(libraries)),
       settle_(std::move(settle)),
@@ -37,12 +45,8 @@ void Session::BeginClose() {
   pending_ = nullptr;
   turn_.BeginClose();
   auto dropped = inbox_->Close();
-  NativeError error;
-  error.library = "session";
-  error.call = "close";
-  error.name = "SESSION_CLOSED";
   for (auto& batch : dropped) {
-    batch->error = std::make_shared<NativeError>(error);
+    batch->error = std::make_shared<NativeError>(SessionClosed("close"));
     Finish(std::move(batch));
   }
 }

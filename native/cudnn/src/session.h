@@ -10,6 +10,9 @@
 
 namespace cudnn_rnn {
 
+/// The refusal of a closed session; packages/cudnn says it as ERR_BACKEND_DISPOSED.
+NativeError SessionClosed(const char* call);
+
 /// One executor's device: a worker thread that makes all calls in order, a second one that waits for the device, and the
 /// inbox between them and JavaScript.
 ///

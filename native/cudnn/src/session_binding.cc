@@ -158,7 +158,7 @@ Napi::Value Post(const Napi::CallbackInfo& info) {
   if ((mode & 32) != 0) batch->place = Batch::kFirstOfStep;
   if ((mode & 64) != 0) batch->place = Batch::kOfStep;
   Napi::Value promise = args.env().Undefined();
-  if (args.session().closed()) throw Napi::Error::New(args.env(), "the session is closed");
+  if (args.session().closed()) throw SessionClosed("post");
   if ((mode & 16) != 0) promise = Napi::Value(args.env(), PromiseFor(*args.handle(), *batch));
   args.session().Post(batch, (mode & 1) != 0);
   return promise;
@@ -180,11 +180,12 @@ Napi::Value Download(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const BufferRef from = args.Read();
   const std::size_t offset = args.Size();
-  const Napi::TypedArray to = args.Array();
-  const std::size_t bytes = to.ByteLength();
-  void* destination = static_cast<char*>(to.ArrayBuffer().Data()) + to.ByteOffset();
+  const HostArray to = args.Array();
+  const std::size_t bytes = to.bytes;
+  void* destination = to.data;
+  if (offset + bytes > from->bytes()) ThrowBytes(args.env(), from->bytes() - offset, bytes);
   napi_ref reference = nullptr;
-  napi_create_reference(args.env(), to, 1, &reference);
+  napi_create_reference(args.env(), to.value, 1, &reference);
   SettlementOf(args.session().pending()).arrays.push_back(reference);
   if (bytes == 0) return args.env().Undefined();
   args.Enqueue([=](Worker& worker, Batch& batch) {

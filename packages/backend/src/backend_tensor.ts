@@ -17,7 +17,7 @@ export interface BackendTensor {
   readonly disposed: boolean
   /**
    * The values on the host, once everything queued before this call is done. CPU executors return a view of the live
-   * memory and copy nothing; take a `slice()` of what must outlive the next update.
+   * memory and copy nothing; take a `slice()` of what must outlive the next update, or is to be transferred.
    *
    * Rejects with `ERR_TENSOR_DISPOSED`, or with the error of the queued work that should have filled the tensor.
    */
@@ -32,5 +32,10 @@ export type TensorLike = Tensor | BackendTensor
 
 /** True for a backend tensor (of any executor), false for a host tensor. */
 export function isBackendTensor(value: unknown): value is BackendTensor {
-  return typeof value === 'object' && value !== null && 'read' in value && typeof value.read === 'function'
+  try {
+    return typeof value === 'object' && value !== null && 'read' in value && typeof value.read === 'function'
+  } catch {
+    // A proxy that refuses to be read.
+    return false
+  }
 }

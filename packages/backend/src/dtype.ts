@@ -1,3 +1,5 @@
+import { arrayTypeOf } from '@cudnn-rnn/canonical'
+
 /** Element types of backend tensors. Networks compute in a floating type; `int32` holds ids, labels and lengths. */
 export const DTYPES = Object.freeze({
   float32: { bytes: 4, array: Float32Array },
@@ -12,8 +14,9 @@ export type FloatDType = Exclude<DType, 'int32'>
 
 /** The dtype of a host array, or undefined for an array the contract does not know. */
 export function dtypeOf(data: unknown): DType | undefined {
+  const type = arrayTypeOf(data)
   for (const [dtype, { array }] of Object.entries(DTYPES)) {
-    if (data instanceof array) return dtype as DType
+    if (type === array.name) return dtype as DType
   }
   return undefined
 }

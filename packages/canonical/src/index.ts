@@ -27,6 +27,7 @@ export {
   codedTypeError,
   hasErrorCode,
 } from './coded_error.js'
+export { describeValue } from './described_value.js'
 export {
   hiddenColumns,
   layerInputSize,
@@ -44,6 +45,8 @@ export { canonicalToFlax, flaxLayout, flaxToCanonical } from './flax_layout.js'
 export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
+export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
+export { Inspectable, type Summary } from './inspectable.js'
 export {
   canonicalToKeras,
   type KerasOptions,
@@ -54,7 +57,7 @@ export {
 export { layoutKey } from './layout_key.js'
 export { missingPackage } from './missing_package.js'
 export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
-export { checkOptionNames } from './option_names.js'
+export { checkIsObject, checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {
   type ParamRegion,

@@ -1,4 +1,5 @@
 import { codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 
 /**
  * Refuses option names that are not in `known`, naming the nearest known one on a near miss.
@@ -7,13 +8,8 @@ import { codedTypeError } from './coded_error.js'
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  */
 export function checkOptionNames(action: string, options: object, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null) {
-    throw codedTypeError(
-      'ERR_INVALID_OPTION_TYPE',
-      `Cannot ${action} as options must be an object: current value is ${String(options)}`,
-    )
-  }
-  for (const option of Object.keys(options)) {
+  checkIsObject(action, 'options', options)
+  for (const option of namesOf(action, options)) {
     if (known.includes(option)) continue
     const suggestion = nearest(option, known)
     const hint = suggestion === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean ${suggestion}?`
@@ -22,6 +18,25 @@ export function checkOptionNames(action: string, options: object, known: readonl
       `Cannot ${action} as there is no such option: current name is ${option}. ${hint}`,
       { option, suggestion },
     )
+  }
+}
+
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` for what has no fields to read: null, a number, a string, … */
+export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
+  if (typeof value === 'object' && value !== null) return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${action} as ${name} must be an object: current value is ${describeValue(value)}`,
+    { argument: name },
+  )
+}
+
+function namesOf(action: string, options: object): string[] {
+  try {
+    return Object.keys(options)
+  } catch (cause) {
+    const message = `Cannot ${action} as the options cannot be read: ${describeValue(options)}`
+    throw codedTypeError('ERR_INVALID_OPTION_TYPE', message, { cause })
   }
 }
 

@@ -1,5 +1,8 @@
 import { codedRangeError, codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
+import { arrayTypeOf, liveLength, ownView } from './host_elements.js'
+import { checkIsObject } from './option_names.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 
 /**
@@ -16,10 +19,10 @@ export function packCanonical<Data extends FloatArray>(
   canonical: CanonicalParams,
   flat: Data,
 ): Data {
-  checkLength(layout, flat.length)
-  checkCanonical(layout, canonical, flat)
+  checkLength(layout, flat)
+  const checked = checkCanonical(layout, canonical, flat)
   for (const kind of ['weights', 'biases'] as const) {
-    for (const [index, region] of layout[kind].entries()) flat.set(canonical[kind][index]!.data as Data, region.offset)
+    for (const [index, region] of layout[kind].entries()) flat.set(checked[kind][index]!.data, region.offset)
   }
   return flat
 }
@@ -30,7 +33,7 @@ export function packCanonical<Data extends FloatArray>(
  * @throws RangeError `ERR_PARAMS_SIZE` when `flat` does not have `layout.size` elements
  */
 export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, flat: Data): CanonicalParams<Data> {
-  checkLength(layout, flat.length)
+  checkLength(layout, flat)
   const tensor = (region: PlacedRegion): Tensor<Data> => ({
     data: flat.slice(region.offset, region.offset + region.size) as Data,
     shape: region.shape,
@@ -45,43 +48,70 @@ export function unpackCanonical<Data extends FloatArray>(layout: ParamLayout, fl
  * Checks count, element counts and element type of canonical tensors against a layout, before anything is written.
  *
  * @param like an array of the expected element type.
+ * @returns the tensors as they were read here, once, each with a plain view of its elements.
  * @throws as {@link packCanonical}
  */
-export function checkCanonical(layout: ParamLayout, canonical: CanonicalParams, like: FloatArray): void {
-  for (const kind of ['weights', 'biases'] as const) {
-    const tensors = canonical?.[kind]
-    const regions = layout[kind]
-    if (tensors?.length !== regions.length) {
-      throw codedRangeError(
-        'ERR_CANONICAL_COUNT',
-        `Cannot pack canonical parameters as this network has ${regions.length} ${kind}: current number is ${tensors?.length}`,
-        { kind, expected: regions.length, actual: tensors?.length },
-      )
-    }
-    for (const [index, region] of regions.entries()) checkTensor(kind, index, region, tensors[index]!, like)
+export function checkCanonical<Data extends FloatArray>(
+  layout: ParamLayout,
+  canonical: CanonicalParams,
+  like: Data,
+): CanonicalParams<Data> {
+  checkIsObject(ACTION, 'canonical', canonical)
+  const { weights, biases } = canonical
+  return {
+    weights: checkTensors('weights', layout.weights, weights, like),
+    biases: checkTensors('biases', layout.biases, biases, like),
   }
 }
 
-function checkTensor(kind: string, index: number, region: PlacedRegion, tensor: Tensor, like: FloatArray): void {
-  const expected = like.constructor.name
-  const actual = tensor?.data?.constructor.name
+const ACTION = 'pack canonical parameters'
+
+function checkTensors<Data extends FloatArray>(
+  kind: 'weights' | 'biases',
+  regions: readonly PlacedRegion[],
+  tensors: readonly Tensor[],
+  like: Data,
+): Tensor<Data>[] {
+  const count = Array.isArray(tensors) ? tensors.length : undefined
+  if (count !== regions.length) {
+    throw codedRangeError(
+      'ERR_CANONICAL_COUNT',
+      `Cannot ${ACTION} as this network has ${regions.length} ${kind}: current number is ${count}`,
+      { kind, expected: regions.length, actual: count },
+    )
+  }
+  return regions.map((region, index) => checkTensor(`${kind}[${index}]`, region, tensors[index], like))
+}
+
+function checkTensor<Data extends FloatArray>(
+  name: string,
+  region: PlacedRegion,
+  tensor: Tensor | undefined,
+  like: Data,
+): Tensor<Data> {
+  const { data, shape }: Partial<Tensor> = tensor ?? {}
+  const expected = arrayTypeOf(like)
+  const actual = arrayTypeOf(data)
   if (actual !== expected) {
     throw codedTypeError(
       'ERR_CANONICAL_DTYPE',
-      `Cannot pack canonical parameters as ${kind}[${index}] must be a ${expected}: current type is ${actual}`,
-      { kind, index, expected, actual },
+      `Cannot ${ACTION} as ${name} must be a ${expected}: current type is ${actual ?? describeValue(data)}`,
+      { argument: name, expected, actual },
     )
   }
-  if (tensor.data.length !== region.size) {
+  const view = ownView(data as FloatArray, like instanceof Float32Array ? Float32Array : (Float64Array as never))
+  if (view.length !== region.size) {
     throw codedRangeError(
       'ERR_CANONICAL_SIZE',
-      `Cannot pack canonical parameters as ${kind}[${index}] (layer ${region.layer}, direction ${region.direction}, ${region.side} side, ${region.gate ?? 'projection'}) must have shape [${region.shape.join(',')}]: current shape is [${tensor.shape.join(',')}] with ${tensor.data.length} elements`,
-      { kind, index, expected: region.shape, actual: tensor.shape },
+      `Cannot ${ACTION} as ${name} (layer ${region.layer}, direction ${region.direction}, ${region.side} side, ${region.gate ?? 'projection'}) must have shape [${region.shape.join(',')}]: current shape is ${Array.isArray(shape) ? `[${shape.map(String).join(',')}]` : describeValue(shape)} with ${view.length} elements`,
+      { argument: name, expected: region.shape, actual: shape },
     )
   }
+  return { data: view as Data, shape: region.shape }
 }
 
-function checkLength(layout: ParamLayout, length: number): void {
+function checkLength(layout: ParamLayout, flat: FloatArray): void {
+  const length = arrayTypeOf(flat) === undefined ? undefined : liveLength(flat)
   if (length === layout.size) return
   throw codedRangeError(
     'ERR_PARAMS_SIZE',

@@ -1,6 +1,6 @@
 import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
 import { codedTypeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
 
 /** What cells compute with: a host tensor of float32 or float64. */
 export type FloatTensor = Tensor<FloatArray>
@@ -26,7 +26,7 @@ export function addTensor(target: FloatTensor, source: FloatTensor): void {
 }
 
 /**
- * Checks that an argument is a host tensor of the cell's dtype and of `shape` (undefined dimensions are free).
+ * Checks that an argument is a host tensor of the cell's dtype and of `shape` (a letter stands for a free dimension).
  *
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
  */
@@ -35,7 +35,7 @@ export function checkHostTensor(
   name: string,
   tensor: FloatTensor,
   dtype: FloatDType,
-  shape: readonly (number | undefined)[],
+  shape: readonly Dimension[],
 ): void {
   if (isBackendTensor(tensor)) {
     throw codedTypeError(

@@ -65,7 +65,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     { training }: { readonly training?: Training | undefined } = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkHostTensor(action, 'input', input, this.dtype, [undefined, this.inputSize])
+    checkHostTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
     const [batch, inputSize] = input.shape as [number, number]
     checkState(action, state, this.stateSize, batch, this.dtype)
     this.build(inputSize)

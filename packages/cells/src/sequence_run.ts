@@ -1,6 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { codedTypeError } from '@cudnn-rnn/canonical'
-import { checkSequenceLengths } from '@cudnn-rnn/executor-kit'
+import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
@@ -77,14 +77,14 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
 ): SequenceResult<State, Sequence, Training> {
   const action = `run ${runner.name}`
   const { dtype } = runner
-  const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: number | undefined) => {
+  const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: Dimension) => {
     if (isList(sequence)) {
       for (const [t, step] of sequence.entries()) {
-        checkHostTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? [undefined, columns] : sequence[0]!.shape)
+        checkHostTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? ['B', columns] : sequence[0]!.shape)
       }
       return stackSteps(what, name, sequence)
     }
-    checkHostTensor(what, name, sequence, dtype, [undefined, undefined, columns])
+    checkHostTensor(what, name, sequence, dtype, ['T', 'B', columns])
     return timeMajor ? sequence : exchangeTimeAndBatch(sequence)
   }
   const fromTimeMajor = (sequence: FloatTensor): Sequence => {
@@ -92,7 +92,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
     return (timeMajor ? sequence : exchangeTimeAndBatch(sequence)) as Sequence
   }
 
-  const input = toTimeMajor(action, 'inputs', inputs, runner.inputSize)
+  const input = toTimeMajor(action, 'inputs', inputs, runner.inputSize ?? 'I')
   const [time, batch, inputSize] = input.shape as [number, number, number]
   const lengths = checkSequenceLengths(action, options.sequenceLength ?? null, time, batch)
   const initialState = options.initialState ?? (zeroState(runner.stateSize, batch, dtype) as State)
@@ -111,7 +111,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
     const outputs =
       given.outputs === undefined
         ? zeros(dtype, outputShape)
-        : toTimeMajor('run backward', 'output gradients', given.outputs, runner.outputSize)
+        : toTimeMajor('run backward', 'output gradients', given.outputs, runner.outputSize ?? 'H')
     checkHostTensor('run backward', 'output gradients', outputs, dtype, outputShape)
     const state = given.state ?? (zeroState(runner.stateSize, batch, dtype) as State)
     checkState('run backward', state as CellState, runner.stateSize, batch, dtype, 'state gradients')

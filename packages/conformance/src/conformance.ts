@@ -1,5 +1,6 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import { describe } from 'vitest'
+import { registerCallerConformance } from './caller_conformance.js'
 import { registerDenseConformance } from './dense_conformance.js'
 import { registerDropoutConformance } from './dropout_conformance.js'
 import { registerFixtureConformance } from './fixture_conformance.js'
@@ -26,6 +27,7 @@ const PARTS = [
   registerDropoutConformance,
   registerStreamingConformance,
   registerRefusalConformance,
+  registerCallerConformance,
   registerDenseConformance,
   registerOptimizerConformance,
 ]

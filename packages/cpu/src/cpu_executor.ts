@@ -2,6 +2,7 @@ import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostMemory } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon, NativeExecutor } from './native_addon.js'
+import { pinBuffer } from './pin_buffer.js'
 import type { WeightFormat } from './weight_format.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
@@ -32,6 +33,7 @@ export function createCpuExecutor(
   const queue = {
     failureCode: 'ERR_CPU_OPERATION',
     done: (job: number) => native.done(job),
+    pin: pinBuffer,
     close: () => native.close(),
   }
   return { addon, native, weightFormat, memory: new HostMemory(dtype, queue, allocate) }

@@ -7,21 +7,30 @@ import type {
   Tape,
   TensorLike,
 } from '@cudnn-rnn/backend'
-import { type CanonicalParams, elementCount, flatLayout, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import {
+  type CanonicalParams,
+  elementCount,
+  flatLayout,
+  Inspectable,
+  layoutKey,
+  type RnnDescriptor,
+  type Summary,
+} from '@cudnn-rnn/canonical'
 import {
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkOwnTensors,
   checkParams,
   checkStream,
   dropoutPositionOf,
   dropoutStateOf,
   HostStepper,
   type HostTensor,
+  type LedgerEntry,
   Lifetime,
   OperandVersions,
   passShapes,
+  rnnSummary,
 } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import { CpuStream } from './cpu_stream.js'
@@ -31,18 +40,20 @@ import type { NativeNetwork } from './native_addon.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
 
 /** A network on the CPU executor. Its opaque layout is the panels its kernels stream through (native/cpu/src/network.h). */
-export class CpuRnn implements Rnn {
+export class CpuRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
   readonly #executor: CpuExecutor
   readonly #life: Lifetime
   readonly #network: NativeNetwork
+  readonly #entry: LedgerEntry
   readonly #narrow: NarrowParamsCache
   /** Words of the dropout generator drawn so far. */
   #dropoutPosition = 0
 
   /** Throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   constructor(executor: CpuExecutor, descriptor: RnnDescriptor) {
+    super()
     flatLayout(descriptor) // refuses what cuDNN cannot hold
     const { addon, memory } = executor
     this.#executor = executor
@@ -51,7 +62,7 @@ export class CpuRnn implements Rnn {
     this.#network = new addon.NativeNetwork(descriptor, memory.dtype === 'float64')
     this.paramsSize = this.#network.paramsSize()
     this.#narrow = new NarrowParamsCache(executor, this.#network)
-    memory.ledger.add('rnns')
+    this.#entry = memory.ledger.enter('rnns', this)
   }
 
   canonicalToParams(canonical: CanonicalParams): HostTensor {
@@ -62,11 +73,11 @@ export class CpuRnn implements Rnn {
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
-    this.#checkParams('convert opaque parameters', params)
+    const given = this.#checkParams('convert opaque parameters', params)
     const { memory, native } = this.#executor
     // A copy in the queue: the values of now, whatever is queued meanwhile.
     const copy = memory.allocate(this.paramsSize)
-    const operands = [copy, memory.floats(params)]
+    const operands = [copy, memory.floats(given)]
     await memory.done(native.update({ rule: 0, operands, numbers: new Float64Array(0) }))
     return unpackPanels(this.#network, this.descriptor, copy, memory.allocate)
   }
@@ -76,9 +87,8 @@ export class CpuRnn implements Rnn {
     this.#life.check(action)
     const { descriptor } = this
     const { addon, memory, native } = this.#executor
-    const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
-    const { input, inputH, inputC, params, training } = inputs
-    checkOwnTensors(memory, action, { input, inputH, inputC, params })
+    const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
+    const { input, inputH, inputC, params } = operands
     const given = {
       input: memory.floats(input),
       h: inputH ? memory.floats(inputH) : null,
@@ -105,7 +115,7 @@ export class CpuRnn implements Rnn {
     }
     if (tape === null) return { ...result, tape: undefined }
     const contents = { sizes, params: given.params, input: given.input, native: tape }
-    const versions = new OperandVersions({ input, inputH, inputC, params, output: result.output })
+    const versions = new OperandVersions({ ...operands, output: result.output })
     return { ...result, tape: new CpuTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
   }
 
@@ -116,10 +126,8 @@ export class CpuRnn implements Rnn {
     const { sizes, params, input, native: kept } = tape.contentsFor(this)
     const { descriptor } = this
     const { memory, native } = this.#executor
-    checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
-    const { output, outputH, outputC } = gradients
-    checkOwnTensors(memory, action, { output, outputH, outputC })
-    const elements = (gradient: TensorLike | null | undefined) => (gradient ? memory.floats(gradient) : null)
+    const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
+    const elements = (gradient: TensorLike | null) => (gradient ? memory.floats(gradient) : null)
     const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
 
     const shapes = passShapes(descriptor, sizes)
@@ -139,10 +147,10 @@ export class CpuRnn implements Rnn {
   }
 
   stepper(params: TensorLike, batch: number): HostStepper {
-    this.#checkParams('open a stream', params)
+    const given = this.#checkParams('open a stream', params)
     checkStream(this.descriptor, batch)
-    const stream = new CpuStream(this.#executor, this.#network, this.#narrow, params, batch)
-    const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params }
+    const stream = new CpuStream(this.#executor, this.#network, this.#narrow, given, batch)
+    const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params: given }
     return new HostStepper(owner, batch, stream)
   }
 
@@ -157,17 +165,19 @@ export class CpuRnn implements Rnn {
   }
 
   dispose(): void {
-    if (this.#life.end()) this.#executor.memory.ledger.remove('rnns')
+    if (this.#life.end()) this.#entry.leave()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
   }
 
-  #checkParams(action: string, params: TensorLike): void {
+  #checkParams(action: string, params: TensorLike): TensorLike {
     this.#life.check(action)
-    const { memory } = this.#executor
-    checkParams(action, this.descriptor, memory.dtype, this.paramsSize, params)
-    checkOwnTensors(memory, action, { params })
+    return checkParams(action, this.#executor.memory, this.descriptor, this.paramsSize, params)
+  }
+
+  protected override summary(): Summary {
+    return rnnSummary(this, this.#life)
   }
 }

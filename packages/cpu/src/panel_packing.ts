@@ -20,11 +20,11 @@ export function packPanels(
   canonical: CanonicalParams,
   params: FloatArray,
 ): FloatArray {
-  checkCanonical(flatLayout(descriptor), canonical, params)
+  const checked = checkCanonical(flatLayout(descriptor), canonical, params)
   const regions = paramRegions(descriptor)
   for (const kind of ['weights', 'biases'] as const) {
     for (const [index, region] of regions[kind].entries()) {
-      move(network, descriptor, region, params, canonical[kind][index]!.data as FloatArray, true)
+      move(network, descriptor, region, params, checked[kind][index]!.data, true)
     }
   }
   return params

@@ -1,6 +1,12 @@
 import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
-import { CheckedDenseOps, checkDimensions, checkHostTensor, checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  backendSummary,
+  CheckedDenseOps,
+  checkDimensions,
+  checkHostTensor,
+  checkIsHostTensor,
+} from '@cudnn-rnn/executor-kit'
 import { CudnnDenseKernels } from './cudnn_dense_kernels.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnRnn } from './cudnn_rnn.js'
@@ -11,7 +17,7 @@ import type { Arithmetic } from './precision.js'
 import { CudnnTrainingSteps } from './training_steps.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
-export class CudnnBackend implements Backend {
+export class CudnnBackend extends Inspectable implements Backend {
   readonly name = 'cudnn'
   readonly reason: string
   readonly dtype: FloatDType
@@ -20,6 +26,7 @@ export class CudnnBackend implements Backend {
   readonly #executor: CudnnExecutor
 
   constructor(executor: CudnnExecutor) {
+    super()
     const { info } = executor.session
     this.#executor = executor
     this.dtype = executor.memory.dtype
@@ -43,18 +50,19 @@ export class CudnnBackend implements Backend {
     const action = 'make a tensor'
     const { memory } = this.#executor
     memory.life.check(action)
-    if (!isFloat16Tensor(given)) return memory.fromHost(given, checkHostTensor(action, this.dtype, given))
-    checkIsHostTensor(action, 'host', given as unknown as Tensor)
-    const data = DTYPES[this.dtype].array.from(given.data)
-    return memory.fromHost({ data, shape: given.shape }, this.dtype)
+    if (!isFloat16Tensor(given)) {
+      const host = checkHostTensor(action, this.dtype, given)
+      return memory.fromHost(host, host.dtype)
+    }
+    const { data: halves, shape } = checkIsHostTensor(action, 'host', given as unknown as Tensor)
+    return memory.fromHost({ data: DTYPES[this.dtype].array.from(halves), shape }, this.dtype)
   }
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
     const { memory } = this.#executor
     memory.life.check(action)
-    checkDimensions(action, shape)
-    return memory.zeros(shape, options.layout)
+    return memory.zeros(checkDimensions(action, shape), options.layout)
   }
 
   owns(tensor: BackendTensor): boolean {
@@ -88,6 +96,10 @@ export class CudnnBackend implements Backend {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  protected override summary(): Summary {
+    return backendSummary(this, this.#executor.memory.life)
   }
 }
 

@@ -13,20 +13,24 @@ import {
   type CanonicalParams,
   type FloatArray,
   flatLayout,
+  Inspectable,
   layoutKey,
   type ParamLayout,
   packCanonical,
   type RnnDescriptor,
+  type Summary,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
 import {
+  allocating,
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkOwnTensors,
   checkParams,
+  type LedgerEntry,
   Lifetime,
   OperandVersions,
+  rnnSummary,
 } from '@cudnn-rnn/executor-kit'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import { CudnnTape, type TapeContents } from './cudnn_tape.js'
@@ -47,17 +51,19 @@ import { PlanCache, type RnnPlan } from './rnn_plan.js'
 import { RnnPlanner } from './rnn_planner.js'
 
 /** A network on cuDNN. Its opaque layout is the flat canonical one, which every plan compares with cuDNN's own. */
-export class CudnnRnn implements Rnn {
+export class CudnnRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
   readonly #executor: CudnnExecutor
   readonly #layout: ParamLayout
   readonly #life: Lifetime
   readonly #planner: RnnPlanner
+  readonly #entry: LedgerEntry
   readonly #passes: RnnPasses
   readonly #graphs = new WeakMap<RnnPlan, PassGraphs>()
 
   constructor(executor: CudnnExecutor, descriptor: RnnDescriptor) {
+    super()
     this.#executor = executor
     this.descriptor = descriptor
     this.#layout = flatLayout(descriptor)
@@ -65,7 +71,7 @@ export class CudnnRnn implements Rnn {
     this.#life = new Lifetime('rnn', executor.memory.life)
     this.#planner = new RnnPlanner(executor, descriptor, this.#layout)
     this.#passes = new RnnPasses(executor, descriptor, this.#layout)
-    executor.memory.ledger.add('rnns')
+    this.#entry = executor.memory.ledger.enter('rnns', this)
   }
 
   canonicalToParams(canonical: CanonicalParams): CudnnTensor {
@@ -79,27 +85,24 @@ export class CudnnRnn implements Rnn {
     const action = 'convert opaque parameters'
     this.#life.check(action)
     const { memory } = this.#executor
-    checkParams(action, this.descriptor, memory.dtype, this.paramsSize, params)
-    checkOwnTensors(memory, action, { params })
-    const { data } = isBackendTensor(params) ? await params.read() : params
-    return unpackCanonical(this.#layout, data as FloatArray)
+    const given = checkParams(action, memory, this.descriptor, this.paramsSize, params)
+    const { data } = isBackendTensor(given) ? await given.read() : given
+    return allocating(action, () => unpackCanonical(this.#layout, data as FloatArray), data.byteLength)
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
     this.#life.check(action)
-    const { descriptor } = this
     const { memory } = this.#executor
-    const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
-    const { input, inputH, inputC, params, training } = inputs
-    checkOwnTensors(memory, action, { input, inputH, inputC, params })
-    const versions = new OperandVersions({ input, inputH, inputC, params })
+    const checked = checkForwardArguments(memory, this.descriptor, this.paramsSize, inputs)
+    const { sizes, training } = checked
+    const versions = new OperandVersions({ ...checked.operands })
     const operands = new PassBuffers()
     const result = new PassBuffers()
     try {
       const given = {
-        ...this.#passes.operands(operands, { input, inputH, inputC, params }),
-        weights: operands.own(this.#passes.sharedWeights(params, training)),
+        ...this.#passes.operands(operands, { ...checked.operands }),
+        weights: operands.own(this.#passes.sharedWeights(checked.operands.params, training)),
       }
       const dropout = this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
@@ -123,15 +126,12 @@ export class CudnnRnn implements Rnn {
     checkOwnTape(tape, CudnnTape)
     const contents = tape.contentsFor(this)
     const { sizes } = contents.plan
-    checkBackwardArguments(this.descriptor, memory.dtype, sizes, gradients)
-    const { output, outputH, outputC } = gradients
-    checkOwnTensors(memory, action, { output, outputH, outputC })
+    const given = checkBackwardArguments(memory, this.descriptor, sizes, gradients)
     return tape.serve(async () => {
       const operands = new PassBuffers()
       const result = new PassBuffers()
       try {
-        const given = this.#passes.operands(operands, { output, outputH, outputC })
-        const passed = await this.#queueBackward(contents, given, result)
+        const passed = await this.#queueBackward(contents, this.#passes.operands(operands, given), result)
         return this.#passes.gradients(sizes, passed, layoutKey(this.descriptor))
       } finally {
         operands.release()
@@ -155,11 +155,15 @@ export class CudnnRnn implements Rnn {
   dispose(): void {
     if (!this.#life.end()) return
     this.#planner.dispose()
-    this.#executor.memory.ledger.remove('rnns')
+    this.#entry.leave()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return rnnSummary(this, this.#life)
   }
 
   /**

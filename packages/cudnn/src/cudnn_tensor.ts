@@ -1,6 +1,13 @@
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
-import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
-import type { Ledger, Lifetime, VersionedTensor } from '@cudnn-rnn/executor-kit'
+import { codedRangeError, elementCount, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  type Ledger,
+  type LedgerEntry,
+  type Lifetime,
+  NOT_CLONEABLE,
+  tensorSummary,
+  type VersionedTensor,
+} from '@cudnn-rnn/executor-kit'
 import type { ConvertedCopy } from './converted_copy.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
@@ -20,17 +27,18 @@ export interface TensorHome {
 export interface TensorHolding {
   readonly buffer: DeviceBuffer
   copy: ConvertedCopy | undefined
-  /** As the ledger counts them. */
-  bytes: number
 }
 
 /** A tensor in device memory. */
-export class CudnnTensor implements VersionedTensor {
-  readonly shape: readonly number[]
-  readonly dtype: DType
-  readonly layout: string | undefined
-  readonly memory: TensorHome
+export class CudnnTensor extends Inspectable implements VersionedTensor {
+  /** structuredClone() and postMessage() fail at the first field, and name it. */
+  readonly clone = NOT_CLONEABLE
   version = 0
+  readonly #memory: TensorHome
+  readonly #shape: readonly number[]
+  readonly #dtype: DType
+  readonly #layout: string | undefined
+  readonly #entry: LedgerEntry
   #holding: TensorHolding | undefined
 
   /** Takes over one ownership of `buffer`. */
@@ -41,13 +49,31 @@ export class CudnnTensor implements VersionedTensor {
     dtype: DType,
     layout: string | undefined,
   ) {
-    this.memory = memory
-    this.shape = Object.freeze([...shape])
-    this.dtype = dtype
-    this.layout = layout
-    this.#holding = { buffer, copy: undefined, bytes: this.bytes }
-    memory.ledger.add('tensors', this.bytes)
+    super()
+    this.#memory = memory
+    this.#shape = Object.freeze([...shape])
+    this.#dtype = dtype
+    this.#layout = layout
+    this.#holding = { buffer, copy: undefined }
+    this.#entry = memory.ledger.enter('tensors', this, this.bytes)
     memory.watch(this, this.#holding)
+  }
+
+  /** Whether `tensor` is one of `memory`: a proxy or a copy of one is none. */
+  static isOf(memory: TensorHome, tensor: object): tensor is CudnnTensor {
+    return #memory in tensor && tensor.#memory === memory
+  }
+
+  get shape(): readonly number[] {
+    return this.#shape
+  }
+
+  get dtype(): DType {
+    return this.#dtype
+  }
+
+  get layout(): string | undefined {
+    return this.#layout
   }
 
   get bytes(): number {
@@ -55,12 +81,12 @@ export class CudnnTensor implements VersionedTensor {
   }
 
   get disposed(): boolean {
-    return this.#holding === undefined || this.memory.life.ended
+    return this.#holding === undefined || this.#memory.life.ended
   }
 
   /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
   get buffer(): DeviceBuffer {
-    if (this.#holding === undefined || this.memory.life.ended) {
+    if (this.#holding === undefined || this.#memory.life.ended) {
       throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
     }
     return this.#holding.buffer
@@ -77,14 +103,13 @@ export class CudnnTensor implements VersionedTensor {
     const change = (copy?.buffer.bytes ?? 0) - (holding.copy?.buffer.bytes ?? 0)
     holding.copy?.buffer.release()
     holding.copy = copy
-    holding.bytes += change
-    this.memory.ledger.hold(change)
+    this.#entry.hold(change)
   }
 
   async read(): Promise<Tensor> {
     const { buffer, shape } = this
     const data = new DTYPES[this.dtype].array(elementCount(shape))
-    await this.memory.session.finish('read tensor', (native, session) =>
+    await this.#memory.session.finish('read tensor', (native, session) =>
       native.download(session, buffer.handle, 0, data),
     )
     return { data, shape }
@@ -101,9 +126,9 @@ export class CudnnTensor implements VersionedTensor {
 
   dispose(): void {
     if (this.#holding === undefined) return
-    this.memory.unwatch(this)
-    const { buffer, copy, bytes } = this.#holding
-    this.memory.ledger.remove('tensors', bytes)
+    this.#memory.unwatch(this)
+    const { buffer, copy } = this.#holding
+    this.#entry.leave()
     this.#holding = undefined
     buffer.release()
     copy?.buffer.release()
@@ -111,5 +136,9 @@ export class CudnnTensor implements VersionedTensor {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return tensorSummary(this)
   }
 }

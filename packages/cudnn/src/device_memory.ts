@@ -12,8 +12,7 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   readonly ledger = new Ledger()
   readonly life = new Lifetime('backend')
   /** The net that catches tensors nobody disposed. */
-  readonly #forgotten = new FinalizationRegistry<TensorHolding>(({ buffer, copy, bytes }) => {
-    this.ledger.remove('tensors', bytes)
+  readonly #forgotten = new FinalizationRegistry<TensorHolding>(({ buffer, copy }) => {
     if (this.life.ended) return
     buffer.release()
     copy?.buffer.release()
@@ -25,7 +24,7 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   }
 
   owns(tensor: TensorLike): tensor is CudnnTensor {
-    return tensor instanceof CudnnTensor && tensor.memory === this
+    return CudnnTensor.isOf(this, tensor)
   }
 
   watch(tensor: CudnnTensor, holding: TensorHolding): void {

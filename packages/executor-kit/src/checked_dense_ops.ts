@@ -3,13 +3,13 @@ import type {
   AdamOptions,
   BackendTensor,
   DenseOps,
-  FloatDType,
   LinearGradients,
   MomentumOptions,
   RmsPropOptions,
   SoftmaxCrossEntropyResult,
   TensorLike,
 } from '@cudnn-rnn/backend'
+import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import {
   checkEmbedding,
   checkEmbeddingGradient,
@@ -38,37 +38,40 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
 
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): Own {
     const action = 'apply linear'
-    const sizes = checkLinear(this.#dtype(action), input, kernel, bias)
-    return this.#kernels.linear(this.#own(action, { input, kernel, bias }), sizes)
+    const operands = this.#taken(action, { input, kernel, bias })
+    const sizes = checkLinear(this.#memory.dtype, operands.input, operands.kernel, operands.bias)
+    return this.#kernels.linear(operands, sizes)
   }
 
   linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients {
     const action = 'apply linear'
-    const sizes = checkLinearGradients(this.#dtype(action), input, kernel, outputGradient)
-    return this.#kernels.linearGradients(this.#own(action, { input, kernel, outputGradient }), sizes)
+    const operands = this.#taken(action, { input, kernel, outputGradient })
+    const sizes = checkLinearGradients(this.#memory.dtype, operands.input, operands.kernel, operands.outputGradient)
+    return this.#kernels.linearGradients(operands, sizes)
   }
 
   embedding(table: TensorLike, ids: TensorLike): Own {
     const action = 'look up embeddings'
-    const { vocabulary, columns } = checkEmbedding(this.#dtype(action), table, ids)
-    this.#own(action, { table, ids })
-    return this.#kernels.embedding({ table, ids: this.#ids(action, 'ids', ids, vocabulary) }, columns)
+    const taken = this.#taken(action, { table, ids })
+    const { vocabulary, columns } = checkEmbedding(this.#memory.dtype, taken.table, taken.ids)
+    const operands = { table: taken.table, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
+    return this.#kernels.embedding(operands, columns)
   }
 
   embeddingGradient(vocabulary: number, ids: TensorLike, outputGradient: TensorLike): Own {
     const action = 'add up the embedding gradient'
-    const columns = checkEmbeddingGradient(this.#dtype(action), ids, outputGradient)
+    const taken = this.#taken(action, { ids, outputGradient })
+    const columns = checkEmbeddingGradient(this.#memory.dtype, taken.ids, taken.outputGradient)
     checkDimensions(action, [vocabulary, columns])
-    this.#own(action, { ids, outputGradient })
-    const operands = { ids: this.#ids(action, 'ids', ids, vocabulary), outputGradient }
+    const operands = { ...taken, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
     return this.#kernels.embeddingGradient(operands, { vocabulary, columns })
   }
 
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult {
     const action = 'compute softmax cross-entropy'
-    const sizes = checkSoftmaxCrossEntropy(this.#dtype(action), logits, labels, weights)
-    this.#own(action, { logits, labels, weights })
-    const operands = { logits, labels: this.#ids(action, 'labels', labels, sizes.classes), weights }
+    const taken = { ...this.#taken(action, { logits, labels }), weights: this.#optional(action, 'weights', weights) }
+    const sizes = checkSoftmaxCrossEntropy(this.#memory.dtype, taken.logits, taken.labels, taken.weights)
+    const operands = { ...taken, labels: this.#ids(action, 'labels', taken.labels, sizes.classes) }
     return this.#kernels.softmaxCrossEntropy(operands, sizes)
   }
 
@@ -95,12 +98,11 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
 
   assign(variable: BackendTensor, source: TensorLike): void {
     const action = 'assign'
-    this.#memory.life.check(action)
-    checkIsTensor(action, 'variable', variable)
-    const { dtype, shape, layout } = variable
-    checkTensor(action, 'source', source, { dtype, shape, layout })
-    const written = ownTensor(this.#memory, action, 'variable', variable)
-    this.#kernels.assign(written, this.#own(action, { source }).source)
+    const taken = this.#taken(action, { variable, source })
+    const written = ownTensor(this.#memory, action, 'variable', taken.variable)
+    const { dtype, shape, layout } = written
+    checkTensor(action, 'source', taken.source, { dtype, shape, layout })
+    this.#kernels.assign(written, taken.source)
     written.version++
   }
 
@@ -110,8 +112,10 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
     this.#update(action, { rule: 'addScaled', scale }, { variable }, { source })
   }
 
-  applySgd(variable: BackendTensor, gradient: TensorLike, { learningRate }: { readonly learningRate: number }): void {
+  applySgd(variable: BackendTensor, gradient: TensorLike, options: { readonly learningRate: number }): void {
     const action = 'apply SGD'
+    checkIsObject(action, 'options', options)
+    const { learningRate } = options
     checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
     this.#update(action, { rule: 'addScaled', scale: -learningRate }, { variable }, { gradient })
   }
@@ -164,11 +168,13 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
 
   applyWeightDecay(
     variable: BackendTensor,
-    { rate, mask }: { readonly rate: number; readonly mask?: TensorLike | undefined },
+    options: { readonly rate: number; readonly mask?: TensorLike | undefined },
   ): void {
     const action = 'apply weight decay'
+    checkIsObject(action, 'options', options)
+    const { rate, mask } = options
     checkHyperparameter(action, 'rate', rate, { minimum: 0 })
-    this.#update(action, { rule: 'weightDecay', rate }, { variable }, mask && { mask })
+    this.#update(action, { rule: 'weightDecay', rate }, { variable }, mask === undefined ? {} : { mask })
   }
 
   /** Checks all operands by their names in the public API, then updates; all of `written` are overwritten. */
@@ -178,9 +184,11 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
     written: Readonly<Record<string, BackendTensor>>,
     source: Readonly<Record<string, TensorLike>> = {},
   ): void {
-    checkUpdate(action, this.#dtype(action), { ...written, ...source })
-    const owned = Object.entries(written).map(([name, tensor]) => ownTensor(this.#memory, action, name, tensor))
-    this.#kernels.update(update, owned, Object.values(this.#own(action, source))[0])
+    const taken = this.#taken(action, { ...written, ...source })
+    checkUpdate(action, this.#memory.dtype, taken)
+    const owned = Object.keys(written).map((name) => ownTensor(this.#memory, action, name, taken[name]!))
+    const [sourceName] = Object.keys(source)
+    this.#kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
     for (const tensor of owned) tensor.version++
   }
 
@@ -193,25 +201,36 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
   }
 
   #owned(action: string, tensors: readonly BackendTensor[]): Own[] {
-    const dtype = this.#dtype(action)
-    return tensors.map((tensor, index) => {
+    this.#memory.life.check(action)
+    if (!Array.isArray(tensors)) {
+      throw codedTypeError(
+        'ERR_NOT_A_TENSOR',
+        `Cannot ${action} as tensors must be an array of backend tensors: current value is ${describeValue(tensors)}`,
+        { argument: 'tensors' },
+      )
+    }
+    const { dtype } = this.#memory
+    return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
       const name = `tensors[${index}]`
-      checkTensor(action, name, tensor, { dtype })
-      return ownTensor(this.#memory, action, name, tensor)
+      const own = ownTensor(this.#memory, action, name, this.#taken(action, { [name]: tensor })[name]!)
+      checkTensor(action, name, own, { dtype })
+      return own
     })
   }
 
-  #own<Operands extends Readonly<Record<string, TensorLike | undefined>>>(
-    action: string,
-    operands: Operands,
-  ): Operands {
+  /**
+   * The operands as they are now, each read from its caller once: live, and the executor's own where they are backend
+   * tensors.
+   */
+  #taken<Operands extends Readonly<Record<string, TensorLike>>>(action: string, operands: Operands): Operands {
+    this.#memory.life.check(action)
     checkOwnTensors(this.#memory, action, operands)
-    return operands
+    const taken: Record<string, TensorLike> = {}
+    for (const name in operands) taken[name] = checkIsTensor(action, name, operands[name]!)
+    return taken as Operands
   }
 
-  /** The executor's floating type, while the executor lives. */
-  #dtype(action: string): FloatDType {
-    this.#memory.life.check(action)
-    return this.#memory.dtype
+  #optional(action: string, name: string, operand: TensorLike | undefined): TensorLike | undefined {
+    return operand === undefined ? undefined : this.#taken(action, { [name]: operand })[name]
   }
 }

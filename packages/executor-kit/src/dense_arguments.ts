@@ -1,5 +1,5 @@
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import { codedRangeError, describeValue, elementCount } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkShape, checkTensor } from './tensor_arguments.js'
 
 /** Sizes of a linear layer's operands: N rows, I inputs, O outputs. */
@@ -14,12 +14,12 @@ export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: Tensor
   const action = 'apply linear'
   checkTensor(action, 'kernel', kernel, {
     dtype,
-    shape: [undefined, undefined],
+    shape: ['I', 'O'],
   })
   const [inputs, outputs] = kernel.shape as [number, number]
   checkTensor(action, 'input', input, { dtype })
   const leading = input.shape.slice(0, -1)
-  checkShape(action, 'input', input.shape, [...leading.map(() => undefined), inputs])
+  checkShape(action, 'input', input.shape, [...leading.map((_, axis) => `N${axis + 1}`), inputs])
   if (bias !== undefined) checkTensor(action, 'bias', bias, { dtype, shape: [outputs] })
   return { rows: elementCount(leading), inputs, outputs }
 }
@@ -44,7 +44,7 @@ export function checkEmbedding(
   ids: TensorLike,
 ): { readonly vocabulary: number; readonly columns: number } {
   const action = 'look up embeddings'
-  checkTensor(action, 'table', table, { dtype, shape: [undefined, undefined] })
+  checkTensor(action, 'table', table, { dtype, shape: ['V', 'E'] })
   checkTensor(action, 'ids', ids, { dtype: 'int32' })
   const [vocabulary, columns] = table.shape as [number, number]
   return { vocabulary, columns }
@@ -55,7 +55,7 @@ export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outpu
   const action = 'add up the embedding gradient'
   checkTensor(action, 'outputGradient', outputGradient, { dtype })
   checkTensor(action, 'ids', ids, { dtype: 'int32' })
-  checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, undefined])
+  checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, 'E'])
   return outputGradient.shape.at(-1)!
 }
 
@@ -81,7 +81,7 @@ export function checkSoftmaxCrossEntropy(
 ): { readonly rows: number; readonly classes: number } {
   const action = 'compute softmax cross-entropy'
   checkTensor(action, 'logits', logits, { dtype })
-  if (logits.shape.length === 0) checkShape(action, 'logits', logits.shape, [undefined])
+  if (logits.shape.length === 0) checkShape(action, 'logits', logits.shape, ['…', 'V'])
   const rowShape = logits.shape.slice(0, -1)
   checkTensor(action, 'labels', labels, { dtype: 'int32', shape: rowShape })
   if (weights !== undefined) checkTensor(action, 'weights', weights, { dtype, shape: rowShape })
@@ -113,7 +113,7 @@ export function checkHyperparameter(
   const rule = ['a finite number', ...bounds.filter((bound) => bound !== false)].join(' ')
   throw codedRangeError(
     'ERR_HYPERPARAMETER',
-    `Cannot ${action} as ${name} must be ${rule}: current value is ${value}`,
+    `Cannot ${action} as ${name} must be ${rule}: current value is ${describeValue(value)}`,
     { option: name, value },
   )
 }

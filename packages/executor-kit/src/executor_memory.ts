@@ -1,6 +1,5 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { type CodedError, codedTypeError } from '@cudnn-rnn/canonical'
+import { type BackendTensor, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type CodedError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 
@@ -10,20 +9,25 @@ export interface VersionedTensor extends BackendTensor {
   version: number
 }
 
-/** The memory of an executor whose tensors are `Own`, as far as the checks of arguments look at it. */
-export interface ExecutorMemory<Own extends BackendTensor> {
+/** Whose arguments are checked: an executor, or its memory. */
+export interface ArgumentOwner {
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
+  /** Whether the tensor lives here. */
+  owns(tensor: BackendTensor): boolean
+}
+
+/** The memory of an executor whose tensors are `Own`, as far as the checks of arguments look at it. */
+export interface ExecutorMemory<Own extends BackendTensor> extends ArgumentOwner {
   readonly ledger: Ledger
   readonly life: Lifetime
-  /** Whether the tensor lives here. */
   owns(tensor: TensorLike): tensor is Own
 }
 
 /**
  * `tensor` as one of the executor's.
  *
- * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor
+ * @throws TypeError `ERR_FOREIGN_TENSOR` for a tensor of another executor, `ERR_NOT_A_TENSOR` for a host tensor
  */
 export function ownTensor<Own extends BackendTensor>(
   memory: ExecutorMemory<Own>,
@@ -32,7 +36,12 @@ export function ownTensor<Own extends BackendTensor>(
   tensor: TensorLike,
 ): Own {
   if (memory.owns(tensor)) return tensor
-  throw foreignTensor(action, name)
+  if (isBackendTensor(tensor)) throw foreignTensor(action, name)
+  throw codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} is written and so must be a tensor of the executor: current value is ${describeValue(tensor)}. Make one with backend.tensor().`,
+    { argument: name },
+  )
 }
 
 /**
@@ -41,7 +50,7 @@ export function ownTensor<Own extends BackendTensor>(
  * @param executor its memory, or the executor itself
  */
 export function checkOwnTensors(
-  executor: { owns(tensor: BackendTensor): boolean },
+  executor: Pick<ArgumentOwner, 'owns'>,
   action: string,
   operands: Readonly<Record<string, TensorLike | null | undefined>>,
 ): void {

@@ -33,8 +33,15 @@ export type { DenseKernels, KernelOperands } from './dense_kernels.js'
 // Random numbers
 export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
 // Lifetimes and tapes
-export { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
+export {
+  type ArgumentOwner,
+  checkOwnTensors,
+  type ExecutorMemory,
+  ownTensor,
+  type VersionedTensor,
+} from './executor_memory.js'
 // Executors in host memory
+export { allocating } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, checkStreamRows, HostStepper, type StreamKernel } from './host/host_stepper.js'
@@ -42,8 +49,9 @@ export { HostTensor } from './host/host_tensor.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
-export { Ledger } from './ledger.js'
+export { Ledger, type LedgerEntry } from './ledger.js'
 export { Lifetime } from './lifetime.js'
+export { NOT_CLONEABLE } from './not_cloneable.js'
 export { checkOwnTape, OpenTape } from './open_tape.js'
 export { OperandVersions } from './operand_versions.js'
 export type { Complete } from './optimizer_options.js'
@@ -55,10 +63,12 @@ export {
   checkForwardArguments,
   checkParams,
   MAX_TIME_STEPS,
+  type RnnForwardOperands,
   type RnnPassSizes,
 } from './rnn_arguments.js'
 export { RnnTape } from './rnn_tape.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
+export { backendSummary, rnnSummary, tensorSummary } from './summaries.js'
 export {
   checkDimensions,
   checkHostTensor,
@@ -66,6 +76,7 @@ export {
   checkIsTensor,
   checkShape,
   checkTensor,
+  type Dimension,
   type TensorRule,
   tensorDType,
 } from './tensor_arguments.js'

@@ -1,22 +1,52 @@
 import type { BackendStats } from '@cudnn-rnn/backend'
 
-/** Counts what is alive; every owner adds itself when it is made and removes itself when it is disposed. */
-export class Ledger {
-  readonly #counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
+type Kind = Exclude<keyof BackendStats, 'bytes'>
+type Counts = { -readonly [Name in keyof BackendStats]: number }
 
-  add(kind: Exclude<keyof BackendStats, 'bytes'>, bytes = 0): void {
-    this.#counts[kind]++
-    this.#counts.bytes += bytes
+/** One thing that a ledger counts. It knows nothing of its owner, which may be collected at any time. */
+export class LedgerEntry {
+  readonly #counts: Counts
+  readonly #kind: Kind
+  #bytes: number
+  #left = false
+
+  constructor(counts: Counts, kind: Kind, bytes: number) {
+    this.#counts = counts
+    this.#kind = kind
+    this.#bytes = bytes
+    counts[kind]++
+    counts.bytes += bytes
   }
 
-  remove(kind: Exclude<keyof BackendStats, 'bytes'>, bytes = 0): void {
-    this.#counts[kind]--
-    this.#counts.bytes -= bytes
-  }
-
-  /** Bytes that something counted already has come to hold, or let go of (negative). */
+  /** Counts `bytes` more or, negative, fewer. */
   hold(bytes: number): void {
+    if (this.#left) return
+    this.#bytes += bytes
     this.#counts.bytes += bytes
+  }
+
+  /** Counts it no longer. Idempotent. */
+  leave(): void {
+    if (this.#left) return
+    this.#left = true
+    this.#counts[this.#kind]--
+    this.#counts.bytes -= this.#bytes
+  }
+}
+
+/**
+ * Counts what is alive: what was made, less what was disposed and what the garbage collector took, which it reports in a
+ * task of its own some time after a collection.
+ */
+export class Ledger {
+  readonly #counts: Counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
+  readonly #collected = new FinalizationRegistry<LedgerEntry>((entry) => entry.leave())
+
+  /** Counts `owner` until its entry leaves, or it is collected. */
+  enter(kind: Kind, owner: object, bytes = 0): LedgerEntry {
+    const entry = new LedgerEntry(this.#counts, kind, bytes)
+    this.#collected.register(owner, entry)
+    return entry
   }
 
   snapshot(): BackendStats {

@@ -1,15 +1,19 @@
 import type { Tape } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 
 /**
  * The life of a tape: open until its one backward consumes it or somebody disposes it. Executors extend it with what
  * they keep; `release` frees that.
  */
-export abstract class OpenTape implements Tape {
+export abstract class OpenTape extends Inspectable implements Tape {
   #state: Tape['state'] = 'open'
 
   get state(): Tape['state'] {
     return this.#state
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'Tape', state: this.#state }
   }
 
   /** Frees what the tape keeps; called once. */

@@ -1,4 +1,5 @@
 import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions } from '@cudnn-rnn/backend'
+import { checkIsObject } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from './dense_arguments.js'
 
 /** Options with the contract's defaults in place. */
@@ -6,6 +7,7 @@ export type Complete<Options> = { readonly [Name in keyof Options]-?: Exclude<Op
 
 /** Fills in the defaults of {@link MomentumOptions}. Throws as `checkHyperparameter`. */
 export function completeMomentum(action: string, options: MomentumOptions): Complete<MomentumOptions> {
+  checkIsObject(action, 'options', options)
   const { learningRate, momentum, nesterov = false, rateInVelocity = false } = options
   checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
   checkHyperparameter(action, 'momentum', momentum, { minimum: 0 })
@@ -14,6 +16,7 @@ export function completeMomentum(action: string, options: MomentumOptions): Comp
 
 /** Fills in the defaults of {@link AdamOptions}. Throws as `checkHyperparameter`. */
 export function completeAdam(action: string, options: AdamOptions): Complete<AdamOptions> {
+  checkIsObject(action, 'options', options)
   const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, step } = options
   checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
   checkHyperparameter(action, 'beta1', beta1, { minimum: 0, below: 1 })
@@ -25,6 +28,7 @@ export function completeAdam(action: string, options: AdamOptions): Complete<Ada
 
 /** Fills in the defaults of {@link RmsPropOptions}. Throws as `checkHyperparameter`. */
 export function completeRmsProp(action: string, options: RmsPropOptions): Complete<RmsPropOptions> {
+  checkIsObject(action, 'options', options)
   const { learningRate, decay = 0.9, momentum = 0, rateInVelocity = false, epsilon, epsilonInRoot = false } = options
   checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
   checkHyperparameter(action, 'decay', decay, { minimum: 0, below: 1 })
@@ -35,6 +39,7 @@ export function completeRmsProp(action: string, options: RmsPropOptions): Comple
 
 /** Fills in the defaults of {@link AdagradOptions}. Throws as `checkHyperparameter`. */
 export function completeAdagrad(action: string, options: AdagradOptions): Complete<AdagradOptions> {
+  checkIsObject(action, 'options', options)
   const { learningRate, epsilon, epsilonInRoot = false } = options
   checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
   checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })

@@ -1,5 +1,6 @@
 import type { FloatDType, RnnForwardInputs, RnnOutputGradients, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { checkIsObject, codedRangeError, layoutKey, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { type ArgumentOwner, checkOwnTensors } from './executor_memory.js'
 import { type PassShapes, passShapes } from './pass_shapes.js'
 import { checkSequenceLengths } from './sequence_lengths.js'
 import { checkTensor } from './tensor_arguments.js'
@@ -16,29 +17,41 @@ export interface RnnPassSizes {
   readonly sequenceLengths: Int32Array | null
 }
 
+/** The tensors of a forward, as they were when they were checked. */
+export type RnnForwardOperands = Pick<RnnForwardInputs, 'input' | 'inputH' | 'inputC' | 'params'>
+
+/** The arguments of a forward, each read from its caller once. */
+export interface CheckedForward {
+  readonly sizes: RnnPassSizes
+  readonly operands: RnnForwardOperands
+  readonly training: boolean
+}
+
 /**
  * Checks the arguments of `Rnn.forward` against the descriptor, before anything is queued or written.
  *
+ * @param executor its memory: backend tensors must be its own.
  * @param paramsSize elements of this executor's opaque buffer.
  * @throws as `checkTensor` and `checkSequenceLengths`; RangeError `ERR_TIME_STEPS` for T > 65,535,
  *   `ERR_EMPTY_BATCH` for T or B of 0, `ERR_NO_CELL_STATE` for inputC given to another cell than LSTM
  */
 export function checkForwardArguments(
+  executor: ArgumentOwner,
   descriptor: RnnDescriptor,
-  dtype: FloatDType,
   paramsSize: number,
   inputs: RnnForwardInputs,
-): RnnPassSizes {
+): CheckedForward {
   const action = 'run forward'
-  checkTensor(action, 'input', inputs.input, {
-    dtype,
-    shape: [undefined, undefined, descriptor.inputSize],
-  })
-  const [time, batch] = inputs.input.shape as [number, number, number]
+  checkIsObject(action, 'inputs', inputs)
+  const { input: givenInput, inputH = null, inputC = null, params: givenParams, sequenceLengths, training } = inputs
+  checkOwnTensors(executor, action, { input: givenInput, inputH, inputC, params: givenParams })
+  const { dtype } = executor
+  const input = checkTensor(action, 'input', givenInput, { dtype, shape: ['T', 'B', descriptor.inputSize] })
+  const [time, batch] = input.shape as [number, number, number]
   if (time === 0 || batch === 0) {
     throw codedRangeError(
       'ERR_EMPTY_BATCH',
-      `Cannot run forward as input [T,B,I] must have at least one time step and one row: current shape is [${inputs.input.shape.join(',')}]`,
+      `Cannot run forward as input [T,B,I] must have at least one time step and one row: current shape is [${input.shape.join(',')}]`,
       { time, batch },
     )
   }
@@ -49,58 +62,85 @@ export function checkForwardArguments(
       { time },
     )
   }
-  checkParams(action, descriptor, dtype, paramsSize, inputs.params)
-  const { inputH, inputC } = inputs
-  checkStates(action, descriptor, dtype, passShapes(descriptor, { time, batch }), { inputH, inputC })
+  const params = checkParams(action, executor, descriptor, paramsSize, givenParams)
+  const { h, c } = passShapes(descriptor, { time, batch })
+  const operands = {
+    input,
+    inputH: checkState(action, 'inputH', inputH, dtype, h),
+    inputC: checkState(action, 'inputC', inputC, dtype, cellShape(action, 'inputC', inputC, descriptor, c)),
+    params,
+  }
   return {
-    time,
-    batch,
-    sequenceLengths: checkSequenceLengths(action, inputs.sequenceLengths, time, batch),
+    sizes: { time, batch, sequenceLengths: checkSequenceLengths(action, sequenceLengths ?? null, time, batch) },
+    operands,
+    training: Boolean(training),
   }
 }
 
-/** Checks an opaque buffer, or a gradient or slot of the same layout. Throws as `checkTensor`. */
+/** Checks an opaque buffer, or a gradient or slot of the same layout; returns it and throws as `checkTensor`. */
 export function checkParams(
   action: string,
+  executor: ArgumentOwner,
   descriptor: RnnDescriptor,
-  dtype: FloatDType,
   paramsSize: number,
   params: TensorLike,
-): void {
-  checkTensor(action, 'params', params, { dtype, shape: [paramsSize], layout: layoutKey(descriptor) })
+): TensorLike {
+  checkOwnTensors(executor, action, { params })
+  return checkTensor(action, 'params', params, {
+    dtype: executor.dtype,
+    shape: [paramsSize],
+    layout: layoutKey(descriptor),
+  })
 }
+
+/** The gradients given to a backward, as they were when they were checked; null for absent ones. */
+export type CheckedGradients = { readonly [Name in keyof RnnOutputGradients]-?: TensorLike | null }
 
 /** Checks the arguments of `Rnn.backward` against the sizes of the forward. Throws as {@link checkForwardArguments}. */
 export function checkBackwardArguments(
+  executor: ArgumentOwner,
   descriptor: RnnDescriptor,
-  dtype: FloatDType,
   sizes: RnnPassSizes,
-  { output, outputH, outputC }: RnnOutputGradients,
-): void {
+  gradients: RnnOutputGradients,
+): CheckedGradients {
   const action = 'run backward'
+  checkIsObject(action, 'gradients', gradients)
+  const { output, outputH, outputC } = gradients
+  checkOwnTensors(executor, action, { output, outputH, outputC })
+  const { dtype } = executor
   const shapes = passShapes(descriptor, sizes)
-  if (output !== undefined) checkTensor(action, 'output', output, { dtype, shape: shapes.output })
-  checkStates(action, descriptor, dtype, shapes, { outputH, outputC })
+  return {
+    output: checkState(action, 'output', output, dtype, shapes.output),
+    outputH: checkState(action, 'outputH', outputH, dtype, shapes.h),
+    outputC: checkState(action, 'outputC', outputC, dtype, cellShape(action, 'outputC', outputC, descriptor, shapes.c)),
+  }
 }
 
-/** Checks an h and a c [L·D,B,·] given under these names; absent ones pass. */
-function checkStates(
+/** Checks a tensor that may be absent. */
+function checkState(
   action: string,
-  { cellMode }: RnnDescriptor,
+  name: string,
+  state: TensorLike | null | undefined,
   dtype: FloatDType,
-  { h, c }: PassShapes,
-  states: Readonly<Record<string, TensorLike | null | undefined>>,
-): void {
-  for (const [name, state] of Object.entries(states)) {
-    if (state === null || state === undefined) continue
-    const shape = name.endsWith('C') ? c : h
-    if (shape === undefined) {
-      throw codedRangeError(
-        'ERR_NO_CELL_STATE',
-        `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${cellMode}`,
-        { argument: name },
-      )
-    }
-    checkTensor(action, name, state, { dtype, shape })
+  shape: readonly number[],
+): TensorLike | null {
+  return state === null || state === undefined ? null : checkTensor(action, name, state, { dtype, shape })
+}
+
+/** The shape of a cell state; throws RangeError `ERR_NO_CELL_STATE` where one is given and the cell has none. */
+function cellShape(
+  action: string,
+  name: string,
+  state: TensorLike | null | undefined,
+  { cellMode }: RnnDescriptor,
+  shape: PassShapes['c'],
+): readonly number[] {
+  if (shape === undefined && state !== null && state !== undefined) {
+    throw codedRangeError(
+      'ERR_NO_CELL_STATE',
+      `Cannot ${action} as ${name} exists for lstm only: current cellMode is ${cellMode}`,
+      { argument: name },
+    )
   }
+  return shape ?? []
 }

@@ -1,5 +1,5 @@
-import { codedTypeError } from '@cudnn-rnn/canonical'
-import type { Ledger } from './ledger.js'
+import { codedTypeError, type Summary } from '@cudnn-rnn/canonical'
+import type { Ledger, LedgerEntry } from './ledger.js'
 import { OpenTape } from './open_tape.js'
 import type { OperandVersions } from './operand_versions.js'
 
@@ -18,14 +18,13 @@ export interface RnnTapeRecord<Contents> {
  * which it tells its tapes, and overrides `free` where the contents do not free themselves.
  */
 export class RnnTape<Contents> extends OpenTape {
-  readonly #ledger: Ledger
+  readonly #entry: LedgerEntry
   #record: RnnTapeRecord<Contents> | undefined
 
   constructor(ledger: Ledger, record: RnnTapeRecord<Contents>) {
     super()
-    this.#ledger = ledger
     this.#record = record
-    ledger.add('tapes', record.bytes)
+    this.#entry = ledger.enter('tapes', this, record.bytes)
   }
 
   /**
@@ -44,13 +43,17 @@ export class RnnTape<Contents> extends OpenTape {
     return record.contents
   }
 
+  protected override summary(): Summary {
+    return { ...super.summary(), bytes: this.#record?.bytes }
+  }
+
   /** Frees the contents; called once. */
   protected free(_contents: Contents): void {}
 
   protected override release(): void {
-    const { contents, bytes } = this.#record!
+    const { contents } = this.#record!
     this.#record = undefined
-    this.#ledger.remove('tapes', bytes)
+    this.#entry.leave()
     this.free(contents)
   }
 }

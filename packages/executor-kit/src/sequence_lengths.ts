@@ -1,4 +1,4 @@
-import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, codedRangeError, codedTypeError, describeValue, liveLength } from '@cudnn-rnn/canonical'
 
 /**
  * Checks sequence lengths (one in 0..T per batch row, any order) and copies them; null stays null, and lengths that are
@@ -14,26 +14,39 @@ export function checkSequenceLengths(
   batch: number,
 ): Int32Array | null {
   if (lengths === null) return null
-  if (!Array.isArray(lengths) && !(lengths instanceof Int32Array)) {
+  const count = countOf(lengths)
+  if (count === undefined) {
     throw codedTypeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths must be an array of integers or an Int32Array: current value is ${typeof lengths}`,
+      `Cannot ${action} as sequenceLengths must be an array of integers or an Int32Array: current value is ${describeValue(lengths)}`,
     )
   }
-  if (lengths.length !== batch) {
+  if (count !== batch) {
     throw codedRangeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths must have one length per batch row (${batch}): current number is ${lengths.length}`,
-      { expected: batch, actual: lengths.length },
+      `Cannot ${action} as sequenceLengths must have one length per batch row (${batch}): current number is ${count}`,
+      { expected: batch, actual: count },
     )
   }
-  for (const [row, length] of lengths.entries()) {
-    if (Number.isInteger(length) && length >= 0 && length <= time) continue
+  const checked = new Int32Array(batch)
+  for (let row = 0; row < batch; row++) {
+    // Read once: a caller's array may be written by others, or answer differently the next time.
+    const length = lengths[row] as number
+    if (Number.isInteger(length) && length >= 0 && length <= time) {
+      checked[row] = length
+      continue
+    }
     throw codedRangeError(
       'ERR_SEQUENCE_LENGTHS',
-      `Cannot ${action} as sequenceLengths[${row}] must be an integer in 0..${time}: current value is ${length}`,
+      `Cannot ${action} as sequenceLengths[${row}] must be an integer in 0..${time}: current value is ${describeValue(length)}`,
       { row, value: length, maximum: time },
     )
   }
-  return lengths.every((length) => length === time) ? null : Int32Array.from(lengths)
+  return checked.every((length) => length === time) ? null : checked
+}
+
+/** How many lengths there are, or undefined for what is not a list of integers. */
+function countOf(lengths: readonly number[] | Int32Array): number | undefined {
+  if (arrayTypeOf(lengths) === 'Int32Array') return liveLength(lengths as Int32Array)
+  return Array.isArray(lengths) ? lengths.length : undefined
 }

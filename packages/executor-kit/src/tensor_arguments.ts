@@ -1,36 +1,62 @@
-import { type DType, dtypeOf, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  type BackendTensor,
+  DTYPES,
+  type DType,
+  dtypeOf,
+  type FloatDType,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  arrayTypeOf,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  elementCount,
+  liveLength,
+  ownView,
+  type Tensor,
+  wasTransferred,
+} from '@cudnn-rnn/canonical'
 
-/** What an argument must be; a dimension left undefined is free. */
+/** A dimension of a shape that is asked for: its size, or the letter of one that is free. */
+export type Dimension = number | string
+
+/** What an argument must be. */
 export interface TensorRule {
   readonly dtype: DType
-  readonly shape?: readonly (number | undefined)[] | undefined
+  readonly shape?: readonly Dimension[] | undefined
   /** Allowed opaque layout: set for parameters, their gradients and slots. */
   readonly layout?: string | undefined
 }
+
+/** More dimensions than any tensor of a recurrent network has. */
+const MAX_RANK = 64
 
 /**
  * Checks one tensor argument without touching its values.
  *
  * @param action "run forward": completes "Cannot <action> as …".
  * @param name the argument's name in the public API.
+ * @returns what was checked, as {@link checkIsTensor} does: to be used in the argument's place.
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @throws RangeError `ERR_SHAPE`, `ERR_TENSOR_DISPOSED`, `ERR_OTHER_LAYOUT` (parameters of another model)
  */
-export function checkTensor(action: string, name: string, tensor: TensorLike, rule: TensorRule): void {
-  checkIsTensor(action, name, tensor)
+export function checkTensor<Given extends TensorLike>(
+  action: string,
+  name: string,
+  given: Given,
+  rule: TensorRule,
+): Given {
+  const tensor = checkIsTensor(action, name, given)
   const dtype = tensorDType(tensor)
   if (dtype !== rule.dtype) {
-    const current = dtype ?? (isBackendTensor(tensor) ? undefined : tensor.data.constructor.name)
-    throw codedTypeError(
-      'ERR_DTYPE',
-      `Cannot ${action} as ${name} must be ${rule.dtype}: current dtype is ${current}`,
-      {
-        argument: name,
-        expected: rule.dtype,
-        actual: current,
-      },
-    )
+    const actual = dtype ?? elementTypeOf(tensor)
+    throw codedTypeError('ERR_DTYPE', `Cannot ${action} as ${name} must be ${rule.dtype}: current type is ${actual}`, {
+      argument: name,
+      expected: rule.dtype,
+      actual,
+    })
   }
   if (rule.layout !== undefined && isBackendTensor(tensor) && tensor.layout !== undefined) {
     if (tensor.layout !== rule.layout) {
@@ -42,6 +68,7 @@ export function checkTensor(action: string, name: string, tensor: TensorLike, ru
     }
   }
   if (rule.shape !== undefined) checkShape(action, name, tensor.shape, rule.shape)
+  return tensor
 }
 
 /** Throws `ERR_SHAPE` unless `shape` has the rank and the fixed dimensions of `expected`. */
@@ -49,13 +76,16 @@ export function checkShape(
   action: string,
   name: string,
   shape: readonly number[],
-  expected: readonly (number | undefined)[],
+  expected: readonly Dimension[],
 ): void {
-  if (shape.length === expected.length && expected.every((size, axis) => size === undefined || size === shape[axis]))
+  if (
+    shape.length === expected.length &&
+    expected.every((size, axis) => typeof size === 'string' || size === shape[axis])
+  )
     return
   throw codedRangeError(
     'ERR_SHAPE',
-    `Cannot ${action} as ${name} must have shape [${expected.map((size) => size ?? '*').join(',')}]: current shape is [${shape.join(',')}]`,
+    `Cannot ${action} as ${name} must have shape [${expected.join(',')}]: current shape is [${shape.join(',')}]`,
     { argument: name, expected, actual: shape },
   )
 }
@@ -66,46 +96,46 @@ export function tensorDType(tensor: TensorLike): DType | undefined {
 }
 
 /**
- * Checks that `tensor` is a live backend tensor or a host tensor whose elements fill its shape.
+ * Checks that `given` is a live backend tensor or a host tensor whose elements fill its shape.
  *
+ * @returns the backend tensor itself; of a host tensor its shape and a view of its elements as they were read here, once:
+ *   what a caller's getters, subclass or resizable buffer show later does not matter any more.
  * @throws TypeError `ERR_NOT_A_TENSOR`
- * @throws RangeError `ERR_TENSOR_DISPOSED`, `ERR_SHAPE`
+ * @throws RangeError `ERR_TENSOR_DISPOSED`, `ERR_TENSOR_TRANSFERRED`, `ERR_SHAPE`
  */
-export function checkIsTensor(action: string, name: string, tensor: TensorLike): void {
-  if (isBackendTensor(tensor)) {
-    if (!tensor.disposed) return
-    throw codedRangeError('ERR_TENSOR_DISPOSED', `Cannot ${action} as ${name} was disposed`, { argument: name })
+export function checkIsTensor<Given extends TensorLike>(action: string, name: string, given: Given): Given {
+  if (isBackendTensor(given)) {
+    if (given.disposed) {
+      throw codedRangeError('ERR_TENSOR_DISPOSED', `Cannot ${action} as ${name} was disposed`, { argument: name })
+    }
+    if (!Array.isArray(given.shape)) throw notATensor(action, name, given)
+    return given
   }
-  if (
-    typeof tensor !== 'object' ||
-    tensor === null ||
-    !ArrayBuffer.isView(tensor.data) ||
-    !Array.isArray(tensor.shape)
-  ) {
-    throw codedTypeError(
-      'ERR_NOT_A_TENSOR',
-      `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current value is ${describe(tensor)}`,
-      { argument: name },
-    )
-  }
-  if (!tensor.shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
+  const { data, shape } = readOnce(action, name, given)
+  const dtype = dtypeOf(data)
+  const tensor = { data: dtype === undefined ? data : ownView(data, DTYPES[dtype].array as never), shape }
+  if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
     throw codedRangeError(
       'ERR_SHAPE',
-      `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${tensor.shape.join(',')}]`,
-      { argument: name, actual: tensor.shape },
+      `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${shape.map(String).join(',')}]`,
+      { argument: name, actual: shape },
     )
   }
-  if (elementCount(tensor.shape) !== tensor.data.length) {
+  const expected = elementCount(shape)
+  const actual = liveLength(tensor.data)
+  if (actual === expected) return tensor as Tensor as Given
+  if (wasTransferred(data)) {
     throw codedRangeError(
-      'ERR_SHAPE',
-      `Cannot ${action} as ${name} with shape [${tensor.shape.join(',')}] must have ${elementCount(tensor.shape)} elements: current number is ${tensor.data.length}`,
-      {
-        argument: name,
-        expected: elementCount(tensor.shape),
-        actual: tensor.data.length,
-      },
+      'ERR_TENSOR_TRANSFERRED',
+      `Cannot ${action} as the elements of ${name} were transferred elsewhere: current number is 0. Copy them with slice() first.`,
+      { argument: name, expected, actual },
     )
   }
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as ${name} with shape [${shape.join(',')}] must have ${expected} elements: current number is ${actual}`,
+    { argument: name, expected, actual },
+  )
 }
 
 /**
@@ -113,9 +143,9 @@ export function checkIsTensor(action: string, name: string, tensor: TensorLike):
  *
  * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
  */
-export function checkIsHostTensor(action: string, name: string, tensor: TensorLike): asserts tensor is Tensor {
-  checkIsTensor(action, name, tensor)
-  if (!isBackendTensor(tensor)) return
+export function checkIsHostTensor(action: string, name: string, given: TensorLike): Tensor {
+  const tensor = checkIsTensor(action, name, given)
+  if (!isBackendTensor(tensor)) return tensor
   throw codedTypeError(
     'ERR_NOT_A_TENSOR',
     `Cannot ${action} as ${name} must be a host tensor: current value is a backend tensor. read() it first.`,
@@ -127,13 +157,14 @@ export function checkIsHostTensor(action: string, name: string, tensor: TensorLi
  * Checks a host tensor that an executor is to make a tensor of.
  *
  * @param own the floating type that the executor computes in; int32 is held by all.
+ * @returns the tensor as {@link checkIsHostTensor} does, and its dtype.
  * @throws as {@link checkIsHostTensor}; TypeError `ERR_DTYPE`
  */
-export function checkHostTensor(action: string, own: FloatDType, host: Tensor): DType {
-  checkIsHostTensor(action, 'host', host)
-  const dtype = tensorDType(host)
-  if (dtype === own || dtype === 'int32') return dtype
-  const actual = host.data.constructor.name
+export function checkHostTensor(action: string, own: FloatDType, given: Tensor): Tensor & { readonly dtype: DType } {
+  const { data, shape } = checkIsHostTensor(action, 'host', given)
+  const dtype = dtypeOf(data)
+  if (dtype === own || dtype === 'int32') return { data, shape, dtype }
+  const actual = arrayTypeOf(data)
   throw codedTypeError(
     'ERR_DTYPE',
     `Cannot ${action} as this executor holds ${own} and int32: current type is ${actual}`,
@@ -141,11 +172,12 @@ export function checkHostTensor(action: string, own: FloatDType, host: Tensor): 
   )
 }
 
-/** Throws RangeError `ERR_SHAPE` unless every dimension of a tensor to be made is an integer >= 0. */
-export function checkDimensions(action: string, shape: readonly number[]): void {
-  const isArray = Array.isArray(shape)
-  if (isArray && shape.every((size) => Number.isSafeInteger(size) && size >= 0)) return
-  const current = isArray ? `[${shape.join(',')}]` : String(shape)
+/** A shape that a tensor is to be made of, read once. Throws RangeError `ERR_SHAPE` unless every dimension is an integer >= 0. */
+export function checkDimensions(action: string, shape: readonly number[]): readonly number[] {
+  const isArray = Array.isArray(shape) && shape.length <= MAX_RANK
+  const dimensions = isArray ? [...shape] : []
+  if (isArray && dimensions.every((size) => Number.isSafeInteger(size) && size >= 0)) return dimensions
+  const current = isArray ? `[${dimensions.map(String).join(',')}]` : describeValue(shape)
   throw codedRangeError(
     'ERR_SHAPE',
     `Cannot ${action} as its shape must be an array of integers >= 0: current value is ${current}`,
@@ -153,7 +185,35 @@ export function checkDimensions(action: string, shape: readonly number[]): void 
   )
 }
 
-function describe(value: unknown): string {
-  if (Array.isArray(value)) return 'an array'
-  return value === null ? 'null' : typeof value
+/** The fields of what should be a host tensor; each is read once. */
+function readOnce(action: string, name: string, given: unknown): Tensor {
+  let fields: Tensor | undefined
+  try {
+    fields = hostFields(given)
+  } catch (cause) {
+    throw notATensor(action, name, given, { cause })
+  }
+  if (fields === undefined) throw notATensor(action, name, given)
+  return fields
+}
+
+function hostFields(given: unknown): Tensor | undefined {
+  if (typeof given !== 'object' || given === null || ArrayBuffer.isView(given)) return undefined
+  const { data, shape } = given as Tensor
+  if (arrayTypeOf(data) === undefined || !Array.isArray(shape)) return undefined
+  const rank = shape.length
+  if (rank > MAX_RANK) return undefined
+  return { data, shape: Array.from({ length: rank }, (_, axis) => shape[axis]) }
+}
+
+function notATensor(action: string, name: string, given: unknown, options: { readonly cause?: unknown } = {}) {
+  return codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as ${name} must be a tensor { data: typed array, shape: number[] } or a backend tensor: current value is ${describeValue(given)}`,
+    { argument: name, ...options },
+  )
+}
+
+function elementTypeOf(tensor: TensorLike): string | undefined {
+  return isBackendTensor(tensor) ? (tensor as BackendTensor).dtype : arrayTypeOf(tensor.data)
 }

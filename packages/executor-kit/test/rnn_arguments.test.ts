@@ -16,16 +16,17 @@ const inputs: RnnForwardInputs = {
   sequenceLengths: [0, T],
   training: true,
 }
+const executor = { dtype: 'float32', owns: () => true } as const
 const forward = (changes: Partial<RnnForwardInputs>, descriptor = lstm) => {
-  return () => checkForwardArguments(descriptor, 'float32', 7, { ...inputs, ...changes })
+  return () => checkForwardArguments(executor, descriptor, 7, { ...inputs, ...changes })
 }
 const refusal = (code: string, argument?: string) =>
   expect.objectContaining(argument === undefined ? { code } : { code, argument })
 
 describe('checkForwardArguments', () => {
   it('returns the sizes of the pass', () => {
-    expect(forward({})()).toEqual({ time: T, batch: B, sequenceLengths: Int32Array.of(0, T) })
-    expect(forward({ inputH: null, inputC: null, sequenceLengths: null })().sequenceLengths).toBeNull()
+    expect(forward({})().sizes).toEqual({ time: T, batch: B, sequenceLengths: Int32Array.of(0, T) })
+    expect(forward({ inputH: null, inputC: null, sequenceLengths: null })().sizes.sequenceLengths).toBeNull()
   })
 
   it.each([
@@ -71,17 +72,58 @@ describe('checkForwardArguments', () => {
 
   it('copies the lengths, and takes lengths that are all T as none', () => {
     const lengths = Int32Array.of(1, 2)
-    const checked = forward({ sequenceLengths: lengths })().sequenceLengths
+    const checked = forward({ sequenceLengths: lengths })().sizes.sequenceLengths
     lengths[0] = 3
     expect(checked).toEqual(Int32Array.of(1, 2))
-    expect(forward({ sequenceLengths: [T, T] })().sequenceLengths).toBeNull()
+    expect(forward({ sequenceLengths: [T, T] })().sizes.sequenceLengths).toBeNull()
+  })
+})
+
+describe('arguments that change while they are read', () => {
+  it('are read once: what was checked is what is returned', () => {
+    let reads = 0
+    const input = {
+      shape: [T, B, I],
+      get data() {
+        return ++reads === 1 ? new Float32Array(T * B * I) : new Float32Array(1)
+      },
+    }
+    const { operands } = forward({ input })()
+    expect(reads).toBe(1)
+    expect(operands.input).toEqual(zeros(T, B, I))
+  })
+
+  it('are taken for what they are, whatever an array or its subclass says', () => {
+    const lengths = Object.assign([1e8, -5], { entries: () => [][Symbol.iterator](), every: () => true })
+    expect(forward({ sequenceLengths: lengths })).toThrow(refusal('ERR_SEQUENCE_LENGTHS'))
+    const short = Object.defineProperty(new Float32Array(1), 'length', { value: T * B * I })
+    expect(forward({ input: { data: short, shape: [T, B, I] } })).toThrow(refusal('ERR_SHAPE', 'input'))
+    class Odd extends Float32Array {
+      static get [Symbol.species]() {
+        return Array as never
+      }
+    }
+    const { input } = forward({ input: { data: new Odd(T * B * I), shape: [T, B, I] } })().operands
+    expect(Object.getPrototypeOf('data' in input && input.data)).toBe(Float32Array.prototype)
+  })
+
+  it('are copied where another thread may write them', () => {
+    const data = new Float32Array(new SharedArrayBuffer(4 * T * B * I)) as unknown as Float32Array<ArrayBuffer>
+    const { input } = forward({ input: { data, shape: [T, B, I] } })().operands
+    expect('data' in input && input.data.buffer).toBeInstanceOf(ArrayBuffer)
+  })
+
+  it('are refused by name once they were transferred', () => {
+    const { data, shape } = zeros(T, B, I)
+    structuredClone(data.buffer, { transfer: [data.buffer as ArrayBuffer] })
+    expect(forward({ input: { data, shape } })).toThrow(refusal('ERR_TENSOR_TRANSFERRED', 'input'))
   })
 })
 
 describe('checkBackwardArguments', () => {
   const sizes = { time: T, batch: B, sequenceLengths: null }
   const backward = (gradients: object, descriptor = lstm) => {
-    return () => checkBackwardArguments(descriptor, 'float32', sizes, gradients)
+    return () => checkBackwardArguments(executor, descriptor, sizes, gradients)
   }
 
   it('takes any part of the output gradients', () => {

@@ -14,6 +14,7 @@ import {
   type FloatArray,
   flatLayout,
   hiddenColumns,
+  Inspectable,
   layoutKey,
   numDirections,
   numPseudoLayers,
@@ -21,13 +22,14 @@ import {
   type ParamLayout,
   packCanonical,
   type RnnDescriptor,
+  type Summary,
   unpackCanonical,
 } from '@cudnn-rnn/canonical'
 import {
+  allocating,
   checkBackwardArguments,
   checkForwardArguments,
   checkOwnTape,
-  checkOwnTensors,
   checkParams,
   checkStream,
   dropoutPositionOf,
@@ -35,12 +37,14 @@ import {
   type HostMemory,
   HostStepper,
   type HostTensor,
+  type LedgerEntry,
   Lifetime,
   OperandVersions,
   type PassShapes,
   Philox,
   passShapes,
   type RnnPassSizes,
+  rnnSummary,
 } from '@cudnn-rnn/executor-kit'
 import { drawDropoutScales, scaled } from './dropout.js'
 import { runLayerBackward } from './layer_backward.js'
@@ -54,7 +58,7 @@ import { ReferenceTape, type TapeContents, tapeBytes } from './reference_tape.js
 import { timeOrder } from './time_order.js'
 
 /** A network on the reference executor. Its opaque layout is the flat canonical one, which is cuDNN's. */
-export class ReferenceRnn implements Rnn, PreparedNetwork {
+export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
   readonly layout: ParamLayout
@@ -62,8 +66,10 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   readonly memory: HostMemory
   readonly #life: Lifetime
   readonly #random: Philox
+  readonly #entry: LedgerEntry
 
   constructor(memory: HostMemory, descriptor: RnnDescriptor) {
+    super()
     this.memory = memory
     this.descriptor = descriptor
     this.layout = flatLayout(descriptor)
@@ -71,7 +77,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     this.layers = layerParams(descriptor, this.layout)
     this.#life = new Lifetime('rnn', memory.life)
     this.#random = new Philox(descriptor.seed)
-    memory.ledger.add('rnns')
+    this.#entry = memory.ledger.enter('rnns', this)
   }
 
   canonicalToParams(canonical: CanonicalParams): HostTensor {
@@ -81,24 +87,27 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
-    return unpackCanonical(this.layout, this.#params('convert opaque parameters', params))
+    const action = 'convert opaque parameters'
+    const flat = this.memory.floats(this.#checkParams(action, params))
+    return allocating(action, () => unpackCanonical(this.layout, flat), flat.byteLength)
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
     this.#life.check(action)
     const { descriptor, memory } = this
-    const sizes = checkForwardArguments(descriptor, memory.dtype, this.paramsSize, inputs)
-    const { inputH, inputC, params, training } = inputs
-    checkOwnTensors(memory, action, { input: inputs.input, inputH, inputC, params })
+    const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
     // The backward reads both again: of a host array it needs a copy, as nobody would notice a change.
     const operand = (tensor: TensorLike) =>
-      training && !isBackendTensor(tensor) ? memory.floats(tensor).slice() : memory.floats(tensor)
-    const input = sequenceLengths === null ? operand(inputs.input) : withoutPadding(operand(inputs.input), sizes)
-    const flat = operand(params)
+      training && !isBackendTensor(tensor) ? memory.copy(memory.floats(tensor)) : memory.floats(tensor)
+    const input =
+      sequenceLengths === null
+        ? operand(operands.input)
+        : withoutPadding(memory.copy(memory.floats(operands.input)), sizes)
+    const flat = operand(operands.params)
     const shapes = passShapes(descriptor, sizes)
-    const states = this.#startingStates(shapes, inputH, inputC)
+    const states = this.#startingStates(shapes, operands.inputH, operands.inputC)
 
     const layerInputs = [input]
     const dropoutScales: FloatArray[] = []
@@ -135,7 +144,7 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
       outputC: shapes.c && memory.create(shapes.c, states.c),
     }
     if (!training) return { ...result, tape: undefined }
-    const versions = new OperandVersions({ input: inputs.input, inputH, inputC, params, output: result.output })
+    const versions = new OperandVersions({ ...operands, output: result.output })
     const record = { rnn: this, contents, bytes: tapeBytes(contents), versions }
     return { ...result, tape: new ReferenceTape(memory.ledger, record) }
   }
@@ -146,14 +155,12 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
     checkOwnTape(tape, ReferenceTape)
     const { sizes, layerInputs, dropoutScales, records, params: flat } = tape.contentsFor(this)
     const { descriptor, memory } = this
-    checkBackwardArguments(descriptor, memory.dtype, sizes, gradients)
-    const { output, outputH, outputC } = gradients
-    checkOwnTensors(memory, action, { output, outputH, outputC })
+    const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
     const shapes = passShapes(descriptor, sizes)
     const states = this.#startingStates(shapes, outputH, outputC)
 
     const flatGradient = memory.allocate(this.paramsSize)
-    let outputGradient = output === undefined ? memory.allocate(elementCount(shapes.output)) : memory.floats(output)
+    let outputGradient = output === null ? memory.allocate(elementCount(shapes.output)) : memory.floats(output)
     for (let layer = descriptor.numLayers - 1; layer >= 0; layer--) {
       const input = layerInputs[layer]!
       let inputGradient = memory.allocate(input.length)
@@ -184,10 +191,10 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   stepper(params: TensorLike, batch: number): HostStepper {
-    const flat = this.#params('open a stream', params)
+    const given = this.#checkParams('open a stream', params)
     checkStream(this.descriptor, batch)
-    const owner = { memory: this.memory, life: this.#life, descriptor: this.descriptor, params }
-    return new HostStepper(owner, batch, new ReferenceStream(this, flat, batch))
+    const owner = { memory: this.memory, life: this.#life, descriptor: this.descriptor, params: given }
+    return new HostStepper(owner, batch, new ReferenceStream(this, this.memory.floats(given), batch))
   }
 
   async dropoutState(): Promise<Uint8Array> {
@@ -201,19 +208,20 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   dispose(): void {
-    if (this.#life.end()) this.memory.ledger.remove('rnns')
+    if (this.#life.end()) this.#entry.leave()
   }
 
   [Symbol.dispose](): void {
     this.dispose()
   }
 
-  /** The elements of an opaque buffer, checked. */
-  #params(action: string, params: TensorLike): FloatArray {
+  protected override summary(): Summary {
+    return rnnSummary(this, this.#life)
+  }
+
+  #checkParams(action: string, params: TensorLike): TensorLike {
     this.#life.check(action)
-    checkParams(action, this.descriptor, this.memory.dtype, this.paramsSize, params)
-    checkOwnTensors(this.memory, action, { params })
-    return this.memory.floats(params)
+    return checkParams(action, this.memory, this.descriptor, this.paramsSize, params)
   }
 
   /** The passes of one layer, forward direction first. */
@@ -235,11 +243,11 @@ export class ReferenceRnn implements Rnn, PreparedNetwork {
   }
 
   /** Copies of the h and the c given (zeros for absent ones), to be updated in place into the final states. */
-  #startingStates({ h, c }: PassShapes, givenH: TensorLike | null | undefined, givenC: TensorLike | null | undefined) {
+  #startingStates({ h, c }: PassShapes, givenH: TensorLike | null, givenC: TensorLike | null) {
     const { memory } = this
     return {
-      h: givenH ? memory.floats(givenH).slice() : memory.allocate(elementCount(h)),
-      c: givenC ? memory.floats(givenC).slice() : memory.allocate(c === undefined ? 0 : elementCount(c)),
+      h: givenH ? memory.copy(memory.floats(givenH)) : memory.allocate(elementCount(h)),
+      c: givenC ? memory.copy(memory.floats(givenC)) : memory.allocate(c === undefined ? 0 : elementCount(c)),
     }
   }
 }

@@ -1,7 +1,8 @@
 import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/backend'
-import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import { Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { CheckedDenseOps } from '../checked_dense_ops.js'
 import type { DenseKernels } from '../dense_kernels.js'
+import { backendSummary } from '../summaries.js'
 import type { HostMemory } from './host_memory.js'
 import type { HostTensor } from './host_tensor.js'
 
@@ -16,7 +17,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
 }
 
 /** An executor whose tensors lie in host memory. */
-export class HostBackend<OwnRnn extends Rnn = Rnn> implements Backend {
+export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implements Backend {
   readonly name: string
   readonly reason: string
   readonly dtype: FloatDType
@@ -25,6 +26,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> implements Backend {
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
   constructor({ name, reason, memory, kernels, prepare }: HostExecutor<OwnRnn>) {
+    super()
     this.name = name
     this.reason = reason
     this.dtype = memory.dtype
@@ -60,5 +62,9 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> implements Backend {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return backendSummary(this, this.#memory.life)
   }
 }

@@ -1,26 +1,29 @@
-import { DTYPES, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { ExecutorMemory } from '../executor_memory.js'
 import { Ledger } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { checkDimensions, checkHostTensor } from '../tensor_arguments.js'
+import { allocating, hostAllocator, outOfMemory } from './host_allocation.js'
 import { HostTensor, type HostTensorHome } from './host_tensor.js'
 
 /** Operations that run behind their caller, in the order of their numbers, which begin at 1. */
 export interface OperationQueue {
-  /** `ERR_…`, the code of the error that tells of a failed operation. */
+  /** `ERR_…`, the code of the error that reports a failed operation. */
   readonly failureCode: string
   /** Resolves when operation `job` is done; rejects with what it threw, or when the queue is closed before. */
   done(job: number): Promise<void>
+  /** Refuses to have `buffer` transferred from now on: queued operations read and write it. */
+  pin(buffer: ArrayBufferLike): void
   close(): void
 }
 
-/** The memory of one executor that computes on the host: makes tensors, counts them, and tells its own from foreign ones. */
+/** The memory of one executor that computes on the host: makes tensors, counts them, and knows its own from foreign ones. */
 export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   readonly dtype: FloatDType
   readonly ledger = new Ledger()
   readonly life = new Lifetime('backend')
-  /** A zeroed array in the executor's dtype. */
+  /** A zeroed array in the executor's dtype. Throws RangeError `ERR_OUT_OF_MEMORY`. */
   readonly allocate: (length: number) => FloatArray
   readonly #queue: OperationQueue | undefined
 
@@ -31,29 +34,39 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   constructor(dtype: FloatDType, queue?: OperationQueue, allocate?: (length: number) => FloatArray) {
     this.dtype = dtype
     this.#queue = queue
-    this.allocate = allocate ?? ((length) => new DTYPES[dtype].array(length))
+    this.allocate = hostAllocator(dtype, allocate)
   }
 
   owns(tensor: TensorLike): tensor is HostTensor {
-    return tensor instanceof HostTensor && tensor.home === this
+    return HostTensor.isOf(this, tensor)
   }
 
   /** A copy of a host tensor. Throws as `Backend.tensor`. */
   copyOf(host: Tensor): HostTensor {
     const action = 'make a tensor'
     this.life.check(action)
-    if (checkHostTensor(action, this.dtype, host) === 'int32') return this.create(host.shape, host.data.slice())
-    const data = this.allocate(host.data.length)
-    data.set(host.data)
-    return this.create(host.shape, data)
+    const { data, shape, dtype } = checkHostTensor(action, this.dtype, host)
+    if (dtype === 'int32')
+      return this.create(
+        shape,
+        allocating(action, () => data.slice(), data.byteLength),
+      )
+    return this.create(shape, this.copy(data as FloatArray))
+  }
+
+  /** A copy of an array in the executor's dtype. */
+  copy(data: FloatArray): FloatArray {
+    const copy = this.allocate(data.length)
+    copy.set(data)
+    return copy
   }
 
   /** Throws as `Backend.zeros`. */
   zeros(shape: readonly number[], layout?: string): HostTensor {
     const action = 'make a tensor of zeros'
     this.life.check(action)
-    checkDimensions(action, shape)
-    return this.create(shape, this.allocate(elementCount(shape)), layout)
+    const dimensions = checkDimensions(action, shape)
+    return this.create(dimensions, this.allocate(elementCount(dimensions)), layout)
   }
 
   /** A tensor that owns `data`. */
@@ -79,13 +92,14 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
    */
   floats(tensor: TensorLike): FloatArray {
     const elements = this.elements(tensor) as FloatArray
-    if (this.#queue === undefined || isBackendTensor(tensor)) return elements
-    const copy = this.allocate(elements.length)
-    copy.set(elements)
-    return copy
+    return this.#queue === undefined || isBackendTensor(tensor) ? elements : this.copy(elements)
   }
 
-  /** Waits for the operation queued as `job`. Rejects with `ERR_BACKEND_DISPOSED` or the queue's code. */
+  pin(buffer: ArrayBufferLike): void {
+    this.#queue?.pin(buffer)
+  }
+
+  /** Waits for the operation queued as `job`. Rejects with `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY` or the queue's code. */
   async done(job: number): Promise<void> {
     const action = 'read tensor'
     this.life.check(action)
@@ -93,6 +107,9 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
       await this.#queue?.done(job)
     } catch (cause) {
       this.life.check(action)
+      if ((cause as { code?: unknown }).code === 'ERR_OUT_OF_MEMORY') {
+        throw outOfMemory('run the operation that fills a tensor', undefined, cause)
+      }
       const message = `Cannot read tensor as the operation that fills it failed: ${(cause as Error).message}`
       throw Object.assign(new Error(message, { cause }), { code: this.#queue!.failureCode })
     }

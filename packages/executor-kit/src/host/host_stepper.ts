@@ -1,13 +1,20 @@
-import type { RnnStepper, RnnStreamState } from '@cudnn-rnn/backend'
-import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
 import {
+  arrayTypeOf,
+  checkIsObject,
   codedRangeError,
+  codedTypeError,
+  describeValue,
   elementCount,
   type FloatArray,
   hiddenColumns,
+  Inspectable,
+  liveLength,
   type RnnDescriptor,
+  type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
+import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
 import { checkIsTensor, checkTensor } from '../tensor_arguments.js'
@@ -38,22 +45,31 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
   if (!Number.isSafeInteger(batch) || batch < 1) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
+      `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
       { option: 'batch', value: batch },
     )
   }
 }
 
-/** Throws RangeError `ERR_STREAM_ROW` unless every row that is to be reset is in 0..batch-1. */
-export function checkStreamRows(batch: number, rows: readonly number[]): void {
-  for (const row of rows) {
+/** Copies the rows that are to be reset. Throws `ERR_STREAM_ROW` unless they are an array of rows in 0..batch-1. */
+export function checkStreamRows(batch: number, rows: readonly number[]): readonly number[] {
+  if (!Array.isArray(rows)) {
+    throw codedTypeError(
+      'ERR_STREAM_ROW',
+      `Cannot reset a stream as rows must be an array of row numbers: current value is ${describeValue(rows)}`,
+      { rows },
+    )
+  }
+  const checked: readonly number[] = [...rows]
+  for (const row of checked) {
     if (Number.isInteger(row) && row >= 0 && row < batch) continue
     throw codedRangeError(
       'ERR_STREAM_ROW',
-      `Cannot reset a stream as rows must be in 0..${batch - 1}: current value is ${row}`,
+      `Cannot reset a stream as rows must be in 0..${batch - 1}: current value is ${describeValue(row)}`,
       { row },
     )
   }
+  return checked
 }
 
 /** The network that a stream runs, and what of. */
@@ -66,27 +82,31 @@ export interface StreamOwner {
 }
 
 /** Inference of a unidirectional network one time step at a time. */
-export class HostStepper implements RnnStepper {
+export class HostStepper extends Inspectable implements RnnStepper {
   readonly batch: number
   readonly #memory: HostMemory
   readonly #life: Lifetime
   readonly #networkLife: Lifetime
-  readonly #params: BackendTensor | undefined
+  readonly #entry: LedgerEntry
+  readonly #params: TensorLike
+  readonly #paramsSize: number
   readonly #descriptor: RnnDescriptor
   readonly #kernel: StreamKernel
-  readonly #arrayType: unknown
+  readonly #arrayType: string
 
   /** The arguments have passed {@link checkStream}. */
   constructor({ memory, life, descriptor, params }: StreamOwner, batch: number, kernel: StreamKernel) {
+    super()
     this.batch = batch
     this.#memory = memory
     this.#life = new Lifetime('stepper', memory.life)
     this.#networkLife = life
-    this.#params = isBackendTensor(params) ? params : undefined
+    this.#params = params
+    this.#paramsSize = elementCount(params.shape)
     this.#descriptor = descriptor
     this.#kernel = kernel
-    this.#arrayType = DTYPES[memory.dtype].array
-    memory.ledger.add('steppers')
+    this.#arrayType = DTYPES[memory.dtype].array.name
+    this.#entry = memory.ledger.enter('steppers', this)
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
@@ -95,25 +115,30 @@ export class HostStepper implements RnnStepper {
     this.#networkLife.check(action)
     const { inputSize } = this.#descriptor
     const columns = hiddenColumns(this.#descriptor)
-    const steps = input.shape.length === 3 ? input.shape[0]! : 1
-    if (!this.#fits(input, inputSize, steps)) this.#refuse('input', input, input, inputSize)
-    if (out !== undefined && !(this.#fits(out, columns, steps) && out.shape.length === input.shape.length)) {
-      this.#refuse('out', out, input, columns)
+    // Each field of a caller's object is read once: the kernel gets what was checked.
+    const data = input?.data
+    const shape = input?.shape
+    const rank = Array.isArray(shape) ? shape.length : 0
+    const steps = rank === 3 ? shape[0]! : 1
+    if (!this.#fits(data, shape, inputSize, steps)) this.#refuse('input', input, rank === 3 ? [steps] : [], inputSize)
+    this.#checkParams(action)
+    if (out === undefined) {
+      const made = this.#memory.allocate(steps * this.batch * columns)
+      this.#kernel.step(data as FloatArray, made, steps)
+      return { data: made, shape: rank === 3 ? [steps, this.batch, columns] : [this.batch, columns] }
     }
-    if (this.#params?.disposed) checkIsTensor(action, 'params', this.#params)
-    const result = out ?? {
-      data: this.#memory.allocate(steps * this.batch * columns),
-      shape: [...input.shape.slice(0, -1), columns],
+    const { data: outData, shape: outShape } = out
+    if (!(this.#fits(outData, outShape, columns, steps) && outShape.length === rank)) {
+      this.#refuse('out', out, rank === 3 ? [steps] : [], columns)
     }
-    this.#kernel.step(input.data as FloatArray, result.data as FloatArray, steps)
-    return result
+    this.#kernel.step(data as FloatArray, outData as FloatArray, steps)
+    return out
   }
 
   /** Throws RangeError `ERR_STREAM_ROW`. */
   reset(rows?: readonly number[]): void {
     this.#life.check('reset a stream')
-    if (rows !== undefined) checkStreamRows(this.batch, rows)
-    if (rows !== undefined) for (const row of rows) this.#kernel.resetRow(row)
+    if (rows !== undefined) for (const row of checkStreamRows(this.batch, rows)) this.#kernel.resetRow(row)
     else for (let row = 0; row < this.batch; row++) this.#kernel.resetRow(row)
   }
 
@@ -127,18 +152,35 @@ export class HostStepper implements RnnStepper {
     return { h, c }
   }
 
-  restore({ h, c }: RnnStreamState): void {
+  restore(state: RnnStreamState): void {
     const action = 'restore the state of a stream'
     this.#life.check(action)
+    checkIsObject(action, 'state', state)
     const { dtype } = this.#memory
     const shapes = this.#stateShapes()
-    checkTensor(action, 'h', h, { dtype, shape: shapes.h })
-    if (shapes.c !== undefined) checkTensor(action, 'c', c as Tensor, { dtype, shape: shapes.c })
-    this.#kernel.moveState(h.data as FloatArray, shapes.c === undefined ? null : (c!.data as FloatArray), true)
+    const given: { readonly h: Tensor; readonly c: Tensor | undefined } = state
+    const h = checkTensor(action, 'h', given.h, { dtype, shape: shapes.h })
+    const c = shapes.c && checkTensor(action, 'c', given.c as Tensor, { dtype, shape: shapes.c })
+    this.#kernel.moveState(h.data as FloatArray, (c?.data as FloatArray | undefined) ?? null, true)
   }
 
   dispose(): void {
-    if (this.#life.end()) this.#memory.ledger.remove('steppers')
+    if (this.#life.end()) this.#entry.leave()
+  }
+
+  protected override summary(): Summary {
+    const { cellMode } = this.#descriptor
+    return { kind: 'Stream', cell: cellMode, batch: this.batch, state: this.#life.ended ? 'disposed' : 'live' }
+  }
+
+  /** Throws where the parameters are gone since the stream was opened. */
+  #checkParams(action: string): void {
+    if (isBackendTensor(this.#params)) {
+      if (this.#params.disposed) checkIsTensor(action, 'params', this.#params)
+      this.#memory.elements(this.#params)
+    } else if (liveLength(this.#params.data) !== this.#paramsSize) {
+      checkIsTensor(action, 'params', this.#params)
+    }
   }
 
   #stateShapes(): Pick<PassShapes, 'h' | 'c'> {
@@ -146,21 +188,26 @@ export class HostStepper implements RnnStepper {
   }
 
   /** The check of the fast path: allocates nothing. */
-  #fits({ data, shape }: Tensor, columns: number, steps: number): boolean {
+  #fits(data: Tensor['data'], shape: readonly number[], columns: number, steps: number): boolean {
     const rank = shape.length
     return (
       (rank === 2 || rank === 3) &&
       shape[rank - 2] === this.batch &&
       shape[rank - 1] === columns &&
-      data.constructor === this.#arrayType &&
-      data.length === steps * this.batch * columns
+      Number.isSafeInteger(steps) &&
+      arrayTypeOf(data) === this.#arrayType &&
+      liveLength(data) === steps * this.batch * columns
     )
   }
 
-  /** Throws what is wrong with a tensor that does not fit. */
-  #refuse(name: string, tensor: Tensor, input: Tensor, columns: number): never {
-    const shape = [...(input.shape.length === 3 ? [input.shape[0]] : []), this.batch, columns]
-    checkTensor('step a stream', name, tensor, { dtype: this.#memory.dtype, shape })
-    throw new Error(`unreachable: ${name} was refused and then accepted`)
+  /** Throws the rule that a tensor breaks. */
+  #refuse(name: string, tensor: Tensor, leading: readonly number[], columns: number): never {
+    const action = 'step a stream'
+    checkTensor(action, name, tensor, { dtype: this.#memory.dtype, shape: [...leading, this.batch, columns] })
+    throw codedTypeError(
+      'ERR_NOT_A_TENSOR',
+      `Cannot ${action} as ${name} must stay as it is while it is read: current value is ${describeValue(tensor)}`,
+      { argument: name },
+    )
   }
 }

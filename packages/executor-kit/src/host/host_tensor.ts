@@ -1,26 +1,44 @@
-import { type DType, dtypeOf } from '@cudnn-rnn/backend'
-import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
+import {
+  codedRangeError,
+  type FloatArray,
+  Inspectable,
+  liveLength,
+  ownView,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import type { VersionedTensor } from '../executor_memory.js'
-import type { Ledger } from '../ledger.js'
+import type { Ledger, LedgerEntry } from '../ledger.js'
 import type { Lifetime } from '../lifetime.js'
+import { NOT_CLONEABLE } from '../not_cloneable.js'
+import { tensorSummary } from '../summaries.js'
 
 /** The memory a tensor lives in: it counts tensors, takes them along when it goes, and waits for queued work. */
 export interface HostTensorHome {
   readonly ledger: Ledger
   readonly life: Lifetime
   done(job: number): Promise<void>
+  /** Keeps what is shown to callers from being transferred while operations may use it. */
+  pin(buffer: ArrayBufferLike): void
 }
 
 /** A tensor in host memory: a typed array that its executor reads and writes in place. */
-export class HostTensor implements VersionedTensor {
-  readonly shape: readonly number[]
-  readonly dtype: DType
-  readonly layout: string | undefined
-  readonly home: HostTensorHome
+export class HostTensor extends Inspectable implements VersionedTensor {
+  /** structuredClone() and postMessage() fail at the first field, and name it. */
+  readonly clone = NOT_CLONEABLE
   version = 0
   /** The number of the last queued operation that writes this tensor; 0 for none. */
   job = 0
+  readonly #home: HostTensorHome
+  readonly #shape: readonly number[]
+  readonly #dtype: DType
+  readonly #layout: string | undefined
+  readonly #entry: LedgerEntry
+  readonly #length: number
   #data: FloatArray | Int32Array | undefined
+  /** What read() gives: a view of the same memory, so that nothing done to the view changes what the executor uses. */
+  #shown: FloatArray | Int32Array | undefined
 
   /** Takes over `data`. */
   constructor(
@@ -29,39 +47,78 @@ export class HostTensor implements VersionedTensor {
     shape: readonly number[],
     layout: string | undefined,
   ) {
-    this.home = home
-    this.shape = Object.freeze([...shape])
-    this.dtype = dtypeOf(data) as DType
-    this.layout = layout
+    super()
+    this.#home = home
+    this.#shape = Object.freeze([...shape])
+    this.#dtype = dtypeOf(data) as DType
+    this.#layout = layout
     this.#data = data
-    home.ledger.add('tensors', data.byteLength)
+    this.#length = data.length
+    this.#entry = home.ledger.enter('tensors', this, data.byteLength)
+  }
+
+  /** Whether `tensor` is one of `home`: a proxy or a copy of one is none. */
+  static isOf(home: HostTensorHome, tensor: object): tensor is HostTensor {
+    return #home in tensor && tensor.#home === home
+  }
+
+  get shape(): readonly number[] {
+    return this.#shape
+  }
+
+  get dtype(): DType {
+    return this.#dtype
+  }
+
+  get layout(): string | undefined {
+    return this.#layout
   }
 
   get disposed(): boolean {
-    return this.#data === undefined || this.home.life.ended
+    return this.#data === undefined || this.#home.life.ended
   }
 
-  /** The live elements, which queued work may be about to write. Throws RangeError `ERR_TENSOR_DISPOSED`. */
+  /**
+   * The live elements, which queued work may be about to write.
+   *
+   * @throws RangeError `ERR_TENSOR_DISPOSED`; `ERR_TENSOR_TRANSFERRED` once somebody transferred what `read()` gave
+   */
   get data(): FloatArray | Int32Array {
-    if (this.#data === undefined || this.home.life.ended) {
+    if (this.#data === undefined || this.#home.life.ended) {
       throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
+    }
+    if (liveLength(this.#data) !== this.#length) {
+      throw codedRangeError(
+        'ERR_TENSOR_TRANSFERRED',
+        `Cannot use tensor as its elements were transferred elsewhere: current number is ${liveLength(this.#data)} of ${this.#length}. Transfer a slice() of what read() gives.`,
+        { expected: this.#length, actual: liveLength(this.#data) },
+      )
     }
     return this.#data
   }
 
   async read(): Promise<Tensor> {
     const { data, shape } = this
-    if (this.job > 0) await this.home.done(this.job)
-    return { data, shape }
+    if (this.job > 0) await this.#home.done(this.job)
+    if (this.#shown === undefined) {
+      this.#home.pin(data.buffer)
+      this.#shown = ownView(data, DTYPES[this.#dtype].array as never)
+    }
+    return { data: this.#shown, shape }
   }
 
   dispose(): void {
     if (this.#data === undefined) return
-    this.home.ledger.remove('tensors', this.#data.byteLength)
+    this.#entry.leave()
     this.#data = undefined
+    this.#shown = undefined
   }
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return tensorSummary(this)
   }
 }

@@ -10,6 +10,7 @@ function openQueue(): OperationQueue & { closed: number } {
     closed: 0,
     failureCode: 'ERR_OWN_OPERATION',
     done: (job) => (job === 1 ? Promise.resolve() : Promise.reject(new Error('out of luck'))),
+    pin: () => {},
     close() {
       this.closed++
     },

@@ -77,7 +77,7 @@ function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
   checkOptionNames(ACTION, options, ['weights', 'labelSmoothing'])
   const dtype = tensorDType(logits) === 'float64' ? 'float64' : 'float32'
   checkTensor(ACTION, 'logits', logits, { dtype })
-  if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, [undefined])
+  if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, ['…', 'V'])
   const rowShape = logits.shape.slice(0, -1)
   if (options.weights !== undefined) checkTensor(ACTION, 'weights', options.weights, { dtype, shape: rowShape })
   const { labelSmoothing = 0 } = options

@@ -1,0 +1,40 @@
+import { arrayTypeOf, liveLength } from './host_elements.js'
+
+/** The longest text of a caller's that a message repeats. */
+const MAX_TEXT = 80
+
+/**
+ * What a message says in place of a value that was refused: short, and for any value, also one that cannot be converted
+ * to text or read at all.
+ */
+export function describeValue(value: unknown): string {
+  switch (typeof value) {
+    case 'string':
+      return value.length > MAX_TEXT ? `${JSON.stringify(value.slice(0, MAX_TEXT))}…` : JSON.stringify(value)
+    case 'function':
+      return 'a function'
+    case 'object':
+      return value === null ? 'null' : describeObject(value)
+    case 'bigint':
+      return `${value}n`
+    default:
+      return String(value)
+  }
+}
+
+function describeObject(value: object): string {
+  try {
+    const arrayType = arrayTypeOf(value)
+    if (arrayType !== undefined) return `a ${arrayType} of ${liveLength(value as ArrayBufferView)} elements`
+    if (Array.isArray(value)) return `an array of ${value.length}`
+    if (value instanceof Promise) return 'a promise: await it first'
+    if (value instanceof Date || value instanceof Map || value instanceof Set || value instanceof ArrayBuffer) {
+      return `a ${value.constructor.name}`
+    }
+    const names = Object.keys(value)
+    if (names.length === 0) return 'an object without fields'
+    return `an object with the fields ${names.slice(0, 8).join(', ')}${names.length > 8 ? ', …' : ''}`
+  } catch {
+    return 'an object that cannot be read'
+  }
+}

@@ -1,0 +1,45 @@
+// JavaScript lets a caller override what an array says of itself: these ask the engine.
+const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object
+const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
+  const { get } = Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)!
+  return (array) => get!.call(array) as Value
+}
+
+/** "Float32Array" and so on, also for a subclass; undefined for anything but a typed array. */
+export const arrayTypeOf: (value: unknown) => string | undefined = getter(Symbol.toStringTag)
+
+/** Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array. */
+export const liveLength: (array: ArrayBufferView) => number = getter('length')
+
+const bufferOf: (array: ArrayBufferView) => ArrayBufferLike = getter('buffer')
+const byteOffsetOf: (array: ArrayBufferView) => number = getter('byteOffset')
+
+interface ArrayConstructor<Elements> {
+  new (length: number): Elements
+  new (array: Elements): Elements
+  new (buffer: ArrayBufferLike, byteOffset: number, length: number): Elements
+}
+
+/**
+ * A view of the elements that `array` has now, of the built-in type, so that no subclass, overridden method or growing
+ * buffer matters to whoever reads it next. Elements that other threads may write are copied.
+ */
+export function ownView<Elements extends ArrayBufferView>(
+  array: Elements,
+  ArrayOf: ArrayConstructor<Elements>,
+): Elements {
+  const length = liveLength(array)
+  if (length === 0) return new ArrayOf(0)
+  const buffer = bufferOf(array)
+  const view = new ArrayOf(buffer, byteOffsetOf(array), length)
+  return isShared(buffer) ? new ArrayOf(view) : view
+}
+
+/** Whether a buffer of elements that once had some has none any more. */
+export function wasTransferred(array: ArrayBufferView): boolean {
+  return liveLength(array) === 0 && bufferOf(array).byteLength === 0
+}
+
+function isShared(buffer: ArrayBufferLike): boolean {
+  return typeof SharedArrayBuffer !== 'undefined' && buffer instanceof SharedArrayBuffer
+}

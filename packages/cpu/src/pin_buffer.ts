@@ -1,0 +1,25 @@
+import { markAsUntransferable } from 'node:worker_threads'
+import { codedTypeError } from '@cudnn-rnn/canonical'
+
+const pinned = new WeakSet<ArrayBufferLike>()
+
+/**
+ * Keeps `buffer` in this process's thread for good. Queued operations hold its address: whoever received it in a transfer
+ * could free the memory under them. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
+ * and so do the methods of its own.
+ */
+export function pinBuffer(buffer: ArrayBufferLike): void {
+  if (pinned.has(buffer)) return
+  pinned.add(buffer)
+  markAsUntransferable(buffer)
+  for (const name of ['transfer', 'transferToFixedLength']) {
+    if (name in buffer) Object.defineProperty(buffer, name, { value: refuseTransfer })
+  }
+}
+
+function refuseTransfer(): never {
+  throw codedTypeError(
+    'ERR_BUFFER_IN_USE',
+    'Cannot transfer this buffer as an executor computes in it: transfer a slice() of the array.',
+  )
+}

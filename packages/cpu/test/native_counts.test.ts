@@ -1,0 +1,96 @@
+import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import type { HostTensor } from '@cudnn-rnn/executor-kit'
+import { describe, expect, it } from 'vitest'
+import { openCpuBackend } from '../src/index.js'
+import { loadAddon } from '../src/load_addon.js'
+import { UPDATE_RULES } from '../src/native_addon.js'
+
+const refused = expect.objectContaining({ code: 'ERR_TENSOR_TRANSFERRED', name: 'RangeError' })
+const [T, B, I, H] = [3, 2, 4, 5]
+const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: H, inputSize: I })
+const { addon } = loadAddon()
+const floats = (count: number) => new Float32Array(count)
+
+/** The elements that a tensor computes in, which no caller of the public API sees before read() pins them. */
+const detach = (tensor: unknown) => {
+  const { buffer } = (tensor as HostTensor).data
+  structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
+}
+
+describe('the native addon', () => {
+  const network = new addon!.NativeNetwork(descriptor, false)
+  const size = network.paramsSize()
+  const sequence = () => ({
+    ...{
+      network,
+      time: T,
+      batch: B,
+      input: floats(T * B * I),
+      h: floats(B * H),
+      c: floats(B * H),
+      params: floats(size),
+    },
+    ...{ narrow: null, lengths: Int32Array.of(3, 1), dropoutPosition: 0, output: floats(T * B * H) },
+    ...{ hFinal: floats(B * H), cFinal: floats(B * H), tape: null },
+  })
+  const open = () => new addon!.NativeExecutor('portable', 1, false)
+
+  it.each(['input', 'h', 'c', 'params', 'lengths', 'output', 'hFinal', 'cFinal'] as const)(
+    'counts the elements of %s where it takes their address',
+    (name) => {
+      const native = open()
+      const job = sequence()
+      const array = job[name]
+      for (const wrong of [array.slice(1), array.slice(0, 0)]) {
+        expect(() => native.forward({ ...job, [name]: wrong })).toThrow(refused)
+      }
+      structuredClone(array.buffer, { transfer: [array.buffer as ArrayBuffer] })
+      expect(() => native.forward(job)).toThrow(refused)
+      native.close()
+    },
+  )
+
+  it('counts those of every other operation', () => {
+    const native = open()
+    const stepper = new addon!.NativeStepper(native, network, B, false)
+    const sizes = { rows: 2, inputs: 3, outputs: 4 }
+    const update = { rule: UPDATE_RULES.indexOf('addScaled'), numbers: Float64Array.of(1) }
+    const calls: readonly (() => unknown)[] = [
+      () => native.linear({ ...sizes, input: floats(5), kernel: floats(12), bias: floats(4), output: floats(8) }),
+      () => native.linear({ ...sizes, input: floats(6), kernel: floats(12), bias: floats(4), output: floats(7) }),
+      () => native.embedding({ table: floats(8), ids: Int32Array.of(4), columns: 2, output: floats(2) }),
+      () => native.embedding({ table: floats(8), ids: Int32Array.of(-1), columns: 2, output: floats(2) }),
+      () => native.update({ ...update, operands: [floats(4), floats(3)] }),
+      () => native.update({ ...update, operands: [floats(0), floats(3)] }),
+      () => stepper.step(floats(size - 1), floats(B * I), floats(B * H), 1, null),
+      () => stepper.step(floats(size), floats(B * I), floats(B * H), 2, null),
+      () => stepper.moveState(floats(B * H), floats(1), false),
+      () => network.moveRegion(floats(size), floats(H * I - 1), 0, 0, 0, false, true),
+      () => network.moveRegion(floats(0), floats(H * I), 0, 0, 0, false, true),
+    ]
+    for (const call of calls) expect(call).toThrow(refused)
+    native.close()
+  })
+
+  it('refuses another element type with a code', () => {
+    const native = open()
+    const job = { ...sequence(), input: new Float64Array(T * B * I) }
+    expect(() => native.forward(job)).toThrow(expect.objectContaining({ code: 'ERR_DTYPE' }))
+    native.close()
+  })
+})
+
+describe('CpuRnn', () => {
+  it('refuses a backward whose operands were transferred since the forward', async () => {
+    using backend = openCpuBackend({ threads: 1 })
+    using rnn = backend.rnn(descriptor)
+    const params = backend.zeros([rnn.paramsSize])
+    const input = { data: floats(T * B * I), shape: [T, B, I] }
+    const none = { inputH: null, inputC: null, sequenceLengths: null }
+    const { tape } = await rnn.forward({ input, params, ...none, training: true })
+    detach(params)
+    await expect(rnn.backward(tape!, {})).rejects.toThrow(refused)
+    await expect(rnn.forward({ input, params, ...none, training: true })).rejects.toThrow(refused)
+    expect(tape!.state).toBe('open')
+  })
+})
