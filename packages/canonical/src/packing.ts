@@ -2,7 +2,6 @@ import { codedRangeError, codedTypeError } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import { arrayTypeOf, liveLength, ownView } from './host_elements.js'
-import { checkIsObject } from './option_names.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 
 /**
@@ -56,8 +55,7 @@ export function checkCanonical<Data extends FloatArray>(
   canonical: CanonicalParams,
   like: Data,
 ): CanonicalParams<Data> {
-  checkIsObject(ACTION, 'canonical', canonical)
-  const { weights, biases } = canonical
+  const { weights, biases }: Partial<CanonicalParams> = canonical ?? {}
   return {
     weights: checkTensors('weights', layout.weights, weights, like),
     biases: checkTensors('biases', layout.biases, biases, like),
@@ -69,11 +67,11 @@ const ACTION = 'pack canonical parameters'
 function checkTensors<Data extends FloatArray>(
   kind: 'weights' | 'biases',
   regions: readonly PlacedRegion[],
-  tensors: readonly Tensor[],
+  tensors: readonly Tensor[] | undefined,
   like: Data,
 ): Tensor<Data>[] {
   const count = Array.isArray(tensors) ? tensors.length : undefined
-  if (count !== regions.length) {
+  if (tensors === undefined || count !== regions.length) {
     throw codedRangeError(
       'ERR_CANONICAL_COUNT',
       `Cannot ${ACTION} as this network has ${regions.length} ${kind}: current number is ${count}`,

@@ -11,6 +11,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "INPUT_MODES",
       "Inspectable",
       "ONNX_PEEPHOLES",
+      "arrayTypeOf",
       "canonicalToFlax",
       "canonicalToFramework",
       "canonicalToKeras",
@@ -37,6 +38,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "kerasToCanonical",
       "layerInputSize",
       "layoutKey",
+      "liveLength",
       "missingPackage",
       "numDirections",
       "numGates",
@@ -44,6 +46,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "onnxLayout",
       "onnxToCanonical",
       "outputSize",
+      "ownView",
       "packCanonical",
       "paramRegions",
       "pytorchLayout",
@@ -51,6 +54,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "tensorflowLayout",
       "tensorflowToCanonical",
       "unpackCanonical",
+      "wasTransferred",
     ]
   `)
 })

@@ -12,6 +12,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "Ledger",
       "Lifetime",
       "MAX_TIME_STEPS",
+      "NOT_CLONEABLE",
       "OpenTape",
       "OperandVersions",
       "Philox",
@@ -19,6 +20,8 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "addColumnSums",
       "addProduct",
       "addRow",
+      "allocating",
+      "backendSummary",
       "checkBackwardArguments",
       "checkDimensions",
       "checkEmbedding",
@@ -49,8 +52,10 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "ownTensor",
       "passShapes",
       "philoxBlock",
+      "rnnSummary",
       "sigmoid",
       "tensorDType",
+      "tensorSummary",
       "transposed",
     ]
   `)
