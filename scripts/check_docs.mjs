@@ -1,10 +1,12 @@
-// `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs.
+// `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs,
+// and docs/errors.md lists every error code of the sources.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { docExamples } from './doc_examples.mjs'
+import { checkErrorCodes } from './error_codes.mjs'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -41,7 +43,7 @@ const where = (message) =>
     return `${example.file}:${example.line + Number(line)} (`
   })
 
-const failures = []
+const { failures, count: codes } = await checkErrorCodes(root)
 const types = spawnSync('tsc', ['--project', output], {
   cwd: root,
   encoding: 'utf8',
@@ -88,5 +90,7 @@ if (failures.length === 0) {
 }
 
 for (const failure of failures) console.error(failure)
-console.log(`Docs: ${examples.length} examples compiled, ${running.length} run, ${failures.length} failures`)
+console.log(
+  `Docs: ${examples.length} examples compiled, ${running.length} run, ${codes} error codes, ${failures.length} failures`,
+)
 process.exitCode = failures.length === 0 ? 0 : 1

@@ -1,4 +1,10 @@
-import { type Backend, type BackendTensor, type OpenBackendOptions, openBackend } from '@cudnn-rnn/rnn'
+import {
+  type Backend,
+  type BackendName,
+  type BackendTensor,
+  type OpenBackendOptions,
+  openBackend,
+} from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { version } from '../package.json'
 import type { WeightType } from './comparison.js'
@@ -29,7 +35,7 @@ export async function openExecutorPlayer(
 ): Promise<Player> {
   // An executor that keeps only float32 refuses the option: its message says why the lane is left out.
   const options = { threads, instructionSet, ...(weights !== 'float32' && { weights }) }
-  const backend = await openBackend(name, options as OpenBackendOptions)
+  const backend = await openBackend(name as BackendName, options as OpenBackendOptions)
   return {
     version,
     detail: backend.reason,

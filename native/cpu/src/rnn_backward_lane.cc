@@ -166,6 +166,26 @@ void BackwardLane<T>::CellPanels(ptrdiff_t n, const Part& part) const {
     step.gradient_stride = network_.padded_units();
     step.clip = static_cast<T>(network_.options().clip);
     BackwardKernel(*engine_.kernels, network_.options().cell)(step);
+    ZeroUnused(n, part, first, step);
+  }
+}
+
+// Past a row's end, and in the lanes beyond the last unit, every gradient is 0. The kernel multiplies that 0 by what the
+// forward left there, which is not finite where an input was not.
+template <typename T>
+void BackwardLane<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first, const CellBackward<T>& step) const {
+  const ptrdiff_t width = network_.is_gated() ? kChunk<T> : step.chunks * kChunk<T>;
+  const ptrdiff_t planes = network_.is_gated() ? network_.z_width() / kChunk<T> : 1;
+  const ptrdiff_t used = std::min(width, network_.options().units - first);
+  for (ptrdiff_t k = 0; k < part.rows; k++) {
+    const bool is_past_end = n >= order_.Length(part.row + k);
+    if (!is_past_end && used == width) continue;
+    const ptrdiff_t begin = is_past_end ? 0 : used;
+    T* z = step.z + k * step.z_stride;
+    for (ptrdiff_t plane = 0; plane < planes; plane++) std::fill(z + plane * width + begin, z + (plane + 1) * width, T{0});
+    if (!is_past_end) continue;
+    std::fill_n(step.dh + k * step.gradient_stride, used, T{0});
+    std::fill_n(step.dc + k * step.gradient_stride, used, T{0});
   }
 }
 

@@ -37,6 +37,7 @@ class BackwardLane {
   void KeepProjected(ptrdiff_t n, const Part& part) const;
   void UnprojectedGradient(ptrdiff_t n, const Part& part) const;
   void CellPanels(ptrdiff_t n, const Part& part) const;
+  void ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first, const CellBackward<T>& step) const;
   void AddFinalCellGradients(ptrdiff_t n, const Part& part) const;
   void FinishHidden(const Part& part) const;
   void FinishCells() const;

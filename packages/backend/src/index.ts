@@ -40,6 +40,7 @@ export type {
   SoftmaxCrossEntropyResult,
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
+export type { BackendErrorCode } from './error_codes.js'
 export type {
   Rnn,
   RnnForwardInputs,

@@ -36,6 +36,7 @@ export {
   numPseudoLayers,
   outputSize,
 } from './dimensions.js'
+export type { CanonicalErrorCode } from './error_codes.js'
 export {
   flatLayout,
   type ParamLayout,

@@ -1,5 +1,6 @@
 import { CELL_MODES, type CellMode } from './cell_mode.js'
 import { codedRangeError, codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 import { checkOptionNames } from './option_names.js'
 
 export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
@@ -120,7 +121,7 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
     throw invalidOption('seed', seed, `must be an integer in 0..${Number.MAX_SAFE_INTEGER}`)
   }
 
-  return Object.freeze({
+  const descriptor: RnnDescriptor = Object.freeze({
     cellMode,
     numLayers,
     numUnits,
@@ -134,6 +135,21 @@ export function createRnnDescriptor(options: RnnOptions): RnnDescriptor {
     dropout,
     seed,
   })
+  known.add(descriptor)
+  return descriptor
+}
+
+/** Every descriptor made here: validated, and frozen since. */
+const known = new WeakSet<object>()
+
+/**
+ * Checks that `descriptor` is one that {@link createRnnDescriptor} made, or could have: a copy, or one read from JSON.
+ *
+ * @throws as {@link createRnnDescriptor}
+ */
+export function checkDescriptor(descriptor: RnnDescriptor): void {
+  if (typeof descriptor === 'object' && descriptor !== null && known.has(descriptor)) return
+  createRnnDescriptor(descriptor)
 }
 
 function resolveInputMode(mode: InputMode, inputSize: number, numUnits: number): RnnDescriptor['inputMode'] {
@@ -171,7 +187,7 @@ function positiveInteger(name: string, value: unknown): number {
 function invalidOption(option: string, value: unknown, rule: string) {
   return codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot build RNN descriptor as ${option} ${rule}: current value is ${String(value)}`,
+    `Cannot build RNN descriptor as ${option} ${rule}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }
@@ -179,7 +195,7 @@ function invalidOption(option: string, value: unknown, rule: string) {
 function invalidType(option: string, value: unknown, kind: string) {
   return codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
-    `Cannot build RNN descriptor as ${option} must be ${kind}: current value is ${String(value)} (${typeof value})`,
+    `Cannot build RNN descriptor as ${option} must be ${kind}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

@@ -25,6 +25,7 @@ export type { CellVariables, VariableMap, VariableSpec } from './cell_variables.
 export { CudnnCompatibleGRUCell } from './cudnn_compatible_gru_cell.js'
 export { CudnnCompatibleLSTMCell } from './cudnn_compatible_lstm_cell.js'
 export { type DynamicRnnOptions, dynamicRnn } from './dynamic_rnn.js'
+export type { CellErrorCode } from './error_codes.js'
 export type { FusedRNNCell } from './fused_rnn_cell.js'
 export { FusedRNNCellAdaptor } from './fused_rnn_cell_adaptor.js'
 export { GRUBlockCell } from './gru_block_cell.js'

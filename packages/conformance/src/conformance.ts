@@ -5,6 +5,7 @@ import { registerDenseConformance } from './dense_conformance.js'
 import { registerDropoutConformance } from './dropout_conformance.js'
 import { registerFixtureConformance } from './fixture_conformance.js'
 import { registerGoldenConformance } from './golden_conformance.js'
+import { registerNonFiniteConformance } from './non_finite_conformance.js'
 import { registerNumericalConformance } from './numerical_conformance.js'
 import { registerOptimizerConformance } from './optimizer_conformance.js'
 import { registerPassConformance } from './pass_conformance.js'
@@ -23,6 +24,7 @@ const PARTS = [
   registerFixtureConformance,
   registerGoldenConformance,
   registerNumericalConformance,
+  registerNonFiniteConformance,
   registerPassConformance,
   registerDropoutConformance,
   registerStreamingConformance,

@@ -22,5 +22,6 @@
  * @packageDocumentation
  */
 export { type CpuBackend, type CpuBackendOptions, openCpuBackend } from './cpu_backend.js'
+export type { CpuErrorCode } from './error_codes.js'
 export { INSTRUCTION_SETS, type InstructionSet } from './instruction_set.js'
 export type { WeightFormat } from './weight_format.js'

@@ -1,3 +1,5 @@
+import type { CudnnPackageErrorCode } from './error_codes.js'
+
 /** What the addon's errors carry. */
 export interface NativeErrorFields {
   readonly library: string
@@ -10,17 +12,8 @@ export interface NativeErrorFields {
   readonly totalBytes: number
 }
 
-export type CudnnErrorCode =
-  | 'ERR_BACKEND_DISPOSED'
-  | 'ERR_CUBLAS'
-  | 'ERR_CUDA'
-  | 'ERR_CUDNN'
-  | 'ERR_CUDNN_BAD_PARAM'
-  | 'ERR_CUDNN_LAYOUT'
-  | 'ERR_CUDNN_NOT_SUPPORTED'
-  | 'ERR_DEVICE_LOST'
-  | 'ERR_NVRTC'
-  | 'ERR_OUT_OF_DEVICE_MEMORY'
+/** Codes of {@link CudnnError}. */
+export type CudnnErrorCode = Exclude<CudnnPackageErrorCode, 'ERR_NO_FLOAT16_ARRAY'> | 'ERR_BACKEND_DISPOSED'
 
 /** A call into NVIDIA's libraries that failed. */
 export class CudnnError extends Error {

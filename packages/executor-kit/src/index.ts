@@ -32,6 +32,7 @@ export {
 export type { DenseKernels, KernelOperands } from './dense_kernels.js'
 // Random numbers
 export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
+export type { ExecutorErrorCode } from './error_codes.js'
 // Lifetimes and tapes
 export {
   type ArgumentOwner,

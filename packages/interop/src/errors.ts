@@ -1,21 +1,6 @@
+import type { InteropErrorCode } from './error_codes.js'
 /** What went wrong with a weight file; part of the public API, never changed. */
-export type WeightFileErrorCode =
-  /** There is no such file. */
-  | 'ERR_WEIGHTS_NOT_FOUND'
-  /** The operating system refused to read; `cause` is its error. */
-  | 'ERR_WEIGHTS_IO'
-  /** The bytes are of no format that is known here. */
-  | 'ERR_WEIGHTS_FORMAT'
-  /** The bytes are not what the format says, or were cut. */
-  | 'ERR_WEIGHTS_CORRUPT'
-  /** Legal, but not readable or not writable here. */
-  | 'ERR_WEIGHTS_UNSUPPORTED'
-  /** A pickle asks for something else than tensors and plain containers; nothing was executed. */
-  | 'ERR_WEIGHTS_PICKLE'
-  /** The same tensors can be read in more than one way; `readings` shows them. */
-  | 'ERR_WEIGHTS_AMBIGUOUS'
-  /** A network computes something that no model or cell here does. */
-  | 'ERR_WEIGHTS_OTHER_FUNCTION'
+export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>
 
 /** An option of `importWeights` that decides between readings. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'

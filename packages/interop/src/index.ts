@@ -36,6 +36,7 @@ export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat }
 
 // Writing
 
+export type { InteropErrorCode } from './error_codes.js'
 export {
   EXPORT_FORMATS,
   type ExportFormat,

@@ -11,8 +11,10 @@ import {
   elementCount,
   type FloatArray,
   hiddenColumns,
+  Inspectable,
   layoutKey,
   numPseudoLayers,
+  type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { checkIsTensor, checkStreamRows, checkTensor } from '@cudnn-rnn/executor-kit'
@@ -20,7 +22,7 @@ import type { Stream } from './stream.js'
 import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 
 /** Streams on an executor that has no stepper: the state is read back after every step and given to the next. */
-export class ForwardStream implements Stream {
+export class ForwardStream extends Inspectable implements Stream {
   readonly batch: number
   readonly #backend: Backend
   readonly #rnn: Rnn
@@ -34,20 +36,20 @@ export class ForwardStream implements Stream {
 
   /** Throws what `Rnn.forward` throws for such parameters. */
   constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
+    super()
     const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
-    checkTensor('open a stream', 'params', params, rule)
+    this.#params = checkTensor('open a stream', 'params', params, rule)
     this.#backend = backend
     this.#rnn = rnn
-    this.#params = params
     this.batch = batch
     this.#h = this.#zeros(hiddenColumns(rnn.descriptor))
     this.#c = rnn.descriptor.cellMode === 'lstm' ? this.#zeros(rnn.descriptor.numUnits) : undefined
   }
 
   async step(input: TensorLike): Promise<Tensor> {
-    checkIsTensor('step a stream', 'input', input)
+    const given = checkIsTensor('step a stream', 'input', input)
     // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
-    const kept = isBackendTensor(input) ? input : { data: input.data.slice(), shape: input.shape }
+    const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
     this.#waiting++
     const result = this.#previous.then(() => this.#step(kept)).finally(() => this.#waiting--)
     this.#previous = result.catch(() => undefined)
@@ -91,10 +93,10 @@ export class ForwardStream implements Stream {
     this.#checkAlive(action)
     if (this.#waiting > 0) throw streamBusy(action)
     const dtype = this.#backend.dtype
-    checkTensor(action, 'h', state.h, { dtype, shape: this.#h.shape })
-    if (this.#c !== undefined) checkTensor(action, 'c', state.c as Tensor, { dtype, shape: this.#c.shape })
-    this.#h = copied(state.h)
-    this.#c = this.#c && copied(state.c as Tensor)
+    const h = checkTensor(action, 'h', state.h, { dtype, shape: this.#h.shape })
+    const c = this.#c && checkTensor(action, 'c', state.c as Tensor, { dtype, shape: this.#c.shape })
+    this.#h = copied(h)
+    this.#c = c && copied(c)
   }
 
   dispose(): void {
@@ -103,6 +105,10 @@ export class ForwardStream implements Stream {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
   }
 
   async #step(given: TensorLike): Promise<Tensor> {

@@ -1,6 +1,7 @@
 import {
   type CanonicalParams,
   codedRangeError,
+  describeValue,
   type FloatArray,
   type ParamRegion,
   type ParamRegions,
@@ -39,7 +40,7 @@ export function initialCanonical(
   if (!Number.isFinite(forgetBias)) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot create parameters as forgetBias must be a finite number: current value is ${String(forgetBias)}`,
+      `Cannot create parameters as forgetBias must be a finite number: current value is ${describeValue(forgetBias)}`,
       { option: 'forgetBias', value: forgetBias },
     )
   }
@@ -70,7 +71,7 @@ function initializerFunction(initializer: Initializer): InitializerFunction {
   if (initializer === 'orthogonal') return orthogonal
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot create parameters as an initializer must be glorot_uniform, orthogonal, a number or a function: current value is ${String(initializer)}`,
+    `Cannot create parameters as an initializer must be glorot_uniform, orthogonal, a number or a function: current value is ${describeValue(initializer)}`,
     { value: initializer },
   )
 }

@@ -1,5 +1,5 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { ForwardStream } from './forward_stream.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream, StreamOptions } from './stream.js'
@@ -11,7 +11,7 @@ export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, optio
   if (!Number.isSafeInteger(batch) || batch < 1) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot open a stream as batch must be an integer >= 1: current value is ${batch}`,
+      `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
       { option: 'batch', value: batch },
     )
   }

@@ -15,15 +15,19 @@ import {
   codedRangeError,
   codedTypeError,
   createRnnDescriptor,
+  describeValue,
   type FloatArray,
   hiddenColumns,
+  Inspectable,
   layoutKey,
   numDirections,
   numPseudoLayers,
   paramRegions,
   type RnnDescriptor,
+  type Summary,
 } from '@cudnn-rnn/canonical'
 import type { LSTMOutputGradients } from './call_result.js'
+import { checkIsBackend } from './check_is_backend.js'
 import { type InitializerOptions, initialCanonical } from './initializers.js'
 import { CALL_OPTION_NAMES, type CallOptions, type LSTMOptions, type ModelOptions } from './model_options.js'
 import { openStream } from './open_stream.js'
@@ -63,7 +67,7 @@ const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
  * What the four models share. A model owns the executor's preparation of one network; weights are the caller's
  * variables, so one model serves many.
  */
-export abstract class RecurrentModel {
+export abstract class RecurrentModel extends Inspectable {
   readonly descriptor: RnnDescriptor
   readonly #backend: Backend
   readonly #rnn: Rnn
@@ -73,6 +77,7 @@ export abstract class RecurrentModel {
    * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SKIP_INPUT_SIZE`, `ERR_PARAMS_TOO_LARGE`
    */
   constructor(backend: Backend, rnnMode: CellMode, options: LSTMOptions, optionNames: readonly string[]) {
+    super()
     checkIsBackend(`build ${new.target.name}`, backend)
     checkOptionNames(`build ${new.target.name}`, options, optionNames)
     this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
@@ -221,6 +226,10 @@ export abstract class RecurrentModel {
     this.dispose()
   }
 
+  protected override summary(): Summary {
+    return { kind: this.constructor.name, network: layoutKey(this.descriptor), backend: this.#backend.name }
+  }
+
   protected async forward(
     input: TensorLike,
     inputH: TensorLike | null,
@@ -233,7 +242,7 @@ export abstract class RecurrentModel {
     if (typeof isTraining !== 'boolean') {
       throw codedTypeError(
         'ERR_INVALID_OPTION_TYPE',
-        `Cannot run forward as isTraining must be a boolean: current value is ${String(isTraining)}`,
+        `Cannot run forward as isTraining must be a boolean: current value is ${describeValue(isTraining)}`,
         { option: 'isTraining', value: isTraining },
       )
     }
@@ -255,13 +264,4 @@ export abstract class RecurrentModel {
     checkOptionNames('run backward', gradients, names)
     return this.#rnn.backward(tape, gradients)
   }
-}
-
-function checkIsBackend(action: string, backend: Backend): void {
-  if (typeof backend?.rnn === 'function') return
-  const forgotten = backend instanceof Promise ? 'a promise: await openBackend() first' : String(backend)
-  throw codedTypeError(
-    'ERR_NOT_A_BACKEND',
-    `Cannot ${action} as backend must be what openBackend() resolves to: current value is ${forgotten}`,
-  )
 }

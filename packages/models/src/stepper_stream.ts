@@ -1,17 +1,19 @@
 import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
-import { codedTypeError, type Tensor } from '@cudnn-rnn/canonical'
+import { codedTypeError, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsTensor } from '@cudnn-rnn/executor-kit'
 import type { Stream } from './stream.js'
 import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
 
 /** A stream over an executor that steps on the calling thread. */
-export class StepperStream implements Stream {
+export class StepperStream extends Inspectable implements Stream {
   readonly #stepper: RnnStepper
   /** Steps that wait for a backend tensor to be read, or behind one that does. */
   #waiting = 0
+  #disposed = false
   #previous: Promise<unknown> = Promise.resolve()
 
   constructor(stepper: RnnStepper) {
+    super()
     this.#stepper = stepper
   }
 
@@ -20,10 +22,10 @@ export class StepperStream implements Stream {
   }
 
   async step(input: TensorLike): Promise<Tensor> {
-    checkIsTensor('step a stream', 'input', input)
-    if (this.#waiting === 0 && !isBackendTensor(input)) return this.#stepper.stepSync(input)
+    const given = checkIsTensor('step a stream', 'input', input)
+    if (this.#waiting === 0 && !isBackendTensor(given)) return this.#stepper.stepSync(given)
     // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.
-    const kept = isBackendTensor(input) ? input : { data: input.data.slice(), shape: input.shape }
+    const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
     this.#waiting++
     const result = this.#previous
       .then(async () => this.#stepper.stepSync(isBackendTensor(kept) ? await kept.read() : kept))
@@ -57,6 +59,7 @@ export class StepperStream implements Stream {
   }
 
   dispose(): void {
+    this.#disposed = true
     this.#stepper.dispose()
   }
 
@@ -64,15 +67,19 @@ export class StepperStream implements Stream {
     this.dispose()
   }
 
+  protected override summary(): Summary {
+    return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
+  }
+
   #checkIdle(action: string): void {
     if (this.#waiting > 0) throw streamBusy(action)
   }
 }
 
+/** The stepper checks the rest: this allocates nothing. */
 function checkIsHostTensor(name: string, tensor: Tensor): void {
-  if (isBackendTensor(tensor)) {
-    throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().')
-  }
-  // The full check is asked for only where it will throw, as it allocates; the stepper checks the sizes.
-  if (!ArrayBuffer.isView(tensor?.data) || !Array.isArray(tensor.shape)) checkIsTensor('step a stream', name, tensor)
+  if (!isBackendTensor(tensor)) return
+  throw codedTypeError('ERR_NOT_A_TENSOR', 'Cannot step a stream as stepSync takes host tensors: use step().', {
+    argument: name,
+  })
 }

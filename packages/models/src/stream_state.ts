@@ -1,12 +1,12 @@
 import type { RnnStreamState } from '@cudnn-rnn/backend'
-import { type CodedError, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import { type CodedError, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 
 /** Throws TypeError `ERR_NOT_A_STATE` unless `state` has the form of what `Stream.state()` returns. */
 export function checkIsState(state: RnnStreamState): void {
   if (typeof state === 'object' && state !== null && 'h' in state) return
   throw codedTypeError(
     'ERR_NOT_A_STATE',
-    `Cannot restore the state of a stream as it must be what state() returned: current value is ${state === null ? 'null' : typeof state}`,
+    `Cannot restore the state of a stream as it must be what state() returned: current value is ${describeValue(state)}`,
   )
 }
 
@@ -15,7 +15,7 @@ export function checkIsRows(rows: readonly number[] | undefined): void {
   if (rows === undefined || Array.isArray(rows)) return
   throw codedTypeError(
     'ERR_STREAM_ROW',
-    `Cannot reset a stream as rows must be an array of row numbers: current value is ${String(rows)}`,
+    `Cannot reset a stream as rows must be an array of row numbers: current value is ${describeValue(rows)}`,
     { rows },
   )
 }

@@ -1,16 +1,28 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { codedTypeError, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { tensorSummary } from '@cudnn-rnn/executor-kit'
+import { checkIsBackend } from './check_is_backend.js'
 
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the
  * optimizers write into it.
  */
-export class Variable {
+export class Variable extends Inspectable {
   readonly name: string
   readonly value: BackendTensor
   readonly #backend: Backend
 
   /** Takes ownership of `value`. */
   constructor(backend: Backend, value: BackendTensor, name: string) {
+    super()
+    checkIsBackend('make a variable', backend)
+    if (!isBackendTensor(value)) {
+      throw codedTypeError(
+        'ERR_NOT_A_TENSOR',
+        `Cannot make a variable as its value must be a tensor of the executor: current value is ${describeValue(value)}. Make one with backend.tensor().`,
+        { argument: 'value' },
+      )
+    }
     this.#backend = backend
     this.value = value
     this.name = name
@@ -36,6 +48,11 @@ export class Variable {
 
   [Symbol.dispose](): void {
     this.dispose()
+  }
+
+  protected override summary(): Summary {
+    const { kind: _, ...tensor } = tensorSummary(this.value)
+    return { kind: 'Variable', name: this.name, ...tensor }
   }
 }
 

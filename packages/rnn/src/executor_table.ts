@@ -29,7 +29,7 @@ export interface ExecutorRow {
 }
 
 /** Every executor, best first: the order of "auto". */
-export const EXECUTORS: readonly ExecutorRow[] = [
+export const EXECUTORS = [
   {
     name: 'cudnn',
     open: async ({ dtype, device, precision, libraryDir }) =>
@@ -41,4 +41,7 @@ export const EXECUTORS: readonly ExecutorRow[] = [
       openCpuBackend({ dtype, threads, instructionSet, weights }),
   },
   { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
-]
+] as const satisfies readonly ExecutorRow[]
+
+/** What `openBackend` takes: "auto", or the executor that it must be. */
+export type BackendName = 'auto' | (typeof EXECUTORS)[number]['name']

@@ -93,6 +93,7 @@ export {
   sparseCrossEntropy,
   type Trainable,
 } from '@cudnn-rnn/train'
-export type { OpenBackendOptions } from './executor_table.js'
+export type { ErrorCode } from './error_code.js'
+export type { BackendName, OpenBackendOptions } from './executor_table.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
 export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'

@@ -4,8 +4,8 @@ import {
   BackendUnavailableError,
   isBackendUnavailableError,
 } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
-import { EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { type BackendName, EXECUTORS, type ExecutorRow, type OpenBackendOptions } from './executor_table.js'
 
 const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
   'dtype',
@@ -35,13 +35,13 @@ const ALWAYS = 'Use "auto" or "reference"; models and checkpoints are the same o
  * backend.dispose()
  * ```
  */
-export async function openBackend(name = 'auto', options: OpenBackendOptions = {}): Promise<Backend> {
+export async function openBackend(name: BackendName = 'auto', options: OpenBackendOptions = {}): Promise<Backend> {
   checkOptionNames('open a backend', options, OPTION_NAMES)
-  const candidates = name === 'auto' ? EXECUTORS : EXECUTORS.filter((row) => row.name === name)
+  const candidates: readonly ExecutorRow[] = name === 'auto' ? EXECUTORS : EXECUTORS.filter((row) => row.name === name)
   if (candidates.length === 0) {
     throw codedRangeError(
       'ERR_UNKNOWN_BACKEND',
-      `Cannot open a backend as its name must be one of auto, ${EXECUTORS.map((row) => row.name).join(', ')}: current value is ${name}`,
+      `Cannot open a backend as its name must be one of auto, ${EXECUTORS.map((row) => row.name).join(', ')}: current value is ${describeValue(name)}`,
       { backend: name },
     )
   }

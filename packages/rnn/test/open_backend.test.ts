@@ -32,7 +32,7 @@ describe('openBackend', () => {
     expect(backend.reason).not.toContain('cudnn')
   })
 
-  it.each(['cudnn', 'cpu'])('says what was tried and what to do where %s cannot work', async (name) => {
+  it.each(['cudnn', 'cpu'] as const)('says what was tried and what to do where %s cannot work', async (name) => {
     const error = await openBackend(name).catch((error: unknown) => error)
     expect(isBackendUnavailableError(error)).toBe(true)
     expect(error).toMatchObject({
@@ -44,7 +44,7 @@ describe('openBackend', () => {
   })
 
   it('refuses unknown names, options and dtypes', async () => {
-    await expect(openBackend('gpu')).rejects.toThrow(coded('ERR_UNKNOWN_BACKEND', { backend: 'gpu' }))
+    await expect(openBackend('gpu' as never)).rejects.toThrow(coded('ERR_UNKNOWN_BACKEND', { backend: 'gpu' }))
     await expect(openBackend('auto', { dtypes: 'float32' } as never)).rejects.toThrow(
       coded('ERR_UNKNOWN_OPTION', { suggestion: 'dtype' }),
     )

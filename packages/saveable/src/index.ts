@@ -22,6 +22,7 @@
  */
 
 export { type ConvertedNetwork, type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
+export type { SaveableErrorCode } from './error_codes.js'
 export {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,

@@ -47,6 +47,7 @@ export { type BeamHypothesis, type BeamSearchOptions, beamSearch } from './decod
 export { gatherStateRows } from './decoding/gather_state_rows.js'
 export { type GenerateOptions, generate } from './decoding/generate.js'
 export { type SamplingOptions, sampleToken } from './decoding/sample_token.js'
+export type { TrainErrorCode } from './error_codes.js'
 export { EventFile, type EventFileOptions } from './logs/event_file.js'
 export { type CanonicalReader, type GateWeights, gateWeights } from './logs/gate_weights.js'
 export { type Histogram, histogramOf } from './logs/histogram.js'

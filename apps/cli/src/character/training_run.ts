@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import {
   Adam,
   type Backend,
+  type BackendName,
   cosineRate,
   Dataset,
   openBackend,
@@ -122,7 +123,7 @@ export class TrainingRun {
       plan,
       baselines: { bigram: bits(2), trigram: bits(3) },
     }
-    return new TrainingRun(directory, settings, corpus, await openBackend(backendName), true)
+    return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), true)
   }
 
   /** Goes on where the run in `directory` was saved last. Throws as `readRunSettings` and the checkpoint reader. */
@@ -130,7 +131,7 @@ export class TrainingRun {
     const settings = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
     const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
     checkFingerprint(corpus.name, settings.fingerprint, dataFingerprint(corpus.train, corpus.heldOut))
-    return new TrainingRun(directory, settings, corpus, await openBackend(backendName), false)
+    return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), false)
   }
 
   /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
-import { openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { EXIT_CODES } from '../exit_codes.js'
@@ -31,7 +31,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
   const corpus = await readCorpus(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
   if (saved !== undefined) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint)
-  const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend))
+  const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend as BackendName))
   try {
     if (!request.resume) await beginRun(directory, settings)
     if (!json) process.stdout.write(introduction(run))

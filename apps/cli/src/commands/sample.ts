@@ -1,4 +1,4 @@
-import { openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { sample } from '../character/sampler.js'
 import { restoreModel } from '../character/training_run.js'
@@ -25,7 +25,7 @@ export function addSampleCommand(program: Command): void {
     .option('--prompt <text>', 'text that the model reads first', '\n')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
-      const backend = await openBackend(backendName)
+      const backend = await openBackend(backendName as BackendName)
       try {
         const { model, vocabulary } = await restoreModel(directory, backend)
         // Refuses unknown characters before anything is printed.

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
-import { openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { EXIT_CODES } from '../exit_codes.js'
@@ -31,7 +31,7 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   const series = await readSeries(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(series.values) }
   if (saved !== undefined) checkFingerprint(series.name, saved.fingerprint, settings.fingerprint)
-  const run = new ForecastRun(directory, settings, series, await openBackend(request.backend))
+  const run = new ForecastRun(directory, settings, series, await openBackend(request.backend as BackendName))
   try {
     if (!request.resume) await beginRun(directory, settings)
     if (!json) process.stdout.write(introduction(run))

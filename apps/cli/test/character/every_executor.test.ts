@@ -2,7 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
-import { exportWeights, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, exportWeights, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
 import type { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { InferenceSession, Tensor } from 'onnxruntime-node'
 import { afterAll, expect, it } from 'vitest'
@@ -32,7 +32,7 @@ afterAll(() => {
 
 /** What the run's model writes on an executor, always taking the likeliest character. */
 async function greedyText(run: string, executor: string): Promise<string> {
-  const backend = await openBackend(executor)
+  const backend = await openBackend(executor as BackendName)
   try {
     const { model, vocabulary } = await restoreModel(run, backend)
     let text = ''

@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Backend, exportWeights, importWeights, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
+import {
+  type BackendName,
+  type Backend,
+  exportWeights,
+  importWeights,
+  inspectBackends,
+  openBackend,
+} from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { expect, it } from 'vitest'
@@ -39,7 +46,7 @@ async function modelFrom(bytes: Uint8Array, backend: Backend): Promise<CharLangu
 const available = (await inspectBackends()).filter((report) => report.available).map(({ name }) => name)
 
 it.each(available)('an exported run writes on %s the greedy text that ONNX Runtime writes', async (name) => {
-  const backend = await openBackend(name)
+  const backend = await openBackend(name as BackendName)
   const model = await modelFrom(exported, backend)
   let text = ''
   const options = { length: greedy.text.length, temperature: 0, seed: 1, prompt: greedy.prompt }

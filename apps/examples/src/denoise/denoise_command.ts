@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { htmlPage } from '@cudnn-rnn/report'
-import { type Backend, openBackend } from '@cudnn-rnn/rnn'
+import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { readAudio, SAMPLE_RATE, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
@@ -16,7 +16,7 @@ export function addDenoiseCommand(program: Command): void {
     .option('--out <file>', 'the clean WAV file; a page with the same name shows both', 'denoised.wav')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
-      const backend = await openBackend(options.backend)
+      const backend = await openBackend(options.backend as BackendName)
       try {
         const noisy = await readAudio(audio)
         const { samples, clock } = await denoise(backend, options.weights, noisy)

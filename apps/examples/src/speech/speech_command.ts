@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { htmlPage, lineChart } from '@cudnn-rnn/report'
-import { type Backend, openBackend } from '@cudnn-rnn/rnn'
+import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { readAudio, SAMPLE_RATE } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
@@ -17,7 +17,7 @@ export function addSpeechCommand(program: Command): void {
     .option('--out <page>', 'the page to write', 'speech.html')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
-      const backend = await openBackend(options.backend)
+      const backend = await openBackend(options.backend as BackendName)
       try {
         const samples = await readAudio(audio)
         const { probabilities, clock } = await speechProbabilities(backend, options.weights, samples)

@@ -1,4 +1,4 @@
-import { openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { sampleToken } from '@cudnn-rnn/rnn/train'
 import type { Command } from 'commander'
@@ -29,7 +29,7 @@ export function addTextCommand(program: Command): void {
     .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .action(async (options: TextOptions) => {
-      const backend = await openBackend(options.backend)
+      const backend = await openBackend(options.backend as BackendName)
       try {
         const model = await Textgenrnn.open(backend, options.weights, options.vocabulary)
         const random = new Philox(options.seed, 0)

@@ -1,0 +1,47 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_CLASSES: {
+    meaning: 'there are fewer than two classes with enough texts',
+    remedy: 'give more texts of each class',
+  },
+  ERR_DATA_PACKAGE: {
+    meaning: 'npm could not fetch a data package',
+    remedy: 'check the network, or give a file of your own',
+  },
+  ERR_FILE_EXISTS: {
+    meaning: 'the file to write exists',
+    remedy: 'name another, or `--force`',
+  },
+  ERR_NO_CHECKPOINT: {
+    meaning: 'there is no checkpoint at that path',
+    remedy: "name a prefix such as `run/model-100`, or the run's directory",
+  },
+  ERR_NO_RUN: {
+    meaning: 'a directory holds no run, or a run of another command',
+    remedy: 'name a directory that the same command made',
+  },
+  ERR_RUN_EXISTS: {
+    meaning: 'a directory holds a run already',
+    remedy: '`--resume`, or another `--out`',
+  },
+  ERR_SERIES_TOO_SHORT: {
+    meaning: 'a series has too few values for its windows',
+    remedy: 'use a shorter `--season` or more data',
+  },
+  ERR_TEXT_FILE: {
+    meaning: 'a text file cannot be read as UTF-8',
+    remedy: 'convert it to UTF-8',
+  },
+  ERR_TEXT_TOO_SHORT: {
+    meaning: 'a text is too short to train and evaluate on',
+    remedy: 'give a longer text, or shorter sequences',
+  },
+  ERR_VALUE_COLUMN: {
+    meaning: 'the column to forecast cannot be chosen',
+    remedy: 'name it with `--value`',
+  },
+} as const

@@ -1,0 +1,19 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_NOT_AUDIO: {
+    meaning: 'a file is no WAV file that can be read',
+    remedy: 'convert it to 16-bit PCM',
+  },
+  ERR_NOT_A_VOCABULARY: {
+    meaning: 'a vocabulary file is not what was expected',
+    remedy: 'fetch it again with the model',
+  },
+  ERR_NO_SAMPLES: {
+    meaning: 'a sound file holds no samples',
+    remedy: 'give another file',
+  },
+} as const

@@ -1,0 +1,42 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_CHECKPOINT_CHECKSUM: {
+    meaning: 'bytes of a checkpoint do not have the checksum that was written with them',
+    remedy: 'restore an older checkpoint: the file was damaged after it was written',
+  },
+  ERR_CHECKPOINT_CORRUPT: {
+    meaning: 'a checkpoint is truncated, corrupt or inconsistent',
+    remedy: 'restore an older checkpoint, or copy the file again',
+  },
+  ERR_CHECKPOINT_IO: {
+    meaning: 'the system refused to read or write a file of a checkpoint',
+    remedy: "look at `cause`: full disk, permissions, a directory in the file's place",
+  },
+  ERR_CHECKPOINT_LOCKED: {
+    meaning: 'another process keeps the directory locked',
+    remedy: 'wait for the other save, or remove the lock of a process that no longer runs',
+  },
+  ERR_CHECKPOINT_NOT_FOUND: {
+    meaning: 'there is no checkpoint of that prefix; a directory or an `.index` file is none',
+    remedy: "`run/model-100`, or what `latestCheckpoint('run')` finds",
+  },
+  ERR_CHECKPOINT_UNSUPPORTED: {
+    meaning: 'a checkpoint uses a part of the format that is not read here',
+    remedy: 'save it again with TensorFlow as a V2 checkpoint of numbers',
+  },
+  ERR_TENSOR_INVALID: {
+    meaning: 'a tensor cannot be written, or is another than was asked for',
+    remedy: 'the message says name, shape and type',
+  },
+  ERR_TENSOR_NOT_FOUND: {
+    meaning: 'a checkpoint has no tensor of that name',
+    remedy: '`reader.names()` lists all',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type CheckpointErrorCode = keyof typeof ERROR_CODES

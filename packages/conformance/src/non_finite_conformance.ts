@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { ExecutorUnderTest } from './executor_under_test.js'
+import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
+
+const CELLS = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
+
+/** NaN and infinity stay where the equations put them: never in padding, never in another row. */
+export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest): void {
+  const own = dtype === 'float64' ? Float64Array : Float32Array
+
+  describe('non-finite inputs', () => {
+    test.each(CELLS)('%s: NaN in one row leaves padding 0 and other rows as they are', async (cellMode) => {
+      using backend = await open()
+      const lengths = [2, 0, SMALL_TIME]
+      const network = smallNetwork(backend, { cellMode }, lengths)
+      const run = async (poison: number) => {
+        const input = { data: new own(SMALL_TIME * SMALL_BATCH * 2).fill(0.5), shape: [SMALL_TIME, SMALL_BATCH, 2] }
+        // Row 0, step 0.
+        input.data[0] = poison
+        const result = await network.forward(true, { input })
+        const output = await readAll(result)
+        return { output: output.output!, dInput: (await readAll(await network.backward(result))).input! }
+      }
+      const clean = await run(0.5)
+      const poisoned = await run(Number.NaN)
+      for (const [name, columns] of [
+        ['output', poisoned.output.length / (SMALL_TIME * SMALL_BATCH)],
+        ['dInput', 2],
+      ] as const) {
+        for (let t = 0; t < SMALL_TIME; t++) {
+          for (let row = 0; row < SMALL_BATCH; row++) {
+            const at = (t * SMALL_BATCH + row) * columns
+            const values = poisoned[name].slice(at, at + columns)
+            if (t >= lengths[row]!) expect(values).toEqual(values.map(() => 0))
+            else if (row > 0) expect(values).toEqual(clean[name].slice(at, at + columns))
+          }
+        }
+      }
+    })
+
+    test.each(['lstm', 'rnn_tanh'] as const)(
+      '%s: an infinite input saturates, with finite gradients',
+      async (cellMode) => {
+        using backend = await open()
+        const network = smallNetwork(backend, { cellMode, numLayers: 1 })
+        for (const infinity of [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+          const input = { data: new own(SMALL_TIME * SMALL_BATCH * 2).fill(0.5), shape: [SMALL_TIME, SMALL_BATCH, 2] }
+          input.data[2] = infinity
+          const result = await network.forward(true, { input })
+          for (const values of Object.values(await readAll(result))) expect(values.every(Number.isFinite)).toBe(true)
+          const gradients = await readAll(await network.backward(result))
+          // Those by the parameters are 0·∞ in the reference too.
+          for (const name of ['input', 'inputH', 'inputC']) {
+            if (gradients[name] !== undefined) expect(gradients[name].every(Number.isFinite), name).toBe(true)
+          }
+        }
+      },
+    )
+  })
+}

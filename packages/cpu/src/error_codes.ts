@@ -1,0 +1,18 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_BUFFER_IN_USE: {
+    meaning: 'a buffer that the cpu executor computes in was to be transferred',
+    remedy: 'transfer a `slice()` of the array',
+  },
+  ERR_CPU_OPERATION: {
+    meaning: 'an operation of the cpu executor failed; `cause` says why',
+    remedy: 'please report it',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type CpuErrorCode = keyof typeof ERROR_CODES

@@ -1,0 +1,47 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_STACK: {
+    meaning: 'networks cannot be layers of one stack',
+    remedy: 'the message names the size or option that differs',
+  },
+  ERR_WEIGHTS_AMBIGUOUS: {
+    meaning: 'a weight file can be read in more than one way; `readings` shows them, `decidedBy` names the options',
+    remedy:
+      'name one: `{ cellMode }`, `{ convention }`, `{ direction }`; on the command line `--cell`, `--as`, `--direction`',
+  },
+  ERR_WEIGHTS_CORRUPT: {
+    meaning: 'a weight file is truncated, corrupt or inconsistent',
+    remedy: 'download it again',
+  },
+  ERR_WEIGHTS_FORMAT: {
+    meaning: 'a file is of no known weight format',
+    remedy: '`WEIGHT_FORMATS` lists what is read',
+  },
+  ERR_WEIGHTS_IO: {
+    meaning: 'the system refused to read or write a weight file',
+    remedy: "look at `cause`: permissions, a directory in the file's place, a path too long",
+  },
+  ERR_WEIGHTS_NOT_FOUND: {
+    meaning: 'there is no weight file at that path, or a file that it names is missing',
+    remedy: 'check the path; keep external data beside the file',
+  },
+  ERR_WEIGHTS_OTHER_FUNCTION: {
+    meaning: 'a network computes what no model or cell here does',
+    remedy: 'train it again in a form that both have',
+  },
+  ERR_WEIGHTS_PICKLE: {
+    meaning: 'a `.pt` file holds more than tensors; nothing was executed',
+    remedy: 'save the `state_dict` alone, or safetensors',
+  },
+  ERR_WEIGHTS_UNSUPPORTED: {
+    meaning: 'legal, but not read here; the message says what instead',
+    remedy: 'give a path in place of bytes, or save in another format',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type InteropErrorCode = keyof typeof ERROR_CODES

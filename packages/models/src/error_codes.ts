@@ -1,0 +1,26 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_NOT_A_BACKEND: {
+    meaning: 'something else than an executor was passed, perhaps a promise',
+    remedy: '`await openBackend()` first',
+  },
+  ERR_NOT_A_STATE: {
+    meaning: 'a value is no state of a stream',
+    remedy: 'pass what `stream.state()` returned',
+  },
+  ERR_NO_SYNC_STEP: {
+    meaning: '`stepSync` on an executor that computes elsewhere',
+    remedy: 'use `step()`',
+  },
+  ERR_STREAM_BUSY: {
+    meaning: 'the state of a stream was to change while a step is running',
+    remedy: 'await `step()` first',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type ModelErrorCode = keyof typeof ERROR_CODES

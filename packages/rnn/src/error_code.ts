@@ -1,0 +1,27 @@
+import type { BackendErrorCode } from '@cudnn-rnn/backend'
+import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
+import type { CellErrorCode } from '@cudnn-rnn/cells'
+import type { CheckpointErrorCode } from '@cudnn-rnn/checkpoint'
+import type { CpuErrorCode } from '@cudnn-rnn/cpu'
+import type { CudnnErrorCode } from '@cudnn-rnn/cudnn'
+import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
+import type { InteropErrorCode } from '@cudnn-rnn/interop'
+import type { ModelErrorCode } from '@cudnn-rnn/models'
+import type { SaveableErrorCode } from '@cudnn-rnn/saveable'
+import type { TrainErrorCode } from '@cudnn-rnn/train'
+import type { FacadeErrorCode } from './error_codes.js'
+
+/** The code of any error that the library throws: docs/errors.md says what each means. */
+export type ErrorCode =
+  | BackendErrorCode
+  | CanonicalErrorCode
+  | CellErrorCode
+  | CheckpointErrorCode
+  | CpuErrorCode
+  | CudnnErrorCode
+  | ExecutorErrorCode
+  | FacadeErrorCode
+  | InteropErrorCode
+  | ModelErrorCode
+  | SaveableErrorCode
+  | TrainErrorCode

@@ -1,0 +1,18 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_UNKNOWN_BACKEND: {
+    meaning: 'there is no executor of that name',
+    remedy: '`auto`, or one that the message names',
+  },
+  ERR_UNKNOWN_LAYOUT: {
+    meaning: 'a checkpoint of training holds the buffer of a model that it does not know',
+    remedy: 'name all models: `new TrainingCheckpoints(backend, directory, { models })`',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type FacadeErrorCode = keyof typeof ERROR_CODES

@@ -1,0 +1,70 @@
+/**
+ * The errors that this package defines. docs/errors.md, the types and the check of every code are made of it.
+ *
+ * @public
+ */
+export const ERROR_CODES = {
+  ERR_AXIS: {
+    meaning: "an axis is not one of the tensor's",
+    remedy: 'the message says the range',
+  },
+  ERR_DATA_CHANGED: {
+    meaning: 'a data file changed while it was read, or since the run was saved',
+    remedy: 'read a copy; begin a new run',
+  },
+  ERR_DATA_COLUMN: {
+    meaning: 'a data file has no column of that name',
+    remedy: 'the message names the columns',
+  },
+  ERR_DATA_EMPTY: {
+    meaning: 'a data file holds no rows',
+    remedy: 'give another file',
+  },
+  ERR_DATA_RAGGED: {
+    meaning: 'a row of a data file has another number of columns',
+    remedy: 'fix the row that the message names',
+  },
+  ERR_DATA_SYNTAX: {
+    meaning: 'a data file is malformed',
+    remedy: 'fix the place that `row` and `column` name',
+  },
+  ERR_DATA_VALUE: {
+    meaning: 'a value of a data file is not of the kind that was asked for',
+    remedy: 'fix the place that `row` and `column` name',
+  },
+  ERR_GRADIENT_COUNT: {
+    meaning: 'there is not one gradient per variable',
+    remedy: 'pass gradients in the order of the variables',
+  },
+  ERR_NON_FINITE_GRADIENTS: {
+    meaning: 'too many updates in a row had infinite or NaN gradients',
+    remedy: 'lower the learning rate, clip, look for infinities in the data',
+  },
+  ERR_NOT_A_BATCH_RESULT: {
+    meaning: '`batchGradients` returned something else than a loss and gradients',
+    remedy: 'return `{ loss, gradients }`',
+  },
+  ERR_NOT_FINITE: {
+    meaning: 'a value that must be finite is not',
+    remedy: 'look for infinities and NaN in the arguments',
+  },
+  ERR_SCHEDULE: {
+    meaning: 'boundaries and rates of a schedule do not fit each other',
+    remedy: 'boundaries grow, and there is one rate more',
+  },
+  ERR_SEQUENCE_TOO_SHORT: {
+    meaning: 'a sequence is shorter than one window',
+    remedy: 'use shorter windows or more text',
+  },
+  ERR_UNKNOWN_METRIC: {
+    meaning: '`evaluate` did not return the metric that early stopping watches',
+    remedy: 'return it, or name another',
+  },
+  ERR_UNKNOWN_SYMBOL: {
+    meaning: 'a symbol is not in the vocabulary',
+    remedy: 'the message names symbol and position',
+  },
+} as const
+
+/** Codes of the errors that this package defines. */
+export type TrainErrorCode = keyof typeof ERROR_CODES
