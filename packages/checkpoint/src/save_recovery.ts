@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
 import { isCheckpointError } from './errors.js'
 import { type FileLock, removeAbandonedTakeovers, withFileLock } from './file_lock.js'
 import { readCheckpointState, STATE_FILE } from './state_file.js'
-import { namesIn, removeAbandonedFiles } from './temporary_file.js'
+import { isSystemError, namesIn, removeAbandonedFiles } from './temporary_file.js'
 
 /**
  * What a save is about to change; noted in the lock before it changes anything, as SQLite's rollback journal is. When the
@@ -40,6 +41,22 @@ export function withDirectoryLock<Result>(
       return work(lock)
     },
   )
+}
+
+/**
+ * Undoes or completes a save that was killed in a directory, as the next save would. Does nothing where there is none.
+ *
+ * @returns false where the directory may not be changed, or one process keeps it locked for minutes.
+ */
+export async function recoverSaves(directory: string): Promise<boolean> {
+  if (!existsSync(join(directory, `${STATE_FILE}.lock`))) return true
+  try {
+    await withDirectoryLock(directory, async () => undefined)
+    return true
+  } catch (error) {
+    if (isCheckpointError(error, 'ERR_CHECKPOINT_IO', 'ERR_CHECKPOINT_LOCKED') || isSystemError(error)) return false
+    throw error
+  }
 }
 
 async function recoverSave(directory: string, notes: string): Promise<void> {

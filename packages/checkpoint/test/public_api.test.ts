@@ -14,6 +14,7 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
       "openCheckpointFrom",
       "openFileSource",
       "readCheckpointState",
+      "recoverSaves",
       "resolvePath",
       "writeCheckpoint",
       "writeCheckpointState",

@@ -1,21 +1,43 @@
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
-import { latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import {
+  type CheckpointErrorCode,
+  FileLock,
+  isCheckpointError,
+  openCheckpoint,
+  readCheckpointState,
+  recoverSaves,
+  resolvePath,
+} from '@cudnn-rnn/checkpoint'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
 import { type HostTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
-import type { Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
+import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 
 export interface TrainingCheckpointsOptions {
   /** The recurrent models whose opaque buffers are trained: they and their slots are saved canonically. */
   readonly models?: readonly (CudnnGRU | CudnnLSTM | CudnnRNNRelu | CudnnRNNTanh)[] | undefined
-  /** Checkpoints to keep of the latest and of the best; default 1. */
+  /** Checkpoints to keep of the latest and of the best; default 2: a resume falls back on the older where one is damaged. */
   readonly maxToKeep?: number | undefined
 }
 
 /** Where the record of a run stands in its checkpoint: JSON in UTF-8. */
 const RECORD_KEY = 'training_record'
+
+/** Name of all checkpoints, before the step. */
+const NAME = 'model'
+
+/** The lock of the process that trains. */
+const LOCK_FILE = 'training.lock'
+
+/** Errors that say that a checkpoint is not whole; a file that may not be read, for one, is not damaged. */
+const DAMAGE: readonly CheckpointErrorCode[] = [
+  'ERR_CHECKPOINT_NOT_FOUND',
+  'ERR_CHECKPOINT_CORRUPT',
+  'ERR_CHECKPOINT_CHECKSUM',
+  'ERR_TENSOR_NOT_FOUND',
+]
 
 /**
  * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
@@ -26,6 +48,8 @@ export class TrainingCheckpoints implements TrainingSaver {
   readonly #backend: Backend
   readonly #models: NonNullable<TrainingCheckpointsOptions['models']>
   readonly #maxToKeep: number
+  #lock: FileLock | undefined
+  #lockUses = 0
 
   /** Throws TypeError `ERR_UNKNOWN_OPTION`. */
   constructor(backend: Backend, directory: string, options: TrainingCheckpointsOptions = {}) {
@@ -33,7 +57,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     this.directory = directory
     this.#backend = backend
     this.#models = options.models ?? []
-    this.#maxToKeep = options.maxToKeep ?? 1
+    this.#maxToKeep = options.maxToKeep ?? 2
   }
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
@@ -49,26 +73,95 @@ export class TrainingCheckpoints implements TrainingSaver {
       ],
       { maxToKeep: this.#maxToKeep },
     )
-    await saver.save(join(folder, 'model'), { globalStep: record.step })
+    await saver.save(join(folder, NAME), { globalStep: record.step })
   }
 
-  /** All or nothing. Throws CheckpointError, RestoreError for a checkpoint of other tensors. */
+  /**
+   * Restores the newest whole checkpoint, all of it or nothing. `best` is the best of the run; where none of it is whole,
+   * and for `latest` in the order of steps, the checkpoints of the other kind serve too. What was passed over is in the
+   * record as `skipped`.
+   *
+   * @returns undefined where the directory has no checkpoint and no trace of one.
+   * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`, which names every checkpoint and what is wrong with it; RestoreError for a
+   *   checkpoint of other tensors; CheckpointError `ERR_CHECKPOINT_IO`
+   */
   async restore(
     tensors: readonly Trainable[],
     kind: 'latest' | 'best' = 'latest',
-  ): Promise<TrainingRecord | undefined> {
-    const prefix = await latestCheckpoint(this.#folder(kind))
-    if (prefix === null) return undefined
-    const reader = await openCheckpoint(prefix)
-    let record: TrainingRecord
-    try {
-      const { data } = await reader.read(RECORD_KEY)
-      record = JSON.parse(Buffer.from(data as Uint8Array).toString()) as TrainingRecord
-    } finally {
-      await reader.close()
+  ): Promise<RestoredRecord | undefined> {
+    const skipped: SkippedCheckpoint[] = []
+    for (const prefix of await this.#candidates(kind, skipped)) {
+      const record = await this.#restoreFrom(prefix, tensors, skipped)
+      if (record !== undefined) return skipped.length === 0 ? record : { ...record, skipped }
     }
-    await new Saver(this.#saveables(tensors)).restore(prefix)
-    return record
+    if (skipped.length === 0) return undefined
+    throw codedRangeError(
+      'ERR_NO_WHOLE_CHECKPOINT',
+      `Cannot resume as ${this.directory} must hold a whole checkpoint: ${skipped.map(({ path, message }) => `${basename(path)} (${message})`).join('; ')}. Restore the files of one of them from a copy, or begin a new run in another directory`,
+      { directory: this.directory, skipped },
+    )
+  }
+
+  /**
+   * Keeps other processes, and other objects of this class, from training in the directory. Calls of one object nest.
+   *
+   * @returns releases the lock when it is disposed; a process that ends releases it in any case.
+   * @throws RangeError `ERR_RUN_LOCKED`; CheckpointError `ERR_CHECKPOINT_IO`
+   */
+  async lock(): Promise<AsyncDisposable> {
+    if (this.#lock === undefined) {
+      await mkdir(this.directory, { recursive: true })
+      try {
+        this.#lock = await FileLock.acquire(join(this.directory, LOCK_FILE))
+      } catch (cause) {
+        if (!isCheckpointError(cause, 'ERR_CHECKPOINT_LOCKED')) throw cause
+        throw codedRangeError(
+          'ERR_RUN_LOCKED',
+          `Cannot train in ${this.directory} as one process at a time may: ${cause.message}`,
+          { directory: this.directory, cause },
+        )
+      }
+    }
+    const lock = this.#lock
+    this.#lockUses++
+    let isHeld = true
+    return {
+      [Symbol.asyncDispose]: async () => {
+        if (!isHeld) return
+        isHeld = false
+        if (--this.#lockUses > 0) return
+        this.#lock = undefined
+        await lock.release()
+      },
+    }
+  }
+
+  /** Prefixes in the order in which they are tried; a damaged state file goes to `skipped`. */
+  async #candidates(kind: 'latest' | 'best', skipped: SkippedCheckpoint[]): Promise<string[]> {
+    const [latest, best] = [
+      await listedOrThere(this.#folder('latest'), skipped),
+      await listedOrThere(this.#folder('best'), skipped),
+    ]
+    const byStep = (prefixes: string[]) => prefixes.sort((a, b) => stepOf(b) - stepOf(a))
+    return kind === 'latest' ? byStep([...latest, ...best]) : [...byStep(best), ...byStep(latest)]
+  }
+
+  async #restoreFrom(
+    prefix: string,
+    tensors: readonly Trainable[],
+    skipped: SkippedCheckpoint[],
+  ): Promise<TrainingRecord | undefined> {
+    try {
+      await using reader = await openCheckpoint(prefix)
+      const { data } = await reader.read(RECORD_KEY)
+      const record = JSON.parse(Buffer.from(data as Uint8Array).toString()) as TrainingRecord
+      await new Saver(this.#saveables(tensors)).restore(prefix)
+      return record
+    } catch (error) {
+      if (!isCheckpointError(error, ...DAMAGE)) throw error
+      skipped.push({ path: prefix, code: error.code, message: error.message })
+      return undefined
+    }
   }
 
   #folder(kind: 'latest' | 'best'): string {
@@ -98,4 +191,39 @@ function savedOnly(name: string, tensor: HostTensor): Saveable {
     () => tensor,
     () => undefined,
   )
+}
+
+/**
+ * The checkpoints that a state file lists, and those that are there all the same: the state file may be lost or damaged.
+ */
+async function listedOrThere(folder: string, skipped: SkippedCheckpoint[]): Promise<string[]> {
+  const prefixes = new Set<string>()
+  // After it a data file without an index is one whose index was lost, not one whose save was killed.
+  const isTidy = await recoverSaves(folder)
+  try {
+    for (const path of (await readCheckpointState(folder))?.allModelCheckpointPaths ?? []) {
+      const prefix = resolvePath(folder, path)
+      // A run that was moved has the paths of its old place, where another run may be.
+      prefixes.add(join(folder, basename(prefix)))
+    }
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+    skipped.push({ path: join(folder, 'checkpoint'), code: error.code, message: error.message })
+  }
+  const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+  for (const name of names) {
+    const match = CHECKPOINT_FILE.exec(name)
+    if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(join(folder, match[1]!))
+  }
+  return [...prefixes]
+}
+
+const CHECKPOINT_FILE = new RegExp(`^(${NAME}-\\d+)\\.(?:index|data-\\d{5}-of-\\d{5})$`)
+
+/** The step of `…/model-<step>`. */
+function stepOf(prefix: string): number {
+  return Number(prefix.slice(prefix.lastIndexOf('-') + 1))
 }

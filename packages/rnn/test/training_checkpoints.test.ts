@@ -69,20 +69,13 @@ it('TrainingCheckpoints resumes fit bit for bit, from files that hold the canoni
       'global_step',
     ]),
   )
-  const files = ['best', 'checkpoint', 'model-23.data-00000-of-00001', 'model-23.index']
-  expect((await readdir(folder)).sort()).toEqual(files)
+  const files = ['model-20', 'model-23'].flatMap((name) => [`${name}.data-00000-of-00001`, `${name}.index`])
+  expect((await readdir(folder)).sort()).toEqual(['best', 'checkpoint', ...files])
   const best = (await readFile(join(folder, 'best/checkpoint'))).toString()
   expect(best).toContain(`model-${second.result.best?.step}"`)
 })
 
-it('TrainingCheckpoints refuses a damaged checkpoint, and buffers of a model that it does not know', async () => {
-  await train(folder, 5)
-  const data = join(folder, 'model-5.data-00000-of-00001')
-  const bytes = await readFile(data)
-  bytes[bytes.length >> 1]! ^= 1
-  await writeFile(data, bytes)
-  await expect(train(folder, 9)).rejects.toThrow(expect.objectContaining({ name: 'CheckpointError' }))
-
+it('TrainingCheckpoints refuses buffers of a model that it does not know', async () => {
   using backend = openReferenceBackend()
   const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
   const checkpoints = new TrainingCheckpoints(backend, join(folder, 'other'))
@@ -93,4 +86,75 @@ it('TrainingCheckpoints refuses a damaged checkpoint, and buffers of a model tha
   expect(() => new TrainingCheckpoints(backend, folder, { model: [lstm] } as never)).toThrow(
     expect.objectContaining({ code: 'ERR_UNKNOWN_OPTION', suggestion: 'models' }),
   )
+})
+
+/** The indexes of the latest checkpoints. */
+const names = async () => (await readdir(folder)).filter((name) => name.endsWith('.index')).sort()
+
+it('TrainingCheckpoints keeps two, and goes on from the older where the newest is damaged or lacks a file', async () => {
+  const whole = await train(folder, 15, false)
+  const damages = {
+    'model-10.index': rm,
+    'model-10.data-00000-of-00001': rm,
+    'a flipped bit': async () => {
+      const path = join(folder, 'model-10.data-00000-of-00001')
+      const bytes = await readFile(path)
+      bytes[bytes.length >> 1]! ^= 1
+      await writeFile(path, bytes)
+    },
+    'an empty index': () => writeFile(join(folder, 'model-10.index'), ''),
+  }
+  for (const [name, damage] of Object.entries(damages)) {
+    await rm(folder, { recursive: true })
+    await train(folder, 10)
+    expect(await names()).toEqual(['model-10.index', 'model-5.index'])
+    await rm(join(folder, 'best'), { recursive: true })
+    await damage(join(folder, name))
+    const resumed = await train(folder, 15)
+    expect(resumed.result.skipped).toMatchObject([
+      { path: join(folder, 'model-10'), code: expect.stringMatching(/^ERR_CHECKPOINT/) },
+    ])
+    expect(resumed.losses).toEqual(whole.losses.slice(5))
+    expect(resumed.params).toEqual(whole.params)
+    expect(await names()).toEqual(['model-10.index', 'model-15.index'])
+    expect((await train(folder, 15)).result.skipped).toBeUndefined()
+  }
+})
+
+it('TrainingCheckpoints finds checkpoints whose state file is lost or damaged', async () => {
+  await train(folder, 10)
+  const whole = await train(folder, 15, false)
+  await writeFile(join(folder, 'checkpoint'), '\0')
+  const resumed = await train(folder, 13)
+  expect(resumed.losses).toEqual(whole.losses.slice(10, 13))
+  expect(resumed.result.skipped).toMatchObject([{ path: join(folder, 'checkpoint'), code: 'ERR_CHECKPOINT_CORRUPT' }])
+  expect(await names()).toEqual(['model-10.index', 'model-13.index'])
+  await rm(join(folder, 'checkpoint'))
+  expect((await train(folder, 15)).losses).toEqual(whole.losses.slice(13))
+})
+
+it('TrainingCheckpoints does not start over where every checkpoint is damaged or gone', async () => {
+  await train(folder, 10)
+  await rm(join(folder, 'best'), { recursive: true })
+  for (const name of await names()) await rm(join(folder, name))
+  const refused = train(folder, 15)
+  await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'ERR_NO_WHOLE_CHECKPOINT' }))
+  await expect(refused).rejects.toThrow(/model-10 .*model-5 .*from a copy, or begin a new run/)
+})
+
+it('TrainingCheckpoints is refused where another object trains in the directory', async () => {
+  using backend = openReferenceBackend()
+  const first = new TrainingCheckpoints(backend, folder)
+  const lock = await first.lock()
+  const nested = await first.lock()
+  const refused = train(folder, 5)
+  await expect(refused).rejects.toThrow(expect.objectContaining({ code: 'ERR_RUN_LOCKED' }))
+  await expect(refused).rejects.toThrow(`process ${process.pid} on host`)
+  expect(await readdir(folder)).toEqual(['training.lock'])
+  await nested[Symbol.asyncDispose]()
+  await expect(train(folder, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_RUN_LOCKED' }))
+  await lock[Symbol.asyncDispose]()
+  await lock[Symbol.asyncDispose]()
+  await train(folder, 5)
+  expect(await readdir(folder)).not.toContain('training.lock')
 })

@@ -55,10 +55,10 @@ export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
 export type { ClippingOptions } from './loop/clip_gradients.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'
 export { type FitResult, fit } from './loop/fit.js'
-export type { FitOptions, StepReport } from './loop/fit_options.js'
+export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'
 export type { BatchResult } from './loop/gradient_accumulator.js'
 export { NonFiniteError } from './loop/non_finite_error.js'
-export type { TrainingRecord, TrainingSaver } from './loop/training_saver.js'
+export type { RestoredRecord, SkippedCheckpoint, TrainingRecord, TrainingSaver } from './loop/training_saver.js'
 export type { FloatTensor } from './losses/axis_lines.js'
 export {
   type CrossEntropyOptions,

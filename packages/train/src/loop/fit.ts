@@ -3,18 +3,21 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import { watchBest } from './early_stopping.js'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
-import type { TrainingRecord } from './training_saver.js'
+import type { SkippedCheckpoint, TrainingRecord } from './training_saver.js'
 import { trainingStep } from './training_step.js'
 
 export interface FitResult {
   readonly step: number
   readonly ending: 'finished' | 'out of data' | 'stopped early' | 'aborted'
   readonly best: TrainingRecord['best']
+  /** What the resume passed over; absent where there was nothing. */
+  readonly skipped?: readonly SkippedCheckpoint[]
 }
 
 /**
- * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the latest
- * checkpoint, and what follows equals an uninterrupted run bit for bit on the same executor.
+ * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
+ * checkpoint, and what follows equals an uninterrupted run bit for bit on the same executor. A finished run goes on where
+ * `maxSteps` is larger than it was.
  *
  * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
  *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; whatever batchGradients, evaluate, the
@@ -23,8 +26,10 @@ export interface FitResult {
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   checkFitOptions(options)
   const { optimizer, maxSteps, saver, state, signal } = options
-  const { accumulate = 1, maxSkipped = 10, evaluateEvery = Number.POSITIVE_INFINITY } = options
+  const { accumulate = 1, maxSkipped = 10 } = options
+  const { evaluateEvery = Number.POSITIVE_INFINITY, saveEvery = Number.POSITIVE_INFINITY } = options
 
+  await using _lock = await saver?.lock?.()
   const tensors = [...optimizer.variables, ...optimizer.slots, ...(state?.tensors ?? [])]
   const restored = await saver?.restore(tensors)
   if (restored !== undefined) {
@@ -52,7 +57,9 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   let savedAt = step
   const batches = options.data.iterate(restored?.position)
   let ending: FitResult['ending'] = hasStopped() ? 'stopped early' : 'finished'
-  await options.onStart?.(step)
+  const skipped = restored?.skipped ?? []
+  let resumed = restored && { step, skipped }
+  await options.onStart?.(step, resumed)
   try {
     while (step < maxSteps && ending === 'finished') {
       if (signal?.aborted) {
@@ -71,16 +78,21 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
         break
       }
       const learningRate = options.learningRate(step)
-      const { loss, gradientNorm, skipped } = await trainingStep(options, taken, learningRate)
+      const { loss, gradientNorm, skipped: updateSkipped } = await trainingStep(options, taken, learningRate)
       const seconds = (performance.now() - began) / 1000
       step++
-      skippedInARow = skipped ? skippedInARow + 1 : 0
-      const isMilestone = step % evaluateEvery === 0 || step === maxSteps
-      const { metrics, improved } = isMilestone ? await evaluate() : { metrics: undefined, improved: false }
-      await options.onStep?.({ step, loss, learningRate, gradientNorm, skipped, seconds, ...(metrics && { metrics }) })
+      skippedInARow = updateSkipped ? skippedInARow + 1 : 0
+      const isEvaluated = step % evaluateEvery === 0 || step === maxSteps
+      const { metrics, improved } = isEvaluated ? await evaluate() : { metrics: undefined, improved: false }
+      const report = { step, loss, learningRate, gradientNorm, skipped: updateSkipped, seconds }
+      const notes = { ...(metrics && { metrics }), ...(resumed && skipped.length > 0 && { resumed }) }
+      resumed = undefined
+      await options.onStep?.({ ...report, ...notes })
       if (improved) await save('best')
-      if (isMilestone) await save('latest')
-      if (isMilestone) savedAt = step
+      if (isEvaluated || step % saveEvery === 0) {
+        await save('latest')
+        savedAt = step
+      }
       if (skippedInARow >= maxSkipped) throw new NonFiniteError(step, skippedInARow)
       if (hasStopped()) ending = 'stopped early'
       // The executor may compute on this very thread: let signals and timers in.
@@ -91,7 +103,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
       if (ending === 'out of data' && (await evaluate()).improved) await save('best')
       await save('latest')
     }
-    return { step, ending, best }
+    return { step, ending, best, ...(skipped.length > 0 && { skipped }) }
   } finally {
     await batches.return()
   }

@@ -9,7 +9,7 @@ import type { Trainable } from '../optimizers/trainable.js'
 import type { ClippingOptions } from './clip_gradients.js'
 import type { EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
-import type { TrainingSaver } from './training_saver.js'
+import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 
 /** One step, as it is logged. */
 export interface StepReport {
@@ -26,6 +26,16 @@ export interface StepReport {
   readonly seconds: number
   /** What `evaluate` returned, at the steps where it ran. */
   readonly metrics?: Readonly<Record<string, number>>
+  /** At the first step after a resume that passed over damaged checkpoints. */
+  readonly resumed?: ResumedTraining
+}
+
+/** Where a run goes on that was resumed. */
+export interface ResumedTraining {
+  /** The last step of the checkpoint that was restored. */
+  readonly step: number
+  /** Newer checkpoints that are damaged or lack a file. */
+  readonly skipped: readonly SkippedCheckpoint[]
 }
 
 export interface FitOptions<Batch> extends ClippingOptions {
@@ -44,6 +54,8 @@ export interface FitOptions<Batch> extends ClippingOptions {
   readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
   /** Evaluate and save every so many steps, and at the end; default only at the end. */
   readonly evaluateEvery?: number | undefined
+  /** Save every so many steps, too; default only where `evaluateEvery` does. */
+  readonly saveEvery?: number | undefined
   /** Watches a metric: the best is saved apart, and patience may end the training. */
   readonly earlyStopping?: EarlyStoppingOptions | undefined
   readonly saver?: TrainingSaver | undefined
@@ -55,8 +67,12 @@ export interface FitOptions<Batch> extends ClippingOptions {
         readonly restore?: ((saved: Position) => void | Promise<void>) | undefined
       }
     | undefined
-  /** Called once with the step that training goes on from, 0 for a new run: the moment to open logs. */
-  readonly onStart?: ((step: number) => void | Promise<void>) | undefined
+  /**
+   * Called once with the step that training goes on from, 0 for a new run: the moment to open logs.
+   *
+   * @param resumed undefined for a new run.
+   */
+  readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
   /** Called after every step, before it is saved; what it throws ends the training. */
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
   /** Ends the training after the step in progress, saved. */
@@ -76,6 +92,7 @@ const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
   'clipValue',
   'evaluate',
   'evaluateEvery',
+  'saveEvery',
   'earlyStopping',
   'saver',
   'state',
@@ -99,6 +116,10 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkKind('learningRate', learningRate, typeof learningRate === 'function', 'a schedule such as constantRate(0.01)')
   checkHyperparameter('fit', 'maxSteps', options.maxSteps, { minimum: 0 })
   checkHyperparameter('fit', 'accumulate', options.accumulate ?? 1, { minimum: 1 })
+  for (const name of ['evaluateEvery', 'saveEvery'] as const) {
+    const { [name]: steps = Number.POSITIVE_INFINITY } = options
+    if (steps !== Number.POSITIVE_INFINITY) checkHyperparameter('fit', name, steps, { minimum: 1 })
+  }
   for (const name of ['clipNorm', 'clipValue'] as const) {
     if (options[name] !== undefined) checkHyperparameter('fit', name, options[name], { minimum: 0 })
   }

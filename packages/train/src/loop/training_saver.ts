@@ -17,13 +17,33 @@ export interface TrainingRecord {
   readonly extra: Position
 }
 
+/** A checkpoint that a restore passed over as it is damaged or lacks a file. */
+export interface SkippedCheckpoint {
+  /** Path of the checkpoint, or of the file that lists them. */
+  readonly path: string
+  /** Of the error that reading it gave. */
+  readonly code: string
+  readonly message: string
+}
+
+/** The record of the checkpoint that was restored. */
+export interface RestoredRecord extends TrainingRecord {
+  /** Newer checkpoints that were passed over, newest first; absent where there are none. */
+  readonly skipped?: readonly SkippedCheckpoint[] | undefined
+}
+
 /**
- * Where checkpoints go; file formats are its business. An opaque buffer's `value.layout` tells that it must be saved
+ * Where checkpoints go; file formats are its business. An opaque buffer's `value.layout` says that it must be saved
  * through its model's canonical map to be read by another executor.
  */
 export interface TrainingSaver {
   /** Must be atomic: a process that dies meanwhile leaves the checkpoint before. */
   save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void>
-  /** Writes the latest checkpoint into the tensors and returns its record; undefined, touching nothing, without one. */
-  restore(tensors: readonly Trainable[]): Promise<TrainingRecord | undefined>
+  /**
+   * Writes the newest whole checkpoint into the tensors and returns its record; undefined, touching nothing, where none was
+   * ever saved. Rejects where some were saved and none is whole: a run must not start over without notice.
+   */
+  restore(tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
+  /** Keeps other processes from training with these checkpoints; `fit` disposes what it resolves to when it ends. */
+  lock?(): Promise<AsyncDisposable>
 }

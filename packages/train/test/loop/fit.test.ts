@@ -193,3 +193,77 @@ it.each([
   await expect(training).rejects.toThrow(hint)
   expect(options.optimizer.step).toBe(0)
 })
+
+it('fit saves every saveEvery steps, without an evaluation', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  const evaluated: number[] = []
+  const { options } = linearTask(backend, saver, {
+    maxSteps: 10,
+    evaluateEvery: 6,
+    saveEvery: 4,
+    evaluate: async () => ({ loss: 1 }),
+    onStep: ({ step, metrics }) => void (metrics && evaluated.push(step)),
+  })
+  const steps: number[] = []
+  const save = saver.save.bind(saver)
+  saver.save = async (kind, tensors, record) => {
+    steps.push(record.step)
+    await save(kind, tensors, record)
+  }
+  await fit(options)
+  expect(evaluated).toEqual([6, 10])
+  expect(steps).toEqual([4, 6, 8, 10])
+  for (const saveEvery of [0, -1, Number.NaN]) {
+    const wrong = linearTask(backend, new MemorySaver(backend), { saveEvery })
+    await expect(fit(wrong.options)).rejects.toThrow(expect.objectContaining({ code: 'ERR_HYPERPARAMETER' }))
+  }
+})
+
+it('fit holds the lock of its saver until it ends, and trains a finished run longer', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  let held = 0
+  const locking = Object.assign(saver, {
+    lock: async () => {
+      held++
+      return { [Symbol.asyncDispose]: async () => void held-- }
+    },
+  })
+  await fit(linearTask(backend, locking, { maxSteps: 7, onStep: () => expect(held).toBe(1) }).options)
+  expect(held).toBe(0)
+  const steps: number[] = []
+  const longer = linearTask(backend, locking, { maxSteps: 9, onStep: ({ step }) => void steps.push(step) })
+  expect(await fit(longer.options)).toMatchObject({ step: 9, ending: 'finished' })
+  expect(steps).toEqual([8, 9])
+  const failing = linearTask(backend, locking, {
+    maxSteps: 12,
+    onStep: () => {
+      throw new Error('stop')
+    },
+  })
+  await expect(fit(failing.options)).rejects.toThrow('stop')
+  expect(held).toBe(0)
+})
+
+it('fit says at its start, in its log and in its result which checkpoints a resume passed over', async () => {
+  using backend = openReferenceBackend()
+  const saver = new MemorySaver(backend)
+  await fit(linearTask(backend, saver, { maxSteps: 7 }).options)
+  const skipped = [{ path: 'model-14', code: 'ERR_CHECKPOINT_CHECKSUM', message: 'a checksum is wrong' }]
+  const restore = saver.restore.bind(saver)
+  saver.restore = async (tensors) => {
+    const record = await restore(tensors)
+    return record && { ...record, skipped }
+  }
+  const lines: string[] = []
+  const started: unknown[] = []
+  const { options } = linearTask(backend, saver, {
+    maxSteps: 9,
+    onStart: (...args) => void started.push(args),
+    onStep: (report) => void lines.push(metricsLine(report)),
+  })
+  expect(await fit(options)).toMatchObject({ skipped })
+  expect(started).toEqual([[7, { step: 7, skipped }]])
+  expect(lines.map((line) => JSON.parse(line).resumed)).toEqual([{ step: 7, skipped }, undefined])
+})
