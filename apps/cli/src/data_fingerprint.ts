@@ -9,12 +9,17 @@ export function dataFingerprint(...parts: readonly (string | ArrayBufferView)[])
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Throws DataError `ERR_DATA_CHANGED` when the data of a resumed run are not those that it was begun with. */
-export function checkFingerprint(path: string, saved: string, current: string): void {
+/**
+ * Throws DataError `ERR_DATA_CHANGED` when the data of a resumed run are not those that it was begun with.
+ *
+ * @param savedPath where these were.
+ */
+export function checkFingerprint(path: string, saved: string, current: string, savedPath?: string): void {
   if (saved === current) return
+  const begun = savedPath === undefined ? 'with' : `with (${savedPath})`
   throw new DataError(
     'ERR_DATA_CHANGED',
-    `Cannot go on training as ${path} must hold the data that the run was begun with: its fingerprint was ${saved}, now it is ${current}. Begin a new run with --overwrite.`,
+    `Cannot go on training as ${path} must hold the data that the run was begun ${begun}: its fingerprint was ${saved}, now it is ${current}. Begin a new run with --overwrite.`,
     { path },
   )
 }

@@ -24,6 +24,10 @@ export const ERROR_CODES = {
     meaning: 'a directory holds no run, or a run of another command',
     remedy: 'name a directory that the same command made',
   },
+  ERR_RESUME_OPTION: {
+    meaning: "`--resume` with an option whose value differs from the run's",
+    remedy: 'leave the option out, or begin a new run with `--overwrite` or in another `--out`',
+  },
   ERR_RUN_EXISTS: {
     meaning: 'a directory holds a run already',
     remedy: '`--resume`, or another `--out`',
@@ -31,6 +35,10 @@ export const ERROR_CODES = {
   ERR_SERIES_TOO_SHORT: {
     meaning: 'a series has too few values for its windows',
     remedy: 'use a shorter `--season` or more data',
+  },
+  ERR_STEPS_DONE: {
+    meaning: '`--resume` with fewer `--steps` than the run has done',
+    remedy: 'give a larger number, or leave the option out',
   },
   ERR_TEXT_FILE: {
     meaning: 'a text file cannot be read as UTF-8',

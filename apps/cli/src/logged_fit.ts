@@ -3,9 +3,14 @@ import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/report'
 import { type FitOptions, type FitResult, fit, type StepReport } from '@cudnn-rnn/rnn'
 import { EventFile, type GateWeights, MetricsFile, metricsLine, readMetrics } from '@cudnn-rnn/rnn/train'
 import { withInterrupt } from './interrupt.js'
+import { announceResume, checkNothingSaved, checkSteps, skippedText } from './resumed_run.js'
 
 export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep'> {
   readonly directory: string
+  /** The run was begun before: its directory must hold what it saved. */
+  readonly isResumed: boolean
+  /** Called for a resumed run when everything is checked and restored, before anything is logged. */
+  readonly onResume?: (() => Promise<void>) | undefined
   /** Prints one JSON line per step instead of the progress display. */
   readonly json: boolean
   /** That line; by default a line of metrics. */
@@ -35,7 +40,7 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  */
 export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
   const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, ...rest } = options
-  const { maxSeconds, gates, sample, onStep, ...training } = rest
+  const { maxSeconds, gates, sample, onResume, onStep, isResumed, ...training } = rest
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
@@ -46,9 +51,16 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
       const result = await fit({
         ...training,
         signal: AbortSignal.any(signals),
-        async onStart(step) {
+        async onStart(step, resumed) {
+          if (isResumed) {
+            if (resumed === undefined) await checkNothingSaved(directory, metricsPath)
+            checkSteps(directory, step, training.maxSteps)
+            if (!quiet) announceResume(step, resumed?.skipped ?? [], { json, maxSteps: training.maxSteps })
+            await onResume?.()
+          }
           metrics = await MetricsFile.open(metricsPath, step)
           events = await EventFile.create(join(directory, 'events'), { afterStep: step })
+          for (const each of resumed?.skipped ?? []) await events.text('resume', skippedText(each), step)
           if (!json && !quiet)
             progress = new TerminalProgress(process.stdout, {
               ...display,

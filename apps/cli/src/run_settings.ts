@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,17 +13,28 @@ export interface RunSettings {
 const FILE_NAME = 'run.json'
 
 /** What a run leaves in its directory; nothing else there is touched. */
-const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|run\.json)$/
+const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json)\..*\.tmp|run\.json)$/
 
-/** Begins a run: removes what `directory` holds of another one, and writes its settings. */
+/** Begins a run: removes what `directory` holds of another one, and writes its settings. The caller holds its lock. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
   await mkdir(directory, { recursive: true })
   for (const entry of await readdir(directory)) {
     if (OF_A_RUN.test(entry)) await rm(join(directory, entry), { recursive: true })
   }
+  await writeRunSettings(directory, settings)
+}
+
+/** Replaces the settings of a run that goes on with others. The caller holds its lock. */
+export async function writeRunSettings(directory: string, settings: RunSettings): Promise<void> {
   const path = join(directory, FILE_NAME)
-  await writeFile(`${path}.tmp`, `${JSON.stringify(settings, null, 2)}\n`)
-  await rename(`${path}.tmp`, path)
+  const beside = `${path}.${randomUUID()}.tmp`
+  try {
+    await writeFile(beside, `${JSON.stringify(settings, null, 2)}\n`, { flag: 'wx' })
+    await rename(beside, path)
+  } catch (error) {
+    await rm(beside, { force: true })
+    throw error
+  }
 }
 
 /** Throws RangeError `ERR_RUN_EXISTS` when the directory holds a run, which a new one would overwrite. */

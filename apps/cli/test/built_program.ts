@@ -1,12 +1,26 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { readdir, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { afterAll, beforeAll } from 'vitest'
 
 export const packagePath = fileURLToPath(new URL('..', import.meta.url))
-const sourceOf = (name: string) => join(packagePath, '../../packages', name, 'src/index.ts')
+const packages = join(packagePath, '../../packages')
+
+/** Every package and every subpath of one, from its sources. */
+async function sourceAliases(): Promise<Record<string, string>> {
+  const aliases: Record<string, string> = {}
+  for (const name of await readdir(packages)) {
+    const source = join(packages, name, 'src')
+    for (const file of await readdir(source).catch(() => [])) {
+      if (!file.endsWith('.ts')) continue
+      const subpath = file === 'index.ts' ? '' : `/${basename(file, '.ts')}`
+      aliases[`@cudnn-rnn/${name}${subpath}`] = join(source, file)
+    }
+  }
+  return aliases
+}
 
 // As deep as dist, so that it finds the same dependencies and addons; its own name, so that two test runs may meet.
 const bin = join(packagePath, `.tsc/bin-${process.pid}-${performance.now()}.mjs`)
@@ -17,7 +31,6 @@ export function usesProgram(): void {
     const { dependencies } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
     }
-    const siblings = await readdir(join(packagePath, '../../packages'))
     await build({
       entryPoints: [join(packagePath, 'src/bin.ts')],
       outfile: bin,
@@ -29,7 +42,7 @@ export function usesProgram(): void {
       banner: {
         js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url)",
       },
-      alias: Object.fromEntries(siblings.map((name) => [`@cudnn-rnn/${name}`, sourceOf(name)])),
+      alias: await sourceAliases(),
     })
   })
   afterAll(() => rm(bin, { force: true }))

@@ -3,7 +3,7 @@ import type { CheckpointTensor } from './tensor.js'
 
 /**
  * An open checkpoint. Names, shapes and dtypes come from its index; a tensor's bytes are read when it is. Files on disk
- * are open only during reads and a moment after them: a reader that nobody closes holds none open.
+ * are open only during reads and a moment after them: a reader that is never closed holds none open.
  */
 export interface CheckpointReader {
   readonly format: 'v1' | 'v2'

@@ -37,7 +37,7 @@ export interface FileLockOptions {
  * {@link Owner}). A holder that was killed leaves the file; it is taken over as soon as its thread
  * does not run, or, where that cannot be known, after two minutes without a heartbeat.
  *
- * Taking over must not remove a lock that a third process took meanwhile. So whoever does it first holds
+ * Taking over must not remove a lock that a third process took meanwhile. So the process that takes over first acquires
  * `<path>.<token of the old holder>`, a lock of the same kind: only its holder may remove the file with that token.
  */
 export class FileLock {
@@ -166,7 +166,7 @@ async function linkLock(beside: string, path: string): Promise<boolean> {
     if (code === 'EEXIST') return false
     if (!WITHOUT_LINKS.has(code)) throw error
   }
-  // A lock that is killed between creation and copy names nobody: others wait until its lease has ended.
+  // A process that is killed between creation and copy leaves a lock without an owner: others wait for its lease.
   try {
     await copyFile(beside, path, constants.COPYFILE_EXCL)
     return true

@@ -37,7 +37,7 @@ export async function openFileSource(path: string): Promise<ByteSource | undefin
   throw new CheckpointError('ERR_CHECKPOINT_IO', 'Cannot open file as it must be a regular file', { path })
 }
 
-/** What stays the same as long as nobody replaces or changes a file. */
+/** The same as long as the file is neither replaced nor changed. */
 interface FileIdentity {
   readonly ino: number
   readonly size: number

@@ -8,7 +8,7 @@ import { isSystemError, namesIn, removeAbandonedFiles } from './temporary_file.j
 
 /**
  * What a save is about to change; noted in the lock before it changes anything, as SQLite's rollback journal is. When the
- * process ends in the midst of it, whoever takes the lock over undoes or completes the save.
+ * process ends before the save does, the next holder of the lock undoes or completes the save.
  */
 export interface SavePlan {
   /** Base name of the checkpoint. */

@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { LARGEST_TRANSFER } from './file_source.js'
 import { createOwnerToken, ownerState, parseOwnerToken } from './process_identity.js'
 
-/** A file that nobody wrote to for so long is abandoned where its owner cannot be asked: on another host, or after a reboot. */
+/**
+ * Milliseconds without a write after which a file is abandoned, where its owner's state is unknown: on another host, or
+ * after a reboot.
+ */
 const LONGEST_SILENCE = 3_600_000
 
 const TEMPORARY = /\.([0-9a-f]{8}-[\d-]+-[0-9a-f]{32})\.tmp$/
 
-/** A path beside `path` that nobody can predict and that names its owner. */
+/** An unpredictable path beside `path` that names its owner. */
 export function temporaryPath(path: string): string {
   return `${path}.${createOwnerToken()}.tmp`
 }

@@ -89,7 +89,7 @@ describe('FileLock', () => {
     await lock.check()
   })
 
-  it('of another host, or one that names nobody, is taken over when it has been silent for minutes', async () => {
+  it('of another host, or one without an owner, is taken over when it has been silent for minutes', async () => {
     const leave = [() => leaveLock(elsewhere), () => writeFile(path, ''), () => writeFile(path, 'something else\n')]
     for (const [index, left] of leave.entries()) {
       await left()

@@ -24,7 +24,7 @@ const closed = async () => {
 const values = async (reading: Promise<{ readonly data: unknown }>) => [...((await reading).data as Float32Array)]
 
 it.skipIf(process.platform !== 'linux')(
-  'openCheckpoint: readers that nobody closes hold no file open, and read on',
+  'openCheckpoint: readers that are never closed hold no file open, and still read',
   async () => {
     const prefix = join(directory, 'model')
     const tensor = (value: number) => ({ data: Float32Array.of(value, value), shape: [2] })

@@ -22,7 +22,7 @@ it('createFile refuses a planted symbolic link, and leaves its target alone', as
   expect(await readFile(target, 'utf8')).toBe('untouched')
 })
 
-it('temporaryPath gives names that nobody can predict', () => {
+it('temporaryPath gives unpredictable names', () => {
   const names = new Set(Array.from({ length: 100 }, () => basename(temporaryPath(join(directory, 'checkpoint')))))
   expect(names.size).toBe(100)
   for (const name of names) expect(name).toMatch(/^checkpoint\.[0-9a-f]{8}-\d+-\d+-\d+-[0-9a-f]{32}\.tmp$/)

@@ -4,6 +4,14 @@
  * @public
  */
 export const ERROR_CODES = {
+  ERR_NO_WHOLE_CHECKPOINT: {
+    meaning: 'every checkpoint of a run is damaged, lacks a file or is gone',
+    remedy: 'put the files of one back from a copy, or begin a new run',
+  },
+  ERR_RUN_LOCKED: {
+    meaning: 'another process trains in this directory; the message names process and host',
+    remedy: 'wait for it, stop it, or train in another directory',
+  },
   ERR_UNKNOWN_BACKEND: {
     meaning: 'there is no executor of that name',
     remedy: '`auto`, or one that the message names',

@@ -97,7 +97,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     if (skipped.length === 0) return undefined
     throw codedRangeError(
       'ERR_NO_WHOLE_CHECKPOINT',
-      `Cannot resume as ${this.directory} must hold a whole checkpoint: ${skipped.map(({ path, message }) => `${basename(path)} (${message})`).join('; ')}. Restore the files of one of them from a copy, or begin a new run in another directory`,
+      `Cannot restore as ${this.directory} must hold a whole checkpoint: ${skipped.map(({ path, message }) => `${basename(path)} (${message})`).join('; ')}. Put the files of one of them back from a copy, or begin a new run in another directory`,
       { directory: this.directory, skipped },
     )
   }

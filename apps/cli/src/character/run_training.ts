@@ -13,6 +13,8 @@ export interface TrainingRequest {
   readonly directory: string
   readonly textFile: string | undefined
   readonly resume?: boolean
+  /** Names of the options that stand on the command line. */
+  readonly given: ReadonlySet<string>
   /** Replace a run that the directory holds. */
   readonly overwrite?: boolean
   /** A demo may be run again and again: it replaces the run of another one, but no other. */
@@ -27,6 +29,7 @@ export interface TrainingRequest {
   readonly time: number
   readonly learningRate: number
   readonly evaluateEvery: number
+  readonly saveEvery?: number
   readonly seed: number
   readonly backend: string
   readonly json?: boolean
@@ -40,7 +43,7 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
   const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
   if (!request.resume && !replaces) checkNoRun(directory)
   const run = request.resume
-    ? await TrainingRun.resume(directory, request.backend)
+    ? await TrainingRun.resume(directory, request.backend, { given: request.given, newRun: newRun(request) })
     : await TrainingRun.create(directory, request.backend, newRun(request))
   try {
     if (!json) process.stdout.write(introduction(run))
@@ -57,12 +60,12 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
 }
 
 function newRun(request: TrainingRequest) {
-  const { textFile, isDemo, steps, time, batch, learningRate, evaluateEvery, seed } = request
+  const { textFile, isDemo, steps, time, batch, learningRate, evaluateEvery, saveEvery, seed } = request
   const { embedding, units, layers, dropout } = request
   return {
     textFile,
     isDemo,
-    plan: { steps, time, batch, learningRate, evaluateEvery, seed },
+    plan: { steps, time, batch, learningRate, evaluateEvery, saveEvery, seed },
     sizes: { embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
   }
 }

@@ -14,7 +14,9 @@ import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import { beginRun, type RunSettings, readRunSettings } from '../run_settings.js'
+import { checkFixedOptions, type FixedOption } from '../resume_options.js'
+import { warnOfSkipped } from '../resumed_run.js'
+import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
 import type { CarriedState } from './carried_state.js'
 import { CharLanguageModel, type CharModelSizes } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
@@ -35,6 +37,8 @@ export interface TrainingPlan {
   readonly learningRate: number
   /** Evaluate on the held-out text every so many steps, and at the end. */
   readonly evaluateEvery: number
+  /** Save every so many steps, too. */
+  readonly saveEvery?: number | undefined
   readonly seed: number
 }
 
@@ -89,6 +93,7 @@ export class TrainingRun {
   readonly model: CharLanguageModel
   readonly #state: CarriedState
   readonly #isNew: boolean
+  readonly #checkpoints: TrainingCheckpoints
 
   private constructor(
     directory: string,
@@ -104,6 +109,7 @@ export class TrainingRun {
     this.model = new CharLanguageModel(backend, settings.sizes, settings.plan.seed)
     this.#state = this.model.carriedState(settings.plan.batch)
     this.#isNew = isNew
+    this.#checkpoints = checkpointsOf(directory, this.model)
   }
 
   /** Begins a run; nothing is written before {@link run}. */
@@ -126,11 +132,22 @@ export class TrainingRun {
     return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), true)
   }
 
-  /** Goes on where the run in `directory` was saved last. Throws as `readRunSettings` and the checkpoint reader. */
-  static async resume(directory: string, backendName: string): Promise<TrainingRun> {
-    const settings = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
+  /**
+   * Goes on where the run in `directory` was saved last.
+   *
+   * @param asked what the command line says, where it says something: the options in `given`.
+   * @throws as `readRunSettings`, `checkFixedOptions`, `checkFingerprint` and the checkpoint reader
+   */
+  static async resume(
+    directory: string,
+    backendName: string,
+    asked?: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
+  ): Promise<TrainingRun> {
+    const saved = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
+    const settings = asked === undefined ? saved : resumed(directory, saved, asked)
     const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
-    checkFingerprint(corpus.name, settings.fingerprint, dataFingerprint(corpus.train, corpus.heldOut))
+    const fingerprint = dataFingerprint(corpus.train, corpus.heldOut)
+    checkFingerprint(corpus.name, settings.fingerprint, fingerprint, saved.textFile)
     return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), false)
   }
 
@@ -142,18 +159,21 @@ export class TrainingRun {
     readonly signal?: AbortSignal | undefined
     readonly onStep?: ((report: StepReport) => void) | undefined
   }): Promise<LoggedFitResult> {
-    const { steps, time, batch, learningRate, evaluateEvery } = this.settings.plan
+    const { steps, time, batch, learningRate, evaluateEvery, saveEvery } = this.settings.plan
     const { model, corpus } = this
     const characters = time * batch
     const peak = learningRate
     // Refuses a text that is too short for one window before anything is written.
     const windows = truncatedWindows(corpus.train, { time, batch })
+    await using _lock = await this.#checkpoints.lock()
     if (this.#isNew) await beginRun(this.directory, this.settings)
     using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
     return await loggedFit({
       ...options,
       json: options.json ?? false,
+      isResumed: !this.#isNew,
+      onResume: () => writeRunSettings(this.directory, this.settings),
       directory: this.directory,
       backend: this.backend,
       data: new Dataset(windows).repeat(),
@@ -164,8 +184,9 @@ export class TrainingRun {
       clipNorm: MAXIMUM_NORM,
       evaluate: async () => ({ heldOutBits: await bitsPerCharacter(model, corpus.heldOut) }),
       evaluateEvery,
+      saveEvery,
       earlyStopping: { metric: 'heldOutBits' },
-      saver: checkpointsOf(this.directory, model),
+      saver: this.#checkpoints,
       state: { tensors: this.#state.tensors, ...dropoutState(model.lstm, this.settings.sizes.dropout) },
       jsonLine: (report) => jsonLine(report, characters),
       figures: ({ loss, metrics, seconds }) => {
@@ -214,6 +235,7 @@ export async function restoreModel(
   const model = new CharLanguageModel(backend, sizes, plan.seed)
   try {
     const record = await checkpointsOf(directory, model).restore(model.variables)
+    warnOfSkipped(record?.skipped ?? [])
     if (record !== undefined) return { model, vocabulary: new Vocabulary(characters) }
   } catch (error) {
     model.dispose()
@@ -239,11 +261,40 @@ function checkpointsOf(directory: string, { backend, lstm }: CharLanguageModel):
   return new TrainingCheckpoints(backend, directory, { models: [lstm], maxToKeep: 2 })
 }
 
+/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+const FIXED: readonly FixedOption<{ readonly plan: TrainingPlan; readonly sizes: NewRun['sizes'] }>[] = [
+  { name: 'units', value: ({ sizes }) => sizes.numUnits },
+  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
+  { name: 'embedding', value: ({ sizes }) => sizes.embeddingSize },
+  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
+  { name: 'batch', value: ({ plan }) => plan.batch },
+  { name: 'time', value: ({ plan }) => plan.time },
+  { name: 'learningRate', value: ({ plan }) => plan.learningRate },
+  { name: 'seed', value: ({ plan }) => plan.seed },
+]
+
+function resumed(
+  directory: string,
+  saved: CharacterSettings,
+  { given, newRun }: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
+): CharacterSettings {
+  checkFixedOptions(directory, FIXED, given, newRun, saved)
+  const { textFile, plan } = newRun
+  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery'>(name: Name) =>
+    given.has(name) ? { [name]: plan[name] } : {}
+  return {
+    ...saved,
+    // The file may have moved; that it holds the same text is checked when it has been read.
+    textFile: textFile === undefined ? saved.textFile : resolve(textFile),
+    plan: { ...saved.plan, ...changed('steps'), ...changed('evaluateEvery'), ...changed('saveEvery') },
+  }
+}
+
 /** What `--json` prints of a step. */
 function jsonLine(
-  { step, loss, gradientNorm, learningRate, metrics, seconds }: StepReport,
+  { step, loss, gradientNorm, learningRate, metrics, seconds, resumed }: StepReport,
   characters: number,
 ): string {
-  const record = { step, bits: loss / Math.LN2, gradientNorm, learningRate, ...metrics }
+  const record = { step, bits: loss / Math.LN2, gradientNorm, learningRate, ...metrics, ...(resumed && { resumed }) }
   return JSON.stringify({ ...record, charactersPerSecond: characters / seconds })
 }

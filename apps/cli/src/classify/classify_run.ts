@@ -2,7 +2,8 @@ import { Adam, type Backend, cosineRate, Dataset, sparseCrossEntropy, TrainingCh
 import { weightDecayMask } from '@cudnn-rnn/rnn/train'
 import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import type { RunSettings } from '../run_settings.js'
+import { warnOfSkipped } from '../resumed_run.js'
+import { type RunSettings, writeRunSettings } from '../run_settings.js'
 import { bagOfWordsPredictions, likeliest } from './bag_of_words.js'
 import { accuracyOf, type ConfusionMatrix, confusionMatrix } from './confusion_matrix.js'
 import type { Corpus, CorpusSource } from './corpus.js'
@@ -24,6 +25,7 @@ export interface ClassifySettings extends RunSettings {
   readonly learningRate: number
   readonly weightDecay: number
   readonly evaluateEvery: number
+  readonly saveEvery?: number | undefined
   /** Evaluations without a better one until training stops. */
   readonly patience: number
 }
@@ -32,6 +34,13 @@ export interface ClassifySettings extends RunSettings {
 interface ClassifierResult {
   readonly name: string
   readonly matrix: ConfusionMatrix
+}
+
+interface RunOptions {
+  readonly json: boolean
+  /** The run was begun before. */
+  readonly isResumed: boolean
+  readonly maxSeconds?: number | undefined
 }
 
 export interface ClassifyResult {
@@ -50,6 +59,7 @@ export class ClassifyRun {
   readonly corpus: Corpus
   readonly examples: TextExamples
   readonly backend: Backend
+  readonly checkpoints: TrainingCheckpoints
   readonly model: TextClassifier
 
   constructor(directory: string, settings: ClassifySettings, corpus: Corpus, backend: Backend) {
@@ -61,12 +71,14 @@ export class ClassifyRun {
     const { words, labels } = this.examples
     const sizes = { ...settings.sizes, vocabularySize: words.size, classes: labels.size }
     this.model = new TextClassifier(backend, sizes, settings.encoding.seed)
+    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
   }
 
   /** Trains, or goes on training, and then classifies the test part with the best model that it found. */
-  async run(options: { readonly json: boolean; readonly maxSeconds?: number | undefined }): Promise<ClassifyResult> {
+  async run(options: RunOptions): Promise<ClassifyResult> {
     const training = await this.#train(options)
-    await this.#checkpoints.restore(this.model.variables, 'best')
+    const best = await this.checkpoints.restore(this.model.variables, 'best')
+    warnOfSkipped(best?.skipped ?? [])
     const { labels, test, train } = this.examples
     const result = (name: string, predicted: readonly number[]) => ({
       name,
@@ -99,12 +111,8 @@ export class ClassifyRun {
     this.backend.dispose()
   }
 
-  get #checkpoints(): TrainingCheckpoints {
-    return new TrainingCheckpoints(this.backend, this.directory, { models: [this.model.recurrent.model] })
-  }
-
-  async #train({ json, maxSeconds }: { readonly json: boolean; readonly maxSeconds?: number | undefined }) {
-    const { steps, batch, learningRate, weightDecay, evaluateEvery, patience, encoding } = this.settings
+  async #train({ json, maxSeconds, isResumed }: RunOptions) {
+    const { steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience, encoding } = this.settings
     const { model, examples } = this
     const recurrent = model.recurrent.model
     using mask = await weightDecayMask(this.backend, recurrent)
@@ -117,6 +125,8 @@ export class ClassifyRun {
     return await loggedFit({
       directory: this.directory,
       json,
+      isResumed,
+      onResume: () => writeRunSettings(this.directory, this.settings),
       maxSeconds,
       backend: this.backend,
       data: Dataset.fromArray(examples.train)
@@ -135,8 +145,9 @@ export class ClassifyRun {
         return { loss, accuracy: accuracyOf(confusionMatrix(examples.labels.symbols, actual, predicted)) }
       },
       evaluateEvery,
+      saveEvery,
       earlyStopping: { metric: 'loss', patience },
-      saver: this.#checkpoints,
+      saver: this.checkpoints,
       state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['accuracy'] !== undefined) accuracy = `${(100 * metrics['accuracy']).toFixed(1)} %`

@@ -5,6 +5,7 @@ import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { EXIT_CODES } from '../exit_codes.js'
+import { checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
@@ -15,6 +16,8 @@ import { readCorpus } from './corpus.js'
 export interface ClassifyRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
+  /** Names of the options that stand on the command line. */
+  readonly given: ReadonlySet<string>
   readonly overwrite?: boolean | undefined
   readonly json?: boolean | undefined
   readonly maxSeconds?: number | undefined
@@ -27,21 +30,56 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
   const { directory, json = false, maxSeconds } = request
   if (!request.resume && !request.overwrite) checkNoRun(directory)
   const saved = request.resume ? await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT) : undefined
-  const asked = saved ?? absolute(request.settings)
+  const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
   const corpus = await readCorpus(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
-  if (saved !== undefined) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint)
+  if (saved !== undefined) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, saved.source.jsonl)
   const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend as BackendName))
   try {
+    await using _lock = await run.checkpoints.lock()
     if (!request.resume) await beginRun(directory, settings)
     if (!json) process.stdout.write(introduction(run))
-    const result = await run.run({ json, maxSeconds })
+    const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
     await writeFile(page, classifyPage(run, result, await run.model.recurrent.gates()))
     process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()
+  }
+}
+
+/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+const FIXED: readonly FixedOption<ClassifyRequest['settings']>[] = [
+  { name: 'textField', value: ({ source }) => source.textField },
+  { name: 'labelField', value: ({ source }) => source.labelField },
+  { name: 'limit', value: ({ source }) => source.limit },
+  { name: 'words', value: ({ encoding }) => encoding.vocabularySize },
+  { name: 'length', value: ({ encoding }) => encoding.maxLength },
+  { name: 'seed', value: ({ encoding }) => encoding.seed },
+  { name: 'cell', value: ({ sizes }) => sizes.cell },
+  { name: 'embedding', value: ({ sizes }) => sizes.embeddingSize },
+  { name: 'units', value: ({ sizes }) => sizes.numUnits },
+  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
+  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
+  { name: 'batch', value: ({ batch }) => batch },
+  { name: 'learningRate', value: ({ learningRate }) => learningRate },
+  { name: 'weightDecay', value: ({ weightDecay }) => weightDecay },
+]
+
+function resumed({ directory, given, settings }: ClassifyRequest, saved: ClassifySettings): ClassifySettings {
+  const asked = absolute(settings)
+  checkFixedOptions(directory, FIXED, given, asked, saved)
+  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery' | 'patience'>(name: Name) =>
+    given.has(name) ? { [name]: asked[name] } : {}
+  return {
+    ...saved,
+    ...changed('steps'),
+    ...changed('evaluateEvery'),
+    ...changed('saveEvery'),
+    ...changed('patience'),
+    // The file may have moved; that it holds the same data is checked when it has been read.
+    source: given.has('jsonl') ? { ...saved.source, jsonl: asked.source.jsonl } : saved.source,
   }
 }
 

@@ -4,9 +4,10 @@ import { CLASSIFY_FORMAT } from '../classify/classify_run.js'
 import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { givenOptions } from '../resume_options.js'
 
 /** Options as commander hands them over. */
-interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'> {
+interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {
   readonly jsonl?: string
   readonly textField: string
   readonly labelField: string
@@ -24,6 +25,7 @@ interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'
   readonly learningRate: number
   readonly weightDecay: number
   readonly evaluateEvery: number
+  readonly saveEvery?: number
   readonly patience: number
   readonly seed: number
 }
@@ -48,18 +50,24 @@ export function addClassifyCommand(program: Command): void {
     .option('--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005)
     .option('--weight-decay <x>', 'of everything but biases', numberAtLeast(0), 0.05)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 33)
+    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 5)
     .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
-    .option('--resume', 'go on where the run in --out was saved last, with its own settings')
+    .option(
+      '--resume',
+      'go on where the run in --out was saved last; --steps, --patience and how often to evaluate and save may change',
+    )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .option('--json', 'print one JSON line per update, and one with the result')
-    .action((options: ClassifyOptions) => runClassify(classifyRequest(options)))
+    .action((options: ClassifyOptions, command: Command) =>
+      runClassify(classifyRequest(options, givenOptions(command))),
+    )
 }
 
-function classifyRequest(options: ClassifyOptions): ClassifyRequest {
+function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): ClassifyRequest {
   const { jsonl, textField, labelField, limit, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
   const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
   if (dropout > 1) {
@@ -68,16 +76,16 @@ function classifyRequest(options: ClassifyOptions): ClassifyRequest {
       `Cannot classify as --dropout must be in 0..1: current value is ${dropout}`,
     )
   }
-  const { evaluateEvery, patience, seed } = rest
+  const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
     directory: out ?? join('runs', `classify-${jsonl === undefined ? 'spam' : basename(jsonl, extname(jsonl))}`),
-    ...{ resume, overwrite, json, maxSeconds, backend },
+    ...{ given, resume, overwrite, json, maxSeconds, backend },
     settings: {
       format: CLASSIFY_FORMAT,
       source: { jsonl, textField, labelField, limit },
       encoding: { vocabularySize: words, maxLength: length, seed },
       sizes: { cell, embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
-      ...{ steps, batch, learningRate, weightDecay, evaluateEvery, patience },
+      ...{ steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience },
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { runTraining } from '../character/run_training.js'
+import { givenOptions } from '../resume_options.js'
 import { addTrainingOptions, type TrainOptions, trainingRequest } from './train.js'
 
 /** Whatever the machine, the demo's training ends after this. */
@@ -10,8 +11,8 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('train on Moby-Dick for about a minute, sample, write a report page')
     .option('--text <file>', 'UTF-8 text to learn from instead')
-  addTrainingOptions(command).action(async (options: TrainOptions) => {
-    const request = { ...trainingRequest(options), isDemo: true }
+  addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
+    const request = { ...trainingRequest(options, givenOptions(command)), isDemo: true }
     await runTraining({ ...request, maxSeconds: options.maxSeconds ?? DEMO_SECONDS })
   })
 }

@@ -4,9 +4,10 @@ import { codedRangeError } from '../coded_error.js'
 import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
 import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { givenOptions } from '../resume_options.js'
 
 /** Options as commander hands them over. */
-interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'> {
+interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {
   readonly csv?: string
   readonly date?: string
   readonly value?: string
@@ -23,6 +24,7 @@ interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'
   readonly batch: number
   readonly learningRate: number
   readonly evaluateEvery: number
+  readonly saveEvery?: number
   readonly patience: number
   readonly seed: number
 }
@@ -46,18 +48,24 @@ export function addForecastCommand(program: Command): void {
     .option('--batch <n>', 'windows per update', integerAtLeast(1), 32)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.003)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 25)
+    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 10)
     .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/forecast-<name of the series>)')
-    .option('--resume', 'go on where the run in --out was saved last, with its own settings')
+    .option(
+      '--resume',
+      'go on where the run in --out was saved last; --steps, --patience and how often to evaluate and save may change',
+    )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .option('--json', 'print one JSON line per update, and one with the result')
-    .action((options: ForecastOptions) => runForecast(forecastRequest(options)))
+    .action((options: ForecastOptions, command: Command) =>
+      runForecast(forecastRequest(options, givenOptions(command))),
+    )
 }
 
-function forecastRequest(options: ForecastOptions): ForecastRequest {
+function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): ForecastRequest {
   const { csv, date, value, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
   const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
   if (dropout > 1) {
@@ -66,16 +74,16 @@ function forecastRequest(options: ForecastOptions): ForecastRequest {
       `Cannot forecast as --dropout must be in 0..1: current value is ${dropout}`,
     )
   }
-  const { evaluateEvery, patience, seed } = rest
+  const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
     directory: out ?? join('runs', `forecast-${csv === undefined ? 'co2' : basename(csv, extname(csv))}`),
-    ...{ resume, overwrite, json, maxSeconds, backend },
+    ...{ given, resume, overwrite, json, maxSeconds, backend },
     settings: {
       format: FORECAST_FORMAT,
       source: { csv, date, value },
       shape: { season, window, horizon, heldOut },
       sizes: { cell, numUnits: units, numLayers: layers, dropout },
-      ...{ steps, batch, learningRate, evaluateEvery, patience, seed },
+      ...{ steps, batch, learningRate, evaluateEvery, saveEvery, patience, seed },
     },
   }
 }

@@ -3,9 +3,10 @@ import type { Command } from 'commander'
 import { runTraining, type TrainingRequest } from '../character/run_training.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { givenOptions } from '../resume_options.js'
 
 /** Options as commander hands them over. */
-export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile'> {
+export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile' | 'given'> {
   readonly text?: string
   readonly out?: string
 }
@@ -14,7 +15,10 @@ export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textF
 export function addTrainingOptions(command: Command): Command {
   return command
     .option('--out <dir>', 'directory of the run (default: runs/<name of the text>)')
-    .option('--resume', 'go on where the run in --out was saved last, with its own text, sizes and plan')
+    .option(
+      '--resume',
+      'go on where the run in --out was saved last; --steps and how often to evaluate and save may change',
+    )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--steps <n>', 'updates of the whole run', integerAtLeast(1), 1300)
     .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
@@ -26,6 +30,7 @@ export function addTrainingOptions(command: Command): Command {
     .option('--time <n>', 'characters per window', integerAtLeast(1), 24)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 130)
+    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .option('--json', 'print one JSON line per update instead of the progress display')
@@ -36,15 +41,15 @@ export function addTrainCommand(program: Command): void {
     .command('train')
     .description('train a character language model on a text file of your own')
     .option('--text <file>', 'UTF-8 text to learn from; a resumed run knows its own')
-  addTrainingOptions(command).action(async (options: TrainOptions) => {
+  addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
     if (options.text === undefined && !options.resume)
       command.error("error: required option '--text <file>' not specified")
-    await runTraining(trainingRequest(options))
+    await runTraining(trainingRequest(options, givenOptions(command)))
   })
 }
 
 /** The request that the options mean, with the run's directory named for the text. */
-export function trainingRequest({ text, out, ...options }: TrainOptions): TrainingRequest {
+export function trainingRequest({ text, out, ...options }: TrainOptions, given: ReadonlySet<string>): TrainingRequest {
   if (options.dropout > 1) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
@@ -52,5 +57,5 @@ export function trainingRequest({ text, out, ...options }: TrainOptions): Traini
     )
   }
   const name = text === undefined ? 'moby-dick' : basename(text, extname(text))
-  return { ...options, textFile: text, directory: out ?? join('runs', name) }
+  return { ...options, given, textFile: text, directory: out ?? join('runs', name) }
 }

@@ -1,7 +1,8 @@
 import { Adam, type Backend, cosineRate, Dataset, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import type { RunSettings } from '../run_settings.js'
+import { warnOfSkipped } from '../resumed_run.js'
+import { type RunSettings, writeRunSettings } from '../run_settings.js'
 import { type Backtest, coverageOf, type IntervalWidths, intervalWidths } from './backtest.js'
 import { ForecastModel, type ForecastModelSizes } from './forecast_model.js'
 import { type ForecastShape, type Origins, splitOrigins } from './forecast_windows.js'
@@ -23,6 +24,7 @@ export interface ForecastSettings extends RunSettings {
   readonly batch: number
   readonly learningRate: number
   readonly evaluateEvery: number
+  readonly saveEvery?: number | undefined
   /** Evaluations without a better one until training stops. */
   readonly patience: number
   readonly seed: number
@@ -30,6 +32,13 @@ export interface ForecastSettings extends RunSettings {
 
 /** What the interval shall hold. */
 export const COVERAGE = 0.8
+
+interface RunOptions {
+  readonly json: boolean
+  /** The run was begun before. */
+  readonly isResumed: boolean
+  readonly maxSeconds?: number | undefined
+}
 
 export interface ForecastResult {
   readonly training: LoggedFitResult
@@ -49,6 +58,7 @@ export class ForecastRun {
   readonly settings: ForecastSettings
   readonly series: Series
   readonly backend: Backend
+  readonly checkpoints: TrainingCheckpoints
   readonly model: ForecastModel
   readonly origins: Origins
   readonly #encoder: WindowEncoder
@@ -64,12 +74,14 @@ export class ForecastRun {
     this.#encoder = new WindowEncoder(series.values, shape, this.origins.train)
     const io = { inputSize: this.#encoder.inputSize, horizon: shape.horizon }
     this.model = new ForecastModel(backend, sizes, io, seed)
+    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
   }
 
   /** Trains, or goes on training, and then foretells with the best model that it found. */
-  async run(options: { readonly json: boolean; readonly maxSeconds?: number | undefined }): Promise<ForecastResult> {
+  async run(options: RunOptions): Promise<ForecastResult> {
     const training = await this.#train(options)
-    await this.#checkpoints.restore(this.model.variables, 'best')
+    const best = await this.checkpoints.restore(this.model.variables, 'best')
+    warnOfSkipped(best?.skipped ?? [])
     const { test, calibration } = this.origins
     const network = await this.#backtest(this.#name, test)
     const widths = intervalWidths(await this.#backtest(this.#name, calibration), COVERAGE)
@@ -100,12 +112,8 @@ export class ForecastRun {
     return this.settings.sizes.cell.toUpperCase()
   }
 
-  get #checkpoints(): TrainingCheckpoints {
-    return new TrainingCheckpoints(this.backend, this.directory, { models: [this.model.recurrent.model] })
-  }
-
-  async #train({ json, maxSeconds }: { readonly json: boolean; readonly maxSeconds?: number | undefined }) {
-    const { steps, batch, learningRate, evaluateEvery, patience, seed } = this.settings
+  async #train({ json, maxSeconds, isResumed }: RunOptions) {
+    const { steps, batch, learningRate, evaluateEvery, saveEvery, patience, seed } = this.settings
     const { model, origins } = this
     const recurrent = model.recurrent.model
     using optimizer = new Adam(this.backend, model.variables)
@@ -113,6 +121,8 @@ export class ForecastRun {
     return await loggedFit({
       directory: this.directory,
       json,
+      isResumed,
+      onResume: () => writeRunSettings(this.directory, this.settings),
       maxSeconds,
       backend: this.backend,
       data: Dataset.fromArray(origins.train).shuffle({ bufferSize: origins.train.length, seed }).repeat().batch(batch),
@@ -123,8 +133,9 @@ export class ForecastRun {
       clipNorm: 1,
       evaluate: async () => ({ loss: await this.#calibrationLoss() }),
       evaluateEvery,
+      saveEvery,
       earlyStopping: { metric: 'loss', patience },
-      saver: this.#checkpoints,
+      saver: this.checkpoints,
       state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         best = Math.min(best, metrics?.['loss'] ?? best)

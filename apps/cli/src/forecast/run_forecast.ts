@@ -5,6 +5,7 @@ import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { EXIT_CODES } from '../exit_codes.js'
+import { checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { forecastPage, forecastTable } from './forecast_page.js'
 import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type ForecastSettings } from './forecast_run.js'
@@ -15,6 +16,8 @@ import { readSeries } from './series.js'
 export interface ForecastRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
+  /** Names of the options that stand on the command line. */
+  readonly given: ReadonlySet<string>
   readonly overwrite?: boolean | undefined
   readonly json?: boolean | undefined
   readonly maxSeconds?: number | undefined
@@ -27,15 +30,16 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   const { directory, json = false, maxSeconds } = request
   if (!request.resume && !request.overwrite) checkNoRun(directory)
   const saved = request.resume ? await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT) : undefined
-  const asked = saved ?? absolute(request.settings)
+  const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
   const series = await readSeries(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(series.values) }
-  if (saved !== undefined) checkFingerprint(series.name, saved.fingerprint, settings.fingerprint)
+  if (saved !== undefined) checkFingerprint(series.name, saved.fingerprint, settings.fingerprint, saved.source.csv)
   const run = new ForecastRun(directory, settings, series, await openBackend(request.backend as BackendName))
   try {
+    await using _lock = await run.checkpoints.lock()
     if (!request.resume) await beginRun(directory, settings)
     if (!json) process.stdout.write(introduction(run))
-    const result = await run.run({ json, maxSeconds })
+    const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
     await writeFile(page, forecastPage(run, result, await run.model.recurrent.gates()))
     await writeFile(join(directory, 'forecast.csv'), forecastCsv(run, result))
@@ -43,6 +47,39 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()
+  }
+}
+
+/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
+  { name: 'value', value: ({ source }) => source.value },
+  { name: 'date', value: ({ source }) => source.date },
+  { name: 'season', value: ({ shape }) => shape.season },
+  { name: 'window', value: ({ shape }) => shape.window },
+  { name: 'horizon', value: ({ shape }) => shape.horizon },
+  { name: 'heldOut', value: ({ shape }) => shape.heldOut },
+  { name: 'cell', value: ({ sizes }) => sizes.cell },
+  { name: 'units', value: ({ sizes }) => sizes.numUnits },
+  { name: 'layers', value: ({ sizes }) => sizes.numLayers },
+  { name: 'dropout', value: ({ sizes }) => sizes.dropout },
+  { name: 'batch', value: ({ batch }) => batch },
+  { name: 'learningRate', value: ({ learningRate }) => learningRate },
+  { name: 'seed', value: ({ seed }) => seed },
+]
+
+function resumed({ directory, given, settings }: ForecastRequest, saved: ForecastSettings): ForecastSettings {
+  const asked = absolute(settings)
+  checkFixedOptions(directory, FIXED, given, asked, saved)
+  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery' | 'patience'>(name: Name) =>
+    given.has(name) ? { [name]: asked[name] } : {}
+  return {
+    ...saved,
+    ...changed('steps'),
+    ...changed('evaluateEvery'),
+    ...changed('saveEvery'),
+    ...changed('patience'),
+    // The file may have moved; that it holds the same data is checked when it has been read.
+    source: given.has('csv') ? { ...saved.source, csv: asked.source.csv } : saved.source,
   }
 }
 

@@ -93,7 +93,9 @@ describe('restoreModel', () => {
     const directory = await temporaryDirectory()
     const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
     await trainOn(run, 1)
-    await rm(join(directory, 'checkpoint'))
+    for (const name of await readdir(directory)) {
+      if (/^(?:best|checkpoint|model-)/.test(name)) await rm(join(directory, name), { recursive: true })
+    }
     await expect(restoreModel(directory, await openBackend('reference'))).rejects.toMatchObject(coded('ERR_NO_RUN'))
   })
 })

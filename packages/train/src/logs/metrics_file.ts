@@ -1,4 +1,4 @@
-import { type FileHandle, mkdir, open, readFile, rename, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { StepReport } from '../loop/fit_options.js'
 
@@ -22,11 +22,15 @@ export class MetricsFile {
   /** Opens the file to go on after `step`: lines of later steps, and one that a dying process left half, are dropped. */
   static async open(path: string, step = 0): Promise<MetricsFile> {
     await mkdir(dirname(path), { recursive: true })
-    const kept = (await readMetrics(path)).filter((report) => report.step <= step)
-    const temporary = `${path}.tmp`
-    await writeFile(temporary, kept.map((report) => `${metricsLine(report)}\n`).join(''))
-    await rename(temporary, path)
-    return new MetricsFile(path, await open(path, 'a'))
+    const file = await open(path, 'a+')
+    try {
+      // Steps ascend, so what goes is the end of the file: one call cuts it, and nothing is written again.
+      await file.truncate(lengthUpTo(await file.readFile(), step))
+      return new MetricsFile(path, file)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
   }
 
   async write(report: StepReport): Promise<void> {
@@ -47,6 +51,19 @@ export async function readMetrics(path: string): Promise<StepReport[]> {
   const complete = text.slice(0, text.lastIndexOf('\n') + 1)
   return complete.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line, revive) as StepReport]))
 }
+
+/** Bytes of the complete lines whose steps are at most `step`. */
+function lengthUpTo(bytes: Uint8Array, step: number): number {
+  let length = 0
+  for (let end = bytes.indexOf(NEW_LINE); end >= 0; end = bytes.indexOf(NEW_LINE, length)) {
+    const line = new TextDecoder().decode(bytes.subarray(length, end))
+    if (line !== '' && (JSON.parse(line) as StepReport).step > step) break
+    length = end + 1
+  }
+  return length
+}
+
+const NEW_LINE = 10
 
 const SPECIAL = new Map(['NaN', 'Infinity', '-Infinity'].map((text) => [text, Number(text)]))
 

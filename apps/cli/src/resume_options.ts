@@ -1,0 +1,37 @@
+import type { Command } from 'commander'
+import { codedRangeError } from './coded_error.js'
+
+/** An option that decides what a run computes: it cannot change when the run is resumed. */
+export interface FixedOption<Settings> {
+  /** As commander names it: `learningRate`. */
+  readonly name: string
+  readonly value: (settings: Settings) => unknown
+}
+
+/** The options that stand on the command line; the others have their defaults. */
+export function givenOptions(command: Command): ReadonlySet<string> {
+  const names = command.options.map((option) => option.attributeName())
+  return new Set(names.filter((name) => command.getOptionValueSource(name) === 'cli'))
+}
+
+/**
+ * Throws RangeError `ERR_RESUME_OPTION` where an option was given that has another value in the run to be resumed. What the
+ * run was begun with goes on where nothing is given.
+ */
+export function checkFixedOptions<Settings>(
+  directory: string,
+  options: readonly FixedOption<Settings>[],
+  given: ReadonlySet<string>,
+  asked: Settings,
+  saved: Settings,
+): void {
+  for (const { name, value } of options) {
+    if (!given.has(name) || value(asked) === value(saved)) continue
+    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    throw codedRangeError(
+      'ERR_RESUME_OPTION',
+      `Cannot resume ${directory} with ${flag} ${value(asked)} as the run was begun with ${flag} ${value(saved) ?? '(none)'}: leave the option out, or begin a new run with --overwrite or in another --out`,
+      { option: flag, value: value(asked), saved: value(saved) },
+    )
+  }
+}

@@ -1,0 +1,56 @@
+import { basename } from 'node:path'
+import type { SkippedCheckpoint } from '@cudnn-rnn/rnn/train'
+import { readMetrics } from '@cudnn-rnn/rnn/train'
+import pc from 'picocolors'
+import { codedRangeError } from './coded_error.js'
+
+/** The message about a checkpoint that a resume passed over. */
+export function skippedText({ path, code, message }: SkippedCheckpoint): string {
+  return `${basename(path)} was passed over [${code}]: ${message}`
+}
+
+/** Says on the terminal which checkpoints were passed over; standard output may be for programs. */
+export function warnOfSkipped(skipped: readonly SkippedCheckpoint[]): void {
+  for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${skippedText(each)}\n`)
+}
+
+/** Says where a run goes on, and where there is nothing left to train. */
+export function announceResume(
+  step: number,
+  skipped: readonly SkippedCheckpoint[],
+  { json, maxSteps }: { readonly json: boolean; readonly maxSteps: number },
+): void {
+  warnOfSkipped(skipped)
+  if (json) return
+  const from = step === 0 ? 'from the beginning: nothing was saved yet' : `after step ${step} of ${maxSteps}`
+  const hint = step === maxSteps ? '; the run is finished, --steps with a larger number trains it longer' : ''
+  process.stdout.write(`${pc.bold('Resumed')}   ${from}${hint}\n\n`)
+}
+
+/** Throws RangeError `ERR_STEPS_DONE` where a run has done more steps than it shall have. */
+export function checkSteps(directory: string, step: number, maxSteps: number): void {
+  if (step <= maxSteps) return
+  throw codedRangeError(
+    'ERR_STEPS_DONE',
+    `Cannot resume ${directory} with --steps ${maxSteps} as the run has done ${step} steps: give a larger number, or leave the option out`,
+    { step, maxSteps },
+  )
+}
+
+/**
+ * A run without a checkpoint starts over only where none was ever saved. A step is logged before it is saved, so steps after
+ * an evaluation prove that a save was done.
+ *
+ * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`
+ */
+export async function checkNothingSaved(directory: string, metricsPath: string): Promise<void> {
+  const reports = await readMetrics(metricsPath)
+  const evaluated = reports.find(({ metrics }) => metrics !== undefined)
+  const last = reports.at(-1)
+  if (evaluated === undefined || last === undefined || last.step <= evaluated.step) return
+  throw codedRangeError(
+    'ERR_NO_WHOLE_CHECKPOINT',
+    `Cannot resume ${directory} as it must hold a checkpoint: ${metricsPath} has ${last.step} steps, and every checkpoint is gone. Restore one from a copy, or begin a new run with --overwrite`,
+    { directory },
+  )
+}
