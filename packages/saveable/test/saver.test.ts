@@ -115,7 +115,65 @@ describe('Saver.save', () => {
   })
 })
 
+describe('Saver.save streams', () => {
+  it('reads a saveable when those before it are written', async () => {
+    const path = await temporaryPrefix()
+    const written = async () => {
+      const name = (await readdir(dirname(path))).find((each) => each.includes('.data.'))
+      return name === undefined ? 0 : (await stat(join(dirname(path), name))).size
+    }
+    const sizes: number[] = []
+    const saveables = ['c', 'a', 'b'].map(
+      (name) =>
+        new TensorSaveable(
+          name,
+          async () => {
+            sizes.push(await written())
+            return { data: new Float32Array(1000), shape: [1000] }
+          },
+          () => undefined,
+        ),
+    )
+    await new Saver(saveables).save(path)
+    expect(sizes).toEqual([0, 4000, 8000])
+  })
+})
+
 describe('Saver.restore', () => {
+  it('reads parameters from the executor once for their structure, and variables of known type not at all', async () => {
+    const run = build({ model: 'CudnnGRU' })
+    let [conversions, reads] = [0, 0]
+    const paramsToCanonical = (params: never) => {
+      conversions++
+      return run.model.paramsToCanonical(params)
+    }
+    const data = Float32Array.of(1, 2)
+    const variable = {
+      name: 'kernel',
+      value: {
+        shape: [2],
+        dtype: 'float32' as const,
+        read: async () => {
+          reads++
+          return { data, shape: [2] }
+        },
+      },
+      assign: () => undefined,
+    }
+    const saver = () =>
+      new Saver([
+        new RNNParamsSaveable(paramsToCanonical, run.model.canonicalToParams, [run.params], 'encoder'),
+        TensorSaveable.of(variable),
+      ])
+    const first = saver()
+    const prefix = await first.save(await temporaryPrefix())
+    expect([conversions, reads]).toEqual([1, 1])
+    await first.restore(prefix)
+    expect([conversions, reads]).toEqual([1, 1])
+    await saver().restore(prefix)
+    expect([conversions, reads]).toEqual([2, 1])
+  })
+
   it('brings back plain tensors of every type it saves', async () => {
     const [step, weights] = [
       box('global_step', BigInt64Array.of(2n ** 40n)),
