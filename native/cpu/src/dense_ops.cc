@@ -22,7 +22,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
   const ptrdiff_t panels = (columns + kWidth - 1) / kWidth;
   const ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
   const bool pack_a = a.column_stride != 1;
-  const int members = MembersFor(*engine.pool, 2.0 * rows * depth * columns);
+  const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
 
   T *packed_b, *packed_a, *tiles;
   MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {

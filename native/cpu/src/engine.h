@@ -2,7 +2,6 @@
 #ifndef CUDNN_RNN_CPU_ENGINE_H_
 #define CUDNN_RNN_CPU_ENGINE_H_
 
-#include <algorithm>
 #include <atomic>
 
 #include "kernels.h"
@@ -22,12 +21,21 @@ struct Engine {
   bool is_cancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
 };
 
-// A step with fewer operations is done before a second thread has arrived.
-inline constexpr double kOperationsPerMember = 30e3;
-
-// Threads worth waking for a step of `operations` multiplications and additions.
-inline int MembersFor(const ThreadPool& pool, double operations) {
-  return std::clamp(static_cast<int>(operations / kOperationsPerMember), 1, pool.size());
+// Threads with which a step of `operations` multiplications and additions ends first, as far as is known: each takes its
+// share of the work, and all then wait for the last, which the pool has measured for all its threads.
+template <typename T>
+int MembersFor(const ThreadPool& pool, const KernelTable<T>& kernels, double operations) {
+  int best = 1;
+  double least = operations / kernels.operations_per_ns;
+  for (int members = 2; members <= pool.size(); members++) {
+    const double waiting = pool.meeting_ns() * (members - 1) / (pool.size() - 1);
+    const double time = operations / (kernels.operations_per_ns * members) + waiting;
+    if (time < least) {
+      best = members;
+      least = time;
+    }
+  }
+  return best;
 }
 
 }  // namespace cudnn_rnn

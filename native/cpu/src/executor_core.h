@@ -2,6 +2,8 @@
 #ifndef CUDNN_RNN_CPU_EXECUTOR_CORE_H_
 #define CUDNN_RNN_CPU_EXECUTOR_CORE_H_
 
+#include <memory>
+
 #include "engine.h"
 #include "memory_block.h"
 #include "thread_pool.h"
@@ -16,6 +18,18 @@ struct ExecutorCore {
   const bool is_double;
   ThreadPool pool;
   BlockCache blocks;
+  // Of results that JavaScript has let go of. They may outlive the executor.
+  const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes);
+
+  // What JavaScript's thread computes itself: a quarter of a millisecond at most. Waking another thread and being woken by
+  // it takes a fifth of that, and whoever awaits the result would wait as long.
+  double brief_operations() const {
+    const double rate = is_double ? kernels->f64.operations_per_ns : kernels->f32.operations_per_ns;
+    return kBriefNs * rate * pool.size();
+  }
+
+  static constexpr double kBriefNs = 250e3;
+  static constexpr size_t kKeptResultBytes = size_t{128} << 20;
 
   template <typename T>
   Engine<T> engine(const std::atomic<bool>* cancelled = nullptr) {

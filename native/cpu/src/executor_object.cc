@@ -41,6 +41,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::SoftmaxCrossEntropyOf>("softmaxCrossEntropy"),
                          InstanceMethod<&ExecutorObject::NormOf>("norm"),
                          InstanceMethod<&ExecutorObject::Update>("update"),
+                         InstanceMethod<&ExecutorObject::ResultBuffer>("resultBuffer"),
                          InstanceMethod<&ExecutorObject::Completed>("completed"),
                          InstanceMethod<&ExecutorObject::Done>("done"),
                          InstanceMethod<&ExecutorObject::Wait>("wait"),
@@ -101,8 +102,7 @@ Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
 
 Napi::Value ExecutorObject::Push(const Napi::Object& arguments, std::function<void()> job, double operations) {
   Settle();
-  // A tenth of a millisecond at most: about what it takes to wake another thread and be woken by it.
-  if (operations <= core_->kernels->brief_operations / (core_->is_double ? 2 : 1)) {
+  if (operations <= core_->brief_operations()) {
     const uint64_t number = queue_->RunOrPush(std::move(job));
     if (queue_->completed() < number) pending_.push_back({number, Napi::Persistent(arguments)});
     return Napi::Number::New(env_, static_cast<double>(number));
@@ -135,6 +135,36 @@ void ExecutorObject::Settle() {
     }
     if (notify_ == nullptr || queue_->Await(waiting_.begin()->first)) return;
   }
+}
+
+// resultBuffer(bytes): ArrayBuffer with undefined contents, aligned to a cache line. Its memory is used again once JavaScript
+// can reach it no more: pages that are touched for the first time cost more than what is computed into them.
+Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
+  struct Lent {
+    MemoryBlock block;
+    std::shared_ptr<BlockCache> cache;
+  };
+  const auto bytes = static_cast<size_t>(info[0].ToNumber().Int64Value());
+  std::unique_ptr<Lent> lent;
+  try {
+    lent = std::make_unique<Lent>(Lent{core_->results->Take(bytes), core_->results});
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfMemory(info.Env(), "allocate a result");
+  }
+  const auto give_back = [](napi_env, void*, void* hint) {
+    const std::unique_ptr<Lent> returned(static_cast<Lent*>(hint));
+    returned->cache->GiveBack(std::move(returned->block));
+  };
+  napi_value buffer;
+  const napi_status status =
+      napi_create_external_arraybuffer(info.Env(), lent->block.data(), bytes, give_back, lent.get(), &buffer);
+  if (status == napi_ok) {
+    lent.release();
+    return Napi::Value(info.Env(), buffer);
+  }
+  // Where JavaScript may not use memory of others.
+  if (status == napi_no_external_buffers_allowed) return Napi::ArrayBuffer::New(info.Env(), bytes);
+  throw Napi::Error::New(info.Env());
 }
 
 // completed(number): boolean

@@ -37,6 +37,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   Napi::Value SoftmaxCrossEntropyOf(const Napi::CallbackInfo& info);
   Napi::Value NormOf(const Napi::CallbackInfo& info);
   Napi::Value Update(const Napi::CallbackInfo& info);
+  Napi::Value ResultBuffer(const Napi::CallbackInfo& info);
   Napi::Value Completed(const Napi::CallbackInfo& info);
   Napi::Value Done(const Napi::CallbackInfo& info);
   void Wait(const Napi::CallbackInfo& info);

@@ -121,6 +121,8 @@ struct CellBackward {
 
 template <typename T>
 struct KernelTable {
+  // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level cache.
+  double operations_per_ns;
   ptrdiff_t tile_rows;  // rows of a packed tile
   void (*product)(const PanelProduct<T>&);
   void (*product_bfloat16)(const PanelProduct<T>&);
@@ -147,8 +149,6 @@ struct KernelTable {
 // The kernels of one instruction set.
 struct Kernels {
   const char* name;  // as in packages/cpu/src/instruction_set.ts
-  // Multiplications and additions in float32 that one core does in about a tenth of a millisecond.
-  double brief_operations;
   KernelTable<float> f32;
   KernelTable<double> f64;
 };

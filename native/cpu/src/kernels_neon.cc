@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kNeonKernels = {"neon", 2e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25)};
 
 }  // namespace cudnn_rnn

@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kPortableKernels = {"portable", 0.5e6, TableOf<VectorF32>(), TableOf<VectorF64>()};
+const Kernels kPortableKernels = {"portable", TableOf<VectorF32>(5), TableOf<VectorF64>(5)};
 
 }  // namespace cudnn_rnn

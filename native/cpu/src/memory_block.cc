@@ -66,12 +66,17 @@ MemoryBlock BlockCache::Take(size_t bytes) {
 
 void BlockCache::GiveBack(MemoryBlock block) {
   if (block.bytes() == 0) return;
-  MemoryBlock oldest;
+  // Unmapped after the lock is released.
+  std::vector<MemoryBlock> dropped;
   std::lock_guard<std::mutex> lock(mutex_);
   free_.push_back(std::move(block));
-  if (free_.size() <= kKeptBlocks) return;
-  oldest = std::move(free_.front());
-  free_.erase(free_.begin());
+  size_t bytes = 0;
+  for (const MemoryBlock& kept : free_) bytes += kept.bytes();
+  while (free_.size() > kKeptBlocks || bytes > kept_bytes_) {
+    bytes -= free_.front().bytes();
+    dropped.push_back(std::move(free_.front()));
+    free_.erase(free_.begin());
+  }
 }
 
 }  // namespace cudnn_rnn

@@ -48,6 +48,9 @@ class Arena {
 // Blocks that were given back, for the next request of the same size. Thread-safe.
 class BlockCache {
  public:
+  static constexpr size_t kUnlimited = ~size_t{0};
+  // Keeps no more bytes than this, and no more than a few blocks.
+  explicit BlockCache(size_t kept_bytes = kUnlimited) : kept_bytes_(kept_bytes) {}
   MemoryBlock Take(size_t bytes);
   // A block for all that carve(Arena*) takes. It is called twice: the first time only to measure.
   template <typename Carve>
@@ -62,8 +65,9 @@ class BlockCache {
   void GiveBack(MemoryBlock block);
 
  private:
+  const size_t kept_bytes_;
   std::mutex mutex_;
-  std::vector<MemoryBlock> free_;
+  std::vector<MemoryBlock> free_;  // oldest first
 };
 
 }  // namespace cudnn_rnn

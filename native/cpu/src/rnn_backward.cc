@@ -13,10 +13,10 @@ namespace {
 
 // Threads for all of a pass: the products over its rows are worth every one, though MembersFor speaks of a single step.
 template <typename T>
-int ThreadsFor(const ThreadPool& pool, const BackwardPass<T>& pass) {
+int ThreadsFor(const Engine<T>& engine, const BackwardPass<T>& pass) {
   const Network<T>& network = *pass.network;
   const double step = 4.0 * pass.tape->batch * network.gates() * network.options().units * network.columns();
-  return MembersFor(pool, std::max(step, step * pass.tape->time / 16));
+  return MembersFor(*engine.pool, *engine.kernels, std::max(step, step * pass.tape->time / 16));
 }
 
 // Runs the layers from the last to the first: both directions side by side, then the gradients of the layer.
@@ -28,7 +28,7 @@ class Backward {
         pass_(pass),
         network_(*pass.network),
         memory_(engine, pass),
-        teams_(ThreadsFor(*engine.pool, pass), network_.options().directions) {}
+        teams_(ThreadsFor(engine, pass), network_.options().directions) {}
 
   void Run() {
     engine_.pool->Run(teams_.threads(), [this](int thread) { RunLayers(thread); });

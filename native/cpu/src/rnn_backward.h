@@ -20,7 +20,7 @@ struct BackwardPass {
   T* d_input;         // [T,B,I]
   T* dh;              // [L·D,B,C]
   T* dc;              // [L·D,B,H], LSTM only
-  T* d_params;        // opaque, zeros on entry
+  T* d_params;        // opaque
 
   // Rows of a panel of pre-activations.
   ptrdiff_t rows() const { return tape->time * tape->batch; }

@@ -41,7 +41,7 @@ void BackwardLane<T>::Run(SharedLoops::Member* member, const T* d_output) const 
   member->Run(recurrent.items(), [&](ptrdiff_t item) { recurrent.Pack(item); });
   if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
   for (ptrdiff_t n = time_ - 1; n >= 0; n--) {
-    RunParts(member, network_.columns(), h_width, [&](const Part& part) {
+    RunParts(member, n, network_.columns(), h_width, [&](const Part& part) {
       if (n + 1 < time_) HiddenGradient(n + 1, part);
       AddOutputGradients(n, d_output, part);
       if (projects) {
@@ -51,21 +51,22 @@ void BackwardLane<T>::Run(SharedLoops::Member* member, const T* d_output) const 
       }
     });
     if (!projects) continue;
-    RunParts(member, network_.options().units, unit_width, [&](const Part& part) {
+    RunParts(member, n, network_.options().units, unit_width, [&](const Part& part) {
       UnprojectedGradient(n, part);
       CellPanels(n, part);
     });
   }
-  RunParts(member, network_.columns(), h_width, [&](const Part& part) {
+  RunParts(member, 1, network_.columns(), h_width, [&](const Part& part) {
     HiddenGradient(0, part);
     FinishHidden(part);
   });
   if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(); });
 }
 
+// Steps walk through the matrix forwards and backwards by turns: each begins with what the last one left in the cache.
 template <typename T>
 template <typename Body>
-void BackwardLane<T>::RunParts(SharedLoops::Member* member, ptrdiff_t columns, ptrdiff_t width, const Body& body) const {
+void BackwardLane<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width, const Body& body) const {
   const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
   member->Run((columns + width - 1) / width * groups, [&](ptrdiff_t item) {
     if (engine_.is_cancelled()) return;
@@ -73,7 +74,7 @@ void BackwardLane<T>::RunParts(SharedLoops::Member* member, ptrdiff_t columns, p
     const ptrdiff_t row = batch_ * (item % groups) / groups;
     const ptrdiff_t end = batch_ * (item % groups + 1) / groups;
     body({row, end - row, first, std::min(columns, first + width)});
-  });
+  }, n % 2 != 0);
 }
 
 template <typename T>

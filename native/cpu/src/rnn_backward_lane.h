@@ -29,7 +29,7 @@ class BackwardLane {
   };
 
   template <typename Body>
-  void RunParts(SharedLoops::Member* member, ptrdiff_t columns, ptrdiff_t width, const Body& body) const;
+  void RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width, const Body& body) const;
 
   void Start() const;
   void HiddenGradient(ptrdiff_t n, const Part& part) const;

@@ -21,7 +21,7 @@ class Forward {
         network_(*pass.network),
         schedule_(network_, pass.time, pass.batch, pass.is_training()),
         memory_(engine, pass, schedule_),
-        teams_(MembersFor(*engine.pool, schedule_.operations()), schedule_.side_by_side()) {
+        teams_(MembersFor(*engine.pool, *engine.kernels, schedule_.operations()), schedule_.side_by_side()) {
     for (int p = 0; p < network_.pseudo_layers(); p++) lanes_.emplace_back(engine, pass, p, memory_.lane(p));
   }
 

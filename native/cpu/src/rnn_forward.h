@@ -22,7 +22,7 @@ struct ForwardPass {
   Params<T> params;
   const int32_t* lengths;    // [B] or null for T everywhere
   uint64_t dropout_position;
-  T* output;                 // [T,B,D·C], zeros on entry
+  T* output;                 // [T,B,D·C]
   T* h_final;                // [L·D,B,C]
   T* c_final;                // [L·D,B,H], LSTM only
   Tape<T>* tape;             // null in inference; otherwise filled

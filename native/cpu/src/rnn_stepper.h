@@ -17,12 +17,12 @@ template <typename T>
 class Stepper {
  public:
   // Unidirectional networks only. int8: whether the weights it is run with are.
-  Stepper(const Network<T>& network, ptrdiff_t batch, const ThreadPool& pool, bool int8)
+  Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, bool int8)
       : network_(network),
         batch_(batch),
-        members_(MembersFor(pool, 2.0 * batch * network.gates() * network.options().units * network.columns())),
+        members_(MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(network, batch))),
         loops_(members_),
-        int8_rows_(int8 ? pool.size() : 0) {
+        int8_rows_(int8 ? engine.pool->size() : 0) {
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = MemoryBlock(measure.used());
@@ -76,6 +76,12 @@ class Stepper {
   }
 
  private:
+  // Both products of a step of the first layer: threads meet once in each layer.
+  static double OperationsOfLayer(const Network<T>& network, ptrdiff_t batch) {
+    const ptrdiff_t depth = network.columns() + network.layer(0).input.depth;
+    return 2.0 * static_cast<double>(batch * network.gates() * network.options().units * depth);
+  }
+
   struct Layer {
     const LayerLayout* layout;
     T* z;

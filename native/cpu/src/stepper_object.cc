@@ -25,10 +25,10 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   try {
     if (core_->is_double) {
       network_.f64 = network->network<double>();
-      stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->pool, false);
+      stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->engine<double>(), false);
     } else {
       network_.f32 = network->network<float>();
-      stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch_, core_->pool, info[3].ToBoolean());
+      stepper_.f32 = std::make_shared<Stepper<float>>(*network_.f32, batch_, core_->engine<float>(), info[3].ToBoolean());
     }
   } catch (const std::bad_alloc&) {
     ThrowOutOfMemory(info.Env(), "open a stream");

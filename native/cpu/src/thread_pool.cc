@@ -1,13 +1,17 @@
 #include "thread_pool.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "shared_loops.h"
 #include "spin_wait.h"
 
 namespace cudnn_rnn {
 namespace {
 
 constexpr int kClosed = 1 << 30;
+// Where no round of the measurement had all threads.
+constexpr double kAssumedMeetingNs = 1000;
 
 // Denormals are computed a hundred times slower than other numbers and never matter here. The caller's mode is restored.
 class FlushDenormals {
@@ -34,6 +38,7 @@ class FlushDenormals {
 
 ThreadPool::ThreadPool(int size) : size_(std::max(1, size)), inside_(kClosed) {
   for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Serve(index); });
+  if (size_ > 1) meeting_ns_ = MeasureMeeting();
 }
 
 ThreadPool::~ThreadPool() {
@@ -41,6 +46,34 @@ ThreadPool::~ThreadPool() {
   calls_.fetch_add(1, std::memory_order_release);
   calls_.notify_all();
   for (std::thread& thread : threads_) thread.join();
+}
+
+// The best of a few rounds, as threads of others can only make one worse.
+double ThreadPool::MeasureMeeting() {
+  constexpr int kRounds = 8;
+  constexpr int kLoops = 32;
+  double best = kAssumedMeetingNs;
+  bool measured = false;
+  for (int round = 0; round < kRounds; round++) {
+    SharedLoops loops(size_);
+    std::atomic<int> present{0};
+    double elapsed = 0;
+    bool all_present = false;
+    Run(size_, [&](int index) {
+      SharedLoops::Member member(&loops, index);
+      present.fetch_add(1, std::memory_order_release);
+      // Without the others nothing is to be measured; they may be late when they have just been made.
+      const bool met = SpinWhileAtMost(present, size_ - 1, kSpins);
+      if (index == 0) all_present = met;
+      const auto began = std::chrono::steady_clock::now();
+      for (int loop = 0; loop < kLoops; loop++) member.Run(size_, [](ptrdiff_t) {});
+      if (index == 0) elapsed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
+    });
+    if (!all_present) continue;
+    best = measured ? std::min(best, elapsed / kLoops) : elapsed / kLoops;
+    measured = true;
+  }
+  return best;
 }
 
 void ThreadPool::Run(int members, const Work& work) {

@@ -31,6 +31,10 @@ class ThreadPool {
 
   int size() const { return size_; }
 
+  // Nanoseconds that all threads take to end a loop of shared_loops.h together, at best, measured when the pool was made: a
+  // fraction of a microsecond within a processor, several between distant cores. 0 for one thread.
+  double meeting_ns() const { return meeting_ns_; }
+
   // Runs work(0) here and work(1…members-1) on the other threads as far as they arrive before work(0) is over: the work
   // must not need them (shared_loops.h). Denormals are flushed meanwhile.
   void Run(int members, const Work& work);
@@ -39,12 +43,14 @@ class ThreadPool {
   void RunOrAlone(int members, const Work& work);
 
  private:
+  double MeasureMeeting();
   void RunLocked(int members, const Work& work);
   void Serve(int index);
 
   const int size_;
   std::mutex in_use_;
   std::vector<std::thread> threads_;
+  double meeting_ns_ = 0;
   const Work* work_ = nullptr;
   int members_ = 0;
   std::atomic<bool> stopping_{false};

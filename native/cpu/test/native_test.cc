@@ -339,7 +339,7 @@ void StepsAllocateNothing() {
     const std::vector<float> params(network.params_size());
     const NarrowWeights int8(network, params.data(), WeightFormat::kInt8);
     for (const NarrowWeights* narrow : {static_cast<const NarrowWeights*>(nullptr), &int8}) {
-      Stepper<float> stepper(network, 3, pool, narrow != nullptr);
+      Stepper<float> stepper(network, 3, engine, narrow != nullptr);
       const std::vector<float> input = Wave<float>(3 * 64, 0.1);
       std::vector<float> output(3 * 200);
       stepper.Run(engine, {params.data(), narrow}, input.data(), output.data(), 1);

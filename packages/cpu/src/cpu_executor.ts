@@ -8,11 +8,16 @@ import type { WeightFormat } from './weight_format.js'
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
 const ALIGNED_BYTES = 1024
 
+/** From this size on the memory of a result is used again: the first touch of its pages would take longer than the collector's work. */
+const REUSED_BYTES = 1 << 18
+
 /** What the parts of one open CPU executor share. */
 export interface CpuExecutor {
   readonly addon: NativeAddon
   readonly native: NativeExecutor
   readonly memory: HostMemory
+  /** An array with undefined contents, for an operation that writes every element of it. */
+  readonly allocateResult: (length: number) => FloatArray
   /** How the matrices of an inference are stored. */
   readonly weightFormat: WeightFormat
 }
@@ -30,11 +35,13 @@ export function createCpuExecutor(
     const buffer = new ArrayBuffer(length * bytes + 64)
     return new FloatArrayOf(buffer, addon.alignedOffset(buffer), length)
   }
+  const allocateResult = (length: number): FloatArray =>
+    length * bytes < REUSED_BYTES ? allocate(length) : new FloatArrayOf(native.resultBuffer(length * bytes), 0, length)
   const queue = {
     failureCode: 'ERR_CPU_OPERATION',
     done: (job: number) => native.done(job),
     pin: pinBuffer,
     close: () => native.close(),
   }
-  return { addon, native, weightFormat, memory: new HostMemory(dtype, queue, allocate) }
+  return { addon, native, weightFormat, allocateResult, memory: new HostMemory(dtype, queue, allocate) }
 }

@@ -86,7 +86,7 @@ export class CpuRnn extends Inspectable implements Rnn {
     const action = 'run forward'
     this.#life.check(action)
     const { descriptor } = this
-    const { addon, memory, native } = this.#executor
+    const { addon, memory, native, allocateResult } = this.#executor
     const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { input, inputH, inputC, params } = operands
     const given = {
@@ -98,7 +98,7 @@ export class CpuRnn extends Inspectable implements Rnn {
 
     const { time, batch, sequenceLengths } = sizes
     const shapes = passShapes(descriptor, sizes)
-    const output = memory.allocate(elementCount(shapes.output))
+    const output = allocateResult(elementCount(shapes.output))
     const hFinal = memory.allocate(elementCount(shapes.h))
     const cFinal = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
     const tape = training ? new addon.NativeTape() : null
@@ -125,16 +125,16 @@ export class CpuRnn extends Inspectable implements Rnn {
     checkOwnTape(tape, CpuTape)
     const { sizes, params, input, native: kept } = tape.contentsFor(this)
     const { descriptor } = this
-    const { memory, native } = this.#executor
+    const { memory, native, allocateResult } = this.#executor
     const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
     const elements = (gradient: TensorLike | null) => (gradient ? memory.floats(gradient) : null)
     const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
 
     const shapes = passShapes(descriptor, sizes)
-    const dInput = memory.allocate(elementCount(shapes.input))
+    const dInput = allocateResult(elementCount(shapes.input))
     const dh = memory.allocate(elementCount(shapes.h))
     const dc = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
-    const dParams = memory.allocate(this.paramsSize)
+    const dParams = allocateResult(this.paramsSize)
     const results = { dInput, dh, dc, dParams }
     const job = native.backward({ network: this.#network, input, params, tape: kept, ...given, ...results })
     tape.consume()

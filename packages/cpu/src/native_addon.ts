@@ -131,6 +131,8 @@ export interface NativeExecutor {
     readonly operands: readonly (FloatArray | null)[]
     readonly numbers: Float64Array
   }): number
+  /** Memory with undefined contents for a result; it serves a later one when JavaScript can reach it no more. */
+  resultBuffer(bytes: number): ArrayBuffer
   completed(job: number): boolean
   /** Resolves when operation `job` is done; rejects with what it threw, or when the executor is closed before. */
   done(job: number): Promise<void>
