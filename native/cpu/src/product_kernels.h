@@ -37,6 +37,7 @@ struct TileOperands {
   ptrdiff_t a_stride;  // between rows
   const Weight* b;
   ptrdiff_t b_stride;  // between elements of the depth
+  ptrdiff_t b_ahead;   // to what is prefetched
 
   const T* Row(int row) const { return a[row / 3] + row % 3 * a_stride; }
   void Start(const T* first, bool packed) {
@@ -68,6 +69,7 @@ static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRo
   constexpr ptrdiff_t kLine = 64 / sizeof(Weight);
   // Where lanes of a register are multiplied by, a register holds a row's next steps or, packed, the rows of one step.
   constexpr int kHeld = kPacked ? (kRows + V::kLanes - 1) / V::kLanes : kRows;
+  const Weight* b = p.b;
   V held[V::kMultipliesLanes ? kHeld : 1];
   if constexpr (V::kMultipliesLanes && !kPacked) {
     static_assert(kSteps == V::kLanes);
@@ -75,10 +77,9 @@ static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRo
     for (int i = 0; i < kRows; i++) held[i] = V::Load(p.Row(i));
   }
   CUDNN_RNN_UNROLL
-  for (int s = 0; s < kSteps; s++) {
-    const Weight* b = p.b + s / kGroup * p.b_stride;
+  for (int s = 0; s < kSteps; s++, b += s % kGroup == 0 ? p.b_stride : 0) {
     if constexpr (kPrefetches) {
-      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLine) PrefetchLine(b + kPrefetchedSteps * p.b_stride + k);
+      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLine) PrefetchLine(b + p.b_ahead + k);
     }
     V(&sum)[kRows][kVectors] = sums[s % kSplit];
     if constexpr (V::kMultipliesLanes) {
@@ -138,10 +139,11 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     }
   }
   constexpr int kGroup = kRowsOf<Weight>;
-  // Two steps at least, for the counting of the loop to be shared.
+  // Several steps share the counting of the loop: older cores take in four instructions a cycle, two of them multiply-adds.
   constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
-  TileOperands<T, Weight, kRows> operands{{}, p.a_stride, static_cast<const Weight*>(p.panel) + column, p.panel_stride};
+  TileOperands<T, Weight, kRows> operands{{}, p.a_stride, static_cast<const Weight*>(p.panel) + column, p.panel_stride,
+                                            kPrefetchedSteps * p.panel_stride};
   const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
   const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
   for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
