@@ -56,7 +56,7 @@ const tests = {
   },
   suite() {
     const addon = build('asan', ASAN, 'cudnn_rnn_cpu', 'cudnn_rnn_cpu.node')
-    // lifetimes.test.ts measures memory, of which the sanitizer keeps what was freed.
+    // lifetimes.test.ts measures memory; the sanitizer quarantines freed blocks.
     const skipped = ['--exclude', '**/lifetimes.test.ts']
     const patient = ['--testTimeout', '600000']
     run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', ...skipped, ...patient], {

@@ -120,7 +120,7 @@ describe('layerViolations', () => {
     ])
   })
 
-  it('tells native/top from packages/top', () => {
+  it('distinguishes native/top from packages/top', () => {
     const root = workspace({
       'packages/top/package.json': '{ "dependencies": { "@x/native-top": "workspace:*" } }',
       'packages/top/tsconfig.json': '{ "references": [{ "path": "../../native/top" }] }',

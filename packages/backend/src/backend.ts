@@ -16,7 +16,7 @@ export interface BackendStats {
 }
 
 /**
- * An executor: memory, recurrent networks and dense operations. It is a value that is passed in; there is no default one.
+ * An executor: memory, recurrent networks and dense operations. It is passed as a value; there is no default executor.
  */
 export interface Backend {
   /** "cudnn" | "cpu" | "reference" | … */

@@ -2,7 +2,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import type { DType } from './dtype.js'
 
 /**
- * A tensor that lives where its executor computes. It belongs to the executor that made it and to nobody else's calls.
+ * A tensor that lives where its executor computes. Only calls of the executor that made it accept it.
  *
  * The memory is released by `dispose()` (or `using`); a finalizer is only a net.
  */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { BackendUnavailableError, isBackendUnavailableError } from '../src/index.js'
 
 describe('BackendUnavailableError', () => {
-  it('says what was tried and what to do', () => {
+  it('lists the attempts and the advice', () => {
     const error = new BackendUnavailableError(
       'cudnn',
       [{ name: 'libcudnn.so.9', reason: 'not found' }],

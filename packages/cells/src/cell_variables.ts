@@ -50,7 +50,7 @@ export abstract class CellVariables {
   /**
    * Creates the variables with TensorFlow's default initializers; does nothing when they exist for the same size.
    *
-   * @throws RangeError `ERR_INVALID_OPTION` for a size that is no integer >= 1, `ERR_CELL_BUILT` for another size than before
+   * @throws RangeError `ERR_INVALID_OPTION` for a size that is not an integer >= 1, `ERR_CELL_BUILT` for another size than before
    */
   build(inputSize: number, { seed = 0 }: { readonly seed?: number | undefined } = {}): void {
     checkSize(this.name, 'inputSize', inputSize)
@@ -72,7 +72,7 @@ export abstract class CellVariables {
   /**
    * Copies values into the named variables, creating all variables if there are none yet (the kernel's rows then tell I).
    *
-   * @throws TypeError `ERR_UNKNOWN_OPTION` for a name that is no variable of this cell, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
+   * @throws TypeError `ERR_UNKNOWN_OPTION` for a name that is not a variable of this cell, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
    * @throws RangeError `ERR_SHAPE`; nothing is written when anything is refused
    */
   setVariables(values: Readonly<Record<string, FloatTensor>>): void {

@@ -3,7 +3,7 @@ import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './host_tensor.js'
 
-/** All that tells TensorFlow's LSTM cells apart; their mathematics is one. */
+/** The differences between TensorFlow's LSTM cells. The rest of their mathematics is shared. */
 export interface LSTMRule {
   /** H */
   readonly numUnits: number

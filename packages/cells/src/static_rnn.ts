@@ -22,7 +22,7 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
   if (!Array.isArray(inputs)) {
     throw codedTypeError(
       'ERR_SEQUENCE_LAYOUT',
-      'Cannot run staticRnn as inputs must be a list of tensors [B,I], one per time step: current value is no list. Use dynamicRnn for one tensor.',
+      'Cannot run staticRnn as inputs must be a list of tensors [B,I], one per time step: current value is not a list. Use dynamicRnn for one tensor.',
     )
   }
   return runSequence(unrolled(cell), inputs, options)

@@ -35,7 +35,7 @@ export function expectClose(
 /** Central differences lose about ε^(2/3) of 1; at float64 and a step of 1e-5 that leaves 1e-10, far inside the 1e-7 asserted. */
 const STEP = 1e-5
 
-/** Asserts that `gradient` is the derivative of `loss` by each element of `values`, which `loss` reads anew at each call. */
+/** Asserts that `gradient` is the derivative of `loss` with respect to each element of `values`. `loss` reads `values` at each call. */
 export function expectGradient(values: FloatTensor, gradient: FloatTensor, loss: () => number, what: string): void {
   const numeric = Array.from(values.data, (value, index) => {
     values.data[index] = value + STEP

@@ -165,7 +165,7 @@ export function registerDenseConformance({ open, dtype, tolerance }: ExecutorUnd
         'ERR_SHAPE',
         ({ ops }) => ops.embeddingGradient(2.5, int32([0, 1]), make('x', [2, 3])),
       ],
-      ['a shape that is no array', 'ERR_SHAPE', ({ zeros }) => zeros(3 as unknown as number[])],
+      ['a shape that is not an array', 'ERR_SHAPE', ({ zeros }) => zeros(3 as unknown as number[])],
       ['negative labels', 'ERR_ID_OUT_OF_RANGE', ({ ops }) => ops.softmaxCrossEntropy(make('x', [1, 3]), int32([-1]))],
       ['labels of another shape', 'ERR_SHAPE', ({ ops }) => ops.softmaxCrossEntropy(make('x', [2, 3]), int32([1]))],
       ['updates of unequal shapes', 'ERR_SHAPE', ({ ops, zeros }) => ops.accumulate(zeros([2]), make('x', [3]))],

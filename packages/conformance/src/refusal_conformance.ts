@@ -29,7 +29,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
     ['too few lengths', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, 5] }],
     ['a length beyond T', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, 6, 5] }],
     ['a negative length', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, -1, 5] }],
-    ['a length that is no integer', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, Number.NaN, 5] }],
+    ['a length that is not an integer', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, Number.NaN, 5] }],
     ['lengths that are no array', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: 5 }],
   ]
 

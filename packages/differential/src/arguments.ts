@@ -1,7 +1,7 @@
 import { DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { Argument, Fault } from './program.js'
-import type { World } from './world.js'
+import type { ProgramState } from './program_state.js'
 
 /** An argument, and what is to be let go of when its call is over (or, for the executor to cope with, has begun). */
 export interface MadeArgument {
@@ -17,8 +17,13 @@ const WRONG_SHAPES: Partial<Record<Fault, (shape: readonly number[]) => number[]
 }
 
 /** Makes a tensor of `shape` in the executor's dtype, or something wrong in its place. `scale` 0 makes it zeros. */
-export function makeArgument(world: World, shape: readonly number[], argument: Argument, scale = 1): MadeArgument {
-  const { backend, elsewhere } = world
+export function makeArgument(
+  programState: ProgramState,
+  shape: readonly number[],
+  argument: Argument,
+  scale = 1,
+): MadeArgument {
+  const { backend, elsewhere } = programState
   const { form, fill, fault } = argument
   const host = hostTensor(
     WRONG_SHAPES[fault!]?.(shape) ?? shape,
@@ -53,18 +58,18 @@ function hostTensor(shape: readonly number[], dtype: keyof typeof DTYPES, fill: 
 
 /** Several arguments of one call. Those of odd fills may be let go of as soon as it has begun, the others when it is over. */
 export class Arguments {
-  readonly #world: World
+  readonly #state: ProgramState
   readonly #mayBeEarly: boolean
   readonly #early: (() => void)[] = []
   readonly #late: (() => void)[] = []
 
-  constructor(world: World, { early = true } = {}) {
-    this.#world = world
+  constructor(programState: ProgramState, { early = true } = {}) {
+    this.#state = programState
     this.#mayBeEarly = early
   }
 
   make(shape: readonly number[], argument: Argument, scale?: number): TensorLike {
-    const { tensor, release } = makeArgument(this.#world, shape, argument, scale)
+    const { tensor, release } = makeArgument(this.#state, shape, argument, scale)
     ;(this.#mayBeEarly && argument.fill % 2 === 1 ? this.#early : this.#late).push(release)
     return tensor
   }

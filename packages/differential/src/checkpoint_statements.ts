@@ -1,22 +1,22 @@
 import { join } from 'node:path'
 import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
 import type { StatementOf } from './program.js'
+import { type MadeOpaque, pick } from './program_state.js'
 import type { Begin } from './statement_effect.js'
-import { type MadeOpaque, pick } from './world.js'
 
-export const beginSave: Begin<StatementOf<'save'>> = (world, { params }) => {
-  const opaque = pick(world.opaques, params)
+export const beginSave: Begin<StatementOf<'save'>> = (programState, { params }) => {
+  const opaque = pick(programState.opaques, params)
   if (opaque === undefined) return undefined
-  const globalStep = world.checkpoints.length
+  const globalStep = programState.checkpoints.length
   return (async () => {
-    const prefix = await saverOf(opaque).save(join(world.folder, 'model'), { globalStep })
-    return { commit: () => void world.checkpoints.push({ prefix, isGone: false }) }
+    const prefix = await saverOf(opaque).save(join(programState.folder, 'model'), { globalStep })
+    return { commit: () => void programState.checkpoints.push({ prefix, isGone: false }) }
   })()
 }
 
-export const beginRestore: Begin<StatementOf<'restore'>> = (world, { params, checkpoint }) => {
-  const opaque = pick(world.opaques, params)
-  const saved = pick(world.checkpoints, checkpoint)
+export const beginRestore: Begin<StatementOf<'restore'>> = (programState, { params, checkpoint }) => {
+  const opaque = pick(programState.opaques, params)
+  const saved = pick(programState.checkpoints, checkpoint)
   if (opaque === undefined || saved === undefined) return undefined
   return saverOf(opaque)
     .restore(saved.prefix)

@@ -9,7 +9,7 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import type { Program } from './program.js'
 
 /** An executor that is to agree with the reference. */
-export interface Contestant {
+export interface TestedExecutor {
   readonly name: string
   /** Whether its dropout draws the masks of the reference. */
   readonly sharesMasks: boolean
@@ -22,9 +22,9 @@ export function openReference({ dtype }: Program): Backend {
   return openReferenceBackend({ dtype })
 }
 
-/** Every executor of this machine but the reference: the CPU's instruction sets, and cuDNN 9 and 8 as imitations. */
-export function contestants(): { readonly found: readonly Contestant[]; readonly missing: readonly string[] } {
-  const found: Contestant[] = []
+/** Every executor of this machine except the reference: each instruction set of the CPU, and cuDNN 9 and 8 on the CUDA emulator. */
+export function testedExecutors(): { readonly found: readonly TestedExecutor[]; readonly missing: readonly string[] } {
+  const found: TestedExecutor[] = []
   const missing: string[] = []
   for (const instructionSet of INSTRUCTION_SETS) {
     try {
@@ -37,14 +37,14 @@ export function contestants(): { readonly found: readonly Contestant[]; readonly
     found.push({ name: `cpu ${instructionSet}`, sharesMasks: true, open })
   }
   for (const version of [9, 8] as const) {
-    const imitated = imitation(version)
-    if (typeof imitated === 'string') missing.push(`cudnn ${version}: ${imitated}`)
-    else found.push(imitated)
+    const emulated = emulatedCudnn(version)
+    if (typeof emulated === 'string') missing.push(`cudnn ${version}: ${emulated}`)
+    else found.push(emulated)
   }
   return { found, missing }
 }
 
-function imitation(version: 8 | 9): Contestant | string {
+function emulatedCudnn(version: 8 | 9): TestedExecutor | string {
   const libraries = openCudaEmulator(version)
   if (libraries.problem !== undefined) return libraries.problem
   // Kernels of an imaginary GPU must not be found by a real one.

@@ -4,15 +4,15 @@ import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, V
 import { Arguments } from './arguments.js'
 import { callModel, modelGradients } from './call_model.js'
 import type { CallStatement, ModelOptionsDrawn, State, StatementOf } from './program.js'
+import { elementsOf, type MadeModel, type ProgramState, pick, pickOpaque } from './program_state.js'
 import { type Begin, type Effect, keepTensors } from './statement_effect.js'
-import { elementsOf, type MadeModel, pick, pickOpaque, type World } from './world.js'
 
-export const beginModel: Begin<StatementOf<'model'>> = async (world, statement) => {
-  const model = buildModel(world, statement)
-  return { commit: () => void world.models.push({ model, states: undefined, isGone: false }) }
+export const beginModel: Begin<StatementOf<'model'>> = async (programState, statement) => {
+  const model = buildModel(programState, statement)
+  return { commit: () => void programState.models.push({ model, states: undefined, isGone: false }) }
 }
 
-function buildModel({ backend, program }: World, drawn: ModelOptionsDrawn): RecurrentModel {
+function buildModel({ backend, program }: ProgramState, drawn: ModelOptionsDrawn): RecurrentModel {
   const { op: _, cell, ...options } = { op: undefined, ...drawn, dropout: program.dropout }
   if (cell === 'lstm') return new CudnnLSTM(backend, options)
   if (cell === 'gru') return new CudnnGRU(backend, options)
@@ -20,34 +20,34 @@ function buildModel({ backend, program }: World, drawn: ModelOptionsDrawn): Recu
   return new CudnnRNNTanh(backend, options)
 }
 
-export const beginParams: Begin<StatementOf<'params'>> = (world, { model, seed, kernel, bias, forgetBias }) => {
-  const owner = pick(world.models, model)
+export const beginParams: Begin<StatementOf<'params'>> = (programState, { model, seed, kernel, bias, forgetBias }) => {
+  const owner = pick(programState.models, model)
   if (owner === undefined) return undefined
-  return opaqueMade(world, owner, async () =>
+  return opaqueMade(programState, owner, async () =>
     owner.model.createParams({ seed, kernelInitializer: kernel, biasInitializer: bias, forgetBias }),
   )
 }
 
-export const beginSlot: Begin<StatementOf<'slot'>> = (world, { model }) => {
-  const owner = pick(world.models, model)
-  return owner && opaqueMade(world, owner, async () => owner.model.createSlot('slot'))
+export const beginSlot: Begin<StatementOf<'slot'>> = (programState, { model }) => {
+  const owner = pick(programState.models, model)
+  return owner && opaqueMade(programState, owner, async () => owner.model.createSlot('slot'))
 }
 
-export const beginExport: Begin<StatementOf<'export'>> = async (world, { model, params }) => {
-  const owner = pick(world.models, model)
-  const opaque = owner && pickOpaque(world, params, owner)
+export const beginExport: Begin<StatementOf<'export'>> = async (programState, { model, params }) => {
+  const owner = pick(programState.models, model)
+  const opaque = owner && pickOpaque(programState, params, owner)
   if (opaque === undefined) return {}
   const canonical = await owner!.model.paramsToCanonical(opaque.variable)
   return {
     values: { elements: elementsOf(canonical) },
-    commit: () => void world.canonicals.push({ owner: owner!, canonical, isGone: false }),
+    commit: () => void programState.canonicals.push({ owner: owner!, canonical, isGone: false }),
   }
 }
 
-export const beginImport: Begin<StatementOf<'import'>> = (world, { model, canonical: index, fault }) => {
-  const owner = pick(world.models, model)
+export const beginImport: Begin<StatementOf<'import'>> = (programState, { model, canonical: index, fault }) => {
+  const owner = pick(programState.models, model)
   const key = owner && layoutKey(owner.model.descriptor)
-  const from = pick(world.canonicals, index, (item) => layoutKey(item.owner.model.descriptor) === key)
+  const from = pick(programState.canonicals, index, (item) => layoutKey(item.owner.model.descriptor) === key)
   if (owner === undefined || from === undefined) return undefined
   const [first, ...rest] = from.canonical.weights
   const wrong = {
@@ -58,27 +58,31 @@ export const beginImport: Begin<StatementOf<'import'>> = (world, { model, canoni
   } as const
   const make = wrong[fault as keyof typeof wrong]
   const weights = (make === undefined ? from.canonical.weights : [make(), ...rest]) as typeof from.canonical.weights
-  return opaqueMade(world, owner, async () => {
+  return opaqueMade(programState, owner, async () => {
     const value = await owner.model.canonicalToParams(weights, from.canonical.biases)
-    return new Variable(world.backend, value, 'imported')
+    return new Variable(programState.backend, value, 'imported')
   })
 }
 
 /** Notes the opaque buffer that `make` gives. */
-async function opaqueMade(world: World, owner: MadeModel, make: () => Promise<Variable>): Promise<Effect> {
+async function opaqueMade(
+  programState: ProgramState,
+  owner: MadeModel,
+  make: () => Promise<Variable>,
+): Promise<Effect> {
   const opaque = { owner, variable: await make(), isGone: false }
-  return { made: { opaque }, commit: () => void world.opaques.push(opaque) }
+  return { made: { opaque }, commit: () => void programState.opaques.push(opaque) }
 }
 
-export const beginCall: Begin<CallStatement> = (world, statement) => {
-  const owner = pick(world.models, statement.model)
+export const beginCall: Begin<CallStatement> = (programState, statement) => {
+  const owner = pick(programState.models, statement.model)
   if (owner === undefined) return undefined
   const opaque =
     statement.fault === 'otherModel'
-      ? pick(world.opaques, statement.params, (other) => other.owner !== owner)
-      : pickOpaque(world, statement.params, owner)
+      ? pick(programState.opaques, statement.params, (other) => other.owner !== owner)
+      : pickOpaque(programState, statement.params, owner)
   if (opaque === undefined) return undefined
-  const given = new Arguments(world, { early: statement.times === 1 })
+  const given = new Arguments(programState, { early: statement.times === 1 })
   const { time, batch } = statement
   const { descriptor } = owner.model
   const layers = numPseudoLayers(descriptor)
@@ -105,19 +109,19 @@ export const beginCall: Begin<CallStatement> = (world, statement) => {
       commit: () => {
         owner.states = { h: last.outputH, c: last.outputC }
         for (const { output, outputH, outputC, tape } of results) {
-          keepTensors(world, [output, outputH, outputC])
-          if (tape !== undefined) world.tapes.push({ owner, tape, time: statement.time, batch, isGone: false })
+          keepTensors(programState, [output, outputH, outputC])
+          if (tape !== undefined) programState.tapes.push({ owner, tape, time: statement.time, batch, isGone: false })
         }
       },
     }
   })
 }
 
-export const beginGradients: Begin<StatementOf<'gradients'>> = (world, statement) => {
-  const made = pick(world.tapes, statement.tape)
-  const owner = statement.elsewhere ? pick(world.models, 0) : made?.owner
+export const beginGradients: Begin<StatementOf<'gradients'>> = (programState, statement) => {
+  const made = pick(programState.tapes, statement.tape)
+  const owner = statement.elsewhere ? pick(programState.models, 0) : made?.owner
   if (made === undefined || owner === undefined) return undefined
-  const given = new Arguments(world)
+  const given = new Arguments(programState)
   const { descriptor } = made.owner.model
   const rows = [numPseudoLayers(descriptor), made.batch]
   const gradients = {
@@ -127,28 +131,29 @@ export const beginGradients: Begin<StatementOf<'gradients'>> = (world, statement
   }
   return given.around(async () => {
     const result = await modelGradients(owner.model, made.tape, gradients)
-    const params = { owner, variable: new Variable(world.backend, result.params, 'gradient'), isGone: false }
+    const params = { owner, variable: new Variable(programState.backend, result.params, 'gradient'), isGone: false }
     return {
       made: { input: result.input, inputH: result.inputH, inputC: result.inputC, params },
       commit: () => {
         made.isGone = true
-        keepTensors(world, [result.input, result.inputH, result.inputC])
-        world.opaques.push(params)
+        keepTensors(programState, [result.input, result.inputH, result.inputC])
+        programState.opaques.push(params)
       },
     }
   })
 }
 
-export const beginDropoutState: Begin<StatementOf<'dropoutState'>> = async (world, { model }) => {
-  const owner = pick(world.models, model)
+export const beginDropoutState: Begin<StatementOf<'dropoutState'>> = async (programState, { model }) => {
+  const owner = pick(programState.models, model)
   if (owner === undefined) return {}
   const state = await owner.model.dropoutState()
-  return { commit: () => void world.dropoutStates.push({ owner, state, isGone: false }) }
+  return { commit: () => void programState.dropoutStates.push({ owner, state, isGone: false }) }
 }
 
-export const beginRestoreDropout: Begin<StatementOf<'restoreDropout'>> = async (world, { model, state }) => {
-  const owner = pick(world.models, model)
-  const saved = state >= 12 ? new Uint8Array(3) : world.dropoutStates.findLast((saved) => saved.owner === owner)?.state
+export const beginRestoreDropout: Begin<StatementOf<'restoreDropout'>> = async (programState, { model, state }) => {
+  const owner = pick(programState.models, model)
+  const saved =
+    state >= 12 ? new Uint8Array(3) : programState.dropoutStates.findLast((saved) => saved.owner === owner)?.state
   if (owner === undefined || saved === undefined) return {}
   owner.model.restoreDropoutState(saved)
   return {}

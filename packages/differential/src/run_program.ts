@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { KINDS, type Program, type Statement } from './program.js'
+import { type MadeOpaque, ProgramState } from './program_state.js'
 import type { Effect } from './statement_effect.js'
 import { begin, isBlock } from './statement_table.js'
-import { type MadeOpaque, World } from './world.js'
 
 /** What one statement came to. */
 interface Outcome {
@@ -36,7 +36,7 @@ interface Pending {
  */
 export async function runProgram(program: Program, backend: Backend, elsewhere: Backend): Promise<Trace> {
   const folder = await mkdtemp(join(tmpdir(), 'rnn-program-'))
-  const run = new ProgramRun(new World(backend, elsewhere, program, folder))
+  const run = new ProgramRun(new ProgramState(backend, elsewhere, program, folder))
   try {
     for (const [index, statement] of program.statements.entries()) await run.statement(statement, `${index}`)
     await run.finish()
@@ -49,15 +49,15 @@ export async function runProgram(program: Program, backend: Backend, elsewhere: 
 
 class ProgramRun {
   readonly trace: Outcome[] = []
-  readonly #world: World
+  readonly #state: ProgramState
   readonly #pending: Pending[] = []
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(programState: ProgramState) {
+    this.#state = programState
   }
 
   async statement(statement: Statement, place: string): Promise<void> {
-    const { program, backend } = this.#world
+    const { program, backend } = this.#state
     if (statement.op === 'together') {
       const begun = statement.body.map((inner, index) => this.#begin(inner, `${place}.${index}`))
       for (const finish of await Promise.all(begun)) await finish()
@@ -66,7 +66,7 @@ class ProgramRun {
         for (const [index, inner] of statement.body.entries()) await this.statement(inner, `${place}.${index}`)
       }
       try {
-        await (backend.steps === undefined || this.#world.isClosed ? step() : backend.steps.run(step))
+        await (backend.steps === undefined || this.#state.isClosed ? step() : backend.steps.run(step))
       } catch (error) {
         throw new BrokenRule(`${place}: a step failed in which every statement's error was caught`, { cause: error })
       }
@@ -92,21 +92,21 @@ class ProgramRun {
 
   /** Reads all that is left, disposes it in the program's order, and looks at the books. */
   async finish(): Promise<void> {
-    const { backend, program, isClosed } = this.#world
+    const { backend, program, isClosed } = this.#state
     for (const { statement, made } of this.#pending) {
       this.trace.push({ statement: `at the end ${statement}`, values: await this.#valuesOf(made) })
     }
     if (!isClosed) {
       const values: Record<string, ArrayLike<number>> = {}
-      for (const [index, opaque] of this.#world.opaques.entries()) {
-        if (!opaque.isGone) values[`opaque ${index}`] = await this.#world.canonicalOf(opaque)
+      for (const [index, opaque] of this.#state.opaques.entries()) {
+        if (!opaque.isGone) values[`opaque ${index}`] = await this.#state.canonicalOf(opaque)
       }
-      for (const [index, { tensor, isGone }] of this.#world.tensors.entries()) {
+      for (const [index, { tensor, isGone }] of this.#state.tensors.entries()) {
         if (!isGone) values[`tensor ${index}`] = (await tensor.read()).data.slice()
       }
       this.trace.push({ statement: 'at the end', values })
     }
-    const left = [...KINDS.flatMap((kind) => this.#world.owned(kind)), backend]
+    const left = [...KINDS.flatMap((kind) => this.#state.owned(kind)), backend]
     for (let order = program.ending + 1; left.length > 0; order = (order * 48_271) % 0x7fffffff) {
       left.splice(order % left.length, 1)[0]!.dispose()
     }
@@ -120,10 +120,10 @@ class ProgramRun {
     if (isBlock(statement)) throw new Error('a block in a block')
     const name = `${place} ${statement.op}`
     try {
-      const { values = {}, made = {}, commit } = await begin(this.#world, statement)
+      const { values = {}, made = {}, commit } = await begin(this.#state, statement)
       return async () => {
         commit?.()
-        const { eager } = this.#world.program
+        const { eager } = this.#state.program
         this.trace.push({ statement: name, values: { ...values, ...(eager && (await this.#valuesOf(made))) } })
         if (!eager) this.#pending.push({ statement: name, made })
       }
@@ -139,10 +139,10 @@ class ProgramRun {
   /** The values of what is not disposed. */
   async #valuesOf(made: NonNullable<Effect['made']>): Promise<Record<string, ArrayLike<number>>> {
     const values: Record<string, ArrayLike<number>> = {}
-    if (this.#world.isClosed) return values
+    if (this.#state.isClosed) return values
     for (const [name, tensor] of Object.entries(made)) {
       if (tensor === undefined || (isOpaque(tensor) ? tensor.variable.value : tensor).disposed) continue
-      if (isOpaque(tensor)) values[name] = await this.#world.canonicalOf(tensor)
+      if (isOpaque(tensor)) values[name] = await this.#state.canonicalOf(tensor)
       else {
         const { data, shape } = await tensor.read()
         values[name] = data.slice()
@@ -154,7 +154,7 @@ class ProgramRun {
 
   /** All that a failed statement must not change: by name, as text that is equal where it is. */
   async #everything(): Promise<Record<string, string>> {
-    const { backend, models, opaques, tensors, tapes, streams, optimizers, isClosed } = this.#world
+    const { backend, models, opaques, tensors, tapes, streams, optimizers, isClosed } = this.#state
     const all: Record<string, string> = { stats: JSON.stringify(backend.stats()) }
     for (const [index, { tape }] of tapes.entries()) all[`tape ${index}`] = tape.state
     for (const [index, { optimizer }] of optimizers.entries()) all[`optimizer ${index}`] = String(optimizer.step)

@@ -1,5 +1,5 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
-import type { MadeOpaque, World } from './world.js'
+import type { MadeOpaque, ProgramState } from './program_state.js'
 
 /** What a statement did on one executor. */
 export interface Effect {
@@ -15,9 +15,9 @@ export interface Effect {
  * Runs one kind of statement. All calls of the library are begun before it returns, so that statements may be begun one
  * after another without being awaited; undefined where there is nothing to run it on.
  */
-export type Begin<Statement> = (world: World, statement: Statement) => Promise<Effect> | undefined
+export type Begin<Statement> = (programState: ProgramState, statement: Statement) => Promise<Effect> | undefined
 
 /** Notes tensors as objects of the program. */
-export function keepTensors(world: World, tensors: readonly (BackendTensor | undefined)[]): void {
-  for (const tensor of tensors) if (tensor !== undefined) world.tensors.push({ tensor, isGone: false })
+export function keepTensors(programState: ProgramState, tensors: readonly (BackendTensor | undefined)[]): void {
+  for (const tensor of tensors) if (tensor !== undefined) programState.tensors.push({ tensor, isGone: false })
 }

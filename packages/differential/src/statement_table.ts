@@ -11,11 +11,11 @@ import {
   beginSlot,
 } from './network_statements.js'
 import type { Statement, StatementOf } from './program.js'
+import { type ProgramState, pick } from './program_state.js'
 import type { Begin, Effect } from './statement_effect.js'
 import { beginReset, beginRestoreStream, beginStep, beginStream, beginStreamState } from './stream_statements.js'
 import { beginDense, beginNorm, beginRead, beginTensor, beginUpdate } from './tensor_statements.js'
 import { beginApply, beginOptimizer, beginTrain } from './training_statements.js'
-import { pick, type World } from './world.js'
 
 /** Statements that hold others; the program's runner knows those. */
 export type Block = StatementOf<'together' | 'gathered'>
@@ -24,15 +24,15 @@ export function isBlock(statement: Statement): statement is Block {
   return statement.op === 'together' || statement.op === 'gathered'
 }
 
-const beginDispose: Begin<StatementOf<'dispose'>> = async (world, { kind, index }) => {
-  const chosen = pick(world.owned(kind), index)
+const beginDispose: Begin<StatementOf<'dispose'>> = async (programState, { kind, index }) => {
+  const chosen = pick(programState.owned(kind), index)
   chosen?.dispose()
   return {}
 }
 
-const beginClose: Begin<StatementOf<'closeExecutor'>> = async (world) => {
-  world.isClosed = true
-  world.backend.dispose()
+const beginClose: Begin<StatementOf<'closeExecutor'>> = async (programState) => {
+  programState.isClosed = true
+  programState.backend.dispose()
   return {}
 }
 
@@ -69,7 +69,7 @@ const TABLE: { readonly [Op in Exclude<Statement['op'], Block['op']>]: Begin<Sta
 const NOT_ONCE_CLOSED: ReadonlySet<Statement['op']> = new Set(['stream', 'reset', 'streamState', 'restoreStream'])
 
 /** Begins one statement that is no block. Throws nothing: what goes wrong rejects. */
-export async function begin(world: World, statement: Exclude<Statement, Block>): Promise<Effect> {
-  if (world.isClosed && NOT_ONCE_CLOSED.has(statement.op)) return {}
-  return (await (TABLE[statement.op] as Begin<Statement>)(world, statement)) ?? {}
+export async function begin(programState: ProgramState, statement: Exclude<Statement, Block>): Promise<Effect> {
+  if (programState.isClosed && NOT_ONCE_CLOSED.has(statement.op)) return {}
+  return (await (TABLE[statement.op] as Begin<Statement>)(programState, statement)) ?? {}
 }

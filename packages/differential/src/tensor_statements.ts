@@ -1,49 +1,60 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { Arguments } from './arguments.js'
 import type { StatementOf, Update } from './program.js'
+import { type ProgramState, pick, pickOpaque } from './program_state.js'
 import { type Begin, keepTensors } from './statement_effect.js'
-import { pick, pickOpaque, type World } from './world.js'
 
-export const beginTensor: Begin<StatementOf<'tensor'>> = (world, { shape, argument }) => {
-  const given = new Arguments(world)
+export const beginTensor: Begin<StatementOf<'tensor'>> = (programState, { shape, argument }) => {
+  const given = new Arguments(programState)
   const host = given.make(shape, argument)
   return given.around(async () => {
-    const tensor = world.backend.tensor(host as never)
-    return { made: { tensor }, commit: () => keepTensors(world, [tensor]) }
+    const tensor = programState.backend.tensor(host as never)
+    return { made: { tensor }, commit: () => keepTensors(programState, [tensor]) }
   })
 }
 
-export const beginRead: Begin<StatementOf<'read'>> = async (world, { kind, index }) => {
+export const beginRead: Begin<StatementOf<'read'>> = async (programState, { kind, index }) => {
   if (kind === 'opaque') {
     // In the executor's own order: the error alone counts here, and the shape has no meaning elsewhere.
-    await pick(world.opaques, index)?.variable.value.read()
+    await pick(programState.opaques, index)?.variable.value.read()
     return {}
   }
-  const made = pick(world.tensors, index)
+  const made = pick(programState.tensors, index)
   if (made === undefined) return {}
   const { data, shape } = await made.tensor.read()
   return { values: { data: data.slice(), shape } }
 }
 
-export const beginUpdate: Begin<StatementOf<'update'>> = (world, { kind, rule, target, source, rate }) => {
+export const beginUpdate: Begin<StatementOf<'update'>> = (programState, { kind, rule, target, source, rate }) => {
   const isOpaque = kind === 'opaque'
-  const opaque = isOpaque ? pick(world.opaques, target) : undefined
-  const variable = isOpaque ? opaque?.variable.value : pick(world.tensors, target)?.tensor
+  const opaque = isOpaque ? pick(programState.opaques, target) : undefined
+  const variable = isOpaque ? opaque?.variable.value : pick(programState.tensors, target)?.tensor
   if (variable === undefined) return undefined
-  const given = new Arguments(world)
+  const given = new Arguments(programState)
   let operand: TensorLike | undefined
   // Elements of an opaque buffer mean something else on every executor: from the host it gets zeros alone.
   if (typeof source !== 'number') operand = given.make(variable.shape, source, isOpaque ? 0 : 1)
-  else if (isOpaque) operand = pickOpaque(world, source, opaque!.owner)?.variable.value
-  else operand = pick(world.tensors, source, ({ tensor }) => String(tensor.shape) === String(variable.shape))?.tensor
+  else if (isOpaque) operand = pickOpaque(programState, source, opaque!.owner)?.variable.value
+  else
+    operand = pick(
+      programState.tensors,
+      source,
+      ({ tensor }) => String(tensor.shape) === String(variable.shape),
+    )?.tensor
   if (operand === undefined) return undefined
   return given.around(async () => {
-    update(world, rule, variable, operand, rate)
+    update(programState, rule, variable, operand, rate)
     return {}
   })
 }
 
-function update({ backend }: World, rule: Update, variable: BackendTensor, source: TensorLike, rate: number): void {
+function update(
+  { backend }: ProgramState,
+  rule: Update,
+  variable: BackendTensor,
+  source: TensorLike,
+  rate: number,
+): void {
   const { ops } = backend
   const slot = () => backend.zeros(variable.shape, { layout: variable.layout })
   const learningRate = rate
@@ -63,12 +74,12 @@ function update({ backend }: World, rule: Update, variable: BackendTensor, sourc
   }
 }
 
-export const beginDense: Begin<StatementOf<'dense'>> = (world, { what, sizes: [n, i, o], argument }) => {
-  const { ops } = world.backend
-  const given = new Arguments(world)
+export const beginDense: Begin<StatementOf<'dense'>> = (programState, { what, sizes: [n, i, o], argument }) => {
+  const { ops } = programState.backend
+  const given = new Arguments(programState)
   const other = { form: argument.form, fill: argument.fill + 2 }
   const ids = () =>
-    world.backend.tensor({ data: Int32Array.from({ length: n }, (_, k) => (k * 7 + n) % o), shape: [n] })
+    programState.backend.tensor({ data: Int32Array.from({ length: n }, (_, k) => (k * 7 + n) % o), shape: [n] })
   const begin = (): Readonly<Record<string, BackendTensor>> => {
     if (what === 'linear') {
       return { output: ops.linear(given.make([n, i], argument), given.make([i, o], other), given.make([o], other)) }
@@ -89,16 +100,16 @@ export const beginDense: Begin<StatementOf<'dense'>> = (world, { what, sizes: [n
   }
   return given.around(async () => {
     const made = begin()
-    return { made, commit: () => keepTensors(world, Object.values(made)) }
+    return { made, commit: () => keepTensors(programState, Object.values(made)) }
   })
 }
 
-export const beginNorm: Begin<StatementOf<'norm'>> = async (world, { tensors, limit }) => {
-  const chosen = new Set(tensors.map((index) => pick(world.opaques, index)?.variable.value))
+export const beginNorm: Begin<StatementOf<'norm'>> = async (programState, { tensors, limit }) => {
+  const chosen = new Set(tensors.map((index) => pick(programState.opaques, index)?.variable.value))
   chosen.delete(undefined)
   if (chosen.size === 0) return {}
-  const { ops } = world.backend
+  const { ops } = programState.backend
   const operands = [...chosen] as BackendTensor[]
   const norm = limit === undefined ? ops.globalNorm(operands) : ops.clipByGlobalNorm(operands, limit)
-  return { made: { norm }, commit: () => keepTensors(world, [norm]) }
+  return { made: { norm }, commit: () => keepTensors(programState, [norm]) }
 }

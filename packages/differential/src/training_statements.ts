@@ -3,18 +3,18 @@ import { Adagrad, Adam, type BatchResult, Dataset, fit, type Optimizer, RmsProp,
 import { makeArgument } from './arguments.js'
 import { callModel, modelGradients } from './call_model.js'
 import type { StatementOf } from './program.js'
+import { type MadeOpaque, type ProgramState, pick, pickOpaque } from './program_state.js'
 import type { Begin } from './statement_effect.js'
-import { type MadeOpaque, pick, pickOpaque, type World } from './world.js'
 
 /** Large enough that what rounding makes of a gradient near zero does not decide an update. */
 const EPSILON = 0.1
 
-export const beginOptimizer: Begin<StatementOf<'optimizer'>> = async (world, statement) => {
-  const opaques = [...new Set(statement.params.map((index) => pick(world.opaques, index)))]
+export const beginOptimizer: Begin<StatementOf<'optimizer'>> = async (programState, statement) => {
+  const opaques = [...new Set(statement.params.map((index) => pick(programState.opaques, index)))]
   const chosen = opaques.filter((opaque) => opaque !== undefined)
   if (chosen.length === 0) return {}
-  const optimizer = makeOptimizer(world.backend, chosen, statement)
-  return { commit: () => void world.optimizers.push({ optimizer, opaques: chosen, isGone: false }) }
+  const optimizer = makeOptimizer(programState.backend, chosen, statement)
+  return { commit: () => void programState.optimizers.push({ optimizer, opaques: chosen, isGone: false }) }
 }
 
 function makeOptimizer(
@@ -32,12 +32,14 @@ function makeOptimizer(
 }
 
 export const beginApply: Begin<StatementOf<'apply'>> = async (
-  world,
+  programState,
   { optimizer: index, gradients, rate, foreign },
 ) => {
-  const made = pick(world.optimizers, index)
+  const made = pick(programState.optimizers, index)
   if (made === undefined) return {}
-  const chosen = made.opaques.map((opaque, k) => pickOpaque(world, gradients[k % gradients.length]!, opaque.owner))
+  const chosen = made.opaques.map((opaque, k) =>
+    pickOpaque(programState, gradients[k % gradients.length]!, opaque.owner),
+  )
   if (chosen.some((gradient) => gradient === undefined)) return {}
   const tensors = chosen.map((gradient) => gradient!.variable.value)
   if (!foreign) {
@@ -45,7 +47,7 @@ export const beginApply: Begin<StatementOf<'apply'>> = async (
     return {}
   }
   const { shape } = tensors.at(-1)!
-  const { tensor, release } = makeArgument(world, shape, { form: 'own', fill: 0, fault: 'foreign' }, 0)
+  const { tensor, release } = makeArgument(programState, shape, { form: 'own', fill: 0, fault: 'foreign' }, 0)
   try {
     made.optimizer.apply([...tensors.slice(0, -1), tensor], rate)
   } finally {
@@ -54,16 +56,16 @@ export const beginApply: Begin<StatementOf<'apply'>> = async (
   return {}
 }
 
-export const beginTrain: Begin<StatementOf<'train'>> = (world, statement) => {
-  const made = pick(world.optimizers, statement.optimizer)
+export const beginTrain: Begin<StatementOf<'train'>> = (programState, statement) => {
+  const made = pick(programState.optimizers, statement.optimizer)
   if (made === undefined) return undefined
   const { optimizer, opaques } = made
   const norms: number[] = []
   return fit({
-    ...{ backend: world.backend, optimizer },
+    ...{ backend: programState.backend, optimizer },
     ...(statement.maxNorm !== undefined && { clipNorm: statement.maxNorm }),
     data: Dataset.fromArray([0, 1, 2]).repeat(),
-    batchGradients: (fill) => batchGradients(world, opaques, fill, statement),
+    batchGradients: (fill) => batchGradients(programState, opaques, fill, statement),
     learningRate: () => 0.05,
     maxSteps: statement.times,
     accumulate: statement.batches,
@@ -73,7 +75,7 @@ export const beginTrain: Begin<StatementOf<'train'>> = (world, statement) => {
 
 /** The gradients of half the sum of squares of all outputs, for every variable. */
 async function batchGradients(
-  world: World,
+  programState: ProgramState,
   opaques: readonly MadeOpaque[],
   fill: number,
   statement: StatementOf<'train'>,
@@ -84,7 +86,7 @@ async function batchGradients(
     for (const { owner, variable } of opaques) {
       const { time, batch } = statement
       const form = fill % 2 === 0 ? 'own' : 'host'
-      const { tensor, release } = makeArgument(world, [time, batch, owner.model.inputSize], { form, fill })
+      const { tensor, release } = makeArgument(programState, [time, batch, owner.model.inputSize], { form, fill })
       try {
         const { output, outputH, outputC, tape } = await callModel(owner.model, tensor, null, null, variable, statement)
         outputs.push(output)
@@ -97,7 +99,7 @@ async function batchGradients(
         release()
       }
     }
-    const loss = world.backend.ops.globalNorm(outputs)
+    const loss = programState.backend.ops.globalNorm(outputs)
     return { loss, gradients: gradients.splice(0) }
   } finally {
     for (const unused of [...outputs, ...gradients]) unused.dispose()

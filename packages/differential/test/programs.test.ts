@@ -1,20 +1,20 @@
 import { writeFileSync } from 'node:fs'
 import { describe, it, test } from 'vitest'
-import { runCampaign } from '../src/campaign.js'
-import { type Contestant, contestants } from '../src/executors.js'
+import { runDifferential } from '../src/differential_run.js'
+import { type TestedExecutor, testedExecutors } from '../src/executors.js'
 
 /**
- * A test run makes the same programs every time; `pnpm test:programs` makes others, and more, and says their seed.
- * CUDNN_RNN_PROGRAMS_LAST names a file that holds the program under way, for when the process itself dies.
+ * A test run has a fixed seed. `pnpm test:programs` runs more programs with a random seed and prints it.
+ * CUDNN_RNN_PROGRAMS_LAST names a file that receives each program before it runs, to find the one that ends the process.
  */
 const { CUDNN_RNN_PROGRAMS: count, CUDNN_RNN_PROGRAMS_SEED: given, CUDNN_RNN_PROGRAMS_LAST: last } = process.env
 const seed = given === 'random' ? Date.now() >>> 0 : Number(given ?? 20261121)
 
-const { found, missing } = contestants()
+const { found, missing } = testedExecutors()
 for (const what of missing) test.skip(what, () => {})
 
-/** The GPU's imitation takes ten times as long as all kernels of the CPU together. */
-const GROUPS: readonly (readonly [string, number, readonly Contestant[]])[] = [
+/** The CUDA emulator takes ten times as long as all instruction sets of the CPU together. */
+const GROUPS: readonly (readonly [string, number, readonly TestedExecutor[]])[] = [
   ['the CPU', 200, found.filter(({ name }) => name.startsWith('cpu'))],
   ['cuDNN', 60, found.filter(({ name }) => name.startsWith('cudnn'))],
 ]
@@ -22,11 +22,11 @@ const GROUPS: readonly (readonly [string, number, readonly Contestant[]])[] = [
 describe.each(GROUPS)('random programs on the reference and %s', (_, usual, group) => {
   const programs = count === undefined ? usual : Number(count)
   it.skipIf(group.length === 0)(
-    `agree in values, errors, and what is alive: ${programs}, seed ${seed}`,
+    `agree in values, errors and live objects: ${programs}, seed ${seed}`,
     { timeout: 120_000 + programs * 5000 },
     () =>
-      runCampaign({
-        ...{ contestants: group, count: programs, seed },
+      runDifferential({
+        ...{ testedExecutors: group, count: programs, seed },
         onProgram: last === undefined ? undefined : (program) => writeFileSync(last, JSON.stringify(program)),
       }),
   )

@@ -2,7 +2,7 @@ import type { Tape } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 
 /**
- * The life of a tape: open until its one backward consumes it or somebody disposes it. Executors extend it with what
+ * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with what
  * they keep; `release` frees that.
  */
 export abstract class OpenTape extends Inspectable implements Tape {

@@ -4,7 +4,7 @@ import { Lifetime } from '../src/index.js'
 const coded = (code: string) => expect.objectContaining({ code })
 
 describe('Lifetime', () => {
-  it('ends once, and refuses what comes later, saying what was disposed', () => {
+  it('ends once; later use throws an error that names the disposed object', () => {
     const life = new Lifetime('rnn')
     expect(() => life.check('run forward')).not.toThrow()
     expect([life.end(), life.end()]).toEqual([true, false])
@@ -13,7 +13,7 @@ describe('Lifetime', () => {
     expect(() => life.check('run forward')).toThrow('Cannot run forward as the network was disposed')
   })
 
-  it('tells of the end of its executor, but of its own before', () => {
+  it('reports its own end before that of its executor', () => {
     const backend = new Lifetime('backend')
     const [rnn, stepper] = [new Lifetime('rnn', backend), new Lifetime('stepper', backend)]
     stepper.end()

@@ -25,7 +25,7 @@ describe('Philox', () => {
     expect(hex(Uint32Array.from(draw(new Philox(0), 4)))).toBe('6627e8d5 e169c58d bc57ac4c 9b00dbd8')
   })
 
-  it('seek continues at any position, and position tells it', () => {
+  it('seek continues at any position, and position returns it', () => {
     const words = draw(new Philox(3), 20)
     for (let position = 0; position < 12; position++) {
       const generator = new Philox(3)

@@ -7,7 +7,7 @@ export interface StreamOptions {
 }
 
 /**
- * Independent streams of one model, stepped as one batch. The stream owns the carried state, so nobody forgets to pass
+ * Independent streams of one model, stepped as one batch. The stream owns the carried state, so the caller need not pass
  * it on; states start at zero.
  */
 export interface Stream {

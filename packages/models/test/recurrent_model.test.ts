@@ -7,7 +7,7 @@ import { coded, floats, ones, valuesOf } from './small_models.js'
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
 
 describe('a model', () => {
-  it('tells its structure in TensorFlow’s words', () => {
+  it('describes its structure in TensorFlow’s terms', () => {
     using backend = openReferenceBackend()
     const lstm = new CudnnLSTM(backend, { ...SIZES, direction: 'bidirectional', numProj: 2 })
     expect(lstm).toMatchObject({

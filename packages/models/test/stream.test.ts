@@ -133,7 +133,7 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_RNN_DISPOSED'))
   })
 
-  it('refuses what is no tensor, no state, or the parameters of another model, before anything runs', async () => {
+  it('rejects a value that is not a tensor or a state, and parameters of another model, before computing', async () => {
     const backend = open()
     const lstm = new CudnnLSTM(backend, SIZES)
     const stream = lstm.stream(lstm.createParams())
@@ -165,7 +165,7 @@ describe('stepSync', () => {
     expect(() => stream.stepSync([1, 2] as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
   })
 
-  it('refuses an out that is no host tensor, and keeps the state', async () => {
+  it('rejects an out that is not a host tensor, and keeps the state', async () => {
     const backend = openReferenceBackend()
     const gru = new CudnnGRU(backend, SIZES)
     const stream = gru.stream(gru.createParams({ seed: 1 }))

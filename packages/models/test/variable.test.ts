@@ -83,7 +83,7 @@ describe('createParams', () => {
     expect(biases.map(({ data }) => data[0])).toEqual([0, 1, 0, 0, 0, 0, 0, 0])
   })
 
-  it('takes a function of the region, and refuses what is no initializer', async () => {
+  it('takes a function of the region, and rejects other values', async () => {
     using backend = openReferenceBackend()
     const lstm = new CudnnLSTM(backend, SIZES)
     const params = lstm.createParams({ kernelInitializer: (values, { linLayerId }) => void values.fill(linLayerId) })

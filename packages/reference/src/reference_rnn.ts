@@ -98,7 +98,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     const { descriptor, memory } = this
     const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { time, batch, sequenceLengths } = sizes
-    // The backward reads both again: of a host array it needs a copy, as nobody would notice a change.
+    // The backward reads both again. A host array is copied, because its changes are not versioned.
     const operand = (tensor: TensorLike) =>
       training && !isBackendTensor(tensor) ? memory.copy(memory.floats(tensor)) : memory.floats(tensor)
     const input =

@@ -11,7 +11,7 @@ const SPEECH = 0.5
 export function addSpeechCommand(program: Command): void {
   program
     .command('speech')
-    .description('find where somebody speaks (Silero VAD)')
+    .description('detect speech (Silero VAD)')
     .argument('<audio>', 'a WAV file')
     .requiredOption('--weights <file>', 'silero_vad_16k_op15.onnx of github.com/snakers4/silero-vad')
     .option('--out <page>', 'the page to write', 'speech.html')
@@ -78,7 +78,7 @@ function speechPage(samples: Float32Array, probabilities: readonly number[], tim
     rules: [{ y: SPEECH, text: 'speech from here' }],
   })
   return htmlPage({
-    title: 'Where somebody speaks',
+    title: 'Voice activity',
     // The waveform lies behind the curve.
     style: ':root { --band: color-mix(in srgb, var(--baseline) 45%, transparent); }',
     resultHtml: `<b>${(100 * share).toFixed(1)} %</b> of ${seconds(probabilities.length).toFixed(1)} s is speech. ${timing}`,

@@ -81,7 +81,7 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   /**
    * The live elements, which queued work may be about to write.
    *
-   * @throws RangeError `ERR_TENSOR_DISPOSED`; `ERR_TENSOR_TRANSFERRED` once somebody transferred what `read()` gave
+   * @throws RangeError `ERR_TENSOR_DISPOSED`; `ERR_TENSOR_TRANSFERRED` once the array of `read()` was transferred
    */
   get data(): FloatArray | Int32Array {
     if (this.#data === undefined || this.#home.life.ended) {

@@ -42,7 +42,7 @@ export class MetricsFile {
   }
 }
 
-/** The reports of a metrics file, for charts; none when there is no file. A last line that was cut off is left out. */
+/** The reports of a metrics file, for charts; none when there is no file. A truncated last line is left out. */
 export async function readMetrics(path: string): Promise<StepReport[]> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''

@@ -99,7 +99,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
       await setImmediate()
     }
     if (savedAt !== step) {
-      // After an interruption nobody waits for an evaluation.
+      // An interrupted run does not evaluate.
       if (ending === 'out of data' && (await evaluate()).improved) await save('best')
       await save('latest')
     }

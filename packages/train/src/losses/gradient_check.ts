@@ -100,7 +100,7 @@ async function slope(
   }
   const above = await at(1)
   const below = await at(-1)
-  // What was really moved after rounding to the element type, not what was asked for.
+  // The difference after rounding to the element type, not the requested one.
   const [k, length] = along[0]!
   const distance = (above.moved[k]! - below.moved[k]!) / length
   return (above.value - below.value) / distance

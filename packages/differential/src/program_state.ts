@@ -42,7 +42,7 @@ export interface MadeOptimizer extends Made {
 }
 
 /** Everything one program has made on one executor. */
-export class World {
+export class ProgramState {
   readonly backend: Backend
   /** Another executor, whose tensors are foreign to this one. */
   readonly elsewhere: Backend
@@ -116,7 +116,7 @@ export function pick<Item extends Made>(
 }
 
 /** Opaque buffer number `index` in the layout of `owner`'s network. */
-export function pickOpaque(world: World, index: number, owner: MadeModel): MadeOpaque | undefined {
+export function pickOpaque(programState: ProgramState, index: number, owner: MadeModel): MadeOpaque | undefined {
   const key = layoutKey(owner.model.descriptor)
-  return pick(world.opaques, index, (opaque) => layoutKey(opaque.owner.model.descriptor) === key)
+  return pick(programState.opaques, index, (opaque) => layoutKey(opaque.owner.model.descriptor) === key)
 }

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { Disagreement, expectAgreement } from './agreement.js'
-import type { Contestant } from './executors.js'
+import type { TestedExecutor } from './executors.js'
 import type { Program } from './program.js'
 import { programs } from './program_arbitrary.js'
 
-export interface CampaignOptions {
-  readonly contestants: readonly Contestant[]
+export interface DifferentialOptions {
+  readonly testedExecutors: readonly TestedExecutor[]
   readonly count: number
   readonly seed: number
   /** Called before each program runs: what is found here after a crash was the cause. */
@@ -16,19 +16,19 @@ export interface CampaignOptions {
 const MILLISECONDS = 60_000
 
 /**
- * Runs random programs on all contestants.
+ * Runs random programs on all executors.
  *
  * @throws Error with the seed, the smallest program found that fails as well, and how it fails
  */
-export async function runCampaign({ contestants, count, seed, onProgram }: CampaignOptions): Promise<void> {
-  let suspects = contestants
+export async function runDifferential({ testedExecutors, count, seed, onProgram }: DifferentialOptions): Promise<void> {
+  let suspects = testedExecutors
   const agree = async (program: Program) => {
     onProgram?.(program)
     try {
       await expectAgreement(program, suspects)
     } catch (error) {
       // Only the one that failed is asked while the program is made smaller.
-      if (error instanceof Disagreement) suspects = error.contestant === undefined ? [] : [error.contestant]
+      if (error instanceof Disagreement) suspects = error.executor === undefined ? [] : [error.executor]
       throw error
     }
   }

@@ -1,0 +1,61 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+import { sitePages } from '../pages.mjs'
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const api = fileURLToPath(new URL('../content/api/typedoc-sidebar.json', import.meta.url))
+
+interface SidebarItem {
+  text: string
+  link?: string
+  collapsed?: boolean
+  items?: SidebarItem[]
+}
+
+/** One sidebar per package: its own names, and the other packages as links. All names in every page would be 100 KB. */
+function apiSidebars(): Record<string, SidebarItem[]> {
+  if (!existsSync(api)) return {}
+  const packages: SidebarItem[] = JSON.parse(readFileSync(api, 'utf8'))
+  const index = { text: 'Packages', items: packages.map(({ text, link }) => ({ text, ...(link && { link }) })) }
+  return Object.fromEntries([
+    ...packages.map(({ text, items }) => [`/api/${text}/`, [...(items ?? []), index]]),
+    ['/api/', [index]],
+  ])
+}
+
+const link = (page: string) => `/${page.replace(/(index)?\.md$/, '')}`
+
+export default defineConfig({
+  title: 'cudnn-rnn',
+  description: 'TensorFlow 1 cudnn_rnn for Node.js: recurrent networks on GPUs, CPUs and in browsers',
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  srcDir: 'content',
+  cleanUrls: true,
+  // The sidebar of the API once, not in every page.
+  metaChunk: true,
+  // Docstrings and documents write <prefix> and the like: text, not elements.
+  markdown: { html: false },
+  ignoreDeadLinks: [/^\/bench\/results\//],
+  themeConfig: {
+    search: { provider: 'local' },
+    outline: [2, 3],
+    nav: [
+      { text: 'Guide', link: '/guide/getting_started' },
+      { text: 'Cookbook', link: '/cookbook/' },
+      { text: 'API', link: '/api/' },
+      { text: 'Errors', link: '/errors' },
+      { text: 'Benchmarks', link: '/bench/' },
+    ],
+    sidebar: {
+      ...apiSidebars(),
+      '/': sitePages(root).map(({ section, pages }) => ({
+        text: section,
+        collapsed: section === 'Development',
+        items: pages.map(({ title, page }) => ({ text: title, link: link(page) })),
+      })),
+    },
+    socialLinks: [{ icon: 'github', link: 'https://github.com/cudnn-rnn/cudnn-rnn' }],
+    footer: { message: 'Apache-2.0' },
+  },
+})
