@@ -1,6 +1,7 @@
-// `pnpm packages`: what would be published has correct entry points and types (publint, Are the types wrong?).
+// `pnpm packages`: what would be published has correct entry points and types (publint, Are the types wrong?), and its
+// declarations compile without the types of Node.js or of the DOM.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -29,6 +30,7 @@ function checkTypes(folder) {
 
 let failures = 0
 let checked = 0
+const declarations = []
 for (const { packageName, folder, manifest } of workspacePackages(root, readJson(join(root, 'scripts/layers.json')))) {
   if (manifest.private) continue
   checked++
@@ -36,6 +38,8 @@ for (const { packageName, folder, manifest } of workspacePackages(root, readJson
   // A package of commands alone has no types to be wrong.
   // The resolution of Node.js 10 knows no subpaths; nothing that runs this code resolves so.
   if (manifest.types !== undefined) {
+    const output = join(folder, 'dist')
+    declarations.push(...readdirSync(output).flatMap((name) => (/\.d\.c?ts$/.test(name) ? [join(output, name)] : [])))
     checks.push(checkTypes(folder))
   }
   for (const { status, stdout, stderr } of checks) {
@@ -43,6 +47,22 @@ for (const { packageName, folder, manifest } of workspacePackages(root, readJson
     failures++
     console.error(`${packageName}:\n${stdout}${stderr}`)
   }
+}
+
+const project = mkdtempSync(join(tmpdir(), 'cudnn-rnn-types-'))
+try {
+  const compilerOptions = {
+    ...{ strict: true, noEmit: true, skipLibCheck: false, types: [], lib: ['es2022'] },
+    ...{ target: 'es2022', module: 'nodenext' },
+  }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: declarations }))
+  const { status, stdout } = run('tsc', ['--project', project], root)
+  if (status !== 0) {
+    failures++
+    console.error(`Declarations without types of Node.js or the DOM:\n${stdout}`)
+  }
+} finally {
+  rmSync(project, { recursive: true })
 }
 console.log(`Packages: ${checked} checked, ${failures} failures`)
 process.exitCode = failures === 0 ? 0 : 1

@@ -79,9 +79,11 @@ export async function checkErrorCodes(root, write = false) {
 
 function sourcesOf(root) {
   const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
-  return packages
+  const ofPackages = packages
     .flatMap(({ folder }) => filesBelow(root, join(folder, 'src'), /\.(ts|cc|h)$/))
     .filter((file) => !file.endsWith('/error_codes.ts'))
+  // What a build puts into every package.
+  return [...ofPackages, 'scripts/optional_builtins.ts']
 }
 
 function pageOf(tables) {

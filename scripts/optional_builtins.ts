@@ -23,6 +23,17 @@ export function optionalBuiltins(): Plugin {
   }
 }
 
+/** The same for tests that Vite serves to a browser from the sources. */
+export function optionalBuiltinsInVite() {
+  const prefix = '\0optional-builtin:'
+  return {
+    name: 'optional-builtins',
+    enforce: 'pre' as const,
+    resolveId: (path: string) => (BUILTIN.test(path) ? prefix + path.replace(/^node:/, '') : undefined),
+    load: (id: string) => (id.startsWith(prefix) ? moduleOf(id.slice(prefix.length)) : undefined),
+  }
+}
+
 /** The text of a module with the exports of the built-in module `name`; a bundler drops those that nothing imports. */
 function moduleOf(name: string): string {
   const names = Object.keys(require(name)).filter((key) => /^[A-Za-z]\w*$/.test(key) && key !== 'default')

@@ -13,7 +13,10 @@ export function packageBuild(options: Options = {}) {
     entry: ['src/index.ts'],
     format: ['esm', 'cjs'],
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without paths the siblings stay imports.
-    dts: { compilerOptions: { ignoreDeprecations: '6.0', composite: false, paths: {} } },
+    dts: {
+      compilerOptions: { ignoreDeprecations: '6.0', composite: false, paths: {} },
+      banner: '/// <reference lib="esnext.disposable" />',
+    },
     platform: 'neutral',
     target: 'es2022',
     removeNodeProtocol: false,

@@ -33,6 +33,10 @@ export const ERROR_CODES = {
     meaning: "a framework's tensor is missing from its record",
     remedy: "name the tensors as the layout's `shapes` do",
   },
+  ERR_NODE_REQUIRED: {
+    meaning: 'a function that needs Node.js, such as one that opens files, was called in a browser',
+    remedy: 'pass bytes, a `File` or a `ByteSource`: docs/browsers.md lists what a page can use',
+  },
   ERR_NOT_LSTM: {
     meaning: 'an option that only an LSTM has was given for another cell',
     remedy: 'leave out `numProj`, `cellClip` or `forgetBias`',

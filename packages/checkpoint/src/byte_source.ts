@@ -26,8 +26,14 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   }
 }
 
+/** What is needed of a browser's `File` or `Blob`; its type is not named, as not every project has the DOM's types. */
+export interface BlobLike {
+  readonly size: number
+  slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
+}
+
 /** A source over a browser's `File` or `Blob`, which is read piece by piece. */
-export function blobSource(name: string, blob: Blob): ByteSource {
+export function blobSource(name: string, blob: BlobLike): ByteSource {
   return {
     name,
     size: blob.size,

@@ -21,7 +21,7 @@
 
 // Writing
 export { type NamedTensor, type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
-export { type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
 // The state of a directory
 export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoint_directory.js'
 export type { CheckpointReader } from './checkpoint_reader.js'

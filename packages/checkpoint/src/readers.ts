@@ -15,7 +15,7 @@
  * ```
  * @packageDocumentation
  */
-export { type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
+export { type BlobLike, type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
 export type { CheckpointReader } from './checkpoint_reader.js'
 export type { CheckpointDType, NumericArray } from './dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'

@@ -15,9 +15,13 @@ export type LoadedAddon =
  * or from a build in this repository.
  */
 export function loadAddon(
-  environment: NodeJS.ProcessEnv = process.env,
-  require: (place: string) => unknown = createRequire(import.meta.url),
+  environment: NodeJS.ProcessEnv = globalThis.process?.env,
+  require?: (place: string) => unknown,
 ): LoadedAddon {
+  if (globalThis.process?.versions?.node === undefined) {
+    return { addon: undefined, attempts: [{ name: 'cpu', reason: 'addons need Node.js' }] }
+  }
+  const load = require ?? createRequire(import.meta.url)
   const override = environment[ADDON_VARIABLE]
   const triple = platformTriple()
   const candidates =
@@ -27,7 +31,7 @@ export function loadAddon(
   const attempts: BackendAttempt[] = []
   for (const candidate of candidates) {
     try {
-      return { addon: require(candidate) as NativeAddon, attempts }
+      return { addon: load(candidate) as NativeAddon, attempts }
     } catch (error) {
       attempts.push({ name: 'cpu', reason: `${candidate}: ${firstLine(error)}` })
     }

@@ -96,7 +96,9 @@ class LibrarySearch {
           this.files[kind] = realPath(file || path)
           return this.files[kind]
         }
-        this.attempts.push({ name: kind, reason: error })
+        // That the loader knows no such file is said once, for all names and folders together.
+        const isAbsent = folder === '' && error.startsWith(`${name}: cannot open shared object file`)
+        if (!isAbsent) this.attempts.push({ name: kind, reason: error })
       }
     }
     const folders = this.#folders.map((folder) => folder || "the system's loader").join(', ')

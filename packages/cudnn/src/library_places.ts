@@ -9,7 +9,7 @@ const CUDA_MAJORS = [13, 12, 11] as const
 /** The folder of every library in NVIDIA's Python wheels, below site-packages/nvidia, newest layout first. */
 const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc'] as const
 
-const isWindows = process.platform === 'win32'
+const isWindows = globalThis.process?.platform === 'win32'
 
 /** File names to look for, best first; for all but cuDNN and the driver those of `cudaMajor` come first. */
 export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number): readonly string[] {

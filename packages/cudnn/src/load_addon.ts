@@ -17,9 +17,11 @@ export type LoadedAddon =
  * the platform's package, or from where `npm run build:native` leaves it.
  */
 export function loadAddon(
-  environment: NodeJS.ProcessEnv = process.env,
-  require: Pick<NodeJS.Require, 'resolve'> & ((place: string) => unknown) = createRequire(import.meta.url),
+  environment: NodeJS.ProcessEnv = globalThis.process?.env,
+  require?: Pick<NodeJS.Require, 'resolve'> & ((place: string) => unknown),
 ): LoadedAddon {
+  if (globalThis.process?.versions?.node === undefined) return { addon: undefined, attempts: ['addons need Node.js'] }
+  const load = require ?? createRequire(import.meta.url)
   const attempts: string[] = []
   const platform = platformTriple()
   const named = environment['CUDNN_RNN_CUDNN_ADDON']
@@ -28,7 +30,7 @@ export function loadAddon(
     : [`@cudnn-rnn/native-cudnn-${platform}`, `../../../native/cudnn/prebuilds/${platform}/${FILE}`]
   for (const place of places) {
     try {
-      return { addon: require(place) as NativeAddon, file: require.resolve(place) }
+      return { addon: load(place) as NativeAddon, file: load.resolve(place) }
     } catch (error) {
       attempts.push(`${place}: ${firstLine(error)}`)
     }

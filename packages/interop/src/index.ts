@@ -19,6 +19,7 @@
  */
 // Reading
 
+export { type BlobLike, type ByteSource, blobSource, memorySource } from '@cudnn-rnn/checkpoint'
 export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'

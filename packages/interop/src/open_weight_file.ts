@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
-import { type ByteSource, isCheckpointError, memorySource, openFileSource } from '@cudnn-rnn/checkpoint'
+import {
+  type BlobLike,
+  type ByteSource,
+  blobSource,
+  isCheckpointError,
+  memorySource,
+  openFileSource,
+} from '@cudnn-rnn/checkpoint'
 import { detectFormat, detectZip } from './detect_format.js'
 import { WeightFileError } from './errors.js'
 import { openFlax } from './files/flax_file.js'
@@ -12,8 +19,8 @@ import { openTensorflow } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
-/** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, or random access to it (a browser's `File` by `blobSource`). */
-export type WeightInput = string | Uint8Array | ByteSource
+/** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, or random access to it. */
+export type WeightInput = string | Uint8Array | BlobLike | ByteSource
 
 /**
  * Opens a weight file and lists its tensors; close it after use.
@@ -40,11 +47,16 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 
 function checkInput(input: unknown): asserts input is WeightInput {
   const isSource = typeof input === 'object' && input !== null && 'read' in input && typeof input.read === 'function'
-  if (typeof input === 'string' || input instanceof Uint8Array || isSource) return
+  if (typeof input === 'string' || input instanceof Uint8Array || isSource || isBlob(input)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',
-    `Cannot import weights as the input must be a path, a Uint8Array or a ByteSource: current type is ${typeName(input)}`,
+    `Cannot import weights as the input must be a path, a Uint8Array, a Blob or a ByteSource: current type is ${typeName(input)}`,
   )
+}
+
+function isBlob(input: unknown): input is BlobLike {
+  if (typeof input !== 'object' || input === null) return false
+  return 'slice' in input && typeof input.slice === 'function' && 'arrayBuffer' in input
 }
 
 function checkFormat(format: unknown): void {
@@ -92,7 +104,7 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
 
 async function sourceOf(input: WeightInput): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
-  if (typeof input !== 'string') return input
+  if (typeof input !== 'string') return isBlob(input) ? blobSource(nameOf(input), input) : input
   const source = await openFileSource(input).catch((cause: unknown) => {
     if (!isCheckpointError(cause)) throw cause
     const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is no regular file' }
@@ -100,4 +112,9 @@ async function sourceOf(input: WeightInput): Promise<ByteSource> {
   })
   if (source !== undefined) return source
   throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as there is no such file', { path: input })
+}
+
+/** A `File` has a name. */
+function nameOf(blob: BlobLike): string {
+  return 'name' in blob && typeof blob.name === 'string' ? blob.name : '(blob)'
 }

@@ -17,9 +17,6 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
   'weights',
 ]
 
-/** What helps wherever an executor is missing. */
-const ALWAYS = 'Use "auto" or "reference"; models and checkpoints are the same on every executor.'
-
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
  * hardware; `reason` says what was chosen and why the better ones were not.
@@ -53,7 +50,18 @@ export async function openBackend(name: BackendName = 'auto', options: OpenBacke
     attempts.push(...tried.attempts)
     advice = tried.advice
   }
-  throw new BackendUnavailableError(name, attempts, advice)
+  throw new BackendUnavailableError(name, attempts, `${advice} ${await otherExecutor()}`)
+}
+
+/** What helps wherever an executor is missing: the best that works. */
+async function otherExecutor(): Promise<string> {
+  for (const row of EXECUTORS) {
+    const tried = await attempt(row, {})
+    if (!('backend' in tried)) continue
+    tried.backend.dispose()
+    return `Or use "${row.name}", which works here and is what "auto" takes; models and checkpoints are the same on every executor.`
+  }
+  return ''
 }
 
 /** What `doctor` reports of one executor. */
@@ -89,7 +97,7 @@ async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<A
     return { backend: await row.open(options) }
   } catch (error) {
     if (!isBackendUnavailableError(error)) throw error
-    return { attempts: error.attempts, advice: `${error.advice} ${ALWAYS}` }
+    return { attempts: error.attempts, advice: error.advice }
   }
 }
 

@@ -39,7 +39,7 @@ describe('openBackend', () => {
       code: 'ERR_BACKEND_UNAVAILABLE',
       backend: name,
       attempts: expect.arrayContaining([{ name, reason: expect.stringMatching(/.{10}/) }]),
-      message: expect.stringContaining('Use "auto"'),
+      message: expect.stringMatching(/\. Or use "reference", which works here and is what "auto" takes;/),
     })
   })
 

@@ -1,8 +1,9 @@
-import { type FloatArray, missingPackage } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
 import { corrupt, isWeightFileError, unsupported } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
+import { type Hdf5Library, loadHdf5 } from './hdf5_library.js'
 import { type Hdf5Input, mountHdf5 } from './hdf5_mount.js'
 import { joinedName } from './joined_name.js'
 import { TensorList } from './tensor_list.js'
@@ -34,8 +35,6 @@ const STRING_CLASS = 3
 /** The description of a model's layers is text of some megabytes at most. */
 const LONGEST_ATTRIBUTE = 2 ** 26
 
-type Library = typeof import('h5wasm')['default']
-
 /** A larger dataset is read in parts: the library's own memory grows with the largest and never shrinks. */
 const LARGEST_PART = 2 ** 26
 
@@ -46,7 +45,7 @@ const LARGEST_PART = 2 ** 26
  */
 export async function openHdf5(input: Hdf5Input): Promise<Hdf5File> {
   const { path } = input
-  const { default: h5wasm } = await import('h5wasm').catch(missingPackage('read HDF5', 'h5wasm'))
+  const h5wasm = await loadHdf5('read HDF5')
   const module = await h5wasm.ready
   // Errors are thrown instead of printed.
   module.activate_throwing_error_handler()
@@ -81,7 +80,7 @@ function guarded<Value>(path: string, read: () => Value): Value {
 }
 
 function datasetsOf(
-  h5wasm: Library,
+  h5wasm: Hdf5Library,
   path: string,
   file: File,
   fileSize: number,

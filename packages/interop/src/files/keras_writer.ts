@@ -2,11 +2,11 @@ import {
   type CanonicalParams,
   canonicalToKeras,
   type FloatArray,
-  missingPackage,
   numDirections,
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import type { NetworkToExport } from '../network_to_export.js'
+import { loadHdf5 } from './hdf5_library.js'
 
 const CLASS_NAMES = { lstm: 'lstm', gru: 'gru', rnn_relu: 'simple_rnn', rnn_tanh: 'simple_rnn' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
@@ -20,7 +20,7 @@ let filesWritten = 0
  * keras_files.ts. Keras's LSTM and SimpleRNN keep the sum of the two biases.
  */
 export async function encodeKerasWeights(networks: readonly NetworkToExport[]): Promise<Uint8Array> {
-  const { default: h5wasm } = await import('h5wasm').catch(missingPackage('write HDF5', 'h5wasm'))
+  const h5wasm = await loadHdf5('write HDF5')
   const { FS } = await h5wasm.ready
   const name = `/export_${filesWritten++}.weights.h5`
   const file = new h5wasm.File(name, 'w')

@@ -15,10 +15,20 @@ export function arrowDataset(path: string): Dataset<TableRow> {
 }
 
 async function* rowsOf(path: string): AsyncGenerator<TableRow> {
-  // Loaded by those who read Arrow only.
-  const { RecordBatchReader } = await import('apache-arrow').catch(missingPackage('read Arrow', 'apache-arrow'))
+  const RecordBatchReader = await loadReader()
   const reader = await RecordBatchReader.from(readUnchanged(path))
   for await (const batch of reader) {
     for (const row of batch) yield row.toJSON() as TableRow
+  }
+}
+
+/** Of an optional peer dependency, which is loaded with the first file. */
+async function loadReader() {
+  // Within `try`, bundlers take a package that is not installed for an optional one.
+  try {
+    const { RecordBatchReader } = await import('apache-arrow')
+    return RecordBatchReader
+  } catch (cause) {
+    throw missingPackage('read Arrow', 'apache-arrow', cause)
   }
 }

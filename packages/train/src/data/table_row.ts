@@ -1,3 +1,4 @@
+import { hasErrorCode } from '@cudnn-rnn/canonical'
 import { DataError } from './data_error.js'
 
 /** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
@@ -16,7 +17,9 @@ export async function* readTable(
       yield fields
     }
   } catch (cause) {
-    if (cause instanceof DataError || (cause as NodeJS.ErrnoException).syscall !== undefined) throw cause
+    const passedOn =
+      hasErrorCode(cause, 'ERR_PACKAGE_MISSING') || (cause as NodeJS.ErrnoException).syscall !== undefined
+    if (cause instanceof DataError || passedOn) throw cause
     const message = `Cannot read ${path} as it must be a valid ${format} file: after row ${row}, ${(cause as Error).message}`
     throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
   }
@@ -67,9 +70,12 @@ export function missingColumn(
   place: { readonly path: string; readonly row?: number; readonly column: string },
   known: readonly string[],
 ): DataError {
+  // A header that was not divided: the file has another delimiter.
+  const other = known.length === 1 ? /[;\t|]/.exec(known[0]!)?.[0] : undefined
+  const advice = other === undefined ? '' : `. Read it with the delimiter ${JSON.stringify(other)}`
   return new DataError(
     'ERR_DATA_COLUMN',
-    `Cannot read ${place.path} as there must be a column ${place.column}: current columns are ${known.join(', ')}`,
+    `Cannot read ${place.path} as there must be a column ${place.column}: current columns are ${known.join(', ')}${advice}`,
     place,
   )
 }

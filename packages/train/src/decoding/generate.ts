@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
+import type { AbortSignalLike } from '../loop/abort_signal_like.js'
 import { type SamplingOptions, sampleToken } from './sample_token.js'
 
 export interface GenerateOptions extends SamplingOptions {
@@ -11,7 +12,7 @@ export interface GenerateOptions extends SamplingOptions {
   readonly endId?: number | undefined
   /** Default 0. */
   readonly seed?: number | undefined
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignalLike | undefined
 }
 
 /**
@@ -29,7 +30,7 @@ export async function* generate(
   let logits: FloatArray = new Float32Array(0)
   for (const id of prompt) logits = await next(id)
   for (let drawn = 0; drawn < length; drawn++) {
-    signal?.throwIfAborted()
+    if (signal?.aborted) throw signal.reason
     const id = sampleToken(logits, random, options)
     if (id === endId) return
     yield id

@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import { watchBest } from './early_stopping.js'
+import { nextTurn } from './event_loop.js'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
 import type { SkippedCheckpoint, TrainingRecord } from './training_saver.js'
@@ -96,7 +96,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
       if (skippedInARow >= maxSkipped) throw new NonFiniteError(step, skippedInARow)
       if (hasStopped()) ending = 'stopped early'
       // The executor may compute on this very thread: let signals and timers in.
-      await setImmediate()
+      await nextTurn()
     }
     if (savedAt !== step) {
       // An interrupted run does not evaluate.

@@ -6,6 +6,7 @@ import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
+import type { AbortSignalLike } from './abort_signal_like.js'
 import type { ClippingOptions } from './clip_gradients.js'
 import type { EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
@@ -76,7 +77,7 @@ export interface FitOptions<Batch> extends ClippingOptions {
   /** Called after every step, before it is saved; what it throws ends the training. */
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
   /** Ends the training after the step in progress, saved. */
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: AbortSignalLike | undefined
 }
 
 const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
