@@ -1,12 +1,15 @@
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig } from 'vitest/config'
+import { optionalBuiltinsInVite } from './scripts/optional_builtins.js'
 import { sourceAliases } from './scripts/vitest_preset.js'
 
 /** The tests of the packages that must run in browsers, in Debian's headless Chromium. */
 export default defineConfig({
+  plugins: [optionalBuiltinsInVite()],
   resolve: { alias: sourceAliases },
   test: {
     include: [
+      'packages/*/test/**/*.browser.test.ts',
       'packages/{canonical,executor-kit,reference,cells}/test/**/*.test.ts',
       'packages/checkpoint/test/{readers,crc32c}.test.ts',
     ],

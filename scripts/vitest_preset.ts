@@ -17,6 +17,9 @@ export const sourceAliases = [
 export function packageProject(name: string) {
   return defineProject({
     resolve: { alias: sourceAliases },
-    test: { name, include: ['test/**/*.test.ts'], testTimeout: 60_000 },
+    test: {
+      ...{ name, include: ['test/**/*.test.ts'], testTimeout: 60_000 },
+      exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+    },
   })
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env node
+import { hasErrorCode } from '@cudnn-rnn/rnn'
 import { CommanderError } from 'commander'
 import pc from 'picocolors'
 import { EXIT_CODES } from './exit_codes.js'
+import { installCommand } from './invocation.js'
 import { createProgram } from './program.js'
 
 const program = createProgram()
@@ -26,6 +28,9 @@ try {
   } else {
     const code = error instanceof Error && 'code' in error ? ` [${String(error.code)}]` : ''
     process.stderr.write(`${pc.red('error')}${code}: ${error instanceof Error ? error.message : String(error)}\n`)
+    if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
+      process.stderr.write(`Here: ${installCommand(String(error['packageName']))}\n`)
+    }
     if (process.env['DEBUG'] !== undefined && error instanceof Error) process.stderr.write(`${error.stack}\n`)
     process.exitCode = EXIT_CODES.failed
   }

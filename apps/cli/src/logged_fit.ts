@@ -5,7 +5,8 @@ import { EventFile, type GateWeights, MetricsFile, metricsLine, readMetrics } fr
 import { withInterrupt } from './interrupt.js'
 import { announceResume, checkNothingSaved, checkSteps, skippedText } from './resumed_run.js'
 
-export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep'> {
+export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep' | 'signal'> {
+  readonly signal?: AbortSignal | undefined
   readonly directory: string
   /** The run was begun before: its directory must hold what it saved. */
   readonly isResumed: boolean

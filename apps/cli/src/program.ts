@@ -13,6 +13,7 @@ import { addSampleCommand } from './commands/sample.js'
 import { addTrainCommand } from './commands/train.js'
 import { addVerifyCommand } from './commands/verify.js'
 import { EXIT_CODES } from './exit_codes.js'
+import { programCommand } from './invocation.js'
 
 const COMMANDS = [
   addDemoCommand,
@@ -29,8 +30,21 @@ const COMMANDS = [
   addDoctorCommand,
 ]
 
+/** The first commands to try. */
+const START_HERE = [
+  ['demo', 'train on Moby-Dick for a minute, then read what the model writes'],
+  ['train --text mine.txt', 'train on your own text'],
+  ['sample runs/mine', 'let a trained model write'],
+  ['inspect runs/mine', 'list the tensors of its latest checkpoint'],
+  ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
+  ['forecast', 'forecast CO₂ in the air, against two baselines'],
+  ['classify', 'tell real spam from ham, against a bag of words'],
+  ['doctor', 'what this machine offers'],
+] as const
+
 /** The command line: a table of contents of its commands. */
 export function createProgram(): Command {
+  const start = programCommand()
   const program = new Command('cudnn-rnn')
     .description('Train, sample and inspect recurrent networks: CudnnLSTM and its siblings for Node.js.')
     .version(version)
@@ -40,14 +54,7 @@ export function createProgram(): Command {
       'after',
       `
 Start here:
-  $ cudnn-rnn demo                         train on Moby-Dick for a minute, then read what the model writes
-  $ cudnn-rnn train --text mine.txt        train on your own text
-  $ cudnn-rnn sample runs/mine             let a trained model write
-  $ cudnn-rnn inspect runs/mine            list the tensors of its latest checkpoint
-  $ cudnn-rnn import model.h5              see the recurrent networks of a PyTorch, Keras, ONNX or Flax file
-  $ cudnn-rnn forecast                     foretell CO₂ in the air, against two baselines
-  $ cudnn-rnn classify                     tell real spam from ham, against a bag of words
-  $ cudnn-rnn doctor                       what this machine offers
+${START_HERE.map(([command, purpose]) => `  $ ${`${start} ${command}`.padEnd(start.length + 26)} ${purpose}`).join('\n')}
 
 Exit codes: ${EXIT_CODES.ok} ok, ${EXIT_CODES.failed} failed, ${EXIT_CODES.usage} usage, ${EXIT_CODES.interrupted} interrupted after saving.`,
     )

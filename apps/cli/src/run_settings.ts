@@ -12,6 +12,13 @@ export interface RunSettings {
 
 const FILE_NAME = 'run.json'
 
+/** How `run.json` names the tasks, and what their runs are called. */
+const RUN_KINDS = [
+  ['cudnn-rnn character model', 'a character model run'],
+  ['cudnn-rnn forecast', 'a forecast run'],
+  ['cudnn-rnn classification', 'a classification run'],
+] as const
+
 /** What a run leaves in its directory; nothing else there is touched. */
 const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json)\..*\.tmp|run\.json)$/
 
@@ -52,16 +59,21 @@ export async function readRunSettings<Settings extends RunSettings>(
   directory: string,
   format: Settings['format'],
 ): Promise<Settings> {
+  let found = ''
   try {
     const settings = JSON.parse(await readFile(join(directory, FILE_NAME), 'utf8')) as Settings
     if (settings.format === format) return settings
+    found = String(settings.format)
   } catch (error) {
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (!missing && !(error instanceof SyntaxError)) throw error
   }
+  const kind = RUN_KINDS.find(([prefix]) => found.startsWith(prefix))?.[1]
+  const wanted = RUN_KINDS.find(([prefix]) => format.startsWith(prefix))?.[1]
+  const other = kind !== wanted && kind !== undefined ? `this is ${kind}` : undefined
   throw codedRangeError(
     'ERR_NO_RUN',
-    `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of one (${format}): name the directory that was trained in`,
-    { directory },
+    `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of ${wanted ?? 'one'} (${format}): ${other ?? 'name the directory that was trained in'}`,
+    { directory, format: found },
   )
 }

@@ -44,7 +44,7 @@ export function usesProgram(): void {
       },
       alias: await sourceAliases(),
     })
-  })
+  }, 60_000)
   afterAll(() => rm(bin, { force: true }))
 }
 

@@ -1,20 +1,31 @@
 import { type GateWeights, histogramOf } from '@cudnn-rnn/train'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
+import { type ChartSize, everySize } from './chart_sizes.js'
+import { escapeHtml } from './escape_html.js'
 
 /** What stands on each side of a gate, and its colour. */
 const SIDES: Readonly<Record<string, string>> = {
-  input: 'var(--train)',
-  recurrent: 'var(--held-out)',
-  projection: 'var(--second)',
+  input: 'var(--second)',
+  recurrent: 'var(--third)',
+  projection: 'var(--baseline)',
+}
+
+interface Bar {
+  readonly layer: string
+  readonly gate: string
+  readonly side: string
+  readonly low: number
+  readonly limit: number
+  readonly share: number
 }
 
 /**
- * How the weights of every gate are distributed, as HTML: a column per gate, a row per layer and direction, the input
- * and the recurrent side on top of each other. All share one horizontal axis.
+ * How the weights of every gate are distributed, as HTML: a chart for each layer and direction with a part for each gate,
+ * the input and the recurrent side on top of each other. All share one horizontal axis.
  */
 export function gateHistograms(gates: readonly GateWeights[]): string {
-  const rows = gates.flatMap(({ name, values }) => {
+  const bars = gates.flatMap(({ name, values }): Bar[] => {
     const [layer = '', direction = '', side = '', gate = 'projection'] = name.split('/')
     const { num, min, limits, counts } = histogramOf(values)
     const place = { layer: `${layer.replace('_', ' ')}, ${direction}`, side, gate: gate.replace('_', ' ') }
@@ -25,36 +36,50 @@ export function gateHistograms(gates: readonly GateWeights[]): string {
       share: counts[k]! / Math.max(1, num),
     }))
   })
-  const layers = [...new Set(rows.map(({ layer }) => layer))]
-  const chart = Plot.plot({
+  const domain: [number, number] = [
+    bars.reduce((least, { low }) => Math.min(least, low), 0),
+    bars.reduce((greatest, { limit }) => Math.max(greatest, limit), 0),
+  ]
+  const charts = [...new Set(bars.map(({ layer }) => layer))].map((layer) => {
+    const own = bars.filter((bar) => bar.layer === layer)
+    return `<h3>${escapeHtml(layer)}</h3>\n${everySize((size) => draw(own, domain, size))}`
+  })
+  const sides = Object.entries(SIDES).filter(([side]) => bars.some((bar) => bar.side === side))
+  const legend = sides.map(([side, color]) => `<span><i style="background:${color}"></i>${side} side</span>`)
+  return `<p class="legend">${legend.join('')} vertical: percent of the weights</p>\n${charts.join('\n')}`
+}
+
+/** Gates beside each other where there is room, below each other where there is not. */
+function draw(bars: readonly Bar[], domain: readonly [number, number], { width, fontSize, className }: ChartSize) {
+  const isWide = className === 'wide'
+  const gates = [...new Set(bars.map(({ gate }) => gate))]
+  const facet = isWide ? 'fx' : 'fy'
+  return Plot.plot({
     document: chartDocument(),
-    width: 860,
-    height: 60 + 120 * layers.length,
+    width,
+    height: isWide ? 190 : 70 + 90 * gates.length,
     marginLeft: 48,
-    marginRight: 130,
-    style: { fontSize: '12px', background: 'transparent' },
-    x: { label: 'weight', ticks: 4 },
+    marginTop: isWide ? 32 : 12,
+    marginRight: isWide ? 24 : 92,
+    marginBottom: 44,
+    style: { fontSize: `${fontSize}px`, background: 'transparent' },
+    x: {
+      label: isWide ? null : 'weight',
+      labelAnchor: 'center',
+      labelOffset: 36,
+      ticks: isWide ? 3 : 4,
+      domain: [...domain],
+    },
     y: { label: null, ticks: 3, percent: true, grid: true },
-    fx: { label: null, domain: [...new Set(rows.map(({ gate }) => gate))] },
-    fy: { label: null, domain: layers },
+    [facet]: { label: null, domain: gates },
     marks: Object.entries(SIDES).map(([side, color]) =>
       Plot.rectY(
-        rows.filter((row) => row.side === side),
+        bars.filter((bar) => bar.side === side),
         {
-          x1: 'low',
-          x2: 'limit',
-          y: 'share',
-          fx: 'gate',
-          fy: 'layer',
-          fill: color,
-          fillOpacity: 0.5,
-          insetLeft: 0,
-          insetRight: 0,
+          ...{ x1: 'low', x2: 'limit', y: 'share', [facet]: 'gate' },
+          ...{ fill: color, fillOpacity: 0.5, insetLeft: 0, insetRight: 0 },
         },
       ),
     ),
   })
-  const sides = Object.entries(SIDES).filter(([side]) => rows.some((row) => row.side === side))
-  const legend = sides.map(([side, color]) => `<span><i style="background:${color}"></i>${side} side</span>`)
-  return `<p class="legend">${legend.join('')} vertical: percent of the weights</p>\n${chart.outerHTML}`
 }

@@ -25,7 +25,7 @@ export interface ImageChartOptions {
 
 const WIDTH = 860
 const KEY_WIDTH = 260
-const MARGIN_TOP = 24
+const MARGIN_TOP = 32
 const MARGINS = { marginLeft: 64, marginRight: 24, marginBottom: 48 } as const
 const STYLE = { fontSize: '13px', background: 'transparent' } as const
 
@@ -67,5 +67,6 @@ export function imageChart({ title, source, x, y, key, height = 300 }: ImageChar
     y: { axis: null, domain: [0, 1] },
     marks: [Plot.rect(steps, { x1: 'x1', x2: 'x2', y1: 0, y2: 1, fill: 'fill', shapeRendering: 'crispEdges' })],
   })
-  return `<figure role="img" aria-label="${escapeHtml(title)}" style="margin:0">${chart.outerHTML}\n${legend.outerHTML}</figure>`
+  // On a narrow screen the picture is moved under the reader's finger: its text would shrink with it.
+  return `<figure role="img" aria-label="${escapeHtml(title)}" class="scrolled">${chart.outerHTML}\n${legend.outerHTML}</figure>`
 }

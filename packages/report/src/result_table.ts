@@ -4,8 +4,10 @@ import { escapeHtml } from './escape_html.js'
 export interface ResultTable {
   readonly header: readonly string[]
   readonly rows: readonly (readonly string[])[]
-  /** Index of the row that is set off; none by default. */
+  /** Index of the row that is set off as the best; none by default. */
   readonly best?: number | undefined
+  /** Index of the row that has the colour of our own results; none by default. */
+  readonly ours?: number | undefined
 }
 
 /** The table in plain text for a terminal, without its last line end. */
@@ -17,12 +19,13 @@ export function tableText({ header, rows }: ResultTable): string {
 }
 
 /** The table as HTML. */
-export function tableHtml({ header, rows, best }: ResultTable): string {
+export function tableHtml({ header, rows, best, ours }: ResultTable): string {
   const cell = (tag: 'td' | 'th') => (text: string, column: number) =>
     `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(text)}</${tag}>`
-  const body = rows.map(
-    (row, index) => `<tr${index === best ? ' class="best"' : ''}>${row.map(cell('td')).join('')}</tr>`,
-  )
+  const body = rows.map((row, index) => {
+    const classes = [...(index === ours ? ['ours'] : []), ...(index === best ? ['best'] : [])].join(' ')
+    return `<tr${classes === '' ? '' : ` class="${classes}"`}>${row.map(cell('td')).join('')}</tr>`
+  })
   return `<table><thead><tr>${header.map(cell('th')).join('')}</tr></thead><tbody>${body.join('')}</tbody></table>`
 }
 

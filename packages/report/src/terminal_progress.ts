@@ -1,5 +1,12 @@
 import { Presets, SingleBar } from 'cli-progress'
 
+/** What is needed of `process.stdout`; its type is not named, as not every project has the types of Node.js. */
+export interface ProgressStream {
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+  write(text: string): unknown
+}
+
 export interface ProgressOptions {
   /** Steps of the whole run. */
   readonly total: number
@@ -19,18 +26,20 @@ const LONGEST_BAR = 24
 
 /** Shows how a run goes: a bar on a terminal, plain lines anywhere else. */
 export class TerminalProgress {
-  readonly #stream: NodeJS.WriteStream
+  readonly #stream: ProgressStream
   readonly #total: number
   readonly #bar: SingleBar | undefined
   #lastLine = 0
 
-  constructor(stream: NodeJS.WriteStream, { total, done = 0, figuresWidth = 60 }: ProgressOptions) {
+  constructor(stream: ProgressStream, { total, done = 0, figuresWidth = 60 }: ProgressOptions) {
     this.#stream = stream
     this.#total = total
     if (!stream.isTTY) return
     const format = '{bar} {percentage}%  {figures}  {eta_formatted} left'
-    const barsize = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, stream.columns - figuresWidth - FRAME_WIDTH))
-    this.#bar = new SingleBar({ format, stream, hideCursor: true, barsize, etaBuffer: 150 }, Presets.shades_classic)
+    const { columns = 80 } = stream
+    const barsize = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, columns - figuresWidth - FRAME_WIDTH))
+    const options = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize, etaBuffer: 150 }
+    this.#bar = new SingleBar(options, Presets.shades_classic)
     this.#bar.start(total, done, { figures: '' })
   }
 

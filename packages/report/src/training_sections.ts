@@ -21,8 +21,13 @@ export interface TrainingCurves {
   readonly gates?: readonly GateWeights[] | undefined
 }
 
-/** Steps over which curves are averaged. */
-const SMOOTHING = 20
+/** Steps over which curves are averaged, the one in the middle among them. */
+const SMOOTHING = 21
+
+/** Losses of the first steps are cut off where they are this many times higher than all later ones. */
+const MUCH_HIGHER = 1.5
+/** The share of a run whose losses may be cut off. */
+const FIRST_STEPS = 0.08
 
 /** The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate. */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
@@ -45,24 +50,28 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
     const value = metric === undefined ? undefined : metrics?.[metric]
     return value === undefined ? [] : [{ x: step, y: value }]
   })
+  const losses = curve(({ loss }) => loss * lossScale)
+  const top = zoomedTop(losses, [...evaluated.map(({ y }) => y), ...(rules ?? []).map(({ y }) => y)])
   const skipped = reports.filter((report) => report.skipped).length
   const sections = [
     {
       heading: 'Loss',
-      html: lineChart({
-        x: STEP,
-        y: lossLabel,
-        rules,
-        series: [
-          {
-            label: `training (thin: each step; thick: mean of ${SMOOTHING})`,
-            color: 'var(--train)',
-            points: curve(({ loss }) => loss * lossScale),
-            smoothing: SMOOTHING,
-          },
-          { label: metricLabel, color: 'var(--held-out)', points: evaluated, dots: true },
-        ],
-      }),
+      html:
+        lineChart({
+          x: STEP,
+          y: lossLabel,
+          rules,
+          top,
+          series: [
+            {
+              label: `training (thin: each step; thick: mean of the ${SMOOTHING} steps around it)`,
+              color: 'var(--train)',
+              points: losses,
+              smoothing: SMOOTHING,
+            },
+            { label: metricLabel, color: 'var(--ours)', points: evaluated, dots: true },
+          ],
+        }) + (top === undefined ? '' : `\n<p class="note">${cutOff(losses, top)}</p>`),
     },
     { heading: 'Learning rate', html: single('learning rate', 'at each step', ({ learningRate }) => learningRate) },
     {
@@ -83,3 +92,20 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
 }
 
 const STEP = 'training step'
+
+/** Where the vertical axis should end for the later steps to be seen; undefined where the first ones are not much higher. */
+function zoomedTop(losses: readonly Point[], others: readonly number[]): number | undefined {
+  const finite = losses.map(({ y }) => y).filter(Number.isFinite)
+  const later = finite.slice(Math.ceil(finite.length * FIRST_STEPS))
+  const greatest = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY)
+  const top = greatest([...later, ...others.filter(Number.isFinite)])
+  return later.length > 0 && top > 0 && greatest(finite) > MUCH_HIGHER * top ? top * 1.04 : undefined
+}
+
+function cutOff(losses: readonly Point[], top: number): string {
+  const above = losses.filter(({ y }) => y > top)
+  const highest = Math.max(...above.map(({ y }) => y)).toPrecision(3)
+  return above.length === 1
+    ? `The loss of step ${above[0]!.x}, ${highest}, lies above the chart.`
+    : `The losses of ${above.length} steps up to step ${above.at(-1)!.x} lie above the chart, at most ${highest}.`
+}

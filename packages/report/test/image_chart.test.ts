@@ -14,9 +14,9 @@ it('imageChart draws the image once, between the axes', () => {
   const [image] = html.match(/<image [^>]*>/g)!
   expect(html.match(/<image /g)).toHaveLength(1)
   expect(image).toContain('data:image/png;base64,AAAA')
-  // The frame of the axes: x 64 to 836, y 24 to 252.
+  // The frame of the axes: x 64 to 836, y 32 to 252.
   expect(image).toMatch(/width="772"/)
-  expect(image).toMatch(/height="228"/)
+  expect(image).toMatch(/height="220"/)
 })
 
 it('imageChart labels both axes and the key, with ticks from edge to edge', () => {

@@ -8,7 +8,8 @@ const table: ResultTable = {
     ['LSTM <3>', '0.5'],
     ['naïve', '12.25'],
   ],
-  best: 0,
+  best: 1,
+  ours: 0,
 }
 
 it('tableText sets numbers flush right', () => {
@@ -20,9 +21,10 @@ it('tableText sets numbers flush right', () => {
   ])
 })
 
-it('tableHtml sets off the best row, and shows text as text', () => {
+it('tableHtml sets off the best row, colours our own, and shows text as text', () => {
   const { document } = parseHTML(`<body>${tableHtml(table)}</body>`)
-  expect(document.querySelector('tr.best td')?.textContent).toBe('LSTM <3>')
+  expect(document.querySelector('tr.best td')?.textContent).toBe('naïve')
+  expect(document.querySelector('tr.ours td')?.textContent).toBe('LSTM <3>')
   expect([...document.querySelectorAll('td.number')].map((cell) => cell.textContent)).toEqual(['0.5', '12.25'])
 })
 

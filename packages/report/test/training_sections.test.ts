@@ -43,13 +43,37 @@ it('trainingSections draws loss, rate, norm, throughput and the weights of every
     'Weights by gate',
   ])
   const { document } = parseHTML(htmlPage({ title: 'run', resultHtml: '', sections }))
-  const charts = [...document.querySelectorAll('svg')]
+  const charts = [...document.querySelectorAll('svg.wide')]
   expect(charts).toHaveLength(5)
-  expect(charts[0]?.querySelectorAll('circle')).toHaveLength(3)
+  expect(document.querySelectorAll('svg.narrow')).toHaveLength(5)
+  expect(charts[0]?.querySelectorAll('circle:not(:has(title))')).toHaveLength(3)
+  expect(charts[0]?.querySelector('circle title')?.textContent).toBe('training, training step 1: 3')
   expect(charts[0]?.textContent).toContain('bigram 1.50')
   expect(charts[3]?.textContent).toContain('characters per second')
   for (const gate of ['input', 'forget', 'new memory', 'output']) expect(charts[4]?.textContent).toContain(gate)
   expect(charts[4]?.querySelectorAll('rect').length).toBeGreaterThan(8 * 20)
   expect(document.body.textContent).toContain('not finite: 1')
   expect(document.body.innerHTML).not.toContain('NaN')
+})
+
+it('trainingSections shows the later losses large, and says what lies above the chart', () => {
+  const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: k === 0 ? 6.9 : 1 + 0.1 * Math.sin(k) }))
+  const [loss] = trainingSections({ ...curves, reports, rules: [] })
+  expect(loss?.html).toContain('The loss of step 1, 6.90, lies above the chart.')
+  expect(parseHTML(loss!.html).document.querySelector('svg')?.textContent).not.toContain('6.5')
+})
+
+it('trainingSections keeps the whole axis where no loss is much higher than the others', () => {
+  const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: 1 + 0.3 / (k + 1) }))
+  expect(trainingSections({ ...curves, reports, rules: [] })[0]?.html).not.toContain('above the chart')
+})
+
+it('trainingSections draws the mean of the steps around each step, which does not lag', () => {
+  const reports = Array.from({ length: 101 }, (_, k) => report(k + 1, { loss: k }))
+  const [loss] = trainingSections({ ...curves, reports, rules: [], metric: undefined })
+  const [thin, thick] = [...parseHTML(loss!.html).document.querySelectorAll('svg.wide [aria-label=line] path')].map(
+    (path) => path.getAttribute('d')!.match(/[-\d.]+,[-\d.]+/g)!,
+  )
+  // Of a straight line the mean is the line itself, but for its ends.
+  expect(thick![50]).toBe(thin![50])
 })

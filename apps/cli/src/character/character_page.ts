@@ -1,6 +1,7 @@
 import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
 import type { StepReport } from '@cudnn-rnn/rnn'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
+import { executorName } from '../executor_line.js'
 import type { Sample, TrainingRun } from './training_run.js'
 
 /** Bits per character on the held-out text at the last evaluation; undefined before the first. */
@@ -25,6 +26,7 @@ export function characterTable({ settings }: TrainingRun, bits: number): ResultT
       ]
     }),
     best: all.indexOf(Math.min(...all)),
+    ours: 0,
   }
 }
 
@@ -73,7 +75,7 @@ export function characterPage(
             'Training',
             `${reports.length} of ${plan.steps} steps of ${plan.batch} × ${plan.time} characters, Adam at ${plan.learningRate}`,
           ],
-          ['Executor', backend.reason],
+          ['Executor', executorName(backend)],
           ['Seed', String(plan.seed)],
         ]),
       },
@@ -89,6 +91,7 @@ function resultHtml(bits: number | undefined, { bigram, trigram }: { bigram: num
 }
 
 function sampleSection({ prompt, text }: Sample) {
-  const html = `<blockquote><b>${escapeHtml(prompt)}</b>${escapeHtml(text)}</blockquote>`
+  const shown = prompt.trim() === '' ? escapeHtml(text.trimStart()) : `<b>${escapeHtml(prompt)}</b>${escapeHtml(text)}`
+  const html = `<blockquote>${shown}</blockquote>`
   return { heading: 'What the model writes', html }
 }

@@ -2,7 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import pc from 'picocolors'
+import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
+import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { checkNoRun } from '../run_settings.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
@@ -77,7 +79,7 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
   return `${[
     `${pc.bold('Text')}      ${corpus.name}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
     `${pc.bold('Model')}     embedding ${embeddingSize} → CudnnLSTM ${numLayers} × ${numUnits} → linear → softmax`,
-    `${pc.bold('Executor')}  ${backend.reason}`,
+    `${pc.bold('Executor')}  ${executorLine(backend)}`,
     `${pc.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
   ].join('\n')}\n\n`
 }
@@ -93,15 +95,22 @@ function conclusion(
   const lines = [
     '',
     bits === undefined ? `${pc.bold('Result')}    not evaluated yet` : tableText(characterTable(run, bits)),
-    ...(sampled === undefined ? [] : ['', pc.dim('What it writes:'), `${pc.bold(sampled.prompt)}${sampled.text}`, '']),
+    ...(sampled === undefined
+      ? []
+      : [
+          '',
+          pc.dim('What it writes:'),
+          sampled.prompt.trim() === '' ? sampled.text.trimStart() : `${pc.bold(sampled.prompt)}${sampled.text}`,
+          '',
+        ]),
     `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Sample')}    npx cudnn-rnn sample ${directory}`,
+    `${pc.bold('Sample')}    ${programCommand()} sample ${directory}`,
   ]
   if (ending !== 'finished') {
     const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
     lines.push(
       `${pc.yellow(why)} after step ${step} of ${settings.plan.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     npx cudnn-rnn train --resume --out ${directory}`,
+      `${pc.bold('Go on')}     ${programCommand()} train --resume --out ${directory}`,
     )
   }
   return `${lines.join('\n')}\n`

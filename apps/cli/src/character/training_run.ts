@@ -13,6 +13,7 @@ import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { dropoutState } from '../dropout_state.js'
+import { programCommand } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { warnOfSkipped } from '../resumed_run.js'
@@ -244,7 +245,7 @@ export async function restoreModel(
   model.dispose()
   throw codedRangeError(
     'ERR_NO_RUN',
-    `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "cudnn-rnn train --resume --out ${directory}"`,
+    `Cannot load a model as ${directory} must hold a checkpoint: nothing was saved yet. Go on with "${programCommand()} train --resume --out ${directory}"`,
     { directory },
   )
 }

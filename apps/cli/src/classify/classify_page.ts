@@ -1,5 +1,6 @@
 import { htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
+import { executorName } from '../executor_line.js'
 import type { ClassifyResult, ClassifyRun } from './classify_run.js'
 import { accuracyOf, confusionHtml, macroF1 } from './confusion_matrix.js'
 
@@ -16,6 +17,7 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
       return [name, percent(accuracies[index]!), `${wrong} of ${total}`, macroF1(matrix).toFixed(3)]
     }),
     best: accuracies.indexOf(Math.max(...accuracies)),
+    ours: 0,
   }
 }
 
@@ -72,7 +74,7 @@ export function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: re
             'Training',
             `${training.step} of at most ${settings.steps} steps of ${settings.batch} texts, AdamW at ${settings.learningRate}, decay ${settings.weightDecay}; best at step ${training.best?.step}`,
           ],
-          ['Executor', backend.reason],
+          ['Executor', executorName(backend)],
           ['Seed', String(encoding.seed)],
         ]),
       },

@@ -4,12 +4,14 @@ import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
+import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
+import { programCommand } from '../invocation.js'
 import { checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
-import { confusionTable } from './confusion_matrix.js'
+import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
 import { readCorpus } from './corpus.js'
 
 /** What the user asked for. */
@@ -95,7 +97,7 @@ function introduction({ corpus, examples, settings, backend }: ClassifyRun): str
     `${pc.bold('Texts')}     ${corpus.name}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
     `${pc.bold('Classes')}   ${labels.symbols.join(', ')}; ${words.size} words known, the first ${encoding.maxLength} of a text are read`,
     `${pc.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
-    `${pc.bold('Executor')}  ${backend.reason}`,
+    `${pc.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
 }
 
@@ -113,7 +115,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
   if (training.ending === 'interrupted' || training.ending === 'out of time') {
     lines.push(
       `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     npx cudnn-rnn classify --resume --out ${directory}`,
+      `${pc.bold('Go on')}     ${programCommand()} classify --resume --out ${directory}`,
     )
   }
   return `${lines.join('\n')}\n`
@@ -121,5 +123,8 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
 
 function summary(result: ClassifyResult) {
   const { step, ending, best } = result.training
-  return { step, ending, best, classifiers: result.classifiers }
+  const classifiers = result.classifiers.map(({ name, matrix }) => {
+    return { name, accuracy: accuracyOf(matrix), macroF1: macroF1(matrix), matrix }
+  })
+  return { step, ending, best, classifiers }
 }

@@ -9,6 +9,7 @@ import { givenOptions } from '../resume_options.js'
 /** Options as commander hands them over. */
 interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {
   readonly csv?: string
+  readonly delimiter?: string
   readonly date?: string
   readonly value?: string
   readonly out?: string
@@ -32,13 +33,14 @@ interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'
 export function addForecastCommand(program: Command): void {
   program
     .command('forecast')
-    .description('foretell a time series: CO₂ in the air, or a CSV file of your own')
+    .description('forecast a time series: CO₂ in the air, or a CSV file of your own')
     .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
-    .option('--value <column>', 'column to foretell (default: the only one of numbers)')
+    .option('--delimiter <text>', 'what separates the columns (default: , or ; or tab or |, as in the header)')
+    .option('--value <column>', 'column to forecast (default: the only one of numbers)')
     .option('--date <column>', 'column of dates (default: the first one)')
     .option('--season <n>', 'steps of a season; 1 for none', integerAtLeast(1), 12)
     .option('--window <n>', 'steps read before the forecast', integerAtLeast(2), 36)
-    .option('--horizon <n>', 'steps foretold', integerAtLeast(1), 12)
+    .option('--horizon <n>', 'steps to forecast', integerAtLeast(1), 12)
     .option('--held-out <n>', 'values at the end that are never trained on', integerAtLeast(2), 72)
     .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('lstm'))
     .option('--units <n>', 'units per layer', integerAtLeast(1), 32)
@@ -66,7 +68,7 @@ export function addForecastCommand(program: Command): void {
 }
 
 function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): ForecastRequest {
-  const { csv, date, value, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
+  const { csv, delimiter, date, value, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
   const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
   if (dropout > 1) {
     throw codedRangeError(
@@ -80,7 +82,7 @@ function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): 
     ...{ given, resume, overwrite, json, maxSeconds, backend },
     settings: {
       format: FORECAST_FORMAT,
-      source: { csv, date, value },
+      source: { csv, delimiter, date, value },
       shape: { season, window, horizon, heldOut },
       sizes: { cell, numUnits: units, numLayers: layers, dropout },
       ...{ steps, batch, learningRate, evaluateEvery, saveEvery, patience, seed },

@@ -31,11 +31,14 @@ export function addSampleCommand(program: Command): void {
         // Refuses unknown characters before anything is printed.
         vocabulary.encode(options.prompt)
         if (options.prompt.trim() !== '') process.stdout.write(options.prompt)
+        // Without a prompt, lines that are empty before the first word are left out.
+        let started = options.prompt.trim() !== ''
         for await (const character of sample(model, vocabulary, {
           ...options,
           temperature: greedy ? 0 : temperature,
         })) {
-          process.stdout.write(character)
+          started ||= character.trim() !== ''
+          if (started) process.stdout.write(character)
         }
         process.stdout.write('\n')
       } finally {

@@ -8,7 +8,9 @@ import {
   trainingSections,
 } from '@cudnn-rnn/report'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
+import { executorName } from '../executor_line.js'
 import { forecastErrors } from './backtest.js'
+import { forecastAdvice } from './forecast_advice.js'
 import { COVERAGE, type ForecastResult, type ForecastRun } from './forecast_run.js'
 import { futureDates, parsedDates } from './future_dates.js'
 
@@ -24,16 +26,28 @@ export function forecastTable({ backtests }: ForecastResult): ResultTable {
     header: ['forecaster', 'mean absolute error', 'root mean squared error', 'against seasonal naive'],
     rows: backtests.map(({ name }, index) => {
       const { mae, rmse } = errors[index]!
-      const change = (100 * (mae - naive)) / naive
-      return [
-        name,
-        mae.toPrecision(4),
-        rmse.toPrecision(4),
-        index === backtests.length - 1 ? '' : `${change > 0 ? '+' : '−'}${Math.abs(change).toFixed(1)} %`,
-      ]
+      const against = index === backtests.length - 1 ? '' : difference(mae, naive)
+      return [name, mae.toPrecision(4), rmse.toPrecision(4), against]
     }),
     best,
+    ours: 0,
   }
+}
+
+/** By how much `mae` is above or below `naive`: in percent, or in the series' unit where `naive` is 0, as of a constant series. */
+function difference(mae: number, naive: number): string {
+  if (mae === naive) return '±0.0 %'
+  const change = naive === 0 ? mae.toPrecision(2) : `${Math.abs((100 * (mae - naive)) / naive).toFixed(1)} %`
+  return `${mae > naive ? '+' : '−'}${change}`
+}
+
+/** `15.2 % below the seasonal-naive forecast's 3.88`, as a sentence goes on. */
+function verdict(mae: number, naive: number): string {
+  if (naive === 0)
+    return mae === 0 ? 'as exact as the seasonal-naive forecast' : 'where the seasonal-naive forecast is exact'
+  const change = (100 * (naive - mae)) / naive
+  const side = change >= 0 ? 'below' : 'above'
+  return `${Math.abs(change).toFixed(1)} % ${side} the seasonal-naive forecast's ${naive.toPrecision(3)}`
 }
 
 /** The report of a run: forecast and interval, errors, training, settings. */
@@ -41,18 +55,16 @@ export function forecastPage(run: ForecastRun, result: ForecastResult, gates: re
   const { series, settings, origins, backend } = run
   const { training, backtests, coverage } = result
   const [network, linear, naive] = backtests.map(forecastErrors)
-  const change = (100 * (naive!.mae - network!.mae)) / naive!.mae
-  const verdict = change > 0 ? `${change.toFixed(1)} % below` : `${(-change).toFixed(1)} % above`
   const { window, horizon, season, heldOut } = settings.shape
   return htmlPage({
     title: `A forecast of ${series.name}`,
-    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values it never saw: ${verdict} the seasonal-naive forecast's ${naive!.mae.toPrecision(3)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
+    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values it never saw: ${verdict(network!.mae, naive!.mae)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
     sections: [
       { heading: 'Forecast', html: forecastChart(run, result) },
       {
         heading: 'Backtest',
         html: `${tableHtml(forecastTable(result))}
-<p>Every forecaster foretold ${horizon} steps from each of ${origins.test.length} origins. The ${100 * COVERAGE} % interval, as wide as errors were before the held-out part, held ${(100 * coverage).toFixed(0)} % of what came.</p>`,
+<p>Every forecaster predicted ${horizon} steps from each of ${origins.test.length} origins. The ${100 * COVERAGE} % interval, as wide as errors were before the held-out part, held ${(100 * coverage).toFixed(0)} % of the held-out values.</p>${adviceHtml(run, result)}`,
       },
       ...trainingSections({
         reports: training.reports,
@@ -82,7 +94,7 @@ export function forecastPage(run: ForecastRun, result: ForecastResult, gates: re
             'Training',
             `${training.step} of at most ${settings.steps} steps of ${settings.batch} windows, Adam at ${settings.learningRate}; best at step ${training.best?.step}`,
           ],
-          ['Executor', backend.reason],
+          ['Executor', executorName(backend)],
           ['Seed', String(settings.seed)],
         ]),
       },
@@ -103,28 +115,37 @@ function forecastChart(
   const line = (entries: readonly (readonly [number, number])[]) => entries.map(([index, y]) => ({ x: x(index), y }))
   // Origins one horizon apart, so that every held-out value is foretold once.
   const chosen = testOrigins.map((_, n) => n).filter((n) => n % horizon === 0)
-  const foretold = (which: number) =>
-    chosen.flatMap((n) => backtests[which]!.forecasts[n]!.map((y, k) => [testOrigins[n]! + k + 1, y] as const))
-  const ahead = future.map((y, k) => [values.length + k, y] as const)
-  const band = [...foretold(0), ...ahead].map(([index, y], n) => {
-    const width = widths[n % horizon]!
-    return { x: x(index), low: y - width, high: y + width }
-  })
+  // Each forecast is a line of its own, from the last value known on: a gap stands before it.
+  const forecastFrom = (origin: number, forecast: readonly number[]) => [
+    { x: x(origin), y: Number.NaN, width: Number.NaN },
+    { x: x(origin), y: values[origin]!, width: 0 },
+    ...forecast.map((y, k) => ({ x: x(origin + k + 1), y, width: widths[k]! })),
+  ]
+  const predicted = (which: number) =>
+    chosen.flatMap((n) => forecastFrom(testOrigins[n]!, backtests[which]!.forecasts[n]!))
+  const network = [...predicted(0), ...forecastFrom(values.length - 1, future)]
   const actual = Array.from(values.subarray(from), (y, k) => [from + k, y] as const)
   const chart = lineChart({
     x: known === undefined ? 'row' : 'date',
     y: series.column,
     height: 420,
-    bands: band,
+    bands: network.map(({ x, y, width }) => ({ x, low: y - width, high: y + width })),
     series: [
-      { label: 'what came', color: 'var(--ink)', points: line(actual) },
-      { label: 'seasonal naive', color: 'var(--baseline)', points: line(foretold(2)) },
+      { label: 'actual values', color: 'var(--ink)', points: line(actual) },
+      { label: 'seasonal naive', color: 'var(--baseline)', points: predicted(2) },
       {
         label: `${backtests[0].name} with its ${100 * COVERAGE} % interval`,
-        color: 'var(--held-out)',
-        points: line([...foretold(0), ...ahead]),
+        color: 'var(--ours)',
+        points: network,
       },
     ],
   })
-  return `${chart}\n<p>The last ${escapeHtml(String(horizon))} steps lie after the end of the series.</p>`
+  return `${chart}\n<p>Each line is one forecast: it begins at the last value that was known and goes ${horizon} steps ahead, where the next one begins. The last one lies after the end of the series.</p>`
+}
+
+function adviceHtml(run: ForecastRun, result: ForecastResult): string {
+  const advice = forecastAdvice(run, result)
+  if (advice === undefined) return ''
+  const items = advice.tries.map((text) => `<li>${escapeHtml(text)}</li>`)
+  return `\n<p>The network loses to <b>${advice.instead}</b>: use that, or try a run with</p>\n<ul>${items.join('')}</ul>`
 }

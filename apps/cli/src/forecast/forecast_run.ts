@@ -140,7 +140,11 @@ export class ForecastRun {
       figures: ({ loss, metrics, seconds }) => {
         best = Math.min(best, metrics?.['loss'] ?? best)
         const shown = Number.isFinite(best) ? best.toFixed(4) : '–'
-        return [`loss ${loss.toFixed(4)}`, `best calibration ${shown}`, `${Math.round(batch / seconds)} windows/s`]
+        return [
+          `loss ${loss.toFixed(4)}`,
+          `best calibration error ${shown}`,
+          `${Math.round(batch / seconds)} windows/s`,
+        ]
       },
       gates: () => model.recurrent.gates(),
     })

@@ -4,9 +4,12 @@ import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
+import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
+import { programCommand } from '../invocation.js'
 import { checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { forecastAdvice } from './forecast_advice.js'
 import { forecastPage, forecastTable } from './forecast_page.js'
 import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type ForecastSettings } from './forecast_run.js'
 import { futureDates } from './future_dates.js'
@@ -43,7 +46,7 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
     const page = join(directory, 'report.html')
     await writeFile(page, forecastPage(run, result, await run.model.recurrent.gates()))
     await writeFile(join(directory, 'forecast.csv'), forecastCsv(run, result))
-    process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
+    process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()
@@ -53,6 +56,7 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
 /** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
 const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
   { name: 'value', value: ({ source }) => source.value },
+  { name: 'delimiter', value: ({ source }) => source.delimiter },
   { name: 'date', value: ({ source }) => source.date },
   { name: 'season', value: ({ shape }) => shape.season },
   { name: 'window', value: ({ shape }) => shape.window },
@@ -93,18 +97,26 @@ function introduction({ series, settings, origins, backend }: ForecastRun): stri
   const { cell, numLayers, numUnits } = settings.sizes
   return `${[
     `${pc.bold('Series')}    ${series.name}, column ${series.column}: ${series.values.length} values from ${series.dates[0]} to ${series.dates.at(-1)}`,
-    `${pc.bold('Task')}      read ${window} steps, foretell ${horizon}; season ${season}; the last ${heldOut} values are held out`,
+    `${pc.bold('Task')}      read ${window} steps, forecast ${horizon}; season ${season}; the last ${heldOut} values are held out,\n          the ${heldOut} before them (calibration) choose the best step and the width of the interval`,
     `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} → linear, on ${origins.train.length} windows`,
-    `${pc.bold('Executor')}  ${backend.reason}`,
+    `${pc.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
 }
 
-function conclusion({ directory, settings }: ForecastRun, result: ForecastResult, page: string): string {
+function conclusion(run: ForecastRun, result: ForecastResult, page: string): string {
+  const { directory, settings } = run
   const { training, coverage } = result
+  const advice = forecastAdvice(run, result)
   const lines = [
     '',
     tableText(forecastTable(result)),
     '',
+    ...(advice === undefined
+      ? []
+      : [
+          `${pc.bold('Advice')}    the network loses to ${advice.instead}: use that, or try`,
+          ...advice.tries.map((text) => `          ${text}`),
+        ]),
     `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`,
@@ -112,20 +124,22 @@ function conclusion({ directory, settings }: ForecastRun, result: ForecastResult
   if (training.ending === 'interrupted' || training.ending === 'out of time') {
     lines.push(
       `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     npx cudnn-rnn forecast --resume --out ${directory}`,
+      `${pc.bold('Go on')}     ${programCommand()} forecast --resume --out ${directory}`,
     )
   }
   return `${lines.join('\n')}\n`
 }
 
-function summary({ training, coverage, backtests, ...result }: ForecastResult) {
+function summary(run: ForecastRun, result: ForecastResult) {
+  const { training, coverage } = result
   const { step, ending, best } = training
-  const table = forecastTable({ training, coverage, backtests, ...result })
+  const table = forecastTable(result)
   return {
     step,
     ending,
     best,
     coverage,
+    advice: forecastAdvice(run, result),
     result: table.rows.map((row) => Object.fromEntries(table.header.map((name, k) => [name, row[k]]))),
   }
 }

@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path'
-import { type CsvRow, csvDataset, finiteNumber } from '@cudnn-rnn/rnn/train'
+import { type CsvRow, csvDataset, finiteNumber, textDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { dataPackageFolder } from '../data_package.js'
 
@@ -16,6 +16,8 @@ export interface Series {
 export interface SeriesSource {
   /** Undefined: the CO₂ series of the data package. */
   readonly csv: string | undefined
+  /** Undefined: the one that the header has. */
+  readonly delimiter?: string | undefined
   readonly date: string | undefined
   readonly value: string | undefined
 }
@@ -40,7 +42,8 @@ async function seriesOfCsv(path: string, name: string, wanted: Omit<SeriesSource
   let columns: { date: string | undefined; value: string } | undefined
   // The header is row 1.
   let row = 1
-  for await (const fields of csvDataset(path)) {
+  const delimiter = wanted.delimiter ?? (await delimiterOf(path))
+  for await (const fields of csvDataset(path, { delimiter })) {
     row++
     columns ??= { date: wanted.date ?? dateColumn(fields), value: wanted.value ?? valueColumn(path, fields) }
     values.push(finiteNumber(fields, columns.value, { path, row }))
@@ -48,6 +51,17 @@ async function seriesOfCsv(path: string, name: string, wanted: Omit<SeriesSource
   }
   return { name, column: columns?.value ?? '', dates, values: Float64Array.from(values) }
 }
+
+/** The delimiter of which the header has most; a comma where it has none. */
+async function delimiterOf(path: string): Promise<string> {
+  for await (const header of textDataset(path)) {
+    const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length)
+    return DELIMITERS[counts.indexOf(Math.max(...counts))]!
+  }
+  return ','
+}
+
+const DELIMITERS = [',', ';', '\t', '|'] as const
 
 /** The first column that reads as dates, not as numbers. */
 function dateColumn(fields: CsvRow): string | undefined {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
-  type BackendName,
   type Backend,
+  type BackendName,
   exportWeights,
   importWeights,
   inspectBackends,

@@ -44,8 +44,24 @@ describe('cudnn-rnn classify', () => {
     expect(stdout).toMatch(/^is up first +0 +20 +100\.0 %$/m)
     expect(stdout).toContain('The network beats the bag of words by')
     const { document } = parseHTML(await readFile(join(out, 'report.html'), 'utf8'))
-    expect(document.querySelectorAll('h3')).toHaveLength(2)
-    expect(document.querySelectorAll('svg')).toHaveLength(5)
+    // Two confusion matrices, and the weights of two directions.
+    expect(document.querySelectorAll('h3')).toHaveLength(4)
+    // Loss, rate, norm, throughput, and the weights of two directions.
+    expect(document.querySelectorAll('svg.wide')).toHaveLength(6)
+  })
+
+  it('prints the accuracy of every classifier with --json', async () => {
+    const directory = await temporaryDirectory()
+    const jsonl = await writeTexts(directory)
+    const args = ['classify', '--jsonl', jsonl, ...SMALL, '--steps', '4', '--json', '--out', join(directory, 'run')]
+    const { classifiers } = JSON.parse((await run(...args)).stdout.trim().split('\n').at(-1)!)
+    for (const { matrix, accuracy, macroF1 } of classifiers) {
+      const counts: number[][] = matrix.counts
+      const total = counts.flat().reduce((sum, count) => sum + count, 0)
+      expect(accuracy).toBeCloseTo(counts.reduce((sum, row, label) => sum + row[label]!, 0) / total, 10)
+      expect(macroF1).toBeGreaterThanOrEqual(0)
+    }
+    expect(classifiers).toHaveLength(3)
   })
 
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {

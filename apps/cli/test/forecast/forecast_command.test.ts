@@ -73,7 +73,7 @@ describe('cudnn-rnn forecast', () => {
       '2012-10-01',
     ])
     const page = await readFile(join(out, 'report.html'), 'utf8')
-    expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\(|@import/)
+    expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\((?!#)|@import/)
     const { document } = parseHTML(page)
     expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([
       'Forecast',
@@ -85,7 +85,55 @@ describe('cudnn-rnn forecast', () => {
       'Weights by gate',
       'Settings',
     ])
-    expect(document.querySelectorAll('svg')).toHaveLength(6)
+    // Loss, rate, norm, throughput, forecast and the weights of two layers.
+    expect(document.querySelectorAll('svg.wide')).toHaveLength(7)
+    expect(document.querySelectorAll('svg.narrow')).toHaveLength(7)
+  })
+
+  it('prints numbers for a constant series, in the page too', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory, 150, (line) => line.replace(/,.*/, ',5'))
+    const out = join(directory, 'run')
+    const args = [
+      '--season',
+      '1',
+      '--window',
+      '8',
+      '--horizon',
+      '4',
+      '--held-out',
+      '20',
+      '--units',
+      '6',
+      '--steps',
+      '5',
+    ]
+    const { exitCode, stdout } = await run('forecast', '--csv', csv, ...args, '--out', out)
+    expect(exitCode).toBe(0)
+    expect(stdout).toMatch(/^LSTM +0\.000 +0\.000 +±0\.0 %$/m)
+    expect(stdout + (await readFile(join(out, 'report.html'), 'utf8'))).not.toContain('NaN')
+  })
+
+  it.each([';', '\t', '|'])('recognises columns that are separated by %j', async (delimiter) => {
+    const directory = await temporaryDirectory()
+    const csv = await writeSeries(directory)
+    await writeFile(csv, (await readFile(csv, 'utf8')).replaceAll(',', delimiter))
+    const args = ['forecast', '--csv', csv, '--value', 'value', ...SMALL, '--steps', '5', '--json']
+    expect((await run(...args, '--out', join(directory, 'run'))).exitCode).toBe(0)
+  })
+
+  it('says what to use and what to try where the network loses', async () => {
+    const directory = await temporaryDirectory()
+    // A straight line: linear regression is exact.
+    const csv = await writeSeries(directory, 150, (line, row) => line.replace(/,.*/, `,${row}`))
+    const args = ['forecast', '--csv', csv, ...SMALL, '--steps', '6', '--out', join(directory, 'run')]
+    const { stdout } = await run(...args, '--season', '12', '--window', '8')
+    expect(stdout).toMatch(/^Advice +the network loses to (linear regression|seasonal naive): use that, or try$/m)
+    expect(stdout).toMatch(/^ +--window 24: the network reads 8 steps, less than two seasons of 12$/m)
+    expect(stdout).toContain('(calibration) choose the best step')
+    expect(stdout).toMatch(/^Executor {2}.{1,80}$/m)
+    const sampled = await run('sample', join(directory, 'run'))
+    expect(sampled.stderr).toMatch(/\[ERR_NO_RUN\].*this is a forecast run/)
   })
 
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {

@@ -1,0 +1,35 @@
+import { forecastErrors } from './backtest.js'
+import type { ForecastResult, ForecastRun } from './forecast_run.js'
+
+/** A best step this late means that training ended before it had converged. */
+const LATE = 0.9
+/** A best step this early means that the network began to memorise. */
+const EARLY = 0.35
+
+/** Where a baseline beats the network: which one to use, and what to change about the network; undefined where none does. */
+export function forecastAdvice(
+  { settings, origins }: Pick<ForecastRun, 'settings' | 'origins'>,
+  { backtests, training }: Pick<ForecastResult, 'backtests' | 'training'>,
+): { readonly instead: string; readonly tries: readonly string[] } | undefined {
+  const errors = backtests.map((one) => forecastErrors(one).mae)
+  const best = errors.indexOf(Math.min(...errors))
+  if (best === 0) return undefined
+  const { shape, sizes, steps, learningRate } = settings
+  const tries: string[] = []
+  const share = (training.best?.step ?? training.step) / steps
+  if (share >= LATE) tries.push(`--steps ${3 * steps}: the calibration error was still falling at the last steps`)
+  if (share <= EARLY)
+    tries.push(`--learning-rate ${learningRate / 3}: the best step was an early one, ${training.best?.step}`)
+  if (shape.window < 2 * shape.season) {
+    tries.push(
+      `--window ${2 * shape.season}: the network reads ${shape.window} steps, less than two seasons of ${shape.season}`,
+    )
+  }
+  if (share <= EARLY && sizes.numUnits > 8) {
+    tries.push(
+      `--units ${Math.max(8, sizes.numUnits / 2)}: ${origins.train.length} windows are few for ${sizes.numUnits} units`,
+    )
+  } else tries.push(`--units ${2 * sizes.numUnits}, or --layers ${sizes.numLayers + 1} --dropout 0.2`)
+  if (shape.season === 1) tries.push('--season <n>, where the series repeats after n steps')
+  return { instead: backtests[best]!.name, tries }
+}

@@ -1,0 +1,49 @@
+import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
+
+/** What the command that started this program follows from. */
+export interface Invocation {
+  /** `process.argv[1]`: the file or link that was started. */
+  readonly script: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly cwd: string
+}
+
+/** The command that installs a package where this program finds it, or that starts it with the package. */
+export function installCommand(packageName: string, command = programCommand()): string {
+  if (command.startsWith('npx @')) return `npx --package @cudnn-rnn/cli --package ${packageName} cudnn-rnn`
+  if (command.startsWith('pnpm dlx')) return `pnpm --package @cudnn-rnn/cli --package ${packageName} dlx cudnn-rnn`
+  return command === 'cudnn-rnn' ? `npm install --global ${packageName}` : `npm install ${packageName}`
+}
+
+/**
+ * What a person types before a subcommand to start this program again, as it was started: `cudnn-rnn`, `npx cudnn-rnn`,
+ * `npx @cudnn-rnn/cli`, `node dist/bin.js`.
+ */
+export function programCommand({
+  script = process.argv[1] ?? '',
+  env = process.env,
+  cwd = process.cwd(),
+}: Partial<Invocation> = {}): string {
+  const parts = script.split(/[\\/]/)
+  const agent = env['npm_config_user_agent'] ?? ''
+  // Packages that a runner fetched lie in a cache of its own; the name of the program alone would fetch another package.
+  if (parts.includes('_npx')) return 'npx @cudnn-rnn/cli'
+  if (parts.includes('dlx')) return `${agent.startsWith('yarn') ? 'yarn' : 'pnpm'} dlx @cudnn-rnn/cli`
+  if (parts.some((part) => part.startsWith('bunx-'))) return 'bunx @cudnn-rnn/cli'
+  // A runner or a script of a project started the program that the project has.
+  if (env['npm_command'] !== undefined) {
+    if (agent.startsWith('pnpm')) return 'pnpm exec cudnn-rnn'
+    if (agent.startsWith('yarn')) return 'yarn cudnn-rnn'
+    return 'npx cudnn-rnn'
+  }
+  const isLink = parts.at(-1) !== 'bin.js'
+  const path = (env['PATH'] ?? env['Path'] ?? '').split(delimiter)
+  if (isLink) return path.some((folder) => resolve(folder) === dirname(resolve(script))) ? 'cudnn-rnn' : 'npx cudnn-rnn'
+  // npm's shims on Windows start the file itself.
+  if (parts.slice(-5, -1).join('/') === 'node_modules/@cudnn-rnn/cli/dist') {
+    const project = script.split(`node_modules${sep}@cudnn-rnn`)[0]!
+    return resolve(cwd).startsWith(resolve(project)) ? 'npx cudnn-rnn' : 'cudnn-rnn'
+  }
+  const fromHere = relative(cwd, script)
+  return `node ${fromHere.includes(' ') ? JSON.stringify(fromHere) : fromHere || basename(script)}`
+}
