@@ -1,3 +1,6 @@
+import { codedRangeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
+
 /**
  * The one table of recurrent cells: gates in canonical order (which is cuDNN's), and whether a cell state exists.
  *
@@ -20,7 +23,14 @@ export type CellMode = keyof typeof CELL_MODES
 /** The name of a gate, in the words of TensorFlow's documentation. */
 export type GateName = (typeof CELL_MODES)[CellMode]['gates'][number]
 
-/** Gates of a cell in canonical order. */
+/** Gates of a cell in canonical order. Throws RangeError `ERR_INVALID_OPTION` for no cell. */
 export function gatesOf(mode: CellMode): readonly GateName[] {
+  if (typeof mode !== 'string' || !Object.hasOwn(CELL_MODES, mode)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot list gates as cellMode must be one of ${Object.keys(CELL_MODES).join(', ')}: current value is ${describeValue(mode)}`,
+      { option: 'cellMode', value: mode },
+    )
+  }
   return CELL_MODES[mode].gates
 }

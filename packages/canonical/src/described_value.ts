@@ -10,7 +10,7 @@ const MAX_TEXT = 80
 export function describeValue(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      return value.length > MAX_TEXT ? `${JSON.stringify(value.slice(0, MAX_TEXT))}…` : JSON.stringify(value)
+      return describeText(value)
     case 'function':
       return 'a function'
     case 'object':
@@ -20,6 +20,13 @@ export function describeValue(value: unknown): string {
     default:
       return String(value)
   }
+}
+
+/** The text itself, with line breaks and control characters escaped. */
+function describeText(text: string): string {
+  if (text === '') return 'an empty string'
+  const shown = JSON.stringify(text.slice(0, MAX_TEXT)).slice(1, -1)
+  return text.length > MAX_TEXT ? `${shown}…` : shown
 }
 
 function describeObject(value: object): string {

@@ -1,7 +1,7 @@
 import { codedRangeError } from './coded_error.js'
 import { outputSize } from './dimensions.js'
 import { type ParamRegion, paramRegions } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 
 /** A region and where it begins in an opaque buffer, in elements. */
 export interface PlacedRegion extends ParamRegion {
@@ -27,6 +27,7 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on
  */
 export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
+  checkDescriptor(descriptor)
   const matrixElements = countMatrixElements(descriptor)
   if (matrixElements >= MAX_MATRIX_ELEMENTS) {
     throw codedRangeError(

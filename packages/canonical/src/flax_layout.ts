@@ -3,7 +3,7 @@ import { layerInputSize, numDirections } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 import type { ParamRegion } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
 /** Flax's letter of each gate; a plain RNN's gate has none. */
@@ -30,6 +30,7 @@ const LETTERS: Readonly<Record<GateName, string>> = {
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  checkDescriptor(descriptor)
   const { cellMode, numUnits: H } = descriptor
   const letter = (gate: GateName) => (cellMode === 'gru' && gate === 'new_memory' ? 'n' : LETTERS[gate])
   const side = (region: ParamRegion) => (region.side === 'input' ? 'i' : 'h')

@@ -1,7 +1,8 @@
 import { codedRangeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
-import { checkNamedTensors } from './named_tensors.js'
+import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'
 import { checkCanonical } from './packing.js'
 import { paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
@@ -22,20 +23,22 @@ export function canonicalToFramework<Data extends FloatArray>(
   layout: FrameworkLayout,
   canonical: CanonicalParams<Data>,
 ): NamedTensors<Data>[] {
-  const isDouble = canonical.weights?.[0]?.data instanceof Float64Array
-  checkCanonical(flatLayout(descriptor), canonical, isDouble ? new Float64Array() : new Float32Array())
-  const next = { weights: canonical.weights.values(), biases: canonical.biases.values() }
+  checkFrameworkLayout(layout)
+  const isDouble = canonical?.weights?.[0]?.data instanceof Float64Array
+  const like = (isDouble ? new Float64Array() : new Float32Array()) as Data
+  const checked = checkCanonical(flatLayout(descriptor), canonical, like)
+  const next = { weights: checked.weights.values(), biases: checked.biases.values() }
   return layout.groups.map((group) => {
     const tensors: Record<string, Tensor<Data>> = {}
     for (const [name, shape] of Object.entries(group.shapes)) {
-      tensors[name] = { data: arrayLike(canonical.weights[0]!.data, elementCount(shape)), shape }
+      tensors[name] = { data: arrayLike(like, elementCount(shape)), shape }
     }
     for (const kind of ['weights', 'biases'] as const) {
       const filled = new Set<string>()
       for (const placement of group[kind]) {
         const place = placeKey(placement)
         const { data } = next[kind].next().value!
-        scatter(data, tensors[placement.tensor]!.data, placement, filled.has(place))
+        scatter(data, tensorAt(tensors, placement).data, placement, filled.has(place))
         filled.add(place)
       }
     }
@@ -63,7 +66,7 @@ export function frameworkToCanonical<Data extends FloatArray>(
     return layout.groups.flatMap((group, index) => {
       const sharers = countSharers(group)
       const tensors = groups[index]!
-      const like = Object.values(tensors)[0]!.data
+      const like = Object.values(tensors)[0]?.data ?? (new Float32Array() as Data)
       return group[kind].map((placement) => {
         const { size, shape } = region.next().value!
         const data = arrayLike(like, size)
@@ -82,6 +85,17 @@ export function refuseResetBefore(framework: string, rule: string, value: unknow
     'ERR_GRU_RESET_BEFORE',
     `Cannot convert a ${framework} GRU to canonical parameters as ${rule}: current value is ${value}. A GRU that applies its reset gate before the recurrent product, R·(r⊙h), is another function than the canonical r⊙(R·h + b): no weights make them equal. Retrain it in the linear-before-reset form.`,
     { framework, value },
+  )
+}
+
+/** The tensor that a placement names. */
+function tensorAt<Data extends FloatArray>(tensors: NamedTensors<Data>, { tensor }: Placement): Tensor<Data> {
+  const found = Object.hasOwn(tensors, tensor) ? tensors[tensor] : undefined
+  if (found !== undefined) return found
+  throw codedRangeError(
+    'ERR_MISSING_TENSOR',
+    `Cannot convert tensors as the layout places a part in a tensor that it has no shape for: current name is ${describeValue(tensor)}`,
+    { tensor },
   )
 }
 

@@ -1,4 +1,6 @@
-import { CELL_MODES, type CellMode, type GateName } from './cell_mode.js'
+import { CELL_MODES, type CellMode, type GateName, gatesOf } from './cell_mode.js'
+import { codedRangeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 
 /** Whose tensors a layout describes. */
 export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx' | 'flax'
@@ -24,6 +26,14 @@ export const GATE_ORDERS = Object.freeze({
 
 /** Position of `gate` among the gates of `mode` as `framework` stores them; -1 when the cell has no such gate. */
 export function gatePosition(framework: keyof typeof GATE_ORDERS, mode: CellMode, gate: GateName): number {
+  if (typeof framework !== 'string' || !Object.hasOwn(GATE_ORDERS, framework)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot find a gate as framework must be one of ${Object.keys(GATE_ORDERS).join(', ')}: current value is ${describeValue(framework)}`,
+      { option: 'framework', value: framework },
+    )
+  }
+  gatesOf(mode)
   const order: readonly GateName[] = GATE_ORDERS[framework][mode]
   return order.indexOf(gate)
 }

@@ -70,6 +70,7 @@ export { canonicalToPytorch, pytorchLayout, pytorchToCanonical } from './pytorch
 export {
   BIAS_MODES,
   type BiasMode,
+  checkDescriptor,
   createRnnDescriptor,
   DIRECTIONS,
   type Direction,

@@ -8,8 +8,9 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
+import { checkIsObject } from './option_names.js'
 import type { ParamRegion } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
 /** `plain`: `LSTM`, `GRU`, `SimpleRNN`; `cudnn`: the `CuDNNLSTM` and `CuDNNGRU` of Keras 2. */
@@ -34,7 +35,10 @@ export interface KerasOptions {
  *
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
-export function kerasLayout(descriptor: RnnDescriptor, { variant = 'plain' }: KerasOptions = {}): FrameworkLayout {
+export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {}): FrameworkLayout {
+  checkDescriptor(descriptor)
+  checkIsObject('lay out Keras weights', 'options', options)
+  const { variant = 'plain' } = options
   const { cellMode, numUnits: H } = descriptor
   const width = numGates(descriptor) * H
   const isCudnn = variant === 'cudnn'
@@ -84,12 +88,18 @@ export function canonicalToKeras<Data extends FloatArray>(
 export function kerasToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   layers: readonly NamedTensors<Data>[],
-  { resetAfter = true, ...options }: KerasOptions & { readonly resetAfter?: boolean | undefined } = {},
+  given: KerasOptions & { readonly resetAfter?: boolean | undefined } = {},
 ): CanonicalParams<Data> {
+  checkDescriptor(descriptor)
+  checkIsObject('convert Keras weights', 'options', given)
+  checkIsObject('convert Keras weights', 'layers', layers)
+  const { resetAfter = true, ...options } = given
   if (descriptor.cellMode === 'gru') {
     if (!resetAfter) refuseResetBefore('keras', 'reset_after must be true', resetAfter)
-    for (const { bias } of options.variant === 'cudnn' ? [] : layers) {
-      if (bias?.shape.length === 1) refuseResetBefore('keras', 'a reset_after bias is [2,3H]', `bias [${bias.shape}]`)
+    for (const layer of options.variant === 'cudnn' || !Array.isArray(layers) ? [] : layers) {
+      const bias = layer?.bias
+      if (Array.isArray(bias?.shape) && bias.shape.length === 1)
+        refuseResetBefore('keras', 'a reset_after bias is [2,3H]', `bias [${bias.shape}]`)
     }
   }
   return frameworkToCanonical(descriptor, kerasLayout(descriptor, options), layers)

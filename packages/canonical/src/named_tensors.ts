@@ -1,5 +1,7 @@
 import { codedRangeError, codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
 import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
+import { checkIsObject } from './option_names.js'
 import { elementCount, type Tensor } from './tensor.js'
 
 type Tensors = Readonly<Record<string, Tensor>>
@@ -10,7 +12,9 @@ type Tensors = Readonly<Record<string, Tensor>>
  * @throws RangeError `ERR_TENSOR_GROUPS` (wrong number of records), `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`
  * @throws TypeError `ERR_UNKNOWN_TENSOR`, `ERR_TENSOR_DTYPE`
  */
-export function checkNamedTensors({ framework, groups }: FrameworkLayout, given: readonly Tensors[]): void {
+export function checkNamedTensors(layout: FrameworkLayout, given: readonly Tensors[]): void {
+  checkFrameworkLayout(layout)
+  const { framework, groups } = layout
   const action = `Cannot convert ${framework} tensors to canonical parameters as`
   const actual = Array.isArray(given) ? given.length : undefined
   if (actual !== groups.length) {
@@ -20,6 +24,7 @@ export function checkNamedTensors({ framework, groups }: FrameworkLayout, given:
       { framework, expected: groups.length, actual },
     )
   }
+  for (const [index, tensors] of given.entries()) checkIsObject('convert tensors', `record ${index}`, tensors)
   const like = Object.values(given[0]!)[0]?.data
   for (const [index, group] of groups.entries()) {
     checkNames(action, index, group, given[index]!)
@@ -28,6 +33,19 @@ export function checkNamedTensors({ framework, groups }: FrameworkLayout, given:
       checkShape(action, index, name, tensor, group.shapes[name]!)
     }
   }
+}
+
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless `layout` has the form of what the `…Layout` functions return. */
+export function checkFrameworkLayout(layout: FrameworkLayout): void {
+  checkIsObject('convert tensors', 'layout', layout)
+  const { groups } = layout
+  if (Array.isArray(groups) && groups.every((group) => Array.isArray(group?.weights) && Array.isArray(group?.biases)))
+    return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot convert tensors as layout must be what pytorchLayout() and the like return: current value is ${describeValue(layout)}`,
+    { argument: 'layout' },
+  )
 }
 
 function checkNames(action: string, index: number, group: TensorGroup, tensors: Tensors): void {

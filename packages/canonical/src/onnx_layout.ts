@@ -7,8 +7,9 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
+import { checkIsObject } from './option_names.js'
 import type { ParamRegion } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
 /** Order of the peepholes `P` [D,3H] of an ONNX LSTM node; no model has them, only TensorFlow's block cells. */
@@ -23,6 +24,7 @@ export const ONNX_PEEPHOLES = Object.freeze(['input', 'output', 'forget'] as con
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  checkDescriptor(descriptor)
   const H = descriptor.numUnits
   const directions = numDirections(descriptor)
   const gateRows = numGates(descriptor) * H
@@ -60,8 +62,11 @@ export function canonicalToOnnx<Data extends FloatArray>(
 export function onnxToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   nodes: readonly NamedTensors<Data>[],
-  { linearBeforeReset = 0 }: { readonly linearBeforeReset?: 0 | 1 | undefined } = {},
+  options: { readonly linearBeforeReset?: 0 | 1 | undefined } = {},
 ): CanonicalParams<Data> {
+  checkDescriptor(descriptor)
+  checkIsObject('convert ONNX tensors', 'options', options)
+  const { linearBeforeReset = 0 } = options
   if (descriptor.cellMode === 'gru' && linearBeforeReset !== 1) {
     refuseResetBefore('onnx', 'linear_before_reset must be 1 (ONNX defaults to 0)', linearBeforeReset)
   }

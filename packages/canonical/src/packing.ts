@@ -2,6 +2,7 @@ import { codedRangeError, codedTypeError } from './coded_error.js'
 import { describeValue } from './described_value.js'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
 import { arrayTypeOf, liveLength, ownView } from './host_elements.js'
+import { checkIsObject } from './option_names.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 
 /**
@@ -55,6 +56,7 @@ export function checkCanonical<Data extends FloatArray>(
   canonical: CanonicalParams,
   like: Data,
 ): CanonicalParams<Data> {
+  checkIsLayout(layout)
   const { weights, biases }: Partial<CanonicalParams> = canonical ?? {}
   return {
     weights: checkTensors('weights', layout.weights, weights, like),
@@ -87,6 +89,8 @@ function checkTensor<Data extends FloatArray>(
   tensor: Tensor | undefined,
   like: Data,
 ): Tensor<Data> {
+  checkIsObject(ACTION, 'a region of the layout', region)
+  checkIsObject(ACTION, 'the shape of a region of the layout', region.shape)
   const { data, shape }: Partial<Tensor> = tensor ?? {}
   const expected = arrayTypeOf(like)
   const actual = arrayTypeOf(data)
@@ -101,14 +105,20 @@ function checkTensor<Data extends FloatArray>(
   if (view.length !== region.size) {
     throw codedRangeError(
       'ERR_CANONICAL_SIZE',
-      `Cannot ${ACTION} as ${name} (layer ${region.layer}, direction ${region.direction}, ${region.side} side, ${region.gate ?? 'projection'}) must have shape [${region.shape.join(',')}]: current shape is ${Array.isArray(shape) ? `[${shape.map(String).join(',')}]` : describeValue(shape)} with ${view.length} elements`,
+      `Cannot ${ACTION} as ${name} (layer ${region.layer}, direction ${region.direction}, ${region.side} side, ${region.gate ?? 'projection'}) must have shape [${region.shape.join(',')}]: current shape is ${Array.isArray(shape) ? `[${shape.map(describeValue).join(',')}]` : describeValue(shape)} with ${view.length} elements`,
       { argument: name, expected: region.shape, actual: shape },
     )
   }
   return { data: view as Data, shape: region.shape }
 }
 
+function checkIsLayout(layout: ParamLayout): void {
+  checkIsObject(ACTION, 'layout', layout)
+  for (const kind of ['weights', 'biases'] as const) checkIsObject(ACTION, `layout.${kind}`, layout[kind])
+}
+
 function checkLength(layout: ParamLayout, flat: FloatArray): void {
+  checkIsLayout(layout)
   const length = arrayTypeOf(flat) === undefined ? undefined : liveLength(flat)
   if (length === layout.size) return
   throw codedRangeError(

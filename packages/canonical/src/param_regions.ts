@@ -1,6 +1,6 @@
 import { type GateName, gatesOf } from './cell_mode.js'
 import { hiddenColumns, layerInputSize, numDirections } from './dimensions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 
 /** `projection` exists for LSTM weights with numProj only. */
 export type RegionSide = 'input' | 'recurrent' | 'projection'
@@ -38,6 +38,7 @@ export interface ParamRegions {
  * Source: cuDNN's `cudnnGetRNNWeightParams` and TensorFlow's `params_to_canonical`.
  */
 export function paramRegions(descriptor: RnnDescriptor): ParamRegions {
+  checkDescriptor(descriptor)
   const weights: ParamRegion[] = []
   const biases: ParamRegion[] = []
   const gates = gatesOf(descriptor.cellMode)

@@ -3,7 +3,7 @@ import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './fr
 import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
 import type { ParamRegion } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
 const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
@@ -16,6 +16,7 @@ const SIDE_LETTERS = { input: 'ih', recurrent: 'hh', projection: 'hr' } as const
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  checkDescriptor(descriptor)
   const H = descriptor.numUnits
   const directions = numDirections(descriptor)
   const suffix = (pseudoLayer: number) =>

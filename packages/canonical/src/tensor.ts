@@ -1,3 +1,6 @@
+import { codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
+
 /** Element types of parameters and sequences. Labels, ids and lengths are int32 and never parameters. */
 export type FloatArray = Float32Array | Float64Array
 
@@ -15,5 +18,11 @@ export interface CanonicalParams<Data extends FloatArray = FloatArray> {
 
 /** Number of elements of a tensor of this shape: 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
+  if (!Array.isArray(shape) || !shape.every((size) => typeof size === 'number')) {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      `Cannot count elements as shape must be an array of integers: current value is ${describeValue(shape)}`,
+    )
+  }
   return shape.reduce((product, dimension) => product * dimension, 1)
 }

@@ -8,7 +8,7 @@ import {
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
 import type { ParamRegion } from './param_regions.js'
-import type { RnnDescriptor } from './rnn_descriptor.js'
+import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
 /**
@@ -28,6 +28,7 @@ import type { CanonicalParams, FloatArray } from './tensor.js'
  * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
+  checkDescriptor(descriptor)
   const H = descriptor.numUnits
   const P = descriptor.numProj
   const inputOf = (pseudoLayer: number) =>
@@ -88,8 +89,9 @@ export function tensorflowToCanonical<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   cells: readonly NamedTensors<Data>[],
 ): CanonicalParams<Data> {
-  for (const cell of descriptor.cellMode === 'gru' ? cells : []) {
-    const found = ['candidate/kernel', 'w_c'].find((name) => Object.hasOwn(cell, name))
+  checkDescriptor(descriptor)
+  for (const cell of descriptor.cellMode === 'gru' && Array.isArray(cells) ? cells : []) {
+    const found = ['candidate/kernel', 'w_c'].find((name) => Object.hasOwn(cell ?? {}, name))
     if (found !== undefined)
       refuseResetBefore('tensorflow', 'only CudnnCompatibleGRUCell resets after the product', found)
   }

@@ -19,6 +19,7 @@ it('@cudnn-rnn/canonical exports these names', () => {
       "canonicalToPytorch",
       "canonicalToTensorflow",
       "checkCanonical",
+      "checkDescriptor",
       "checkIsObject",
       "checkOptionNames",
       "codedRangeError",

@@ -1,5 +1,5 @@
 import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import { Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { checkDescriptor, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   CheckedDenseOps,
@@ -71,6 +71,7 @@ export class CudnnBackend extends Inspectable implements Backend {
 
   rnn(descriptor: RnnDescriptor): CudnnRnn {
     this.#executor.memory.life.check('prepare a network')
+    checkDescriptor(descriptor)
     return new CudnnRnn(this.#executor, descriptor)
   }
 

@@ -60,8 +60,8 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
   }
 
   /** Whether `tensor` is one of `memory`: a proxy or a copy of one is none. */
-  static isOf(memory: TensorHome, tensor: object): tensor is CudnnTensor {
-    return #memory in tensor && tensor.#memory === memory
+  static isOf(memory: TensorHome, tensor: unknown): tensor is CudnnTensor {
+    return typeof tensor === 'object' && tensor !== null && #memory in tensor && tensor.#memory === memory
   }
 
   get shape(): readonly number[] {

@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { arrayTypeOf, codedRangeError, liveLength } from '@cudnn-rnn/canonical'
 import { cudnnError } from './cudnn_error.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
@@ -85,10 +85,11 @@ export class DropoutStates {
 
 /** Throws RangeError `ERR_DROPOUT_STATE` unless `state` has `expected` bytes; a network without dropout has none. */
 export function checkDropoutStateLength(state: Uint8Array, expected: number): void {
-  if (state.length === expected) return
+  const actual = arrayTypeOf(state) === 'Uint8Array' ? liveLength(state) : undefined
+  if (actual === expected) return
   throw codedRangeError(
     'ERR_DROPOUT_STATE',
-    `Cannot restore the dropout state as it must be the ${expected} bytes that dropoutState() of a cuDNN executor on this kind of GPU gave: current length is ${state.length}`,
-    { expected, actual: state.length },
+    `Cannot restore the dropout state as it must be the ${expected} bytes that dropoutState() of a cuDNN executor on this kind of GPU gave: current length is ${actual}`,
+    { expected, actual },
   )
 }

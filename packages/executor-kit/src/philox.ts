@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 
 /**
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).
@@ -111,7 +111,7 @@ function checkInteger(option: string, value: number, maximum: number): void {
   if (Number.isInteger(value) && value >= 0 && value <= maximum) return
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot draw random numbers as ${option} must be an integer in 0..${maximum}: current value is ${value}`,
+    `Cannot draw random numbers as ${option} must be an integer in 0..${maximum}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

@@ -117,7 +117,7 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
     throw codedRangeError(
       'ERR_SHAPE',
-      `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${shape.map(String).join(',')}]`,
+      `Cannot ${action} as every dimension of ${name} must be an integer >= 0: current shape is [${shape.map(describeValue).join(',')}]`,
       { argument: name, actual: shape },
     )
   }
@@ -177,7 +177,7 @@ export function checkDimensions(action: string, shape: readonly number[]): reado
   const isArray = Array.isArray(shape) && shape.length <= MAX_RANK
   const dimensions = isArray ? [...shape] : []
   if (isArray && dimensions.every((size) => Number.isSafeInteger(size) && size >= 0)) return dimensions
-  const current = isArray ? `[${dimensions.map(String).join(',')}]` : describeValue(shape)
+  const current = isArray ? `[${dimensions.map(describeValue).join(',')}]` : describeValue(shape)
   throw codedRangeError(
     'ERR_SHAPE',
     `Cannot ${action} as its shape must be an array of integers >= 0: current value is ${current}`,

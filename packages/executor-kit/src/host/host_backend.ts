@@ -1,5 +1,12 @@
 import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/backend'
-import { Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkDescriptor,
+  checkOptionNames,
+  Inspectable,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { CheckedDenseOps } from '../checked_dense_ops.js'
 import type { DenseKernels } from '../dense_kernels.js'
 import { backendSummary } from '../summaries.js'
@@ -40,6 +47,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   }
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): HostTensor {
+    checkOptionNames('make a tensor of zeros', options, ['layout'])
     return this.#memory.zeros(shape, options.layout)
   }
 
@@ -49,6 +57,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
 
   rnn(descriptor: RnnDescriptor): OwnRnn {
     this.#memory.life.check('prepare a network')
+    checkDescriptor(descriptor)
     return this.#prepare(descriptor)
   }
 

@@ -127,8 +127,10 @@ export class HostStepper extends Inspectable implements RnnStepper {
       this.#kernel.step(data as FloatArray, made, steps)
       return { data: made, shape: rank === 3 ? [steps, this.batch, columns] : [this.batch, columns] }
     }
-    const { data: outData, shape: outShape } = out
-    if (!(this.#fits(outData, outShape, columns, steps) && outShape.length === rank)) {
+    const outData = out?.data
+    const outShape = out?.shape
+    const outRank = Array.isArray(outShape) ? outShape.length : 0
+    if (!(outRank === rank && this.#fits(outData, outShape, columns, steps))) {
       this.#refuse('out', out, rank === 3 ? [steps] : [], columns)
     }
     this.#kernel.step(data as FloatArray, outData as FloatArray, steps)
@@ -189,7 +191,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
 
   /** The check of the fast path: allocates nothing. */
   #fits(data: Tensor['data'], shape: readonly number[], columns: number, steps: number): boolean {
-    const rank = shape.length
+    const rank = Array.isArray(shape) ? shape.length : 0
     return (
       (rank === 2 || rank === 3) &&
       shape[rank - 2] === this.batch &&

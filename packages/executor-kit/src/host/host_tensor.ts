@@ -58,8 +58,8 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   }
 
   /** Whether `tensor` is one of `home`: a proxy or a copy of one is none. */
-  static isOf(home: HostTensorHome, tensor: object): tensor is HostTensor {
-    return #home in tensor && tensor.#home === home
+  static isOf(home: HostTensorHome, tensor: unknown): tensor is HostTensor {
+    return typeof tensor === 'object' && tensor !== null && #home in tensor && tensor.#home === home
   }
 
   get shape(): readonly number[] {
