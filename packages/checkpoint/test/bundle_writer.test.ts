@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openCheckpoint, writeCheckpoint } from '../src/index.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
@@ -11,6 +11,7 @@ let directory = ''
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'writer-'))
 })
+afterEach(() => rm(directory, { recursive: true, force: true }))
 
 describe('writeCheckpoint', () => {
   it('makes the directory, takes tensors from a stream, and sorts the index', async () => {

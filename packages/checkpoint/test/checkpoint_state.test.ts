@@ -1,10 +1,10 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { formatCheckpointState, parseCheckpointState } from '../src/checkpoint_state.js'
 import { latestCheckpoint, readCheckpointState, writeCheckpoint, writeCheckpointState } from '../src/index.js'
+import { temporaryDirectory } from './temporary_directory.js'
 
 const STATE = {
   modelCheckpointPath: 'model-2',
@@ -42,7 +42,7 @@ describe('parseCheckpointState', () => {
 
 describe('latestCheckpoint', () => {
   it('is null without a state file, without the directory, and without the files it names', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'state-'))
+    const directory = await temporaryDirectory()
     expect(await latestCheckpoint(directory)).toBeNull()
     expect(await latestCheckpoint(join(directory, 'none'))).toBeNull()
     await writeCheckpointState(directory, STATE)
@@ -53,7 +53,7 @@ describe('latestCheckpoint', () => {
   })
 
   it('takes absolute paths as they are and refuses a damaged state file', async () => {
-    const [directory, elsewhere] = [await mkdtemp(join(tmpdir(), 'state-')), await mkdtemp(join(tmpdir(), 'state-'))]
+    const [directory, elsewhere] = [await temporaryDirectory(), await temporaryDirectory()]
     await writeCheckpoint(join(elsewhere, 'model'), [])
     await writeCheckpointState(directory, { ...STATE, modelCheckpointPath: join(elsewhere, 'model') })
     expect(await latestCheckpoint(directory)).toBe(join(elsewhere, 'model'))

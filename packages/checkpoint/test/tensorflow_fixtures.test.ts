@@ -1,5 +1,4 @@
-import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
@@ -14,6 +13,7 @@ import {
   type TensorData,
   writeCheckpoint,
 } from '../src/index.js'
+import { temporaryDirectory } from './temporary_directory.js'
 
 // Written by real TensorFlow: fixtures/checkpoints/make.py.
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
@@ -50,7 +50,7 @@ describe('writeCheckpoint', () => {
     'writes the very bytes that TensorFlow writes: %s',
     async (folder, { prefix }) => {
       const source = join(FIXTURES, folder, prefix)
-      const target = join(await mkdtemp(join(tmpdir(), 'checkpoint-')), 'model')
+      const target = join(await temporaryDirectory(), 'model')
       const reader = await openCheckpoint(source)
       const tensors: NamedTensor[] = []
       for (const name of reader.names()) tensors.push([name, await reader.read(name)])
@@ -67,7 +67,7 @@ describe('writeCheckpoint over a checkpoint of the same prefix', () => {
   const folder = join(FIXTURES, 'overwritten')
 
   it('takes a data file of another name, which TensorFlow read', async () => {
-    const target = join(await mkdtemp(join(tmpdir(), 'checkpoint-')), 'model')
+    const target = join(await temporaryDirectory(), 'model')
     const reader = await openCheckpoint(join(folder, 'model'))
     const tensors: NamedTensor[] = []
     for (const name of reader.names()) tensors.push([name, await reader.read(name)])
@@ -87,11 +87,10 @@ describe('writeCheckpoint over a checkpoint of the same prefix', () => {
     }
     await writeCheckpoint(target, tensors)
     expect((await readdir(dirname(target))).sort()).toEqual(['model.data-00000-of-00001', 'model.index'])
-    await rm(dirname(target), { recursive: true })
   })
 
   it('takes the least number of shards of which no file is there, and leaves none of the others', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'checkpoint-'))
+    const directory = await temporaryDirectory()
     await cp(join(FIXTURES, 'sharded'), directory, { recursive: true })
     for (const shards of ['00001', '00003']) await writeFile(join(directory, `model.data-00000-of-${shards}`), 'old')
     await writeFile(join(directory, 'model2.data-00000-of-00001'), 'another')
@@ -101,13 +100,12 @@ describe('writeCheckpoint over a checkpoint of the same prefix', () => {
       'model.index',
       'model2.data-00000-of-00001',
     ])
-    await rm(directory, { recursive: true })
   })
 })
 
 describe('latestCheckpoint', () => {
   it('finds what a Saver of TensorFlow left, wherever the directory was moved', async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'checkpoint-'))
+    const directory = await temporaryDirectory()
     await cp(join(FIXTURES, 'saver'), directory, { recursive: true })
     expect(await latestCheckpoint(directory)).toBe(join(directory, 'model.ckpt-300'))
     const state = await readCheckpointState(directory)
