@@ -15,6 +15,7 @@ namespace {
 constexpr int kMaxDevices = 16;
 
 thread_local int current_device = 0;
+thread_local bool is_device_chosen = false;
 std::array<std::atomic<int>, kMaxDevices> errors{};
 std::atomic<bool> unloading{false};
 
@@ -29,7 +30,16 @@ std::set<std::pair<int, int>>& Peers() {
 }  // namespace
 
 int CurrentDevice() { return current_device; }
-void SetCurrentDevice(int device) { current_device = device; }
+void SetCurrentDevice(int device) {
+  current_device = device;
+  is_device_chosen = true;
+}
+
+void CheckDeviceChosen(const char* call) {
+  if (!is_device_chosen) {
+    ReportViolation(std::string(call) + " on a thread without cudaSetDevice: it uses the context of device 0");
+  }
+}
 
 int DeviceError(int device) { return errors.at(static_cast<std::size_t>(device)); }
 

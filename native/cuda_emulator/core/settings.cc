@@ -75,6 +75,15 @@ bool Apply(Settings& settings, const std::string& name, const std::string& value
     settings.blocking = number != 0;
   } else if (name == "host_dropout") {
     settings.host_dropout = number != 0;
+  } else if (name == "frozen_masks") {
+    settings.frozen_masks = number != 0;
+  } else if (name == "staged_lengths") {
+    settings.staged_lengths = number != 0;
+  } else if (name == "stale_errors") {
+    settings.stale_errors = number != 0;
+  } else if (name == "persist_refuses") {
+    if (value != "forward" && value != "backward" && value != "dropout" && value != "never") return false;
+    settings.persist_refuses = value;
   } else if (name == "sticky") {
     StickyTurns() = number;
   } else if (StartsWith(name, "version.")) {

@@ -65,5 +65,6 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   CUDART_ENTER(emulator::kCudartAlways);
+  emulator::CheckDeviceChosen(__func__);
   return Result(emulator::TheTables().events.Remove(event) == nullptr ? cudaErrorInvalidResourceHandle : cudaSuccess);
 }

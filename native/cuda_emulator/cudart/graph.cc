@@ -70,6 +70,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t handle) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) {
   CUDART_ENTER(emulator::kCudartAlways);
+  emulator::CheckDeviceChosen(__func__);
   return Result(TheTables().graph_execs.Remove(exec) == nullptr ? cudaErrorInvalidValue : cudaSuccess);
 }
 

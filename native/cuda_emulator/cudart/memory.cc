@@ -1,6 +1,10 @@
 #include "core/memory.h"
 
+#include <algorithm>
+#include <mutex>
+
 #include "core/device.h"
+#include "core/ledger.h"
 #include "core/schedule.h"
 #include "core/settings.h"
 #include "cudart/result.h"
@@ -22,6 +26,42 @@ cudaMemPool_t PoolOf(int device) {
   return reinterpret_cast<cudaMemPool_t>(0x5e00'0000'0000'0000u + static_cast<unsigned>(device));
 }
 
+// Bytes that the pools keep after frees: other processes do not get them until a trim. Each device's default pool alone.
+struct Pool {
+  std::uint64_t threshold = 0;  ///< as set: 0 keeps nothing beyond the next synchronization
+  std::size_t kept = 0;
+};
+
+std::mutex pools_mutex;
+Pool pools[16];
+
+void Keep(int device, std::size_t bytes) {
+  const std::lock_guard lock(pools_mutex);
+  Pool& pool = pools[device];
+  if (pool.threshold == 0) return;
+  pool.kept += bytes;
+  emulator::CountLive("pool bytes", static_cast<long>(bytes));
+}
+
+void KeepAtMost(int device, std::size_t bytes) {
+  const std::lock_guard lock(pools_mutex);
+  Pool& pool = pools[device];
+  if (pool.kept <= bytes) return;
+  emulator::CountLive("pool bytes", static_cast<long>(bytes) - static_cast<long>(pool.kept));
+  pool.kept = bytes;
+}
+
+void TakeKept(int device, std::size_t bytes) {
+  std::size_t left = 0;
+  {
+    const std::lock_guard lock(pools_mutex);
+    left = pools[device].kept - std::min(pools[device].kept, bytes);
+  }
+  KeepAtMost(device, left);
+}
+
+int DeviceOf(cudaMemPool_t pool) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(pool) & 0xf); }
+
 bool IsPool(cudaMemPool_t pool) {
   for (int device = 0; device < emulator::CurrentSettings()->devices; ++device) {
     if (pool == PoolOf(device)) return true;
@@ -37,6 +77,7 @@ cudaError_t AllocateInStream(const char* name, void** pointer, std::size_t bytes
   if (emulator::CaptureStatus(stream) != 0) return cudaErrorStreamCaptureUnsupported;
   *pointer = AllocateWaiting(bytes);
   if (*pointer == nullptr) return cudaErrorMemoryAllocation;
+  TakeKept(stream->device, bytes);
   // Until other streams are ordered after this one, the memory is its own.
   return emulator::Enqueue(stream, {.name = name, .accesses = {{*pointer, 0, true}}, .run = [](int) {}});
 }
@@ -89,8 +130,10 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     return Result(cudaErrorInvalidValue);
   }
   if (emulator::CaptureStatus(stream) != 0) return Result(cudaErrorStreamCaptureUnsupported);
-  const auto free = [pointer](int) {
-    if (!emulator::FreeDevice(pointer)) emulator::ReportViolation("device memory freed twice");
+  const auto free = [pointer](int device) {
+    const std::size_t bytes = emulator::FindDeviceExtent(pointer).bytes;
+    if (!emulator::FreeDevice(pointer)) return emulator::ReportViolation("device memory freed twice");
+    Keep(device, bytes);
   };
   const int error =
       emulator::Enqueue(stream, {.name = __func__, .accesses = {{pointer, 0, true}}, .run = free, .always = true});
@@ -111,7 +154,12 @@ cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, int attribute, void* value) {
   CUDART_ENTER(emulator::kCudart);
+  constexpr int kReleaseThreshold = 4;
   const bool known = IsPool(pool) && attribute >= 1 && attribute <= 8 && value != nullptr;
+  if (known && attribute == kReleaseThreshold) {
+    const std::lock_guard lock(pools_mutex);
+    pools[DeviceOf(pool)].threshold = *static_cast<std::uint64_t*>(value);
+  }
   return Result(known ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -128,8 +176,9 @@ cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, int attribute, void* val
   return cudaSuccess;
 }
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  CUDART_ENTER(emulator::kCudart);
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep) {
+  CUDART_ENTER(emulator::kCudartAlways);
+  if (IsPool(pool)) KeepAtMost(DeviceOf(pool), keep);
   return Result(IsPool(pool) ? cudaSuccess : cudaErrorInvalidValue);
 }
 
@@ -150,6 +199,7 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   CUDART_ENTER(emulator::kCudartAlways);
+  emulator::CheckDeviceChosen(__func__);
   if (pointer == nullptr) return cudaSuccess;
   if (emulator::DeviceError(emulator::CurrentDevice()) == 0) emulator::SynchronizeDevice(emulator::CurrentDevice());
   if (!emulator::FreePinned(pointer)) {

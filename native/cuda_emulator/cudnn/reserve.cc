@@ -27,10 +27,12 @@ ReserveLayout::ReserveLayout(const RnnShape& shape, const Sequences& sequences, 
   bytes = mask + (dropout ? (bits + 7) / 8 : 0);
 }
 
-std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training) {
+std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training, bool padded_io) {
   const std::size_t vectors = sequences.Vectors();
   const std::size_t layer = SizeOf(shape.type) * vectors * shape.hidden * shape.directions;
-  return (64 << 10) + layer * (training ? 2 : 1) + SizeOf(shape.type) * vectors * shape.input;
+  const std::size_t x = SizeOf(shape.type) * vectors * shape.input;
+  const std::size_t y = SizeOf(shape.type) * vectors * shape.output * shape.directions;
+  return (64 << 10) + layer * (training ? 2 : 1) + x + (padded_io ? x + y : 0);
 }
 
 std::uint64_t NetworkSum(const RnnDescriptor& descriptor, const Sequences& sequences) {

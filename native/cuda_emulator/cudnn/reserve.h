@@ -48,7 +48,8 @@ struct ReserveLayout {
 };
 
 /// Bytes of work space: the emulator computes elsewhere, but fills all of it with rubbish.
-std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training);
+/// Padded I/O takes copies of x and y more, in rows without padding.
+std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training, bool padded_io);
 
 /// The sum that tells one network and batch from another.
 std::uint64_t NetworkSum(const RnnDescriptor& descriptor, const Sequences& sequences);

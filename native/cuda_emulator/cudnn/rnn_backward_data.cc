@@ -246,16 +246,19 @@ cudnnStatus_t cudnnRNNBackwardData_v8(cudnnHandle_t handle, cudnnRNNDescriptor_t
     const HandleInUse used(handle);
     const auto stream = used.LiveStream();
     const std::shared_ptr<const RnnPass> pass = MakePass(descriptor, xDesc, yDesc, true);
+    RefusePersistent(*pass, "backward");
     const bool lstm = pass->shape.cell_mode == CUDNN_LSTM;
-    const bool h_needed = hx != nullptr || dhy != nullptr || dhx != nullptr;
-    const bool c_needed = cx != nullptr || dcy != nullptr || dcx != nullptr;
+    // hx and cx alone need none, as the library has it.
+    const bool h_needed = dhy != nullptr || dhx != nullptr;
+    const bool c_needed = dcy != nullptr || dcx != nullptr;
     CheckStateDescriptor(*pass, hDesc, h_needed, pass->shape.output, "hDesc");
-    if (lstm) CheckStateDescriptor(*pass, cDesc, c_needed, pass->shape.hidden, "cDesc");
-    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, true);
+    CheckStateDescriptor(*pass, cDesc, c_needed, pass->shape.hidden, "cDesc");
+    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, true, pass->descriptor.flags != 0);
     const std::size_t reserve_bytes = ReserveLayout(pass->shape, pass->sequences, pass->dropout_rate > 0).bytes;
     CheckSpace(weightSpace, weightSpaceSize, pass->WeightBytes(), "weightSpace");
     CheckSpace(workSpace, workSpaceSize, work_bytes, "workSpace");
     CheckSpace(reserveSpace, reserveSpaceSize, reserve_bytes, "reserveSpace");
+    CheckNoEmptySequence(*pass);
     const std::size_t element = SizeOf(pass->shape.type);
     CheckDevicePointer(y, element, "y");
     CheckDevicePointer(dy, element, "dy");

@@ -150,12 +150,14 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
     Require(addGrad == CUDNN_WGRAD_ADD || addGrad == CUDNN_WGRAD_SET, "addGrad");
     Require(addGrad == CUDNN_WGRAD_ADD, "CUDNN_WGRAD_SET", kNotSupported);
     const std::shared_ptr<const RnnPass> pass = MakePass(descriptor, xDesc, yDesc, true);
+    RefusePersistent(*pass, "backward");
     CheckStateDescriptor(*pass, hDesc, hx != nullptr, pass->shape.output, "hDesc");
-    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, true);
+    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, true, pass->descriptor.flags != 0);
     const std::size_t reserve_bytes = ReserveLayout(pass->shape, pass->sequences, pass->dropout_rate > 0).bytes;
     CheckSpace(dweightSpace, weightSpaceSize, pass->WeightBytes(), "dweightSpace");
     CheckSpace(workSpace, workSpaceSize, work_bytes, "workSpace");
     CheckSpace(reserveSpace, reserveSpaceSize, reserve_bytes, "reserveSpace");
+    CheckNoEmptySequence(*pass);
     const std::size_t element = SizeOf(pass->shape.type);
     CheckDevicePointer(x, element, "x");
     CheckDevicePointer(y, element, "y");

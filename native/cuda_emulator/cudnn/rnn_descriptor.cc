@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "core/cudnn_objects.h"
+#include "core/ledger.h"
 #include "core/settings.h"
 #include "cudnn/rnn_shape.h"
 #include "cudnn/status.h"
@@ -27,7 +28,6 @@ bool LegalTypes(int dtype, int precision) {
 
 void CheckAlgorithm(const RnnDescriptor& d) {
   if (!IsPersistent(d.algo)) return;
-  Require(d.bias_mode == CUDNN_RNN_DOUBLE_BIAS, "persistent algorithms want double bias", kNotSupported);
   Require(d.proj_size == d.hidden_size, "persistent algorithms have no projection", kNotSupported);
   const bool half_math = d.dtype == CUDNN_DATA_HALF && d.precision == CUDNN_DATA_HALF;
   Require(!half_math, "persistent algorithms compute in float", kNotSupported);
@@ -91,7 +91,10 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t descriptor, int algo
     Require(Between(dirMode, CUDNN_UNIDIRECTIONAL, CUDNN_BIDIRECTIONAL), "dirMode");
     Require(Between(inputMode, CUDNN_LINEAR_INPUT, CUDNN_SKIP_INPUT), "inputMode");
     Require(Between(mathType, 0, 3), "mathType");
-    Require(inputSize >= 1 && hiddenSize >= 1 && numLayers >= 1 && projSize >= 1, "size <= 0");
+    Require(inputSize >= 1 && hiddenSize >= 1 && numLayers >= 1, "size <= 0");
+    const bool has_biases = !IsPersistent(algo) || biasMode == CUDNN_RNN_DOUBLE_BIAS;
+    Require(has_biases, "persistent algorithms want double bias", kNotSupported);
+    Require(projSize >= 1, "projSize <= 0");
     Require((auxFlags & ~1u) == 0, "auxFlags");
     Require(LegalTypes(dataType, mathPrec), "dataType and mathPrec", kNotSupported);
     Require(projSize <= hiddenSize, "projSize > hiddenSize", kNotSupported);
@@ -157,6 +160,9 @@ cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNNDescriptor_t de
     const auto d = Live(TheCudnnTables().rnns, descriptor, "rnnDesc");
     Require(batch >= 1, "miniBatch");
     Require(CheckUncaptured(__func__) == 0, "cudnnBuildRNNDynamic during a stream capture", kExecutionFailedCudart);
+    if (d->built_batch != 0 && d->built_batch != batch) {
+      ReportViolation("cudnnBuildRNNDynamic for another batch: passes and graphs of the first one use the descriptor");
+    }
     d->built_batch = batch;
   });
 }

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include "core/settings.h"
@@ -20,6 +21,7 @@ struct ForwardArguments {
   void *y, *hy, *cy, *work, *reserve;
   std::size_t work_bytes;
   std::optional<std::uint64_t> host_passes;  ///< where dropout counts on the host
+  bool frozen_masks = false;                 ///< the states advance all the same
 };
 
 // What one pseudo-layer leaves: its output in compact rows, and what backward needs, by slot.
@@ -168,6 +170,22 @@ ForwardArguments Resolved(int device, const RnnPass& pass, const ForwardArgument
   return resolved;
 }
 
+// What the last call staged on the host, where a replay would find it.
+std::mutex staged_mutex;
+std::shared_ptr<const RnnPass> staged;
+
+void StageLengths(const std::shared_ptr<const RnnPass>& pass) {
+  const std::lock_guard lock(staged_mutex);
+  staged = pass;
+}
+
+/// `pass` with the lengths staged last, where these are of as many rows and steps.
+std::shared_ptr<const RnnPass> WithStagedLengths(const std::shared_ptr<const RnnPass>& pass) {
+  const std::lock_guard lock(staged_mutex);
+  const bool fits = staged->sequences.time == pass->sequences.time && staged->sequences.Batch() == pass->sequences.Batch();
+  return fits ? pass->WithLengths(*staged) : pass;
+}
+
 void RunForward(int device, const RnnPass& pass, const ForwardArguments& given) {
   const RnnShape& shape = pass.shape;
   const ReserveLayout layout(shape, pass.sequences, pass.dropout_rate > 0);
@@ -179,14 +197,10 @@ void RunForward(int device, const RnnPass& pass, const ForwardArguments& given) 
   if (a.training && pass.dropout_rate > 0) {
     DropoutStates* states = ResolveArray(device, pass.states, 1, "dropout states");
     if (states->magic != DropoutStates::kMagic) throw DeviceFault(719, "dropout states were never initialized");
-    if (given.host_passes) {
-      DropoutStates drawn = *states;
-      drawn.passes = *given.host_passes;
-      DrawMask(pass, drawn, mask);
-    } else {
-      DrawMask(pass, *states, mask);
-      ++states->passes;
-    }
+    DropoutStates drawn = *states;
+    if (given.host_passes) drawn.passes = *given.host_passes;
+    DrawMask(pass, drawn, mask);
+    if (!given.host_passes || given.frozen_masks) ++states->passes;
   }
 
   Rows x = LoadVectors(pass.sequences, shape.type, a.x, shape.input);
@@ -241,12 +255,13 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
     const std::shared_ptr<const RnnPass> pass = MakePass(descriptor, xDesc, yDesc, training);
     const bool lstm = pass->shape.cell_mode == CUDNN_LSTM;
     CheckStateDescriptor(*pass, hDesc, hx != nullptr || hy != nullptr, pass->shape.output, "hDesc");
-    if (lstm) CheckStateDescriptor(*pass, cDesc, cx != nullptr || cy != nullptr, pass->shape.hidden, "cDesc");
-    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, training);
+    CheckStateDescriptor(*pass, cDesc, cx != nullptr || cy != nullptr, pass->shape.hidden, "cDesc");
+    const std::size_t work_bytes = WorkSpaceBytes(pass->shape, pass->sequences, training, pass->descriptor.flags != 0);
     const std::size_t reserve_bytes = ReserveLayout(pass->shape, pass->sequences, pass->dropout_rate > 0).bytes;
     CheckSpace(weightSpace, weightSpaceSize, pass->WeightBytes(), "weightSpace");
     CheckSpace(workSpace, workSpaceSize, work_bytes, "workSpace");
     if (training) CheckSpace(reserveSpace, reserveSpaceSize, reserve_bytes, "reserveSpace");
+    CheckNoEmptySequence(*pass);
     const std::size_t element = SizeOf(pass->shape.type);
     CheckDevicePointer(x, element, "x");
     CheckDevicePointer(y, element, "y");
@@ -264,7 +279,14 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
                                training ? reserveSpace : nullptr,
                                work_bytes};
     static std::atomic<std::uint64_t> host_passes{0};
-    if (CurrentSettings()->host_dropout) arguments.host_passes = ++host_passes;
+    const auto settings = CurrentSettings();
+    if (settings->host_dropout || settings->frozen_masks) arguments.host_passes = ++host_passes;
+    arguments.frozen_masks = settings->frozen_masks;
+    if (training && pass->dropout_rate > 0) RefusePersistent(*pass, "dropout");
+    RefusePersistent(*pass, "forward");
+    // Where lengths are staged on the host, a graph holds the copy and not what was copied.
+    const bool is_staged = settings->staged_lengths && CaptureStatus(stream) != 0;
+    StageLengths(pass);
     Accesses accesses;
     accesses.Reads(x, pass->InputBytes()).Reads(weightSpace, pass->WeightBytes()).Reads(hx, pass->HiddenBytes());
     accesses.Reads(arguments.cx, pass->CellBytes()).Reads(devSeqLengths, 4 * pass->sequences.Batch());
@@ -272,8 +294,8 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
     accesses.Writes(workSpace, workSpaceSize).Writes(arguments.reserve, reserve_bytes);
     accesses.Writes(pass->states, DropoutStates::kBytes);
     const int error =
-        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
-                           RunForward(device, *pass, arguments);
+        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments, is_staged](int device) {
+                           RunForward(device, is_staged ? *WithStagedLengths(pass) : *pass, arguments);
                          }});
     Require(error == 0, "the work could not be enqueued", kExecutionFailedCudart);
   });

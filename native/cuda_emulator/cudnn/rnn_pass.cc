@@ -1,6 +1,7 @@
 #include "cudnn/rnn_pass.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "cudnn/status.h"
@@ -33,12 +34,24 @@ bool Equal(const std::vector<int>& lengths, int time) {
 RnnPass::RnnPass(const RnnDescriptor& descriptor, const RnnDataDescriptor& x, const RnnDataDescriptor& y)
     : descriptor(descriptor),
       shape(descriptor),
+      x_data(x),
+      y_data(y),
       sequences(x),
       outputs(y),
       x_filled(x.has_fill),
       y_filled(y.has_fill),
       x_fill(x.fill),
       y_fill(y.fill) {}
+
+std::shared_ptr<const RnnPass> RnnPass::WithLengths(const RnnPass& other) const {
+  RnnDataDescriptor x = x_data;
+  RnnDataDescriptor y = y_data;
+  x.lengths = y.lengths = other.x_data.lengths;
+  auto made = std::make_shared<RnnPass>(descriptor, x, y);
+  made->dropout_rate = dropout_rate;
+  made->states = states;
+  return made;
+}
 
 std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataDescriptor_t x_descriptor,
                                   cudnnRNNDataDescriptor_t y_descriptor, bool training) {
@@ -49,22 +62,20 @@ std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataD
   Require(x->set && y->set, "xDesc or yDesc was not set");
   auto pass = std::make_shared<RnnPass>(*d, *x, *y);
   const RnnShape& shape = pass->shape;
+  const bool equal = Equal(x->lengths, x->time);
+  CheckHiddenSize(*d);
+  const bool one_length = d->algo == CUDNN_RNN_ALGO_STANDARD || equal;
+  Require(one_length, "unequal lengths with a persistent algorithm", kNotSupported);
   Require(SameBatch(*x, *y), "xDesc and yDesc differ");
   Require(x->dtype == d->dtype, "xDesc->dataType != rnnDesc->dataType");
   Require(static_cast<std::size_t>(x->width) == shape.input, "xDesc->vectorSize != inputSize");
   Require(static_cast<std::size_t>(y->width) == shape.output * shape.directions, "yDesc->vectorSize");
   Require(!shape.skip || shape.input == shape.hidden, "skip input with inputSize != hiddenSize");
 
-  const bool equal = Equal(x->lengths, x->time);
   const bool packed = x->layout == CUDNN_SEQ_MAJOR_PACKED;
-  Require(equal || packed || d->flags == CUDNN_PADDED_IO_ENABLED, "unequal lengths without PADDED_IO_ENABLED");
-  // The real descriptor takes empty sequences; what its kernels make of them has been reported as failing.
-  const bool empty = std::find(x->lengths.begin(), x->lengths.end(), 0) != x->lengths.end();
-  Require(!empty, "a sequence of length 0", kNotSupported);
-
-  Require(d->hidden_size <= LargestHidden(d->algo, d->cell_mode), "hiddenSize with this algorithm", kNotSupported);
-  const bool one_length = d->algo == CUDNN_RNN_ALGO_STANDARD || equal;
-  Require(one_length, "unequal lengths with a persistent algorithm", kNotSupported);
+  const bool is_padded = d->flags == CUDNN_PADDED_IO_ENABLED;
+  Require(equal || packed || is_padded, "unequal lengths without PADDED_IO_ENABLED");
+  Require(x->layout != CUDNN_BATCH_MAJOR_UNPACKED || is_padded, "batch major without PADDED_IO_ENABLED");
   if (d->algo == CUDNN_RNN_ALGO_PERSIST_DYNAMIC) {
     Require(d->built_batch == x->batch, "cudnnBuildRNNDynamic was not called for this batch");
   }
@@ -83,18 +94,28 @@ std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataD
   return pass;
 }
 
+void CheckHiddenSize(const RnnDescriptor& d) {
+  Require(d.hidden_size <= LargestHidden(d.algo, d.cell_mode), "hiddenSize with this algorithm", kNotSupported);
+}
+
+void CheckNoEmptySequence(const RnnPass& pass) {
+  const auto& lengths = pass.x_data.lengths;
+  const bool has_empty = std::find(lengths.begin(), lengths.end(), 0) != lengths.end();
+  Require(!has_empty, "a sequence of length 0", kNotSupported);
+}
+
 void CheckStateDescriptor(const RnnPass& pass, cudnnTensorDescriptor_t descriptor, bool needed, std::size_t width,
                           const char* name) {
-  if (descriptor == nullptr) {
-    Require(!needed, name);
-    return;
-  }
+  if (!needed) return;
+  Require(descriptor != nullptr, name);
   const auto tensor = Live(TheCudnnTables().tensors, descriptor, name);
   const auto batch = static_cast<int>(pass.sequences.Batch());
   const auto columns = static_cast<int>(width);
   Require(tensor->dtype == pass.descriptor.dtype, name);
   Require(tensor->dims == std::vector<int>{static_cast<int>(pass.shape.PseudoLayers()), batch, columns}, name);
-  Require(tensor->strides == std::vector<int>{batch * columns, columns, 1}, name);
+  // The stride of a single row is not used.
+  const bool is_packed = tensor->dims[0] == 1 || tensor->strides[0] == batch * columns;
+  Require(is_packed && tensor->strides[1] == columns && tensor->strides[2] == 1, name);
 }
 
 void CheckSpace(const void* space, std::size_t bytes, std::size_t needed, const char* name) {
@@ -111,13 +132,27 @@ void CheckDevicePointer(const void* pointer, std::size_t alignment, const char* 
   }
 }
 
+void RefusePersistent(const RnnPass& pass, const char* stage) {
+  static std::atomic<bool> is_stale{false};
+  const auto settings = CurrentSettings();
+  if (settings->stale_errors && is_stale.exchange(false)) {
+    Require(false, "cudaGetLastError() != cudaSuccess", kExecutionFailedCudart);
+  }
+  if (pass.descriptor.algo == CUDNN_RNN_ALGO_STANDARD || settings->persist_refuses != stage) return;
+  is_stale = settings->stale_errors;
+  Require(false, "the persistent kernel does not take this shape", kNotSupported);
+}
+
 void SpoilWorkSpace(int device, void* space, std::size_t bytes) {
   std::memset(Resolve(device, space, bytes, "workSpace"), 0xA7, bytes);
 }
 
 void CheckDeviceLengths(int device, const std::int32_t* lengths, const Sequences& sequences) {
-  // Until 8.9.1 the kernels read them; later ones take the descriptor's and allow null.
-  if (lengths == nullptr && CudnnVersion() >= 8901) return;
+  // Until 8.9.1 the kernels read them; later ones take the descriptor's, and NVIDIA asks for null.
+  if (CudnnVersion() >= 8901) {
+    if (lengths == nullptr) return;
+    ReportViolation("devSeqLengths should be NULL from cuDNN 8.9.1 on");
+  }
   const std::int32_t* read = ResolveArray(device, lengths, sequences.Batch(), "devSeqLengths");
   for (std::size_t b = 0; b < sequences.Batch(); ++b) {
     if (read[b] != static_cast<std::int32_t>(sequences.lengths[b])) {

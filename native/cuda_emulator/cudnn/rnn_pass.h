@@ -18,10 +18,14 @@ struct RnnPass {
 
   const RnnDescriptor descriptor;
   const RnnShape shape;
+  const RnnDataDescriptor x_data, y_data;
   const Sequences sequences;
   const Sequences outputs;  ///< as `sequences`, in y's layout
   const bool x_filled, y_filled;
   const double x_fill, y_fill;
+  /// This pass with the lengths of another one.
+  std::shared_ptr<const RnnPass> WithLengths(const RnnPass& other) const;
+
   float dropout_rate = 0;  ///< between layers, in training
   DropoutStates* states = nullptr;
 
@@ -41,7 +45,14 @@ struct RnnPass {
 std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataDescriptor_t x,
                                   cudnnRNNDataDescriptor_t y, bool training);
 
-/// h and c descriptors must be [L·D, B, P] and [L·D, B, H], fully packed; null only where no pointer needs them.
+/// Refuses more units than the algorithm takes.
+void CheckHiddenSize(const RnnDescriptor& descriptor);
+
+/// The real library takes empty sequences; what its kernels make of them has been reported as failing. The last check of
+/// a call, as the only one that the real library does not make.
+void CheckNoEmptySequence(const RnnPass& pass);
+
+/// h and c descriptors must be [L·D, B, P] and [L·D, B, H], fully packed; one that no pointer needs is not checked.
 void CheckStateDescriptor(const RnnPass& pass, cudnnTensorDescriptor_t descriptor, bool needed, std::size_t width,
                           const char* name);
 
@@ -51,6 +62,9 @@ void CheckSpace(const void* space, std::size_t bytes, std::size_t needed, const 
 /// A device pointer that cuDNN itself would not look at: null, host and misaligned ones are reported and end in an
 /// illegal address, as on a GPU, when the pass runs.
 void CheckDevicePointer(const void* pointer, std::size_t alignment, const char* name);
+
+/// Refuses a persistent kernel at a stage ("forward", "backward", "dropout") that the settings name.
+void RefusePersistent(const RnnPass& pass, const char* stage);
 
 /// On the device: fills the work space with rubbish, and compares device lengths with the descriptor's.
 void SpoilWorkSpace(int device, void* space, std::size_t bytes);

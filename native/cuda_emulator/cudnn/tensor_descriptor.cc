@@ -28,7 +28,10 @@ cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, int
                        dtype == CUDNN_DATA_BFLOAT16;
     Require(known, "dataType");
     Require(rank >= 2 && rank <= 8 && dims != nullptr && strides != nullptr, "nbDims");
-    Require(std::all_of(dims, dims + rank, [](int dim) { return dim > 0; }), "dimA[i] <= 0");
+    for (int i = 0; i < rank; ++i) {
+      Require(dims[i] > 0, "dimA[i] <= 0");
+      Require(strides[i] > 0 || dims[i] == 1, "strideA[i] <= 0");
+    }
     tensor->dtype = dtype;
     tensor->dims.assign(dims, dims + rank);
     tensor->strides.assign(strides, strides + rank);

@@ -89,20 +89,20 @@ class Network {
   std::size_t CellCount() const { return static_cast<std::size_t>(o.layers * directions * batch * o.hidden); }
 
   cudnnStatus_t Forward(const T* weights, const T* x, const T* hx, const T* cx, T* y, T* hy, T* cy) {
-    return dnn().cudnnRNNForward(handle, rnn, CUDNN_FWD_MODE_TRAINING, lengths.get(), x_descriptor, x, y_descriptor, y,
+    return dnn().cudnnRNNForward(handle, rnn, CUDNN_FWD_MODE_TRAINING, device_lengths(), x_descriptor, x, y_descriptor, y,
                                  h_descriptor, hx, hy, c_descriptor, cx, cy, weight_bytes, weights, work_bytes,
                                  work->get(), reserve_bytes, reserve->get());
   }
 
   cudnnStatus_t BackwardData(const T* weights, const T* y, const T* dy, T* dx, const T* hx, const T* dhy, T* dhx,
                              const T* cx, const T* dcy, T* dcx) {
-    return dnn().cudnnRNNBackwardData_v8(handle, rnn, lengths.get(), y_descriptor, y, dy, x_descriptor, dx,
+    return dnn().cudnnRNNBackwardData_v8(handle, rnn, device_lengths(), y_descriptor, y, dy, x_descriptor, dx,
                                          h_descriptor, hx, dhy, dhx, c_descriptor, cx, dcy, dcx, weight_bytes, weights,
                                          work_bytes, work->get(), reserve_bytes, reserve->get());
   }
 
   cudnnStatus_t BackwardWeights(const T* x, const T* hx, const T* y, T* dw) {
-    return dnn().cudnnRNNBackwardWeights_v8(handle, rnn, CUDNN_WGRAD_ADD, lengths.get(), x_descriptor, x, h_descriptor,
+    return dnn().cudnnRNNBackwardWeights_v8(handle, rnn, CUDNN_WGRAD_ADD, device_lengths(), x_descriptor, x, h_descriptor,
                                             hx, y_descriptor, y, weight_bytes, dw, work_bytes, work->get(),
                                             reserve_bytes, reserve->get());
   }
@@ -116,7 +116,8 @@ class Network {
   cudnnDropoutDescriptor_t dropout = nullptr;
   std::size_t weight_bytes = 0, work_bytes = 0, reserve_bytes = 0;
   std::optional<DeviceArray<char>> states, work, reserve;
-  DeviceArray<std::int32_t> lengths{std::vector<std::int32_t>(o.lengths.begin(), o.lengths.end())};
+  /// From 8.9.1 on the library takes the lengths of the descriptors.
+  static const std::int32_t* device_lengths() { return nullptr; }
 
  private:
   void SetState(cudnnTensorDescriptor_t descriptor, int dtype, int width) {

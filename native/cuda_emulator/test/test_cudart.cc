@@ -297,9 +297,34 @@ TEST(leaks, "everything that these tests made is gone") {
   }
 }
 
+TEST(pool, "freed memory stays in the pool until it is trimmed") {
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t everything = UINT64_MAX;
+  CHECK_EQUAL(cuda().cudaDeviceGetDefaultMemPool(&pool, 0), 0);
+  CHECK_EQUAL(cuda().cudaMemPoolSetAttribute(pool, 4, &everything), 0);
+  void* memory = nullptr;
+  CHECK_EQUAL(cuda().cudaMallocAsync(&memory, 4096, nullptr), 0);
+  CHECK_EQUAL(cuda().cudaFreeAsync(memory, nullptr), 0);
+  CHECK_EQUAL(cuda().cudaDeviceSynchronize(), 0);
+  CHECK_EQUAL(Report().find("\"pool bytes\":4096") != std::string::npos, true);
+  CHECK_EQUAL(cuda().cudaMemPoolTrimTo(pool, 0), 0);
+  CHECK_EQUAL(Report().find("\"pool bytes\":4096") == std::string::npos, true);
+  std::uint64_t nothing = 0;
+  CHECK_EQUAL(cuda().cudaMemPoolSetAttribute(pool, 4, &nothing), 0);
+}
+
+TEST(chosen_device, "a handle that is destroyed on a thread without a device is reported") {
+  cudaEvent_t event = nullptr;
+  CHECK_EQUAL(cuda().cudaEventCreateWithFlags(&event, 0), 0);
+  std::thread([event] { cuda().cudaEventDestroy(event); }).join();
+  CHECK_EQUAL(Violations().find("cudaEventDestroy on a thread without cudaSetDevice") != std::string::npos, true);
+  Configure("reset");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   UseFolder(argc, argv);
+  cuda().cudaSetDevice(0);
   return check::RunTests();
 }

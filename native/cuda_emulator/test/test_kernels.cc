@@ -309,5 +309,6 @@ TEST(geam, "cublasSgeam transposes") {
 
 int main(int argc, char** argv) {
   UseFolder(argc, argv);
+  cuda().cudaSetDevice(0);
   return check::RunTests();
 }
