@@ -7,7 +7,7 @@
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { createRnnDescriptor, flatLayout, gatesOf, numPseudoLayers } from '@cudnn-rnn/canonical'
+import { createRnnDescriptor, flatLayout, gatesOf, numPseudoLayers } from '../../packages/canonical/dist/index.js'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('Usage: node descriptors.mjs FOLDER')
