@@ -14,6 +14,11 @@ export interface CheckContext {
   readonly argument: string
   /** The folder of results. */
   readonly folder: string
+  /**
+   * Runs one item of the section, unless an earlier process of this run has begun it: a section that was ended is started
+   * again behind the item that it ended in. Ends the process where the item lost the device.
+   */
+  readonly once: (item: string, run: () => Promise<void> | void) => Promise<void>
 }
 
 export type CheckGroup = (context: CheckContext) => Promise<void>

@@ -27,8 +27,17 @@ export function skipped(id: string, what: string, reason: string): Outcome {
   return { id, what, expected: '', measured: reason, verdict: 'skipped' }
 }
 
-/** Status name, code or message of whatever was thrown. */
+/** Whether the process can no longer use its device: set by {@link nameOf}, read after each item of a section. */
+export const device = { isLost: false }
+
+/** True for the failure after which only another process can use the device. */
+export function isDeviceLost(error: unknown): boolean {
+  return (error as { code?: string } | undefined)?.code === 'ERR_DEVICE_LOST'
+}
+
+/** Status name, code or message of whatever was thrown; notes a lost device. */
 export function nameOf(error: unknown): string {
+  if (isDeviceLost(error)) device.isLost = true
   const { statusName, code, message } = error as { statusName?: string; code?: string; message?: string }
   return statusName || code || message || String(error)
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Outcome } from './outcome.js'
+import { linesOf } from './progress.js'
 import type { Section } from './sections.js'
 
 /** An outcome as it lies on the disk; times carry the fields of their cell. */
@@ -9,19 +9,7 @@ export interface FiledOutcome extends Outcome {
   readonly [field: string]: unknown
 }
 
-/** The outcomes in FILE.jsonl of a folder of results; a line cut short by a crash is left out. */
+/** The outcomes in FILE.jsonl of a folder of results. */
 export function outcomesOf(folder: string, file: Section['file']): readonly FiledOutcome[] {
-  let text = ''
-  try {
-    text = readFileSync(join(folder, `${file}.jsonl`), 'utf8')
-  } catch {
-    return []
-  }
-  return text.split('\n').flatMap((line) => {
-    try {
-      return [JSON.parse(line) as FiledOutcome]
-    } catch {
-      return []
-    }
-  })
+  return linesOf<FiledOutcome>(join(folder, `${file}.jsonl`))
 }

@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { judged, type Outcome, skipped } from './outcome.js'
+import { appendLine, Progress } from './progress.js'
 import { writeReport } from './report.js'
 import { outcomesOf } from './result_files.js'
 import type { RunOptions } from './run_options.js'
@@ -10,66 +11,81 @@ import { type Section, sections } from './sections.js'
 
 /** Seconds that are kept for the last section, the times. */
 const KEPT_FOR_TIMING = 200
+/** A section needs more to say anything. */
+const LEAST_SECONDS = 5
+/** Processes of one section: each goes on behind the item that ended the one before it. */
+const MOST_ATTEMPTS = 6
 
-/** Runs every section in a process of its own. Returns the exit status: 1 where anything failed. */
+/**
+ * Runs every section in a process of its own, and writes the report after each: whenever this process ends, results and
+ * report are on the disk, and `--resume` runs the rest. Returns the exit status: 1 where anything failed.
+ */
 export function runAll(options: RunOptions): number {
-  const { folder, python, limit, only } = options
+  const { folder, python, limit, only, isResumed } = options
   mkdirSync(folder, { recursive: true })
   const all = sections(python).filter(({ name }) => only.length === 0 || only.includes(name))
-  if (only.length === 0) {
+  if (only.length === 0 && !isResumed) {
     for (const file of new Set(all.map((section) => section.file))) writeFileSync(join(folder, `${file}.jsonl`), '')
   }
+  if (!isResumed) writeFileSync(join(folder, 'progress.jsonl'), '')
   const cache = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
-  const began = performance.now()
+  const holder = holdContext(options, cache)
+  const end = limit === 0 ? Number.POSITIVE_INFINITY : performance.now() + limit * 1000
   let failed = 0
   for (const section of all) {
-    const left = limit === 0 ? Number.POSITIVE_INFINITY : limit - (performance.now() - began) / 1000
-    const kept = section.file === 'timing' || only.length > 0 ? 5 : Math.min(KEPT_FOR_TIMING, limit / 3)
-    const seconds = Math.floor(Math.min(section.seconds, left - kept))
-    failed += seconds < 5 ? skip(folder, section) : run(options, section, seconds, cache)
+    if (Progress.ended(folder).has(section.name)) continue
+    const kept = section.file === 'timing' || only.length > 0 ? LEAST_SECONDS : Math.min(KEPT_FOR_TIMING, limit / 3)
+    const until = Math.min(performance.now() + section.seconds * 1000, end - kept * 1000)
+    failed += runSection(options, section, until, cache)
+    Progress.endSection(folder, section.name)
+    writeReport(folder, folder)
     // Nothing of what follows could be asked.
     if (outcomesOf(folder, 'checklist').some(({ id, verdict }) => id === '1.9' && verdict === 'fail')) break
   }
+  holder.kill('SIGKILL')
   rmSync(cache, { recursive: true, force: true })
   console.log(`Report: ${writeReport(folder, folder)}`)
   return failed === 0 ? 0 : 1
 }
 
-function skip(folder: string, { name, file }: Section): 0 {
-  const outcome = skipped(name, 'the section', 'no time was left: run it with --only')
-  appendFileSync(join(folder, `${file}.jsonl`), `${JSON.stringify({ section: name, ...outcome })}\n`)
-  console.log(`${name}: skipped, as no time was left`)
-  return 0
+/** A process that holds a context of the device: without one the driver starts the device again for each section. */
+function holdContext(options: RunOptions, cache: string): ChildProcess {
+  const args = [process.argv[1]!, options.folder, '--hold', '--python', 'none']
+  return spawn(process.execPath, args, { env: environment(options, cache), stdio: ['pipe', 'ignore', 'ignore'] })
 }
 
-/** Runs one section; returns how many of its outcomes failed. */
-function run(options: RunOptions, section: Section, seconds: number, cache: string): number {
-  const { folder, isQuick, python, wheels } = options
+function environment({ wheels }: RunOptions, cache: string, extra: Section['env'] = {}): NodeJS.ProcessEnv {
+  const env: NodeJS.ProcessEnv = { CUDNN_RNN_CACHE_DIR: cache, ...process.env, ...extra }
+  if (wheels !== undefined) env['CUDNN_RNN_LIBRARY_DIR'] ??= wheels
+  return env
+}
+
+/** Runs one section until a time of performance.now(), again where its process ended early; returns its failures. */
+function runSection(options: RunOptions, section: Section, until: number, cache: string): number {
+  const { folder } = options
   const { name, file } = section
   const before = outcomesOf(folder, file).length
+  const report = (outcome: Outcome) => appendLine(join(folder, `${file}.jsonl`), { section: name, ...outcome })
   const began = performance.now()
-  const env: NodeJS.ProcessEnv = { CUDNN_RNN_CACHE_DIR: cache, ...process.env, ...section.env }
-  if (wheels !== undefined) env['CUDNN_RNN_LIBRARY_DIR'] ??= wheels
-  const program = process.argv[1]!
-  const args = ['--expose-gc', program, folder, '--section', name, '--seconds', String(seconds), '--python', python]
-  const { status, signal, error, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...args, ...(isQuick ? ['--quick'] : [])],
-    {
-      env,
-      encoding: 'utf8',
-      timeout: seconds * 1000,
-      killSignal: 'SIGKILL',
-      maxBuffer: 64 * 2 ** 20,
-    },
-  )
-  if (status !== 0 || signal !== null) {
-    const ended = error?.message.includes('ETIMEDOUT') ? `no end within ${seconds} seconds` : (signal ?? status)
-    const measured = { ended, stderr: stderr.slice(-2000) }
-    const outcome = judged(name, 'the process', 'ends with status 0', measured, false)
-    appendFileSync(join(folder, `${file}.jsonl`), `${JSON.stringify({ section: name, ...outcome })}\n`)
+  for (let attempt = 1; ; attempt++) {
+    const seconds = Math.floor((until - performance.now()) / 1000)
+    if (seconds < LEAST_SECONDS) {
+      report(skipped(name, attempt === 1 ? 'the section' : 'the rest of the section', 'no time was left'))
+      break
+    }
+    const begun = new Progress(folder, name).size
+    const problem = runProcess(options, section, seconds, cache)
+    if (problem === undefined) break
+    report(judged(name, `the process, attempt ${attempt}`, 'ends with status 0', problem, false))
+    const hasAdvanced = new Progress(folder, name).size > begun
+    if (!hasAdvanced || attempt === MOST_ATTEMPTS) {
+      for (const item of new Progress(folder, name).interrupted) {
+        report(judged(name, item, 'ends', 'the process ended in it', false))
+      }
+      report(skipped(name, 'the rest of the section', `given up after ${attempt} processes`))
+      break
+    }
   }
-  appendFileSync(join(folder, 'log.txt'), `== ${name}\n${stdout}${stderr}`)
   const made = outcomesOf(folder, file).slice(before)
   const count = (verdict: Outcome['verdict']) => made.filter((outcome) => outcome.verdict === verdict).length
   const counts = (['pass', 'fail', 'noted', 'skipped'] as const).map((verdict) => `${count(verdict)} ${verdict}`)
@@ -78,4 +94,22 @@ function run(options: RunOptions, section: Section, seconds: number, cache: stri
     console.log(`  fail: ${what}: ${JSON.stringify(measured).slice(0, 300)}`)
   }
   return count('fail')
+}
+
+/** Runs one process of a section; returns how it ended, where that was not with status 0. */
+function runProcess(options: RunOptions, { name, env }: Section, seconds: number, cache: string): object | undefined {
+  const { folder, isQuick, python, node } = options
+  const program = process.argv[1]!
+  const args = ['--expose-gc', program, folder, '--section', name, '--seconds', String(seconds), '--python', python]
+  const { status, signal, error, stdout, stderr } = spawnSync(node, [...args, ...(isQuick ? ['--quick'] : [])], {
+    env: environment(options, cache, env),
+    encoding: 'utf8',
+    timeout: seconds * 1000,
+    killSignal: 'SIGKILL',
+    maxBuffer: 64 * 2 ** 20,
+  })
+  appendFileSync(join(folder, 'log.txt'), `== ${name}\n${stdout}${stderr}`)
+  if (status === 0 && signal === null) return undefined
+  const ended = error?.message.includes('ETIMEDOUT') ? `no end within ${seconds} seconds` : (signal ?? status)
+  return { ended, stderr: stderr.slice(-2000) }
 }

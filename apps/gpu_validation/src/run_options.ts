@@ -14,6 +14,12 @@ export interface RunOptions {
   readonly only: readonly string[]
   /** Write the report of what is in `folder` here, and run nothing. */
   readonly report: string | undefined
+  /** Go on with the run whose results are in `folder`. */
+  readonly isResumed: boolean
+  /** The program that runs the sections: Node.js. */
+  readonly node: string
+  /** Hold a context of the device until standard input ends. */
+  readonly isHolder: boolean
   /** Of a section's own process. */
   readonly section: string | undefined
   readonly seconds: number
@@ -29,9 +35,12 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
     options: {
       quick: { type: 'boolean', default: false },
       python: { type: 'string' },
-      limit: { type: 'string', default: '570' },
+      limit: { type: 'string', default: '540' },
       only: { type: 'string', default: '' },
       report: { type: 'string' },
+      resume: { type: 'boolean', default: false },
+      node: { type: 'string', default: process.execPath },
+      hold: { type: 'boolean', default: false },
       section: { type: 'string' },
       seconds: { type: 'string', default: '600' },
     },
@@ -46,6 +55,9 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
     limit: Number(values.limit),
     only: values.only.split(',').filter(Boolean),
     report: values.report,
+    isResumed: values.resume,
+    node: values.node,
+    isHolder: values.hold,
     section: values.section,
     seconds: Number(values.seconds),
   }

@@ -1,20 +1,40 @@
-import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { judged } from './outcome.js'
+import { device, judged, nameOf } from './outcome.js'
+import { appendLine, Progress } from './progress.js'
 import type { RunOptions } from './run_options.js'
 import { sections } from './sections.js'
+
+/** The status of a section's process that lost its device: another process may go on behind the item that lost it. */
+const DEVICE_LOST = 3
 
 /** Runs one section in this process; every outcome is appended to its file at once. */
 export async function runSection({ folder, isQuick, python, section: name, seconds }: RunOptions): Promise<void> {
   const section = sections(python).find((candidate) => candidate.name === name)
   if (section === undefined) throw new Error(`There is no section "${name}"`)
   const file = join(folder, `${section.file}.jsonl`)
-  const report = (outcome: object) => appendFileSync(file, `${JSON.stringify({ section: name, ...outcome })}\n`)
+  const report = (outcome: object) => appendLine(file, { section: name, ...outcome })
   // Room to finish what was begun before the process is ended.
   const deadline = performance.now() + Math.max(1, seconds - Math.min(5, seconds / 5)) * 1000
+  const progress = new Progress(folder, section.name)
+  for (const item of progress.interrupted) {
+    report(judged(section.name, item, 'ends', 'the process ended in it', false))
+    progress.end(item)
+  }
+  const once = async (item: string, run: () => Promise<void> | void) => {
+    if (!progress.begin(item)) return
+    try {
+      await run()
+    } catch (error) {
+      report(judged(section.name, item, 'ends', nameOf(error), false))
+    }
+    progress.end(item)
+    if (device.isLost) process.exit(DEVICE_LOST)
+  }
   try {
-    await section.group({ options: {}, isQuick, report, deadline, argument: section.argument ?? '', folder })
+    await section.group({ options: {}, isQuick, report, deadline, argument: section.argument ?? '', folder, once })
   } catch (error) {
+    nameOf(error)
     report(judged(section.name, 'the section', 'ends', String(error instanceof Error ? error.stack : error), false))
+    if (device.isLost) process.exit(DEVICE_LOST)
   }
 }

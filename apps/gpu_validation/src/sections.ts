@@ -12,7 +12,7 @@ import { machine } from './checks/machine.js'
 import { ODD_ROWS, oddRows, padding } from './checks/padding.js'
 import { parity } from './checks/parity.js'
 import { determinism } from './checks/repeatability.js'
-import { soak, threads } from './checks/soak.js'
+import { persistentPair, soak, threads } from './checks/soak.js'
 
 /** One process of the validation. */
 export interface Section {
@@ -36,7 +36,7 @@ export function sections(python: string): readonly Section[] {
   })
   return [
     checklist('machine', machine, 60),
-    { name: 'conformance', file: 'conformance', group: conformance, seconds: 150, argument: '' },
+    { name: 'conformance', file: 'conformance', group: conformance, seconds: 100, argument: '' },
     { name: 'golden sums', file: 'golden', group: goldenSums, seconds: 60 },
     checklist('layout', layout, 30),
     checklist('padding', padding, 40),
@@ -62,7 +62,12 @@ export function sections(python: string): readonly Section[] {
     ...['lstm', 'gru', 'rnn_tanh', 'rnn_relu'].map((mode) =>
       checklist(`dynamic ${mode}`, dynamic, 20, { argument: mode }),
     ),
-    checklist('soak', soak, 60),
+    {
+      ...{ name: 'conformance, measured algorithms', file: 'conformance', group: conformance },
+      ...{ seconds: 60, argument: 'measured' },
+    },
+    checklist('soak', soak, 40),
+    checklist('two persistent executors', persistentPair, 20),
     { name: 'timing', file: 'timing', group: comparison, seconds: 3600, argument: python },
   ]
 }

@@ -2,7 +2,8 @@
 // module in vitest's place. Tests run one after another, each an outcome.
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
 import * as chai from 'chai'
-import { judged, type Report, skipped } from './outcome.js'
+import type { CheckContext } from './check.js'
+import { isDeviceLost, judged, nameOf, type Report, skipped } from './outcome.js'
 
 chai.use(JestExtend)
 chai.use(JestChaiExpect)
@@ -51,19 +52,23 @@ function textOf(value: unknown): string {
 export const test = Object.assign(addTest, { each })
 export const it = test
 
-/** Runs what was registered until `deadline` (of performance.now()); `report` gets one outcome per test. */
-export async function runTests(report: Report, deadline: number): Promise<void> {
-  for (const { name, run } of entries.splice(0)) {
+/** Runs what was registered until the deadline; `report` gets one outcome per test. */
+export async function runTests(
+  { deadline, once }: Pick<CheckContext, 'deadline' | 'once'>,
+  report: Report,
+): Promise<void> {
+  for (const { name, run } of entries.splice(0)) await once(name, () => runTest(name, run))
+
+  async function runTest(name: string, run: () => unknown): Promise<void> {
     const id = 'conformance'
     if (performance.now() > deadline) {
-      report(skipped(id, name, 'no time was left'))
-      continue
+      return report(skipped(id, name, 'no time was left'))
     }
     let problem: string | undefined
     try {
       await run()
     } catch (error) {
-      problem = error instanceof Error ? error.message : String(error)
+      problem = isDeviceLost(error) ? nameOf(error) : error instanceof Error ? error.message : String(error)
     }
     report(judged(id, name, 'passes', problem ?? 'passed', problem === undefined))
   }

@@ -40,7 +40,7 @@ export class TorchBaseline {
     return { problem: hello.error }
   }
 
-  /** The answer to `request`; one with `error` where there is none in `seconds`. */
+  /** The answer to `request`; one with `error` where there is none in `seconds`. Ask within the section's deadline. */
   ask(request: object, seconds = 60): Promise<TorchAnswer> {
     if (this.#problem !== undefined) return Promise.resolve({ error: this.#problem })
     return new Promise((resolve) => {

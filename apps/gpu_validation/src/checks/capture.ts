@@ -26,6 +26,7 @@ export const capture: CheckGroup = (context) =>
       }
     }
     await dropout(session, report)
+    await ragged(session, report)
     await beside(session, context)
   })
 
@@ -105,6 +106,43 @@ async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]
     report(judged('10.2', what, '3 different results', results.size, results.size === 3))
   } catch (error) {
     report(judged('10.2', what, '3 different results', nameOf(error), false))
+  }
+}
+
+/** Whether a replayed pass keeps the lengths of its rows, after passes of other lengths whose descriptors are gone. */
+async function ragged(session: DeviceSession, report: Parameters<CheckGroup>[0]['report']) {
+  const expected = 'the bits of the calls'
+  for (const training of [false, true]) {
+    const what = `rows of unequal length, ${training ? 'training step' : 'inference'}: captured, replayed after other lengths`
+    try {
+      using network = await RawNetwork.make(session, { ...SHAPE, training, lengths: [10, 9, 1, 4, 6, 2, 3, 10] })
+      await network.prepare()
+      await network.set({ x: wave(network.sizes.x, 1), params: wave(network.sizes.params, 0.3, 0.77) })
+      const step = () => {
+        network.forward()
+        if (!training) return
+        network.backwardData()
+        network.backwardWeights()
+      }
+      await network.run(step)
+      const names = training ? ['y', 'hy', 'dx', 'dw'] : ['y', 'hy']
+      const bits = async () => JSON.stringify(Object.values(await network.get(...names)).map((values) => [...values!]))
+      const called = await bits()
+      const graph = await captured(session, step)
+      {
+        using other = await RawNetwork.make(session, { ...SHAPE, training, lengths: [1, 2, 3, 4, 5, 6, 7, 8] })
+        await other.prepare()
+        await other.run(() => other.forward())
+      }
+      await session.finish('replay', (native, handle) => native.launchGraph(handle, graph))
+      const replayed = await bits()
+      session.native.releaseGraph(graph)
+      const answer = replayed === called ? expected : 'other numbers: it read the lengths of the other pass'
+      // The executor tries the same, and falls back to calls.
+      report(noted('10.4', what, answer))
+    } catch (error) {
+      report(noted('10.4', what, nameOf(error)))
+    }
   }
 }
 

@@ -13,9 +13,14 @@ import { runTests } from '../test_runner.js'
 /** Error over the largest magnitude: cuDNN's own activations and orders of sums move the last bits. */
 const TOLERANCES = { float32: 1e-5, float64: 1e-11 } as const
 
-/** The conformance suite on the device: float32 and float64, or float32 tensors at the precision in `argument`. */
-export const conformance: CheckGroup = async ({ options, report, argument, deadline }) => {
-  if (argument === '') {
+/**
+ * The conformance suite on the device: float32 and float64, or float32 tensors at the precision in `argument`. With the
+ * standard algorithm, which others have run on every shape; `argument` "measured" tries all of them.
+ */
+export const conformance: CheckGroup = async (context) => {
+  const { report, argument } = context
+  const options = { ...context.options, algorithm: argument === 'measured' ? 'measured' : 'standard' } as const
+  if (argument === '' || argument === 'measured') {
     runConformance('cudnn', ({ dtype }) => openCudnnBackend({ ...options, dtype }), {
       dtypes: ['float32', 'float64'],
       tolerances: TOLERANCES,
@@ -27,7 +32,8 @@ export const conformance: CheckGroup = async ({ options, report, argument, deadl
       tolerances: { float32: REDUCED_PRECISION_TOLERANCES[precision], float64: 0 },
     })
   }
-  await runTests(argument === '' ? report : (outcome) => report(withoutKinks(outcome)), deadline)
+  const isExact = argument === '' || argument === 'measured'
+  await runTests(context, isExact ? report : (outcome) => report(withoutKinks(outcome)))
 }
 
 /** With few bits a sum near 0 may round to its other side, where relu has another derivative: no fault of anybody. */
@@ -38,7 +44,9 @@ function withoutKinks(outcome: Outcome): Outcome {
 }
 
 /** Section 4: the sums that NVIDIA prints with its own sample, at every precision. */
-export const goldenSums: CheckGroup = async ({ options, isQuick, report, deadline }) => {
+export const goldenSums: CheckGroup = async (context) => {
+  const { isQuick, report } = context
+  const options = { ...context.options, algorithm: 'standard' } as const
   if (isQuick) return report(skipped('4.1', "the sums of NVIDIA's sample", '--quick: 60 GFLOP'))
   runNvidiaSample('cudnn float32', () => openCudnnBackend(options))
   for (const precision of ['tf32', 'float16', 'bfloat16'] as const) {
@@ -49,5 +57,5 @@ export const goldenSums: CheckGroup = async ({ options, isQuick, report, deadlin
     )
   }
   runNvidiaSample('cudnn float64', () => openCudnnBackend({ ...options, dtype: 'float64' }), { dtype: 'float64' })
-  await runTests(report, deadline)
+  await runTests(context, report)
 }

@@ -56,7 +56,7 @@ const weights = ({ options, isQuick, report, deadline }: CheckContext) =>
         precision === 'float64' ? undefined : precision,
       )
       const { native, libraries } = session
-      const rnn = makeRnnDescriptor(native, libraries, arithmetic, network, 'standard', null)
+      const rnn = makeRnnDescriptor(native, libraries, arithmetic, network, 'standard', null, true)
       const linearLayers = 2 * gatesOf(cellMode).length + (numProj === undefined ? 0 : 1)
       const numbers = await session.run('ask for the layout', (_, handle) => {
         native.weightSpaceSize(handle, rnn)
@@ -111,7 +111,8 @@ const reserves = ({ options, isQuick, report, deadline }: CheckContext) =>
       }
     }
     const holds = counted.differing === 0 && counted.refused < counted.asked
-    report(judged('3.2', 'reserve spaces', 'the closed form', counted, holds))
+    // Another release may need other sizes: the executor asks for them.
+    report(noted('3.2', holds ? 'reserve spaces: the closed form' : 'reserve spaces: not the closed form', counted))
     report(noted('3.3', 'work spaces', workspaces))
     for (const [precision, batch, work, reserve] of [
       ['float32', 1, 17_363_200, 717_056],

@@ -104,10 +104,20 @@ export const threads: CheckGroup = async (context) => {
   report(noted('14.6', 'memory of the process at the end (MiB)', process.memoryUsage().rss / MEGABYTE))
 }
 
+/** Section 14, last: persistent kernels of two executors at once, whose blocks wait for each other. */
+export const persistentPair: CheckGroup = async ({ options, report }) => {
+  for (const algorithm of ['persist_static_small_h', 'persist_static'] as const) {
+    const given = { ...options, algorithm }
+    const alone = await trainedSum(given, 1)
+    const both = await Promise.all([trainedSum(given, 1), trainedSum(given, 1)])
+    report(noted('14.7', `two executors with ${algorithm} at once`, { alone, both }))
+  }
+}
+
 /** Trains for twenty steps: the sum of the parameters. */
-export async function trainedSum(options: CudnnBackendOptions): Promise<number> {
-  await using backend = await openCudnnBackend({ ...options, algorithm: 'standard' })
-  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 2, numUnits: 32, inputSize: 16 }))
+export async function trainedSum(options: CudnnBackendOptions, numLayers = 2): Promise<number> {
+  await using backend = await openCudnnBackend({ algorithm: 'standard', ...options })
+  const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers, numUnits: 32, inputSize: 16 }))
   const params = backend.tensor({ data: Float32Array.from(wave(rnn.paramsSize, 0.1)), shape: [rnn.paramsSize] })
   const input = backend.tensor({ data: Float32Array.from(wave(10 * 8 * 16, 1)), shape: [10, 8, 16] })
   const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
