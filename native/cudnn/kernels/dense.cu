@@ -143,15 +143,70 @@ extern "C" __global__ void embedding(REAL* rows, const REAL* table, const int* i
   }
 }
 
-// table[v,e] = Σ over n with ids[n] = v of rows[n,e], in the order of n: every run adds up alike. One block per v.
-extern "C" __global__ void embedding_gradient(REAL* table, const int* ids, const REAL* rows, Index count,
-                                              Index columns) {
-  Index id = blockIdx.x;
+// The gradient of an embedding adds up the rows of each id. A stable radix sort by id finds them: order[N] are the
+// positions n, sorted by ids[n] and then by n, so every run adds up alike. A pass sorts by one digit of BLOCK values, and a
+// block takes BLOCK positions: digit_counts, digit_offsets and sort_by_digit are one pass. `order` is null in the first
+// pass: the identity. Ids outside the table sort behind all others.
+static __device__ Index sort_key(const int* ids, const int* order, Index k, Index vocabulary) {
+  int id = ids[order ? order[k] : k];
+  return id >= 0 && id < vocabulary ? id : vocabulary;
+}
+
+// counts[block, digit] = how many of the block's positions have the digit (key / place) % BLOCK. One block per BLOCK positions.
+extern "C" __global__ void digit_counts(int* counts, const int* ids, const int* order, Index count, Index vocabulary,
+                                        Index place) {
+  __shared__ int digits[BLOCK];
+  Index first = (Index)blockIdx.x * BLOCK, k = first + threadIdx.x;
+  Index size = count - first < BLOCK ? count - first : BLOCK;
+  digits[threadIdx.x] = k < count ? (int)(sort_key(ids, order, k, vocabulary) / place % BLOCK) : -1;
+  __syncthreads();
+  int found = 0;
+  for (Index i = 0; i < size; i++) found += digits[i] == (int)threadIdx.x;
+  counts[first + threadIdx.x] = found;
+}
+
+// counts[block, digit] ← where the block's first position with the digit goes. One block.
+extern "C" __global__ void digit_offsets(int* counts, Index blocks) {
+  __shared__ int totals[BLOCK];
+  int total = 0;
+  for (Index b = 0; b < blocks; b++) total += counts[b * BLOCK + threadIdx.x];
+  totals[threadIdx.x] = total;
+  __syncthreads();
+  int offset = 0;
+  for (int digit = 0; digit < (int)threadIdx.x; digit++) offset += totals[digit];
+  for (Index b = 0; b < blocks; b++) {
+    int here = counts[b * BLOCK + threadIdx.x];
+    counts[b * BLOCK + threadIdx.x] = offset;
+    offset += here;
+  }
+}
+
+// sorted = order, by the digit; equal digits keep their order. One block per BLOCK positions, one thread per digit.
+extern "C" __global__ void sort_by_digit(int* sorted, const int* counts, const int* ids, const int* order, Index count,
+                                         Index vocabulary, Index place) {
+  __shared__ int digits[BLOCK];
+  Index first = (Index)blockIdx.x * BLOCK, k = first + threadIdx.x;
+  Index size = count - first < BLOCK ? count - first : BLOCK;
+  digits[threadIdx.x] = k < count ? (int)(sort_key(ids, order, k, vocabulary) / place % BLOCK) : -1;
+  __syncthreads();
+  int offset = counts[first + threadIdx.x];
+  for (Index i = 0; i < size; i++) {
+    if (digits[i] == (int)threadIdx.x) sorted[offset++] = order ? order[first + i] : (int)(first + i);
+  }
+}
+
+// table[v,e] = Σ over n with ids[n] = v of rows[n,e], in the order of n. One block per v.
+extern "C" __global__ void embedding_gradient(REAL* table, const int* ids, const int* order, const REAL* rows,
+                                              Index count, Index columns, Index vocabulary) {
+  Index id = blockIdx.x, low = 0, high = count;
+  while (low < high) {
+    Index middle = (low + high) / 2;
+    if (sort_key(ids, order, middle, vocabulary) < id) low = middle + 1;
+    else high = middle;
+  }
   for (Index e = threadIdx.x; e < columns; e += blockDim.x) {
     REAL sum = 0;
-    for (Index n = 0; n < count; n++) {
-      if (ids[n] == id) sum += rows[n * columns + e];
-    }
+    for (Index k = low; k < count && ids[order[k]] == id; k++) sum += rows[order[k] * columns + e];
     table[id * columns + e] = sum;
   }
 }
@@ -187,12 +242,12 @@ static __device__ REAL block_max(REAL value) {
   return maximum;
 }
 
-// partial[blockIdx] = the block's share of Σ x².
-extern "C" __global__ void sum_of_squares(double* partial, const REAL* x, Index count) {
+// partial[first + blockIdx] = the block's share of Σ x².
+extern "C" __global__ void sum_of_squares(double* partial, const REAL* x, Index count, Index first) {
   double sum = 0;
   EACH(k, count) sum += (double)x[k] * x[k];
   sum = block_sum(sum);
-  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial[first + blockIdx.x] = sum;
 }
 
 // norm = √(Σ partial). One block.

@@ -11,7 +11,10 @@ struct Graph {
   std::shared_ptr<Session> session;
 
   ~Graph() {
-    if (executable != nullptr) session->libraries().cudart.cudaGraphExecDestroy(executable);
+    if (executable == nullptr) return;
+    session->DestroyHandle([exec = executable](const Libraries& libraries) {
+      libraries.cudart.cudaGraphExecDestroy(exec);
+    });
   }
 };
 
@@ -90,9 +93,10 @@ struct Timer {
   cudaEvent_t end = nullptr;
 
   ~Timer() {
-    const auto& cudart = session->libraries().cudart;
-    if (start != nullptr) cudart.cudaEventDestroy(start);
-    if (end != nullptr) cudart.cudaEventDestroy(end);
+    for (cudaEvent_t event : {start, end}) {
+      if (event == nullptr) continue;
+      session->DestroyHandle([event](const Libraries& libraries) { libraries.cudart.cudaEventDestroy(event); });
+    }
   }
 };
 

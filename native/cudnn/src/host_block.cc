@@ -46,6 +46,7 @@ HostBlockRef HostBlockPool::TakeWithoutCuda(std::size_t bytes) {
 }
 
 HostBlockRef HostBlockPool::Take(std::size_t bytes) {
+  FreeSurplus();
   const std::size_t capacity = CapacityFor(bytes);
   HostBlock block;
   if (TakeKept(capacity, &block)) return Share(block);
@@ -57,18 +58,20 @@ HostBlockRef HostBlockPool::Take(std::size_t bytes) {
 
 void HostBlockPool::Give(const HostBlock& block) {
   if (!block.pinned) return std::free(block.data);
-  {
-    const std::lock_guard lock(mutex_);
-    if (kept_bytes_ + block.capacity <= kMostKept) {
-      kept_[block.capacity].push_back(block);
-      kept_bytes_ += block.capacity;
-      return;
-    }
-  }
-  libraries_.cudart.cudaFreeHost(block.data);
+  const std::lock_guard lock(mutex_);
+  if (kept_bytes_ + block.capacity > kMostKept) return surplus_.push_back(block);
+  kept_[block.capacity].push_back(block);
+  kept_bytes_ += block.capacity;
+}
+
+void HostBlockPool::FreeSurplus() {
+  const std::lock_guard lock(mutex_);
+  for (const HostBlock& block : surplus_) libraries_.cudart.cudaFreeHost(block.data);
+  surplus_.clear();
 }
 
 void HostBlockPool::Clear() {
+  FreeSurplus();
   const std::lock_guard lock(mutex_);
   for (auto& [capacity, blocks] : kept_) {
     for (HostBlock& block : blocks) libraries_.cudart.cudaFreeHost(block.data);

@@ -20,9 +20,12 @@ struct HostBlock {
 /// A block that goes back to its pool when nobody needs it any more.
 using HostBlockRef = std::shared_ptr<const HostBlock>;
 
-/// Page-locked blocks kept for reuse, in sizes of powers of two: locking pages costs far more than the copies.
+/// Page-locked blocks kept for reuse, in sizes of powers of two: locking pages costs far more than the copies. Transfers
+/// larger than kPiece are copied in pieces, so that no block is too large to be kept.
 class HostBlockPool {
  public:
+  static constexpr std::size_t kPiece = std::size_t{64} << 20;
+
   explicit HostBlockPool(const Libraries& libraries) : libraries_(libraries) {}
   ~HostBlockPool() { Clear(); }
 
@@ -36,11 +39,14 @@ class HostBlockPool {
   HostBlockRef Share(HostBlock block);
   void Give(const HostBlock& block);
   bool TakeKept(std::size_t capacity, HostBlock* block);
+  void FreeSurplus();
 
   const Libraries& libraries_;
   std::mutex mutex_;
   std::map<std::size_t, std::vector<HostBlock>> kept_;
   std::size_t kept_bytes_ = 0;
+  /// Beyond what is kept: freed by the next thread that may call CUDA.
+  std::vector<HostBlock> surplus_;
 };
 
 }  // namespace cudnn_rnn

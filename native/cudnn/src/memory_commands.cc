@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -22,7 +23,7 @@ Napi::Value Allocate(const Napi::CallbackInfo& info) {
 
 // hostMemory(session, bytes: number): Buffer — the host's memory in a device buffer's place, never given back
 //
-// Only the proof on a real GPU makes one: it asks what the device says of such a pointer.
+// Only the validation on a real GPU makes one: it asks what the device says of such a pointer.
 Napi::Value HostMemory(const Napi::CallbackInfo& info) {
   Arguments args(info);
   const std::size_t bytes = args.Size();
@@ -47,6 +48,22 @@ Napi::Value AdjustExternalMemory(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/// Copies through one page-locked block, and waits for each piece.
+void UploadInPieces(Worker& worker, const DeviceBuffer& to, std::size_t offset, const HostBlock& from,
+                    std::size_t bytes) {
+  const HostBlockRef block = worker.host_blocks.Take(HostBlockPool::kPiece);
+  for (std::size_t done = 0; done < bytes; done += HostBlockPool::kPiece) {
+    const std::size_t piece = std::min(HostBlockPool::kPiece, bytes - done);
+    std::memcpy(block->data, static_cast<const char*>(from.data) + done, piece);
+    CheckCudart(worker.libraries,
+                worker.libraries.cudart.cudaMemcpyAsync(to.at(offset + done), block->data, piece,
+                                                        cudaMemcpyHostToDevice, worker.stream),
+                "cudaMemcpyAsync");
+    CheckCudart(worker.libraries, worker.libraries.cudart.cudaStreamSynchronize(worker.stream),
+                "cudaStreamSynchronize");
+  }
+}
+
 // cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, cudaStream_t stream)
 // upload(session, to: Buffer, offset: number, from: TypedArray): void — `from` is read before this returns
 Napi::Value Upload(const Napi::CallbackInfo& info) {
@@ -60,6 +77,7 @@ Napi::Value Upload(const Napi::CallbackInfo& info) {
   HostBlockRef staged = args.session().host_blocks().TakeWithoutCuda(bytes);
   std::memcpy(staged->data, from.data, bytes);
   args.Enqueue([=](Worker& worker, Batch& batch) {
+    if (bytes > HostBlockPool::kPiece) return UploadInPieces(worker, *to, offset, *staged, bytes);
     HostBlockRef block = staged;
     if (!block->pinned) {
       // Next time the pool has one of this size, and this copy is saved.

@@ -1,11 +1,20 @@
 #include "session.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "status.h"
 
 namespace cudnn_rnn {
+namespace {
+
+bool HasDestination(const std::vector<Transfer>& transfers) {
+  return std::any_of(transfers.begin(), transfers.end(),
+                     [](const Transfer& transfer) { return transfer.destination != nullptr; });
+}
+
+}  // namespace
 
 NativeError SessionClosed(const char* call) {
   NativeError error;
@@ -51,6 +60,15 @@ void Session::BeginClose() {
   }
 }
 
+void Session::DestroyHandle(Retired retire) {
+  if (inbox_->RetireHandle(retire)) return;
+  // A thread of its own: the device that this one uses is not ours to change.
+  std::thread([&] {
+    libraries_->cudart.cudaSetDevice(worker_.device);
+    retire(*libraries_);
+  }).join();
+}
+
 void Session::Close() {
   BeginClose();
   if (worker_thread_.joinable()) worker_thread_.join();
@@ -67,8 +85,9 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   Finish(std::move(first));
   while (!failed) {
     Inbox::Work work = inbox_->Next();
-    if (work.retired.empty() && !work.batch) break;
+    if (work.IsEmpty()) break;
     for (void* pointer : work.retired) worker_.Free(pointer);
+    for (const Retired& retire : work.retired_handles) retire(*libraries_);
     if (!work.batch) continue;
     worker_.Run(*work.batch);
     if (work.batch->hold && !work.batch->error) inbox_->SetHeld(true);
@@ -82,6 +101,7 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   }
   // Events are still being waited for: the handles go when the waiter is through.
   waiter_thread_.join();
+  for (const Retired& retire : inbox_->Drain()) retire(*libraries_);
   worker_.Close();
   turn_.End();
   settle_(nullptr);
@@ -95,6 +115,14 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
   batch->writes.clear();
   const auto& cudart = libraries_->cudart;
   if (batch->transfers.empty() && (!batch->wait || batch->error)) return Finish(std::move(batch));
+  if (!batch->wait && !HasDestination(batch->transfers)) {
+    // Uploads keep their staging memory until the device has read it; the batch is settled now, as its work is queued.
+    auto uploads = std::make_unique<Batch>();
+    uploads->transfers = std::move(batch->transfers);
+    batch->transfers.clear();
+    Finish(std::move(batch));
+    batch = std::move(uploads);
+  }
   Waiting waiting;
   const unsigned flags = cudaEventBlockingSync | cudaEventDisableTiming;
   cudaError_t status = cudart.cudaEventCreateWithFlags(&waiting.event, flags);
@@ -121,7 +149,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
 
 void Session::RunWaiter() {
   const auto& cudart = libraries_->cudart;
-  cudart.cudaSetDevice(worker_.device);
+  const cudaError_t chosen = cudart.cudaSetDevice(worker_.device);
   while (true) {
     std::unique_lock lock(waiting_mutex_);
     waiting_changed_.wait(lock, [this] { return no_more_waiting_ || !waiting_.empty(); });
@@ -129,7 +157,18 @@ void Session::RunWaiter() {
     Waiting waiting = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    if (waiting.event != nullptr) {
+    if (waiting.event != nullptr && chosen != 0) {
+      // Without a device this thread must not wait: the worker does, and keeps the staging memory until then.
+      DestroyHandle([event = waiting.event, kept = waiting.batch->transfers](const Libraries& libraries) {
+        libraries.cudart.cudaEventSynchronize(event);
+        libraries.cudart.cudaEventDestroy(event);
+      });
+      try {
+        if (!waiting.batch->error) CheckCudart(*libraries_, chosen, "cudaSetDevice");
+      } catch (const NativeError& error) {
+        waiting.batch->error = std::make_shared<NativeError>(error);
+      }
+    } else if (waiting.event != nullptr) {
       const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
       if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
       try {

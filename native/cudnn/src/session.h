@@ -40,6 +40,9 @@ class Session : public std::enable_shared_from_this<Session> {
   /// As BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
   void Close();
 
+  /// Destroys a handle on the worker's thread, or on another with this device where the worker has ended.
+  void DestroyHandle(Retired retire);
+
   const Libraries& libraries() const { return *libraries_; }
   const std::shared_ptr<Inbox>& inbox() const { return inbox_; }
   HostBlockPool& host_blocks() { return host_blocks_; }

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstring>
+
 #include "areas.h"
 #include "status.h"
 
@@ -174,6 +177,22 @@ Napi::Value Discard(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/// Copies through one page-locked block, and waits for each piece.
+void DownloadInPieces(Worker& worker, const DeviceBuffer& from, std::size_t offset, void* destination,
+                      std::size_t bytes) {
+  const HostBlockRef block = worker.host_blocks.Take(HostBlockPool::kPiece);
+  for (std::size_t done = 0; done < bytes; done += HostBlockPool::kPiece) {
+    const std::size_t piece = std::min(HostBlockPool::kPiece, bytes - done);
+    CheckCudart(worker.libraries,
+                worker.libraries.cudart.cudaMemcpyAsync(block->data, from.at(offset + done), piece,
+                                                        cudaMemcpyDeviceToHost, worker.stream),
+                "cudaMemcpyAsync");
+    CheckCudart(worker.libraries, worker.libraries.cudart.cudaStreamSynchronize(worker.stream),
+                "cudaStreamSynchronize");
+    std::memcpy(static_cast<char*>(destination) + done, block->data, piece);
+  }
+}
+
 // cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, cudaStream_t stream)
 // download(session, from: Buffer, offset: number, to: TypedArray): void — filled when the batch's promise resolves
 Napi::Value Download(const Napi::CallbackInfo& info) {
@@ -189,6 +208,7 @@ Napi::Value Download(const Napi::CallbackInfo& info) {
   SettlementOf(args.session().pending()).arrays.push_back(reference);
   if (bytes == 0) return args.env().Undefined();
   args.Enqueue([=](Worker& worker, Batch& batch) {
+    if (bytes > HostBlockPool::kPiece) return DownloadInPieces(worker, *from, offset, destination, bytes);
     Transfer transfer{worker.host_blocks.Take(bytes), destination, bytes};
     CheckCudart(worker.libraries,
                 worker.libraries.cudart.cudaMemcpyAsync(transfer.block->data, from->at(offset), bytes,

@@ -91,6 +91,8 @@ void Worker::Close() {
     cudart.cudaStreamSynchronize(stream);
     cudart.cudaStreamDestroy(stream);
   }
+  // The pool keeps freed memory for this process: other processes get it only after a trim.
+  if (pool != nullptr) cudart.cudaMemPoolTrimTo(pool, 0);
   host_blocks.Clear();
   stream = nullptr;
   cudnn = nullptr;

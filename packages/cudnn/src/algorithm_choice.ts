@@ -1,30 +1,28 @@
-import { flatLayout, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
-import { type Algorithm, FORWARD_MODE } from './cudnn_enums.js'
+import type { Algorithm } from './cudnn_enums.js'
 import { isCudnnError } from './cudnn_error.js'
 import { DeviceBuffer } from './device_buffer.js'
-import type { DeviceSession, Lane } from './device_session.js'
-import type { NativeAddon, RnnDescriptorHandle, Session, Timer } from './native_addon.js'
-import { makeRnnDescriptor, stateElements } from './network_descriptors.js'
-import type { Arithmetic } from './precision.js'
-import { DeviceLengths, type PassDescriptors, passDescriptors, releaseDescriptors, tempSpaceSizes } from './rnn_plan.js'
+import type { Append, DeviceSession, Lane } from './device_session.js'
+import type { DropoutGenerator } from './dropout_states.js'
+import { timed } from './graph_trial.js'
+import type { Graph } from './native_addon.js'
+import { capturedAlone, type ScratchOptions, ScratchPass } from './scratch_pass.js'
 
 const WARM_UPS = 2
 const REPETITIONS = 5
 
 /** A network and a shape for which an algorithm is to be chosen. */
-export interface Trial {
-  readonly network: RnnDescriptor
-  readonly arithmetic: Arithmetic
-  readonly sizes: RnnPassSizes
-  readonly training: boolean
+export interface Trial extends Omit<ScratchOptions, 'algorithm' | 'dropout'> {
+  readonly dropout: DropoutGenerator | undefined
+  /** Whether passes of this shape are replayed as graphs: where that is faster, or regardless. */
+  readonly graphs: 'measured' | 'always' | 'never'
 }
 
 /**
- * The fastest of `algorithms` for this trial, measured on scratch memory: a pass forward, and backward in training.
+ * The fastest of `algorithms` for this trial, measured on scratch memory in the form in which it will run: a pass
+ * forward, and backward in training; as calls, as a graph, or as the faster of both.
  *
- * What cuDNN refuses at any stage, the backward included, is out: the persistent kernels may say "not supported" as
- * late as there. Where nothing can be measured (memory for a trial is short) the answer is `standard`.
+ * An algorithm that cuDNN refuses at any stage, the backward included, is out: persistent kernels may be refused as late
+ * as there. The answer is `standard` where nothing can be measured, as memory for a trial is short.
  */
 export async function fastestAlgorithm(
   session: DeviceSession,
@@ -34,121 +32,111 @@ export async function fastestAlgorithm(
 ): Promise<Algorithm> {
   let best: Algorithm = 'standard'
   let bestMilliseconds = Number.POSITIVE_INFINITY
+  let isRefused = false
   for (const algorithm of algorithms) {
-    const milliseconds = await measureAlgorithm(session, lane, algorithm, trial)
-    if (milliseconds === undefined || milliseconds >= bestMilliseconds) continue
+    const measure = () => tried(session, lane, algorithm, trial, (pass) => milliseconds(session, lane, pass, trial))
+    let time = await measure()
+    // Note [Stale errors]. After a refused persistent kernel cuDNN's own CUDA runtime may hold an error that the next
+    // call reports, whatever it does; cudaGetLastError of ours does not clear it.
+    if (time === undefined && isRefused) time = await measure()
+    isRefused = time === undefined
+    if (time === undefined || time >= bestMilliseconds) continue
     best = algorithm
-    bestMilliseconds = milliseconds
+    bestMilliseconds = time
   }
+  if (isRefused) await takesStaleError(session, lane, trial)
   return best
 }
 
-/** Milliseconds of one pass; undefined where the algorithm does not work for this trial. */
-async function measureAlgorithm(
+/** Whether cuDNN takes `algorithm` at every stage of this trial. */
+export async function isAccepted(
   session: DeviceSession,
   lane: Lane,
   algorithm: Algorithm,
-  { network, arithmetic, sizes, training }: Trial,
-): Promise<number | undefined> {
-  const { native, libraries } = session
-  const scratch: DeviceBuffer[] = []
-  let lengths: DeviceLengths | undefined
-  let rnn: RnnDescriptorHandle | undefined
-  let descriptors: PassDescriptors | undefined
+  trial: Trial,
+): Promise<boolean> {
+  const run = async (pass: ScratchPass) => {
+    await timed(lane, 'try an algorithm', pass.whole)
+    return true
+  }
+  if (await tried(session, lane, algorithm, trial, run)) return true
+  await takesStaleError(session, lane, trial)
+  return false
+}
+
+/** A standard pass that may meet the error of a refused one, see Note [Stale errors]. */
+async function takesStaleError(session: DeviceSession, lane: Lane, trial: Trial): Promise<void> {
+  await tried(session, lane, 'standard', trial, (pass) => timed(lane, 'try an algorithm', pass.whole))
+}
+
+/** What `use` makes of a pass with `algorithm`; undefined where cuDNN refuses it. The dropout generator stays as it was. */
+async function tried<Result>(
+  session: DeviceSession,
+  lane: Lane,
+  algorithm: Algorithm,
+  trial: Trial,
+  use: (pass: ScratchPass) => Promise<Result>,
+): Promise<Result | undefined> {
+  const states = trial.dropout?.states
+  let pass: ScratchPass | undefined
+  let saved: DeviceBuffer | undefined
   try {
-    // Without dropout: a trial must not advance the generator.
-    const trial = makeRnnDescriptor(native, libraries, arithmetic, network, algorithm, null)
-    rnn = trial
-    const shapes = passDescriptors(session, arithmetic, network, sizes)
-    descriptors = shapes
-    const temp = await tempSpaceSizes(lane, trial, training, shapes.x)
-    const { h, c } = stateElements(network, sizes.batch)
-    const steps = sizes.time * sizes.batch
-    const make = (elements: number) => zeroed(session, native, elements * arithmetic.bytes, scratch)
-    let buffers: Record<
-      'x' | 'y' | 'hy' | 'cy' | 'weights' | 'dx' | 'dhx' | 'dcx' | 'dw' | 'dy' | 'work' | 'reserve',
-      DeviceBuffer
-    >
-    await lane.run('make room for a trial', () => {
-      const params = flatLayout(network).size
-      lengths = new DeviceLengths(session, sizes)
-      buffers = {
-        x: make(steps * network.inputSize),
-        y: make(steps * outputSize(network)),
-        hy: make(h),
-        cy: make(c),
-        weights: make(params),
-        dx: make(training ? steps * network.inputSize : 0),
-        dy: make(training ? steps * outputSize(network) : 0),
-        dhx: make(training ? h : 0),
-        dcx: make(training ? c : 0),
-        dw: make(training ? params : 0),
-        work: zeroed(session, native, temp.workspaceBytes, scratch),
-        reserve: zeroed(session, native, temp.reserveBytes, scratch),
-      }
+    pass = await ScratchPass.make(session, lane, { ...trial, algorithm, dropout: trial.dropout?.descriptor ?? null })
+    if (states === undefined) return await use(pass)
+    await lane.run('save the dropout state', (native, handle) => {
+      saved = new DeviceBuffer(session, states.bytes)
+      native.copy(handle, saved.handle, 0, states.handle, 0, states.bytes)
     })
-    const { x, y, hy, cy, weights, dx, dy, dhx, dcx, dw, work, reserve } = buffers!
-    const hasCell = shapes.c !== null
-    const pass = (_: NativeAddon, handle: Session) => {
-      native.rnnForward(
-        handle,
-        trial,
-        training ? FORWARD_MODE.training : FORWARD_MODE.inference,
-        lengths!.shown.handle,
-        ...([shapes.x, x.handle, shapes.y, y.handle] as const),
-        ...([shapes.h, null, hy.handle, shapes.c, null, hasCell ? cy.handle : null] as const),
-        ...([weights.handle, work.handle, training ? reserve.handle : null] as const),
-      )
-      if (!training) return
-      native.rnnBackwardData(
-        handle,
-        trial,
-        lengths!.shown.handle,
-        ...([shapes.y, y.handle, dy.handle, shapes.x, dx.handle] as const),
-        ...([shapes.h, null, null, dhx.handle] as const),
-        ...([shapes.c, null, null, hasCell ? dcx.handle : null] as const),
-        ...([weights.handle, work.handle, reserve.handle] as const),
-      )
-      native.rnnBackwardWeights(
-        handle,
-        trial,
-        lengths!.shown.handle,
-        ...([shapes.x, x.handle, shapes.h, null, shapes.y, y.handle] as const),
-        ...([dw.handle, work.handle, reserve.handle] as const),
-      )
-    }
-    await lane.run('warm up a trial', (...at) => {
-      for (let n = 0; n < WARM_UPS; n++) pass(...at)
-    })
-    const [milliseconds] = await lane.run('time a trial', (...at) => {
-      const timer: Timer = native.startTimer(at[1])
-      for (let n = 0; n < REPETITIONS; n++) pass(...at)
-      native.stopTimer(at[1], timer)
-    })
-    return milliseconds! / REPETITIONS
+    return await use(pass)
   } catch (error) {
-    if (isUnusable(error)) return undefined
+    if (isRefusal(error)) return undefined
     throw error
   } finally {
-    lengths?.release()
-    if (rnn !== undefined) native.releaseDescriptor(rnn)
-    if (descriptors !== undefined) releaseDescriptors(session, descriptors)
-    for (const buffer of scratch) buffer.release()
+    pass?.release()
+    if (saved !== undefined) {
+      const copy = saved
+      await lane.run('restore the dropout state', (native, handle) => {
+        native.copy(handle, states!.handle, 0, copy.handle, 0, copy.bytes)
+      })
+      copy.release()
+    }
   }
 }
 
-/** True for the failures that rule an algorithm out; a lost device is not one of them. */
-function isUnusable(error: unknown): boolean {
-  const isRefusedHere = error instanceof Error && 'statusName' in error && 'library' in error
-  return (
-    isRefusedHere ||
-    isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
-  )
+/** Milliseconds of one pass, in its faster form. */
+async function milliseconds(session: DeviceSession, lane: Lane, pass: ScratchPass, { graphs }: Trial): Promise<number> {
+  const ofCalls = await averaged(lane, pass.whole)
+  if (graphs === 'never') return ofCalls
+  let graph: Graph | undefined
+  try {
+    graph = await capturedAlone(session, lane, pass.whole)
+    const launched = graph
+    const ofGraph = await averaged(lane, (native, handle) => native.launchGraph(handle, launched))
+    return graphs === 'always' ? ofGraph : Math.min(ofCalls, ofGraph)
+  } catch (error) {
+    // It will run as calls.
+    if (isRefusal(error) || isCudnnError(error, 'ERR_CUDA')) return ofCalls
+    throw error
+  } finally {
+    if (graph !== undefined) session.releaseGraph(graph)
+  }
 }
 
-function zeroed(session: DeviceSession, native: NativeAddon, bytes: number, scratch: DeviceBuffer[]): DeviceBuffer {
-  const buffer = new DeviceBuffer(session, bytes)
-  scratch.push(buffer)
-  native.clear(session.handle, buffer.handle, 0, bytes)
-  return buffer
+async function averaged(lane: Lane, append: Append): Promise<number> {
+  const repeated =
+    (count: number): Append =>
+    (...at) => {
+      for (let n = 0; n < count; n++) append(...at)
+    }
+  await lane.run('warm up a trial', repeated(WARM_UPS))
+  return (await timed(lane, 'time a trial', repeated(REPETITIONS))) / REPETITIONS
+}
+
+/** True for the failures that rule an algorithm out; a lost device is not one of them. */
+function isRefusal(error: unknown): boolean {
+  const isOfDescriptor = error instanceof Error && 'statusName' in error && 'library' in error
+  return (
+    isOfDescriptor ||
+    isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
+  )
 }

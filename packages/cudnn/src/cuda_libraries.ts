@@ -17,7 +17,7 @@ export interface CudaLibraries {
   readonly advice: string
 }
 
-const KINDS = ['driver', 'cudart', 'cublas', 'nvrtc'] as const
+const KINDS = ['cudart', 'cublas', 'nvrtc'] as const
 
 const ADVICE: Readonly<Record<LibraryKind | 'cublasLt', string>> = {
   driver: 'Install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all).',
@@ -38,6 +38,8 @@ const ADVICE: Readonly<Record<LibraryKind | 'cublasLt', string>> = {
  */
 export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): CudaLibraries {
   const search = new LibrarySearch(addon, libraryFolders(libraryDir))
+  // cuDNN's own CUDA runtime looks for the driver at its first call, on the loader's path only.
+  const driver = search.find('driver', libraryNames('driver'))
   const cudnn = search.find('cudnn', libraryNames('cudnn'))
   if (cudnn === undefined) return search.failure('cudnn')
   const conflict = search.preload(cudnn, cudnnSubLibraries(cudnn))
@@ -55,6 +57,8 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
   const paths: Partial<Record<LibraryKind, string>> = { cudnn }
   // cuDNN opens cuBLASLt itself, at the first forward: better to miss it now.
   if (search.find('cublasLt', libraryNames('cublasLt', cudaMajor)) === undefined) return search.failure('cublasLt')
+  if (driver === undefined) return search.failure('driver')
+  paths.driver = driver
   for (const kind of KINDS) {
     const found = search.find(kind, libraryNames(kind, cudaMajor))
     if (found === undefined) return search.failure(kind)

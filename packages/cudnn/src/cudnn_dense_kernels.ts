@@ -18,12 +18,15 @@ import type { CudnnExecutor } from './cudnn_executor.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { KernelParameter } from './device_kernels.js'
+import { BLOCK } from './kernel_table.js'
 import { appendMatrixProduct } from './matrix_products.js'
 import { PassBuffers } from './pass_buffers.js'
 import { launchOf } from './update_launch.js'
 
-/** Blocks whose partial sums of squares are added up in a second step. */
-const NORM_BLOCKS = 128
+/** Most blocks per multiprocessor whose partial sums of squares are added up in a second step: enough for bandwidth. */
+const NORM_BLOCKS_PER_MULTIPROCESSOR = 4
+/** Elements that make one block worth its launch. */
+const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
 /** The dense operations on the device: each is one batch of kernels and products, and nothing waits for it. */
 export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
@@ -94,11 +97,34 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   ): CudnnTensor {
     const { memory, kernels } = this.#executor
     const count = elementCount(operands.ids.shape)
-    return this.#batch(operands, (on) => {
+    return this.#batch(operands, (on, owned) => {
       const table = memory.allocate(vocabulary * columns)
-      kernels.blocks('embedding_gradient', vocabulary, table, on.ids, on.outputGradient, count, columns)
+      const order = this.#sortedById(on.ids, count, vocabulary, owned)
+      kernels.blocks(
+        'embedding_gradient',
+        vocabulary,
+        ...[table, on.ids, order, on.outputGradient, count, columns, vocabulary],
+      )
       return () => memory.tensor(table, [vocabulary, columns])
     })
+  }
+
+  /** The positions of `ids` sorted by id, those of one id in their order: a radix sort by digits of BLOCK values. */
+  #sortedById(ids: DeviceBuffer, count: number, vocabulary: number, owned: PassBuffers): DeviceBuffer {
+    const { kernels, session } = this.#executor
+    const blocks = Math.ceil(count / BLOCK)
+    const positions = () => owned.own(new DeviceBuffer(session, count * Int32Array.BYTES_PER_ELEMENT))
+    const counts = owned.own(new DeviceBuffer(session, blocks * BLOCK * Int32Array.BYTES_PER_ELEMENT))
+    let order: DeviceBuffer | null = null
+    // The largest key is the vocabulary: ids outside of it.
+    for (let place = 1; place <= vocabulary; place *= BLOCK) {
+      const sorted = positions()
+      kernels.blocks('digit_counts', blocks, counts, ids, order, count, vocabulary, place)
+      kernels.blocks('digit_offsets', 1, counts, blocks)
+      kernels.blocks('sort_by_digit', blocks, sorted, counts, ids, order, count, vocabulary, place)
+      order = sorted
+    }
+    return order ?? positions()
   }
 
   softmaxCrossEntropy(
@@ -127,16 +153,18 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
     const { memory, kernels, session } = this.#executor
     return this.#batch({}, (_, owned) => {
       const norm = memory.allocate(1)
-      const partials = tensors.map(({ buffer, shape }) => {
-        const partial = owned.own(new DeviceBuffer(session, NORM_BLOCKS * Float64Array.BYTES_PER_ELEMENT))
-        kernels.blocks('sum_of_squares', NORM_BLOCKS, partial, buffer, elementCount(shape))
-        return partial
-      })
-      const all = owned.own(new DeviceBuffer(session, partials.length * NORM_BLOCKS * Float64Array.BYTES_PER_ELEMENT))
-      for (const [index, { handle, bytes }] of partials.entries()) {
-        session.native.copy(session.handle, all.handle, index * bytes, handle, 0, bytes)
+      const most = session.info.multiProcessors * NORM_BLOCKS_PER_MULTIPROCESSOR
+      const blocks = tensors.map(({ shape }) =>
+        Math.min(Math.ceil(elementCount(shape) / ELEMENTS_PER_NORM_BLOCK), most),
+      )
+      const count = blocks.reduce((sum, number) => sum + number, 0)
+      const partials = owned.own(new DeviceBuffer(session, count * Float64Array.BYTES_PER_ELEMENT))
+      let first = 0
+      for (const [index, { buffer, shape }] of tensors.entries()) {
+        kernels.blocks('sum_of_squares', blocks[index]!, partials, buffer, elementCount(shape), first)
+        first += blocks[index]!
       }
-      kernels.blocks('norm_of_partials', 1, norm, all, partials.length * NORM_BLOCKS)
+      kernels.blocks('norm_of_partials', 1, norm, partials, count)
       for (const { buffer, shape } of maxNorm === Number.POSITIVE_INFINITY ? [] : tensors) {
         const count = elementCount(shape)
         kernels.each('clip_by_norm', count, buffer, norm, count, maxNorm)

@@ -39,6 +39,7 @@ export const FORWARD_MODE = Object.freeze({ inference: 0, training: 1 } as const
 export const SEQ_MAJOR_UNPACKED = 0
 
 /** auxFlags: rows may be shorter than T. */
+export const PADDED_IO_DISABLED = 0
 export const PADDED_IO_ENABLED = 1
 
 /** cudnnDataType_t */

@@ -75,8 +75,8 @@ function codeOf({ library, call, status, statusName }: NativeErrorFields): Cudnn
   }
 }
 
-/** Errors after which the device's context is dead for the whole process. */
-const STICKY_ERRORS: ReadonlySet<number> = new Set([214, 700, 702, 714, 715, 716, 717, 718, 719])
+/** Errors after which the process must be terminated, by the comments of driver_types.h. */
+const STICKY_ERRORS: ReadonlySet<number> = new Set([214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721])
 
 /** cuDNN 9 numbers its statuses from 1000 on by category; 8 counts from 1. The two share no number but 0. */
 function cudnnCodeOf(status: number): CudnnErrorCode {

@@ -16,6 +16,8 @@ export interface CudnnExecutor {
   readonly algorithm: Algorithm | 'measured'
   /** Whether passes and steps that come again are replayed as CUDA graphs: where that proves faster, or regardless. */
   readonly graphs: 'measured' | 'always' | 'never'
-  /** Whether dropout may be replayed; found out with the first network that has some. */
+  /** Whether passes with dropout may be replayed; undefined until the first network that has some was tried. */
   replaysDropout?: boolean | undefined
+  /** Whether passes over rows of unequal length may be replayed; undefined until it was tried. */
+  replaysLengths?: boolean | undefined
 }

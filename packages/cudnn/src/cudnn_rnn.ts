@@ -106,7 +106,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       }
       const dropout = this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
-      const known = this.#planner.known(key)
+      const known = this.#planner.known(key) ?? this.#planner.planNow(key, sizes, training)
       const passed = await this.#queueForward(known, given, result, (urgent) =>
         this.#planner.plan(urgent, key, sizes, training, dropout),
       )

@@ -19,7 +19,7 @@ export type Descriptor = TensorDescriptor | DropoutDescriptor | RnnDescriptorHan
 export type KernelModule = Opaque<'kernel module'>
 export type Kernel = Opaque<'kernel'>
 export type Graph = Opaque<'graph'>
-export type Timer = Opaque<'timer'>
+type Timer = Opaque<'timer'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
 

@@ -6,6 +6,7 @@ import {
   CELL_MODE_NUMBERS,
   DIRECTION_NUMBERS,
   INPUT_MODE_NUMBERS,
+  PADDED_IO_DISABLED,
   PADDED_IO_ENABLED,
 } from './cudnn_enums.js'
 import type { DropoutDescriptor, Libraries, NativeAddon, RnnDescriptorHandle } from './native_addon.js'
@@ -19,6 +20,8 @@ export function makeRnnDescriptor(
   network: RnnDescriptor,
   algorithm: Algorithm,
   dropout: DropoutDescriptor | null,
+  /** Rows of unequal length need it; rows of T steps do without, and without the copies it makes of x and y. */
+  hasPaddedIo: boolean,
 ): RnnDescriptorHandle {
   return native.rnnDescriptor(
     libraries,
@@ -35,7 +38,7 @@ export function makeRnnDescriptor(
     network.numProj ?? network.numUnits,
     network.numLayers,
     dropout,
-    PADDED_IO_ENABLED,
+    hasPaddedIo ? PADDED_IO_ENABLED : PADDED_IO_DISABLED,
     network.cellClip ?? null,
   )
 }
@@ -61,6 +64,21 @@ export function legalAlgorithms(
   if (network.numUnits <= PERSIST_STATIC_LIMIT[kind]) algorithms.push('persist_static')
   if (network.numUnits <= SMALL_H_LIMIT[kind]) algorithms.push('persist_static_small_h')
   return algorithms
+}
+
+/**
+ * The algorithms that are timed against each other: of the legal ones, static persistent kernels only in the shapes in
+ * which others run them. A kernel that fails on the device, instead of being refused, would take the process with it.
+ */
+export function measuredAlgorithms(
+  network: RnnDescriptor,
+  arithmetic: Arithmetic,
+  hasUnequalRows: boolean,
+): readonly Algorithm[] {
+  const isCommon = network.numUnits % 32 === 0 && network.numLayers === 1 && network.direction === 'unidirectional'
+  return legalAlgorithms(network, arithmetic, hasUnequalRows).filter(
+    (algorithm) => algorithm !== 'persist_static' || isCommon,
+  )
 }
 
 /** True where dropout touches anything: it acts between layers, in training. */

@@ -2,6 +2,7 @@ import type { CudnnExecutor } from './cudnn_executor.js'
 import type { TapeContents } from './cudnn_tape.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { Append, Lane } from './device_session.js'
+import { MOST_GRAPH_BYTES } from './graph_limits.js'
 import { type GraphTrial, timed } from './graph_trial.js'
 import type { Graph } from './native_addon.js'
 import { PassBuffers } from './pass_buffers.js'
@@ -16,8 +17,8 @@ import type {
 import type { RnnPlan } from './rnn_plan.js'
 import type { PassTrials } from './rnn_planner.js'
 
-/** Graphs of larger passes win nothing, as launching is not what takes their time, and hold memory twice. */
-const MOST_BYTES = 256 * 2 ** 20
+/** Captures that may fail: another executor that synchronises the device meanwhile is a reason to try again. */
+const MOST_FAILED_CAPTURES = 3
 
 /** The operands of a forward that are copied into a graph's buffers. */
 type CopiedOperand = Exclude<ForwardOperand, 'params' | 'weights'>
@@ -50,6 +51,7 @@ export class PassGraphs {
   #isLent = false
   #isRefused: boolean
   #isBackwardRefused = false
+  #failedCaptures = 0
   #forwards = 0
   #lastParams: DeviceBuffer | undefined
 
@@ -60,7 +62,7 @@ export class PassGraphs {
     this.#plan = plan
     const { x, y } = passes.elements(plan.sizes)
     const bytes = plan.reserveBytes + 2 * (x + y) * executor.arithmetic.bytes
-    const isPossible = executor.graphs !== 'never' && plan.isReplayable && bytes <= MOST_BYTES
+    const isPossible = executor.graphs !== 'never' && plan.isReplayable && bytes <= MOST_GRAPH_BYTES
     this.#isRefused = !isPossible || trials?.forward.isLost === true
     this.#isBackwardRefused = trials?.backward.isLost === true
   }
@@ -190,7 +192,7 @@ export class PassGraphs {
     } catch {
       if (captured !== undefined) this.#executor.session.releaseGraph(captured.graph)
       buffers.release()
-      this.#isRefused = true
+      if (++this.#failedCaptures >= MOST_FAILED_CAPTURES) this.#isRefused = true
       return undefined
     }
   }

@@ -140,7 +140,7 @@ export class RnnPasses {
       session.handle,
       plan.rnn,
       training ? FORWARD_MODE.training : FORWARD_MODE.inference,
-      lengths.shown.handle,
+      lengths.shown?.handle ?? null,
       ...([descriptors.x, x.handle, descriptors.y, y.handle] as const),
       ...([descriptors.h, hx?.handle ?? null, hy.handle] as const),
       ...([descriptors.c, cx?.handle ?? null, cy?.handle ?? null] as const),
@@ -188,7 +188,7 @@ export class RnnPasses {
     native.rnnBackwardData(
       handle,
       plan.rnn,
-      lengths.shown.handle,
+      lengths.shown?.handle ?? null,
       ...([descriptors.y, y.handle, dy.handle, descriptors.x, dx.handle] as const),
       ...([descriptors.h, hx?.handle ?? null, dhy?.handle ?? null, dhx.handle] as const),
       ...([descriptors.c, cx?.handle ?? null, dcy?.handle ?? null, dcx?.handle ?? null] as const),
@@ -198,7 +198,7 @@ export class RnnPasses {
     native.rnnBackwardWeights(
       handle,
       plan.rnn,
-      lengths.shown.handle,
+      lengths.shown?.handle ?? null,
       ...([descriptors.x, x.handle, descriptors.h, hx?.handle ?? null, descriptors.y, y.handle] as const),
       ...([dw.handle, work.handle, reserve.handle] as const),
     )

@@ -115,6 +115,9 @@ export function releaseDescriptors(session: DeviceSession, { x, y, h, c }: PassD
   for (const descriptor of [x, y, h, c]) if (descriptor !== null) session.releaseDescriptor(descriptor)
 }
 
+/** From this release on devSeqLengths should be NULL, as NVIDIA's documentation of cudnnRNNForward says. */
+const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
+
 /**
  * Sequence lengths on the device.
  *
@@ -123,27 +126,28 @@ export function releaseDescriptors(session: DeviceSession, { x, y, h, c }: PassD
  * their states pass through.
  */
 export class DeviceLengths {
-  /** As cuDNN is told: at least 1. */
-  readonly shown: DeviceBuffer
+  /** As cuDNN gets them, at least 1; undefined from cuDNN 8.9.1 on, which takes those of the descriptors. */
+  readonly shown: DeviceBuffer | undefined
   /** The real ones; undefined where every row has T steps. */
   readonly real: DeviceBuffer | undefined
   readonly hasEmptyRows: boolean
 
   /** Appends the uploads to the batch under construction. */
   constructor(session: DeviceSession, { time, batch, sequenceLengths }: RnnPassSizes) {
-    const { native, handle } = session
+    const { native, handle, info } = session
     const upload = (lengths: Int32Array) => {
       const buffer = new DeviceBuffer(session, lengths.byteLength)
       native.upload(handle, buffer.handle, 0, lengths)
       return buffer
     }
-    this.shown = upload(cudnnLengths(time, batch, sequenceLengths))
+    const isRead = info.cudnnVersion < FIRST_WITHOUT_DEVICE_LENGTHS
+    this.shown = isRead ? upload(cudnnLengths(time, batch, sequenceLengths)) : undefined
     this.real = sequenceLengths === null ? undefined : upload(sequenceLengths)
     this.hasEmptyRows = sequenceLengths?.includes(0) ?? false
   }
 
   release(): void {
-    this.shown.release()
+    this.shown?.release()
     this.real?.release()
   }
 }
@@ -152,13 +156,19 @@ function cudnnLengths(time: number, batch: number, lengths: Int32Array | null): 
   return lengths === null ? new Int32Array(batch).fill(time) : lengths.map((length) => Math.max(1, length))
 }
 
-/** Bytes of workspace and reserve that cuDNN wants for a pass. */
+export interface TempSpace {
+  readonly workspaceBytes: number
+  /** 0 in inference. */
+  readonly reserveBytes: number
+}
+
+/** Bytes of workspace and reserve that cuDNN wants for a pass. Rows of unequal length never want more than full ones. */
 export async function tempSpaceSizes(
   lane: Lane,
   rnn: RnnDescriptorHandle,
   training: boolean,
   x: DataDescriptor,
-): Promise<{ readonly workspaceBytes: number; readonly reserveBytes: number }> {
+): Promise<TempSpace> {
   const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
   const [workspaceBytes, reserveBytes] = await lane.run('size the workspace', (native, session) =>
     native.tempSpaceSizes(session, rnn, mode, x),
@@ -196,6 +206,11 @@ export class PlanCache {
 
   clear(): void {
     for (const key of [...this.#plans.keys()]) this.#drop(key)
+  }
+
+  /** Drops `plan`, if it is still the one of `key`. */
+  remove(key: string, plan: RnnPlan): void {
+    if (this.#plans.get(key) === plan) this.#drop(key)
   }
 
   #drop(key: string): void {

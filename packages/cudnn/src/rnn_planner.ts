@@ -6,16 +6,17 @@ import {
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
-import { fastestAlgorithm } from './algorithm_choice.js'
+import { fastestAlgorithm, isAccepted, type Trial } from './algorithm_choice.js'
 import type { Algorithm } from './cudnn_enums.js'
 import { CudnnError, cudnnError } from './cudnn_error.js'
 import type { CudnnExecutor } from './cudnn_executor.js'
 import type { Lane } from './device_session.js'
-import { replayDrawsAsCalls } from './dropout_replay.js'
 import { type DropoutGenerator, DropoutStates } from './dropout_states.js'
+import { isGraphSized } from './graph_limits.js'
 import { GraphTrial } from './graph_trial.js'
 import type { RnnDescriptorHandle } from './native_addon.js'
-import { hasDropout, legalAlgorithms, makeRnnDescriptor } from './network_descriptors.js'
+import { hasDropout, legalAlgorithms, makeRnnDescriptor, measuredAlgorithms } from './network_descriptors.js'
+import { replaysDropout, replaysLengths } from './replay_trials.js'
 import {
   DeviceLengths,
   type PassDescriptors,
@@ -23,6 +24,7 @@ import {
   passDescriptors,
   RnnPlan,
   releaseDescriptors,
+  type TempSpace,
   tempSpaceSizes,
 } from './rnn_plan.js'
 
@@ -45,6 +47,7 @@ export class RnnPlanner {
   readonly #plans = new PlanCache(PLANS_PER_NETWORK)
   readonly #descriptors = new Map<string, RnnDescriptorHandle>()
   readonly #algorithms = new Map<string, Algorithm>()
+  readonly #tempSpaces = new Map<string, TempSpace>()
   readonly #trials = new Map<string, PassTrials>()
   #isLayoutChecked = false
 
@@ -96,22 +99,53 @@ export class RnnPlanner {
     let descriptors: PassDescriptors | undefined
     let lengths: DeviceLengths | undefined
     try {
-      const algorithm = await this.#algorithm(lane, sizes, training)
-      const rnn = await this.#descriptor(algorithm, dropout)
+      await dropout?.ready
+      const algorithm = await this.#algorithm(lane, sizes, training, dropout)
+      const rnn = await this.#descriptor(lane, algorithm, sizes, dropout)
       await this.#checkLayout(lane, rnn)
       descriptors = passDescriptors(session, arithmetic, this.#network, sizes)
-      const temp = await tempSpaceSizes(lane, rnn, training, descriptors.x)
-      await lane.run('send the lengths', (native, handle) => {
+      const temp = await this.#tempSpace(lane, rnn, algorithm, sizes, training)
+      await lane.run('send the lengths', () => {
         lengths = new DeviceLengths(session, sizes)
-        if (algorithm === 'persist_dynamic') native.buildRnnDynamic(handle, rnn, sizes.batch)
       })
-      const isReplayable = dropout === undefined || (await this.#replaysDropout(lane, rnn, dropout))
+      const isReplayable = await this.#isReplayable(lane, sizes, dropout)
       const parts = { sizes, training, algorithm, rnn, descriptors, lengths: lengths!, isReplayable, ...temp }
       const plan = new RnnPlan(session, parts)
       this.#plans.set(key, plan)
       return plan
     } catch (error) {
       if (descriptors !== undefined) releaseDescriptors(session, descriptors)
+      lengths?.release()
+      throw cudnnError('prepare the network', error)
+    }
+  }
+
+  /**
+   * The plan for new lengths of a known shape, of which nothing must be asked of the device; undefined where something
+   * must.
+   */
+  planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
+    const { session, arithmetic, graphs } = this.#executor
+    if (sizes.sequenceLengths === null) return undefined
+    const hasGenerator = training && this.dropout !== undefined
+    const rnn = this.#descriptors.get(descriptorKey('standard', sizes, hasGenerator))
+    const temp = this.#tempSpaces.get(tempSpaceKey('standard', sizes, training))
+    const isReplayable = isGraphSized(this.#network, sizes) ? this.#knownReplayable(hasGenerator) : false
+    if (rnn === undefined || temp === undefined || (graphs !== 'never' && isReplayable === undefined)) return undefined
+    let lengths: DeviceLengths | undefined
+    const sent = session.direct.run('send the lengths', () => {
+      lengths = new DeviceLengths(session, sizes)
+    })
+    const parts = { sizes, training, algorithm: 'standard', rnn, isReplayable: isReplayable ?? true, ...temp } as const
+    try {
+      const descriptors = passDescriptors(session, arithmetic, this.#network, sizes)
+      const plan = new RnnPlan(session, { ...parts, descriptors, lengths: lengths! })
+      this.#plans.set(key, plan)
+      // The passes report it, as their lengths carry the error.
+      sent.catch(() => this.#plans.remove(key, plan))
+      return plan
+    } catch (error) {
+      sent.catch(() => {})
       lengths?.release()
       throw cudnnError('prepare the network', error)
     }
@@ -124,50 +158,118 @@ export class RnnPlanner {
     this.dropout?.dispose()
   }
 
-  async #algorithm(lane: Lane, sizes: RnnPassSizes, training: boolean): Promise<Algorithm> {
-    const { session, arithmetic, algorithm } = this.#executor
-    const legal = legalAlgorithms(this.#network, arithmetic, sizes.sequenceLengths !== null)
-    if (algorithm !== 'measured') {
-      const isAllowed = algorithm === 'persist_dynamic' ? legal.length > 1 : legal.includes(algorithm)
-      return isAllowed ? algorithm : 'standard'
-    }
-    if (legal.length === 1) return legal[0]!
+  /**
+   * The algorithm named, where cuDNN takes it at every stage for this shape, or the fastest; else `standard`. Both are
+   * tried on scratch memory, with the dropout of the network: what is refused only there must not fail the caller's pass.
+   */
+  async #algorithm(
+    lane: Lane,
+    sizes: RnnPassSizes,
+    training: boolean,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<Algorithm> {
+    const { session, arithmetic, algorithm, graphs } = this.#executor
+    const network = this.#network
+    const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
+    const candidates = measuredAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
+    const isUseful =
+      algorithm === 'measured'
+        ? candidates.length > 1
+        : algorithm === 'persist_dynamic'
+          ? legal.length > 1
+          : algorithm !== 'standard' && legal.includes(algorithm)
+    if (!isUseful) return 'standard'
     const key = shapeKey(sizes, training)
     let chosen = this.#algorithms.get(key)
     if (chosen === undefined) {
-      chosen = await fastestAlgorithm(session, lane, legal, { network: this.#network, arithmetic, sizes, training })
+      const canReplay = await this.#isReplayable(lane, sizes, dropout)
+      const shape = { network, arithmetic, sizes, training, dropout }
+      const trial: Trial = { ...shape, graphs: canReplay ? graphs : 'never' }
+      if (algorithm === 'measured') chosen = await fastestAlgorithm(session, lane, candidates, trial)
+      else chosen = (await isAccepted(session, lane, algorithm, trial)) ? algorithm : 'standard'
       this.#algorithms.set(key, chosen)
     }
     return chosen
   }
 
-  async #descriptor(algorithm: Algorithm, dropout: DropoutGenerator | undefined): Promise<RnnDescriptorHandle> {
+  async #descriptor(
+    lane: Lane,
+    algorithm: Algorithm,
+    sizes: RnnPassSizes,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<RnnDescriptorHandle> {
     const { session, arithmetic } = this.#executor
-    await dropout?.ready
-    const key = `${algorithm} ${dropout !== undefined}`
-    let descriptor = this.#descriptors.get(key)
-    if (descriptor === undefined) {
-      const { native, libraries } = session
-      descriptor = makeRnnDescriptor(
-        native,
-        libraries,
-        arithmetic,
-        this.#network,
-        algorithm,
-        dropout?.descriptor ?? null,
-      )
-      this.#descriptors.set(key, descriptor)
+    const key = descriptorKey(algorithm, sizes, dropout !== undefined)
+    const known = this.#descriptors.get(key)
+    if (known !== undefined) return known
+    const { native, libraries } = session
+    const made = makeRnnDescriptor(
+      native,
+      libraries,
+      arithmetic,
+      this.#network,
+      algorithm,
+      dropout?.descriptor ?? null,
+      sizes.sequenceLengths !== null,
+    )
+    try {
+      // Built for one batch size, before anything is asked of it, and never again.
+      if (algorithm === 'persist_dynamic') {
+        await lane.run('build the kernels', (_, handle) => native.buildRnnDynamic(handle, made, sizes.batch))
+      }
+    } catch (error) {
+      session.releaseDescriptor(made)
+      throw error
     }
-    return descriptor
+    this.#descriptors.set(key, made)
+    return made
   }
 
-  async #replaysDropout(lane: Lane, rnn: RnnDescriptorHandle, { states }: DropoutGenerator): Promise<boolean> {
+  /** Asked once per shape, for rows of T steps: rows of unequal length never need more. */
+  async #tempSpace(
+    lane: Lane,
+    rnn: RnnDescriptorHandle,
+    algorithm: Algorithm,
+    sizes: RnnPassSizes,
+    training: boolean,
+  ): Promise<TempSpace> {
+    const key = tempSpaceKey(algorithm, sizes, training)
+    const known = this.#tempSpaces.get(key)
+    if (known !== undefined) return known
+    const { session, arithmetic } = this.#executor
+    const full = passDescriptors(session, arithmetic, this.#network, { ...sizes, sequenceLengths: null })
+    try {
+      const asked = await tempSpaceSizes(lane, rnn, training, full.x)
+      this.#tempSpaces.set(key, asked)
+      return asked
+    } finally {
+      releaseDescriptors(session, full)
+    }
+  }
+
+  /** Whether graphs of these passes do what their calls do; tried once per executor where cuDNN does not say. */
+  async #isReplayable(lane: Lane, sizes: RnnPassSizes, dropout: DropoutGenerator | undefined): Promise<boolean> {
     const executor = this.#executor
-    if (executor.graphs === 'never') return true
     const { session, arithmetic } = executor
-    const trial = { network: this.#network, arithmetic, rnn, states }
-    executor.replaysDropout ??= await replayDrawsAsCalls(session, lane, trial)
-    return executor.replaysDropout
+    if (executor.graphs === 'never') return true
+    if (!isGraphSized(this.#network, sizes)) return false
+    if (dropout !== undefined) {
+      executor.replaysDropout ??= await replaysDropout(session, lane, this.#network, arithmetic, dropout)
+    }
+    if (sizes.sequenceLengths !== null) {
+      executor.replaysLengths ??= await replaysLengths(session, lane, arithmetic)
+    }
+    return (
+      (dropout === undefined || executor.replaysDropout!) &&
+      (sizes.sequenceLengths === null || executor.replaysLengths!)
+    )
+  }
+
+  /** {@link #isReplayable} of passes over rows of unequal length, where it is known. */
+  #knownReplayable(hasGenerator: boolean): boolean | undefined {
+    const { replaysDropout: ofDropout, replaysLengths: ofLengths } = this.#executor
+    if (ofLengths === undefined || !hasGenerator) return ofLengths
+    return ofDropout === undefined ? undefined : ofLengths && ofDropout
   }
 
   /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */
@@ -195,6 +297,16 @@ export class RnnPlanner {
     const { kind, pseudoLayer, linLayerId } = region
     throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at]!, offset)
   }
+}
+
+/** Descriptors of one network differ in these. */
+function descriptorKey(algorithm: Algorithm, { batch, sequenceLengths }: RnnPassSizes, hasDropout: boolean): string {
+  const built = algorithm === 'persist_dynamic' ? batch : ''
+  return `${algorithm} ${hasDropout} ${sequenceLengths !== null} ${built}`
+}
+
+function tempSpaceKey(algorithm: Algorithm, sizes: RnnPassSizes, training: boolean): string {
+  return `${shapeKey(sizes, training)} ${algorithm} ${sizes.sequenceLengths !== null}`
 }
 
 function shapeKey({ time, batch }: RnnPassSizes, training: boolean): string {

@@ -7,6 +7,8 @@ import type { StepLog } from './step_log.js'
 const WARM_UPS = 2
 /** Captures of one form, each because a buffer changed that had not, until it is left alone. */
 const MOST_CAPTURES = 4
+/** Captures of one form that may fail. */
+const MOST_FAILED_CAPTURES = 3
 
 /** One form of steps: how often it came, what was the same every time, and its graph. */
 export class StepTrace {
@@ -15,6 +17,7 @@ export class StepTrace {
   #externals: readonly Buffer[]
   #seen = 0
   #captures = 0
+  #failures = 0
   #isRefused = false
   #graph: StepGraph | undefined
   readonly #trial: GraphTrial | undefined
@@ -54,6 +57,11 @@ export class StepTrace {
   captured(graph: StepGraph): void {
     this.#captures++
     this.#graph = graph
+  }
+
+  /** Leaves the form to calls once captures failed too often: another executor may have synchronised the device. */
+  captureFailed(): void {
+    if (++this.#failures >= MOST_FAILED_CAPTURES) this.refuse()
   }
 
   /** Leaves the form to calls from now on. */

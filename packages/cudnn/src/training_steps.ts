@@ -171,7 +171,7 @@ export class CudnnTrainingSteps implements TrainingSteps, Gatherer {
         const changing = (external: number) => trace.isChanging(external)
         trace.captured(await StepGraph.capture(session, urgent, log, { dtype: memory.dtype, changing }))
       } catch {
-        trace.refuse()
+        trace.captureFailed()
         return this.#issue(urgent, log)
       }
       const replayed = urgent.run('replay a step', () => trace.graph!.appendReplay(log))

@@ -95,14 +95,14 @@ describe.skipIf(gpu.problem !== undefined)(
     }
 
     it.each(['cudaStreamBeginCapture', 'cudaStreamEndCapture', 'cudaGraphInstantiateWithFlags'])(
-      'steps run as calls from then on where %s fails, to the same numbers',
+      'a step whose %s fails once runs as calls and is captured later, to the same numbers',
       async (symbol) => {
         const expected = await calls()
         const found = await train(true, (_, step) => step === 1 && libraries.configure(`fault.${symbol}=900@1`))
         expect(found).toEqual(expected)
-        // One of each tried whether dropout may be replayed.
-        expect(launches()).toBe(1)
-        expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(2)
+        expect(launches()).toBeGreaterThan(3)
+        // One more than without the failure: of the trial of dropout, the one that failed, and the one that replaced it.
+        expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(3)
         libraries.configure('reset')
       },
     )

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { openCudaLibraries } from '../src/cuda_libraries.js'
+import { cudnnError } from '../src/cudnn_error.js'
+import { loadAddon } from '../src/load_addon.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
+import { smallCharModel } from './small_char_model.js'
+import { smallLstm } from './small_lstm.js'
+
+const gpu = openEmulatedGpu()
+/** Long enough for whatever does not wait to be over before. */
+const SLOW_MICROSECONDS = 20_000
+
+describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? 'CUDA emulator'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => {
+    vi.restoreAllMocks()
+    expect(libraries.report().violations).toEqual([])
+    libraries.configure('reset')
+  })
+
+  it.each(['adam', 'sgd'] as const)('a replayed step with %s settles when it is queued', async (optimizer) => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const model = smallCharModel(backend, { optimizer })
+    // The rate changes, so scalars are sent with every step.
+    for (let step = 0; step < 6; step++) await model.step({ learningRate: 0.01 / (step + 1) })
+    const ended: string[] = []
+    const { run } = backend.steps
+    const steps = vi.spyOn(backend.steps, 'run').mockImplementation(async (step) => {
+      const before = model.variables[0]!.read().then(() => ended.push('device'))
+      libraries.configure(`slow=${SLOW_MICROSECONDS}`)
+      const result = await run.call(backend.steps, step)
+      ended.push('step')
+      libraries.configure('slow=0')
+      await before
+      return result as never
+    })
+    await model.step({ learningRate: 0.001 })
+    expect(steps).toHaveBeenCalledOnce()
+    expect(ended).toEqual(['step', 'device'])
+    model.dispose()
+  })
+
+  it('transfers in pieces keep every element', { timeout: 60_000 }, async () => {
+    await using backend = await open()
+    // Two pieces of 64 MiB and a rest.
+    const data = Float32Array.from({ length: 2 ** 25 + 5 }, (_, k) => k)
+    const tensor = backend.tensor({ data, shape: [data.length] })
+    const read = (await tensor.read()).data as Float32Array
+    expect(Buffer.compare(Buffer.from(read.buffer), Buffer.from(data.buffer))).toBe(0)
+    tensor.dispose()
+  })
+
+  it('gives the memory of the pool back when it closes', async () => {
+    const backend = await open({ algorithm: 'standard' })
+    await smallLstm(backend).step()
+    await backend.close()
+    expect(libraries.report().live['pool bytes'] ?? 0).toBe(0)
+  })
+
+  it('a capture that fails once is tried again, and given up after three', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const { forward } = smallLstm(backend)
+    const execs = () => libraries.report().live['graph execs'] ?? 0
+    libraries.configure('fault.cudaStreamBeginCapture=900@1')
+    for (let pass = 0; pass < 6; pass++) await forward(false)
+    expect(execs()).toBe(1)
+    const second = smallLstm(backend)
+    libraries.configure('fault.cudaStreamBeginCapture=900@1+')
+    const tried = libraries.report().calls['cudaStreamBeginCapture']!
+    for (let pass = 0; pass < 10; pass++) await second.forward(false)
+    expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(tried + 3)
+  })
+
+  it('a pass of too many steps for a graph runs as calls', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const { forward } = smallLstm(backend, { units: 1, time: 5000, batch: 1 })
+    for (let pass = 0; pass < 4; pass++) await forward(false)
+    expect(libraries.report().calls['cudaGraphLaunch'] ?? 0).toBe(0)
+  })
+
+  it('the driver is opened before any function of cuDNN is called', () => {
+    const addon = loadAddon().addon!
+    const opened = vi.spyOn(addon, 'openLibrary')
+    const called = vi.spyOn(addon, 'bindLibraries')
+    openCudaLibraries(addon, libraries.folder)
+    const driver = opened.mock.calls.findIndex(([path]) => path.includes('libcuda.so.1'))
+    expect(opened.mock.invocationCallOrder[driver]).toBeLessThan(called.mock.invocationCallOrder[0]!)
+  })
+
+  it.each([226, 700, 710, 719, 721])('error %i of the runtime is the loss of the device', (status) => {
+    const fields = { library: 'cudart', call: 'cudaEventSynchronize', status, statusName: 'cudaError', detail: '' }
+    const bytes = { requestedBytes: 0, freeBytes: 0, totalBytes: 0 }
+    const error = Object.assign(new Error('failed'), fields, bytes)
+    expect(cudnnError('read a tensor', error)).toMatchObject({ code: 'ERR_DEVICE_LOST' })
+  })
+})
