@@ -1,8 +1,10 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { chooseReadings } from './networks/choose_readings.js'
+import { WeightFileError } from './errors.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkReadings } from './networks/network_readings.js'
-import type { ImportedCell, ImportedNetwork, ReadingOptions } from './networks/reading.js'
+import { optimizerSlots } from './networks/optimizer_slots.js'
+import type { ImportedCell, ImportedNetwork, Reading, ReadingOptions } from './networks/reading.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
@@ -10,9 +12,11 @@ import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
 export interface ImportOptions extends ReadingOptions {
   /** Default: what the file's first bytes say. */
   readonly format?: WeightFormat | undefined
+  /** Names of the networks to import, such as those beside one that is refused. Default: all. */
+  readonly only?: readonly string[] | undefined
 }
 
-/** A tensor that belongs to no recurrent network. */
+/** A tensor of a file that is part of no network. */
 export type LeftoverTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
 /** What a weight file holds. */
@@ -22,6 +26,8 @@ export interface ImportedWeights {
   readonly networks: readonly ImportedNetwork[]
   /** Networks that only a cell computes. */
   readonly cells: readonly ImportedCell[]
+  /** What an optimizer keeps beside the weights: moments, accumulators, counters. Never networks. */
+  readonly optimizer: readonly LeftoverTensor[]
   /** Everything else; {@link openWeightFile} reads it. */
   readonly leftovers: readonly LeftoverTensor[]
 }
@@ -33,6 +39,7 @@ const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
   'direction',
   'forgetBias',
   'inputs',
+  'only',
 ]
 
 /**
@@ -52,8 +59,13 @@ export async function importWeights(
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
   const file = isOpen ? input : await openWeightFile(input, options.format)
   try {
-    const shared = new SharedParameters(file.tensors)
-    const readings = chooseReadings(file.path, networkReadings({ ...file, tensors: shared.tensors }, options), options)
+    const slots = optimizerSlots(file)
+    const shared = new SharedParameters(file.tensors.filter((tensor) => !slots.has(tensor)))
+    const { tensors } = shared
+    const readings = chooseReadings(file.path, networkReadings({ ...file, tensors }, options), options).filter(
+      ({ name }) => options.only === undefined || options.only.includes(name),
+    )
+    checkFound(file.path, readings, options.only)
     shared.expect(readings)
     const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
     const networks: ImportedNetwork[] = []
@@ -66,12 +78,22 @@ export async function importWeights(
         else networks.push(found)
       }
     }
-    const used = new Set(readings.flatMap(({ tensors }) => tensors))
-    const leftovers = shared.tensors
-      .filter((tensor) => !used.has(tensor))
-      .map(({ name, shape, dtype }) => ({ name, shape, dtype }))
-    return { format: file.format, networks, cells, leftovers }
+    const used = new Set(readings.flatMap(({ tensors, alsoUses = [] }) => [...tensors, ...alsoUses]))
+    const leftovers = tensors.filter((tensor) => !used.has(tensor)).map(listed)
+    return { format: file.format, networks, cells, optimizer: [...slots].map(listed), leftovers }
   } finally {
     if (!isOpen) await file.close()
   }
+}
+
+function listed({ name, shape, dtype }: StoredTensor): LeftoverTensor {
+  return { name, shape, dtype }
+}
+
+function checkFound(path: string, readings: readonly Reading[], only: ImportOptions['only']): void {
+  const missing = only?.find((name) => readings.every((reading) => reading.name !== name))
+  if (missing === undefined) return
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as there is no network ${missing}`, {
+    path,
+  })
 }

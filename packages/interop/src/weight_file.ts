@@ -30,12 +30,6 @@ export interface StoredTensor {
   integers?(): Promise<readonly number[]>
 }
 
-/** What a Keras file says about a layer; files of weights alone say nothing. */
-export interface KerasLayerConfig {
-  readonly className: string
-  readonly config: Readonly<Record<string, unknown>>
-}
-
 /** An opened weight file, whatever its format. */
 export interface WeightFile {
   readonly format: WeightFormat
@@ -43,9 +37,13 @@ export interface WeightFile {
   readonly tensors: readonly StoredTensor[]
   /** Size of the file in bytes, unpacked where it is packed: imported networks take at most a multiple of it. */
   readonly heldBytes?: number
-  /** Keras: layers by name. */
-  readonly layers?: ReadonlyMap<string, KerasLayerConfig>
-  /** ONNX: the recurrent nodes of all graphs. */
+  /** Keras: the description of the model (JSON), which files of weights alone do not have. */
+  readonly kerasModel?: unknown
+  /** Keras: what the objects at places of the file are called, where the file says it. */
+  readonly kerasNames?: ReadonlyMap<string, string>
+  /** ONNX: constants that are no weights: shapes, axes, what fills a tensor. */
+  readonly smallTensors?: readonly StoredTensor[]
+  /** ONNX: the recurrent nodes of all graphs, and those that shape constants. */
   readonly nodes?: readonly OnnxNodeMessage[]
   close(): Promise<void>
 }

@@ -1,13 +1,13 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
 import type { CallResult, InputGradients, OutputGradients } from './call_result.js'
-import type { CallOptions, ModelOptions } from './model_options.js'
+import type { CallOptions, DescriptorOptions, ModelOptions } from './model_options.js'
 import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
 /** The models without a cell state: TensorFlow's `_CudnnRNNNoInputC`. */
 export abstract class CelllessModel extends RecurrentModel {
-  constructor(backend: Backend, rnnMode: Exclude<CellMode, 'lstm'>, options: ModelOptions) {
+  constructor(backend: Backend, rnnMode: Exclude<CellMode, 'lstm'>, options: ModelOptions & DescriptorOptions) {
     super(backend, rnnMode, options, MODEL_OPTION_NAMES)
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)

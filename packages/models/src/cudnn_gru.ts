@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { CelllessModel } from './cellless_model.js'
-import type { ModelOptions } from './model_options.js'
+import type { DescriptorOptions, ModelOptions } from './model_options.js'
 
 /**
  * `tf.contrib.cudnn_rnn.CudnnGRU`: L layers of GRU, linear before reset, over one opaque parameter buffer.
@@ -10,7 +10,7 @@ import type { ModelOptions } from './model_options.js'
  * TensorFlow's `GRUCell` resets before the product and is another function. Equations: NVIDIA's cuDNN.
  */
 export class CudnnGRU extends CelllessModel {
-  constructor(backend: Backend, options: ModelOptions) {
+  constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
     super(backend, 'gru', options)
   }
 }

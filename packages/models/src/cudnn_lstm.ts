@@ -1,6 +1,6 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
-import type { CallOptions, LSTMOptions } from './model_options.js'
+import type { CallOptions, DescriptorOptions, LSTMOptions } from './model_options.js'
 import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
@@ -26,8 +26,11 @@ import type { Params } from './variable.js'
  * ```
  */
 export class CudnnLSTM extends RecurrentModel {
-  /** @throws as the checks of {@link LSTMOptions}: see `createRnnDescriptor` */
-  constructor(backend: Backend, options: LSTMOptions) {
+  /**
+   * @param options a descriptor of an LSTM will do.
+   * @throws as the checks of {@link LSTMOptions}: see `createRnnDescriptor`; RangeError `ERR_OTHER_CELL`
+   */
+  constructor(backend: Backend, options: LSTMOptions & DescriptorOptions) {
     super(backend, 'lstm', options, [...MODEL_OPTION_NAMES, 'numProj', 'cellClip'])
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)

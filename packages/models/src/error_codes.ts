@@ -16,6 +16,10 @@ export const ERROR_CODES = {
     meaning: '`stepSync` on an executor that computes elsewhere',
     remedy: 'use `step()`',
   },
+  ERR_OTHER_CELL: {
+    meaning: 'a model was given the descriptor of another cell',
+    remedy: 'build the model of that cell, or let `modelFromNetwork` choose',
+  },
   ERR_STREAM_BUSY: {
     meaning: 'the state of a stream was to change while a step is running',
     remedy: 'await `step()` first',

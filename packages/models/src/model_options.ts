@@ -1,4 +1,4 @@
-import type { Direction, InputMode } from '@cudnn-rnn/canonical'
+import type { BiasMode, CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
 
 /** Options of every model, with the names of `tf.contrib.cudnn_rnn`. */
 export interface ModelOptions {
@@ -24,6 +24,14 @@ export interface LSTMOptions extends ModelOptions {
   readonly numProj?: number | undefined
   /** The cell state is clipped to ±cellClip. Default none. */
   readonly cellClip?: number | undefined
+}
+
+/** What a descriptor says beside the options, so that `new CudnnLSTM(backend, network.descriptor)` works. */
+export interface DescriptorOptions {
+  /** The model's own, where it is named. */
+  readonly cellMode?: CellMode | undefined
+  /** `double`, where it is named. */
+  readonly biasMode?: BiasMode | undefined
 }
 
 /** Options of one call. */

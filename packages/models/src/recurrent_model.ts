@@ -29,7 +29,13 @@ import {
 import type { LSTMOutputGradients } from './call_result.js'
 import { checkIsBackend } from './check_is_backend.js'
 import { type InitializerOptions, initialCanonical } from './initializers.js'
-import { CALL_OPTION_NAMES, type CallOptions, type LSTMOptions, type ModelOptions } from './model_options.js'
+import {
+  CALL_OPTION_NAMES,
+  type CallOptions,
+  type DescriptorOptions,
+  type LSTMOptions,
+  type ModelOptions,
+} from './model_options.js'
 import { openStream } from './open_stream.js'
 import type { Stream, StreamOptions } from './stream.js'
 import { type Params, paramsTensor, Variable } from './variable.js'
@@ -40,6 +46,8 @@ export interface ModelCanonicalParams extends CanonicalParams {
 }
 
 export interface CreateParamsOptions extends InitializerOptions {
+  /** Values of the canonical tensors, such as those of an imported network; then there is nothing to initialize. */
+  readonly canonical?: CanonicalParams | undefined
   /** Name of the variable. Default `opaque_kernel`, as in TensorFlow. */
   readonly name?: string | undefined
 }
@@ -60,6 +68,7 @@ const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
   'kernelInitializer',
   'biasInitializer',
   'forgetBias',
+  'canonical',
   'name',
 ]
 
@@ -76,10 +85,21 @@ export abstract class RecurrentModel extends Inspectable {
    * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
    * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SKIP_INPUT_SIZE`, `ERR_PARAMS_TOO_LARGE`
    */
-  constructor(backend: Backend, rnnMode: CellMode, options: LSTMOptions, optionNames: readonly string[]) {
+  constructor(
+    backend: Backend,
+    rnnMode: CellMode,
+    options: LSTMOptions & DescriptorOptions,
+    optionNames: readonly string[],
+  ) {
     super()
     checkIsBackend(`build ${new.target.name}`, backend)
-    checkOptionNames(`build ${new.target.name}`, options, optionNames)
+    checkDescriptorOptions(`build ${new.target.name}`, rnnMode, options)
+    checkOptionNames(`build ${new.target.name}`, options, [
+      ...optionNames,
+      ...absentNames(options),
+      'cellMode',
+      'biasMode',
+    ])
     this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
     this.#backend = backend
     this.#rnn = backend.rnn(this.descriptor)
@@ -152,7 +172,8 @@ export abstract class RecurrentModel extends Inspectable {
   /**
    * A new variable of opaque parameters, filled by the initializers.
    *
-   * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_NOT_LSTM` for a forgetBias of another cell
+   * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_NOT_LSTM` for a forgetBias of another cell,
+   *   `ERR_INVALID_OPTION` for an initializer beside `canonical`; what {@link canonicalToParams} throws
    */
   createParams(options: CreateParamsOptions = {}): Variable {
     checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
@@ -165,7 +186,7 @@ export abstract class RecurrentModel extends Inspectable {
     }
     const { array } = DTYPES[this.#backend.dtype]
     const allocate = (length: number): FloatArray => new array(length)
-    const canonical = initialCanonical(paramRegions(this.descriptor), options, allocate)
+    const canonical = givenCanonical(options) ?? initialCanonical(paramRegions(this.descriptor), options, allocate)
     return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? 'opaque_kernel')
   }
 
@@ -264,4 +285,43 @@ export abstract class RecurrentModel extends Inspectable {
     checkOptionNames('run backward', gradients, names)
     return this.#rnn.backward(tape, gradients)
   }
+}
+
+/** Options that only some models know and that a descriptor of any model lists, as undefined. */
+function absentNames(options: object): string[] {
+  if (typeof options !== 'object' || options === null) return []
+  return ['numProj', 'cellClip'].filter((name) => (options as Record<string, unknown>)[name] === undefined)
+}
+
+/** An {@link RnnDescriptor} is valid options of the model that has its cell, with two biases for each gate. */
+function checkDescriptorOptions(action: string, rnnMode: CellMode, options: DescriptorOptions): void {
+  const { cellMode = rnnMode, biasMode = 'double' } = options ?? {}
+  if (cellMode !== rnnMode) {
+    throw codedRangeError(
+      'ERR_OTHER_CELL',
+      `Cannot ${action} as the descriptor's cellMode must be ${rnnMode}: current value is ${String(cellMode)}. Build the model of that cell`,
+      { expected: rnnMode, cellMode },
+    )
+  }
+  if (biasMode !== 'double') {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${action} as the descriptor's biasMode must be double: current value is ${String(biasMode)}`,
+      { option: 'biasMode', value: biasMode },
+    )
+  }
+}
+
+/** The values that `createParams` was given in place of initializers. */
+function givenCanonical(options: CreateParamsOptions): CanonicalParams | undefined {
+  if (options.canonical === undefined) return undefined
+  for (const option of ['seed', 'kernelInitializer', 'biasInitializer', 'forgetBias'] as const) {
+    if (options[option] === undefined) continue
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot create parameters as ${option} must be absent where canonical holds the values: current value is ${String(options[option])}`,
+      { option, value: options[option] },
+    )
+  }
+  return options.canonical
 }

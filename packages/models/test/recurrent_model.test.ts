@@ -1,7 +1,7 @@
 import type { Tape } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { CudnnGRU, CudnnLSTM, CudnnRNNTanh } from '../src/index.js'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js'
 import { coded, floats, ones, valuesOf } from './small_models.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
@@ -45,11 +45,28 @@ describe('a model', () => {
     ],
     ['a direction that is none', { ...SIZES, direction: 'sideways' }, 'ERR_INVALID_OPTION', { option: 'direction' }],
     ['units that are NaN', { ...SIZES, numUnits: Number.NaN }, 'ERR_INVALID_OPTION', { option: 'numUnits' }],
-    ['a cell mode', { ...SIZES, cellMode: 'gru' }, 'ERR_UNKNOWN_OPTION', {}],
+    ['the descriptor of another cell', { ...SIZES, cellMode: 'gru' }, 'ERR_OTHER_CELL', { cellMode: 'gru' }],
+    ['a descriptor with one bias', { ...SIZES, biasMode: 'none' }, 'ERR_INVALID_OPTION', { option: 'biasMode' }],
   ])('refuses %s at construction', (_, options, code, fields) => {
     using backend = openReferenceBackend()
     expect(() => new CudnnLSTM(backend, options as never)).toThrow(coded(code, fields))
     expect(backend.stats().rnns).toBe(0)
+  })
+
+  it.each([CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh])('takes a descriptor as options: %s', (Model) => {
+    using backend = openReferenceBackend()
+    const model = new Model(backend, { ...SIZES, direction: 'bidirectional', dropout: 0.5, seed: 3 })
+    expect(new Model(backend, model.descriptor).descriptor).toEqual(model.descriptor)
+  })
+
+  it('createParams takes canonical values, and then no initializers', async () => {
+    using backend = openReferenceBackend()
+    const gru = new CudnnGRU(backend, SIZES)
+    const { weights, biases } = await gru.paramsToCanonical(gru.createParams({ seed: 5 }))
+    const again = await gru.paramsToCanonical(gru.createParams({ canonical: { weights, biases } }))
+    expect(again.weights).toEqual(weights)
+    const both = () => gru.createParams({ canonical: { weights, biases }, seed: 5 })
+    expect(both).toThrow(coded('ERR_INVALID_OPTION', { option: 'seed' }))
   })
 
   it.each([

@@ -57,6 +57,7 @@ export {
   CudnnLSTM,
   CudnnRNNRelu,
   CudnnRNNTanh,
+  type DescriptorOptions,
   type Initializer,
   type InitializerFunction,
   type InputGradients,
@@ -95,5 +96,12 @@ export {
 } from '@cudnn-rnn/train'
 export type { ErrorCode } from './error_code.js'
 export type { BackendName, OpenBackendOptions } from './executor_table.js'
+export {
+  type CellFromNetwork,
+  type ModelFromNetwork,
+  modelFromNetwork,
+  type NetworkRunOptions,
+  type NetworkRunResult,
+} from './model_from_network.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
 export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'

@@ -40,6 +40,7 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "inspectBackends",
       "latestCheckpoint",
       "meanSquaredError",
+      "modelFromNetwork",
       "openBackend",
       "openCheckpoint",
       "sparseCrossEntropy",

@@ -15,6 +15,11 @@ export interface Hdf5File {
   readonly heldBytes: number
   /** A text attribute of the root. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
   text(attribute: string): string | undefined
+  /**
+   * The texts of an attribute of a group, in parts where it is long; none where there is no such group or attribute.
+   * Throws WeightFileError `ERR_WEIGHTS_CORRUPT`.
+   */
+  texts(group: string, attribute: string): readonly string[]
   close(): void
 }
 
@@ -63,7 +68,8 @@ export async function openHdf5(input: Hdf5Input): Promise<Hdf5File> {
   }
   try {
     const text = (name: string) => guarded(path, () => textAttribute(path, file, name))
-    return { ...guarded(path, () => datasetsOf(h5wasm, path, file, size)), text, close }
+    const texts = (group: string, name: string) => guarded(path, () => textList(h5wasm, path, file, size, group, name))
+    return { ...guarded(path, () => datasetsOf(h5wasm, path, file, size)), text, texts, close }
   } catch (error) {
     close()
     throw error
@@ -117,7 +123,7 @@ function storedTensor(
   heldBytes: () => number,
 ): StoredTensor {
   const shape = listed.shape ?? []
-  const dtype = String(listed.dtype)
+  const dtype = typeInWords(listed.dtype)
   const read = async (): Promise<FloatArray> => {
     const dataset = open()
     const { type, size, virtual_sources: elsewhere } = guarded(path, () => dataset.metadata)
@@ -157,6 +163,48 @@ function valueInParts(dataset: Dataset): unknown {
     whole.set(dataset.slice([[row, Math.min(rows, row + partRows)]]) as typeof whole, row * rowLength)
   }
   return whole
+}
+
+/** Names of layers and weights; Keras splits lists above 64 KiB in parts `<attribute>0`, `<attribute>1`, … */
+function textList(
+  h5wasm: Library,
+  path: string,
+  file: File,
+  fileSize: number,
+  group: string,
+  attribute: string,
+): readonly string[] {
+  const item = group === '' ? file : file.get(group)
+  if (!(item instanceof h5wasm.Group)) return []
+  const { attrs } = item
+  const parts = attrs[attribute] === undefined ? [] : [attribute]
+  while (parts.length === 0 || parts[0] !== attribute) {
+    const part = `${attribute}${parts.length}`
+    if (attrs[part] === undefined) break
+    parts.push(part)
+  }
+  return parts.flatMap((part) => {
+    const { type, size, shape } = attrs[part]!.metadata
+    const count = (shape ?? []).reduce((product, length) => product * length, 1)
+    // Keras writes an empty list as numbers.
+    if (type !== STRING_CLASS) return []
+    if (count * size > fileSize) throw corrupt(path, `the attribute ${part} of ${group} is larger than the file`)
+    const value: unknown = attrs[part]!.value
+    const list = Array.isArray(value) ? value : [value]
+    return list.filter((text): text is string => typeof text === 'string')
+  })
+}
+
+const FLOATS: Readonly<Record<string, string>> = { e: 'float16', f: 'float32', d: 'float64' }
+const INTEGERS: Readonly<Record<string, string>> = { b: 'int8', h: 'int16', i: 'int32', q: 'int64' }
+
+/** The library's words are those of Python's `struct`: `<f` is float32. */
+function typeInWords(dtype: unknown): string {
+  if (typeof dtype !== 'string') return 'compound'
+  const letter = dtype.replace(/^[<>=|]/, '')
+  const integer = INTEGERS[letter.toLowerCase()]
+  if (integer !== undefined) return letter === letter.toLowerCase() ? integer : `u${integer}`
+  return FLOATS[letter] ?? dtype
 }
 
 function textAttribute(path: string, file: File, name: string): string | undefined {

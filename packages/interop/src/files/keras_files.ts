@@ -1,13 +1,15 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
-import type { KerasLayerConfig, WeightFile } from '../weight_file.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { parseBoundedJson } from './bounded_json.js'
-import { openHdf5 } from './hdf5_file.js'
+import { type Hdf5File, openHdf5 } from './hdf5_file.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
 /** Models in models are a few levels deep; a layer has some dozen settings. */
 const CONFIG_LIMITS = { depth: 200, values: 2 ** 20 }
-const LONGEST_CLASS_NAME = 256
+
+/** A variable of Keras 3. */
+const NUMBERED = /^(.+)\/vars\/\d+$/
 
 /**
  * The three files of Keras. `.h5` of Keras 2 (and 3's legacy one): a group for each layer, by the layer's name, with the
@@ -24,10 +26,8 @@ export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<
   }
   try {
     const config = file.text('model_config')
-    const layers =
-      config === undefined ? new Map<string, KerasLayerConfig>() : layersOf(path, new TextEncoder().encode(config))
-    const { heldBytes, tensors } = file
-    return { format: 'keras-h5', path, heldBytes, tensors, layers, close }
+    const description = descriptionOf(path, config === undefined ? undefined : new TextEncoder().encode(config), file)
+    return { format: 'keras-h5', path, heldBytes: file.heldBytes, tensors: inOrder(file), ...description, close }
   } catch (error) {
     file.close()
     throw error
@@ -44,14 +44,13 @@ export async function openKerasArchive(
   if (config === undefined) throw corrupt(path, 'config.json is missing')
   const weights = entries.get('model.weights.h5')
   if (weights === undefined) throw corrupt(path, 'model.weights.h5 is missing')
-  const layers = layersOf(path, config)
   const file = await openHdf5({ path, bytes: await weights.read() })
   return {
     format: 'keras-archive',
     path,
     heldBytes: file.heldBytes,
-    tensors: file.tensors,
-    layers,
+    tensors: inOrder(file),
+    ...descriptionOf(path, config, file),
     close: async () => {
       file.close()
       await close()
@@ -59,46 +58,51 @@ export async function openKerasArchive(
   }
 }
 
-/** Layers under both names that files use: the layer's own, and the one made of its class and its place. */
-function layersOf(path: string, json: Uint8Array): ReadonlyMap<string, KerasLayerConfig> {
-  const layers = new Map<string, KerasLayerConfig>()
-  const visit = (model: unknown, prefix: string): void => {
-    const counts = new Map<string, number>()
-    for (const layer of layerList(model)) {
-      const { class_name: className, config } = layer
-      if (typeof className !== 'string' || !isRecord(config)) continue
-      if (className.length > LONGEST_CLASS_NAME) throw corrupt(path, 'the class name of a layer is no name')
-      const base = snakeCase(className)
-      const count = counts.get(base) ?? 0
-      counts.set(base, count + 1)
-      const placed = `${prefix}${count === 0 ? base : `${base}_${count}`}`
-      layers.set(placed, { className, config })
-      if (typeof config['name'] === 'string' && !layers.has(config['name'])) {
-        layers.set(config['name'], { className, config })
-      }
-      visit(layer, `${placed}/`)
+/** The description of a model, or what a file of weights alone says about its objects. */
+function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Partial<WeightFile> {
+  if (json === undefined) return { kerasNames: namesOf(file) }
+  return { kerasModel: parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS) }
+}
+
+/** Keras 3 writes on each object's variables what the object is called. */
+function namesOf(file: Hdf5File): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  const add = (place: string) => {
+    if (names.has(place)) return
+    const [name] = file.texts(`${place}/vars`, 'name')
+    if (name !== undefined) names.set(place, name)
+  }
+  for (const tensor of file.tensors) {
+    const match = NUMBERED.exec(tensor.name)
+    if (match === null) continue
+    const segments = match[1]!.split('/')
+    for (let end = segments.length; end > 0; end--) add(segments.slice(0, end).join('/'))
+  }
+  return names
+}
+
+/** Tensors in the order of the model where the file lists them, the others by name, numbers by their value. */
+function inOrder(file: Hdf5File): readonly StoredTensor[] {
+  const places = new Map<string, number>()
+  for (const root of ['', 'model_weights']) {
+    for (const layer of file.texts(root, 'layer_names')) {
+      const group = root === '' ? layer : `${root}/${layer}`
+      for (const weight of file.texts(group, 'weight_names')) places.set(`${group}/${weight}`, places.size)
     }
   }
-  visit(parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS), '')
-  return layers
+  const placeOf = ({ name }: StoredTensor) => places.get(name) ?? Number.POSITIVE_INFINITY
+  return [...file.tensors].sort((a, b) => {
+    const [one, other] = [placeOf(a), placeOf(b)]
+    return one === other ? compareNames(a.name, b.name) : one - other
+  })
 }
 
-function layerList(model: unknown): Record<string, unknown>[] {
-  const config = isRecord(model) ? model['config'] : undefined
-  // Keras before 2.2.3 writes a Sequential's layers without a name around them.
-  const layers = Array.isArray(config) ? config : isRecord(config) ? config['layers'] : undefined
-  return Array.isArray(layers) ? layers.filter(isRecord) : []
-}
+const { compare } = new Intl.Collator('en', { numeric: true })
 
-/** As Keras names the layers of a weights file: `SimpleRNN` is `simple_rnn`, `LSTM` is `lstm`. */
-function snakeCase(className: string): string {
-  return className
-    .replaceAll(/\W+/g, '')
-    .replaceAll(/(.)([A-Z][a-z]+)/g, '$1_$2')
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** Path by path: `vars/2` before `vars/10`, `lstm` before `lstm_1`. */
+function compareNames(one: string, other: string): number {
+  const [a, b] = [one.split('/'), other.split('/')]
+  const differing = a.findIndex((segment, index) => segment !== b[index])
+  if (differing === -1) return a.length - b.length
+  return b[differing] === undefined ? 1 : compare(a[differing]!, b[differing])
 }

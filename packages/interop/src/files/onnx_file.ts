@@ -1,13 +1,12 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { isRecurrent, shapesConstants } from '../networks/onnx_states.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { ExternalFiles } from './external_files.js'
 import { dataTypeInWords, elementsOf, OnnxElements } from './onnx_elements.js'
 import { type OnnxGraphMessage, type OnnxNodeMessage, type OnnxTensor, scanOnnxModel } from './onnx_messages.js'
 import { decodeOnnxTensor } from './onnx_tensor.js'
 import { TensorList } from './tensor_list.js'
-
-const RECURRENT = ['LSTM', 'GRU', 'RNN']
 
 /**
  * Opens an ONNX model: the constant tensors of its graphs and its recurrent nodes. Elements are read when they are asked
@@ -21,17 +20,26 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
   const external = new ExternalFiles(path, isPath)
   const elements = new OnnxElements(source, external)
   const list = new TensorList(path, source.size)
+  const small = new TensorList(path, source.size)
   const nodes: OnnxNodeMessage[] = []
   const visit = (graph: OnnxGraphMessage): void => {
     for (const tensor of graph.initializers) list.add(storedTensor(elements, tensor.name, tensor))
     for (const node of graph.nodes) {
       const value = constantOf(node)
-      if (value !== undefined) list.add(storedTensor(elements, node.outputs[0] ?? '', value))
-      if (isRecurrent(node)) nodes.push(node)
+      if (value !== undefined) {
+        const isListed = node.opType === 'Constant' && value.dims.length > 1
+        const stored = storedTensor(elements, node.outputs[0] ?? '', value)
+        if (isListed) list.add(stored)
+        else small.add(stored)
+      }
+      if (isRecurrent(node) || shapesConstants(node)) nodes.push(node)
       for (const { graph: inner } of node.attributes.values()) if (inner !== undefined) visit(inner)
     }
   }
-  visit(await scanOnnxModel(source, (node) => isRecurrent(node) || constantOf(node) !== undefined || hasGraph(node)))
+  const isWanted = (node: OnnxNodeMessage) => {
+    return isRecurrent(node) || shapesConstants(node) || constantOf(node) !== undefined || hasGraph(node)
+  }
+  visit(await scanOnnxModel(source, isWanted))
   const close = async () => {
     await external.close()
     await source.close()
@@ -43,6 +51,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
       return source.size + external.heldBytes
     },
     tensors: list.tensors,
+    smallTensors: small.tensors,
     nodes,
     close,
   }
@@ -58,14 +67,9 @@ export function decodeOnnxTensorFile(bytes: Uint8Array): Tensor<FloatArray> {
   return { data: elementsOf('(bytes)', tensor.name, tensor), shape: tensor.dims }
 }
 
-function isRecurrent({ opType, domain }: OnnxNodeMessage): boolean {
-  return RECURRENT.includes(opType) && ['', 'ai.onnx'].includes(domain)
-}
-
-/** The tensor of a `Constant`. Those of a few elements are shapes and axes, not weights. */
+/** The tensor of a `Constant`, or the element that a `ConstantOfShape` repeats. */
 function constantOf({ opType, attributes }: OnnxNodeMessage): OnnxTensor | undefined {
-  const value = opType === 'Constant' ? attributes.get('value')?.tensor : undefined
-  return value !== undefined && value.dims.length > 1 ? value : undefined
+  return opType === 'Constant' || opType === 'ConstantOfShape' ? attributes.get('value')?.tensor : undefined
 }
 
 function hasGraph({ attributes }: OnnxNodeMessage): boolean {

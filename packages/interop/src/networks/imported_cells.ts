@@ -13,7 +13,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import type { ImportedCell, ImportedCellOptions } from './reading.js'
+import type { FixedInputs, ImportedCell, ImportedCellOptions } from './reading.js'
 
 /** What tells a network from those that the models compute; at least one is there. */
 export interface Differences {
@@ -43,12 +43,24 @@ export function cellsOf(
     return {
       ...common,
       ...CELLS[descriptor.cellMode](single, own, { ...differences, peepholes }),
+      inputs: inputsOf(common.inputs, direction, directions),
       name: directions === 1 ? common.name : `${common.name}/${direction === 0 ? 'forward' : 'backward'}`,
       inputSize,
       numUnits,
       reverse: common.reverse || direction === 1,
     }
   })
+}
+
+/** States [D,B,H] of both directions as [1,B,H] of one. */
+function inputsOf(inputs: FixedInputs, direction: number, directions: number): FixedInputs {
+  const side = (state: Tensor<FloatArray> | undefined): Tensor<FloatArray> | undefined => {
+    if (state === undefined) return undefined
+    const size = state.data.length / directions
+    return { data: state.data.slice(direction * size, (direction + 1) * size), shape: [1, ...state.shape.slice(1)] }
+  }
+  const [initialH, initialC] = [side(inputs.initialH), side(inputs.initialC)]
+  return { ...inputs, ...(initialH && { initialH }), ...(initialC && { initialC }) }
 }
 
 type CellOf = (

@@ -1,6 +1,6 @@
 import type { WeightFile } from '../weight_file.js'
 import { flaxReadings } from './flax_names.js'
-import { kerasReadings } from './keras_names.js'
+import { kerasReadings } from './keras_readings.js'
 import { onnxReadings } from './onnx_nodes.js'
 import { pytorchReadings } from './pytorch_names.js'
 import type { Reading, ReadingOptions } from './reading.js'
@@ -15,7 +15,7 @@ export function networkReadings(file: WeightFile, options: ReadingOptions): Read
   const owned = new Set(saved.flatMap(({ tensors }) => tensors))
   return [
     ...onnxReadings(file, options),
-    ...pytorchReadings(file.tensors),
+    ...pytorchReadings(file),
     ...kerasReadings(file),
     ...tensorflowReadings(
       file.tensors.filter((tensor) => !owned.has(tensor)),

@@ -10,6 +10,7 @@ import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { cellsOf } from './imported_cells.js'
+import { isRecurrent, isZero, OnnxStates } from './onnx_states.js'
 import type { FixedInputs, Reading, ReadingOptions } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
 
@@ -17,6 +18,9 @@ import { sizesInWords } from './sizes_in_words.js'
 const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', 'P'] as const
 
 type InputName = (typeof INPUTS)[number]
+
+/** What a call here names the states. */
+const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
 
 /** The gate activations that the models have, in the order of the attribute, for one direction. */
 const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
@@ -35,13 +39,17 @@ export function onnxReadings(file: WeightFile, options: ReadingOptions): Reading
   for (const [name, { data, shape }] of Object.entries(options.inputs ?? {})) {
     constants.set(name, { name, shape, dtype: data.constructor.name, read: async () => data })
   }
-  return (file.nodes ?? []).flatMap((node) => readingOf(file.path, node, constants) ?? [])
+  const nodes = file.nodes ?? []
+  const small = (file.smallTensors ?? []).map((tensor) => [tensor.name, tensor] as const)
+  const states = new OnnxStates(nodes, new Map([...small, ...constants]))
+  return nodes.filter(isRecurrent).flatMap((node) => readingOf(file.path, node, constants, states) ?? [])
 }
 
 function readingOf(
   path: string,
   node: OnnxNodeMessage,
   constants: ReadonlyMap<string, StoredTensor>,
+  states: OnnxStates,
 ): Reading | undefined {
   const named = new Map<InputName, StoredTensor>()
   for (const [place, name] of node.inputs.entries()) {
@@ -56,24 +64,37 @@ function readingOf(
   const descriptor = descriptorOf(path, node, cellMode, W.shape, R.shape)
   const name = node.name === '' ? node.outputs.find((output) => output !== '')! : node.name
   const stored = [...named.values()]
+  const stateInputs = (['initial_h', 'initial_c'] as const).flatMap((input) => {
+    const value = node.inputs[INPUTS.indexOf(input)] ?? ''
+    return value === '' ? [] : [{ input, value, source: states.source(value) }]
+  })
   return {
     name,
     convention: 'onnx',
     cellMode,
     summary: sizesInWords('onnx', descriptor),
-    tensors: stored,
+    tensors: [W, R],
+    alsoUses: [...stored, ...stateInputs.flatMap(({ source }) => source.constants)],
     result: async (shared) => {
       checkFunction(path, name, node, cellMode)
       const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
       const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
       const batchMajor = node.attributes.get('layout')?.i === 1
+      const notes = batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []
+      for (const { input, value, source } of stateInputs) {
+        const isFixed = named.has(input)
+        if (await isZero(source)) named.delete(input)
+        else if (!isFixed) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${STATES[input]}.`)
+      }
+      const inputs = await fixedInputs(named, batchMajor)
+      checkEmptyRows(path, name, inputs)
       const common = {
         name,
         convention: 'onnx',
         reverse: direction(node) === 'reverse',
-        inputs: await fixedInputs(named, batchMajor),
+        inputs,
         tensorNames: stored.map((tensor) => tensor.name),
-        notes: batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : [],
+        notes,
       } as const
       // The layout is the same for both forms of the GRU; which one it is decides who can compute it.
       const canonical = await shared.canonical(descriptor, weights, (tensors) => {
@@ -140,6 +161,16 @@ function checkFunction(path: string, name: string, { attributes }: OnnxNodeMessa
   }
   const inputForget = attributes.get('input_forget')?.i ?? 0
   if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
+}
+
+/** ONNX Runtime ends rows of length 0 in zeros, models and cells here in the states that they began with. */
+function checkEmptyRows(path: string, name: string, { initialH, initialC, sequenceLengths }: FixedInputs): void {
+  if (sequenceLengths?.includes(0) !== true || (initialH ?? initialC) === undefined) return
+  throw new WeightFileError(
+    'ERR_WEIGHTS_OTHER_FUNCTION',
+    `Cannot import the node ${name} as its constant sequence_lens must not be 0 beside initial states: such rows end in zeros in ONNX Runtime, and in their initial states here`,
+    { path },
+  )
 }
 
 /** Initial states as [L·D,B,H] and lengths, where they are constants. */

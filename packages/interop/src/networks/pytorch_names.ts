@@ -1,5 +1,6 @@
 import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
-import type { StoredTensor } from '../weight_file.js'
+import { WeightFileError } from '../errors.js'
+import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Reading } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
@@ -13,18 +14,69 @@ const MODES_BY_GATES: Readonly<Record<number, readonly CellMode[]>> = {
   4: ['lstm'],
 }
 
+/** What weight_norm, spectral_norm and pruning store in place of a weight: parts from which a module computes it. */
+const PART =
+  /^(?:(.*?)\.)??(?:parametrizations\.)?((?:weight|bias)_(?:ih|hh|hr)(?:_l\d+(?:_reverse)?)?)(?:_(?:g|v|orig|mask)|\.original\d*)$/
+
 /** Networks under the names of PyTorch's modules. A plain RNN does not say whether it is tanh or relu: two readings. */
-export function pytorchReadings(tensors: readonly StoredTensor[]): Reading[] {
+export function pytorchReadings({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Reading[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
     if (match === null) return undefined
     const [, prefix = '', kind, layer = '0', reverse = ''] = match
     return [prefix, `${kind}_l${layer}${reverse}`]
   })
-  return groups.flatMap(readingsOf)
+  const parts = new Map<string, StoredTensor[]>()
+  for (const tensor of tensors) {
+    const match = PART.exec(tensor.name)
+    if (match === null) continue
+    const prefix = match[1] ?? ''
+    const members = parts.get(prefix)
+    if (members === undefined) parts.set(prefix, [tensor])
+    else members.push(tensor)
+  }
+  const children = firstChildren(tensors, new Set(groups.map(({ prefix }) => prefix)))
+  return [
+    ...groups
+      .filter(({ prefix }) => !parts.has(prefix))
+      .flatMap((group) => readingsOf(group, children.get(group.prefix))),
+    ...[...parts].map(([prefix, members]) => computedReading(path, prefix, members)),
+  ]
 }
 
-function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
+/** For each module the first tensor of a module within it: those of `torch.nn` have none, a class made of one may. */
+function firstChildren(tensors: readonly StoredTensor[], modules: ReadonlySet<string>): ReadonlyMap<string, string> {
+  const children = new Map<string, string>()
+  for (const { name } of tensors) {
+    if (NAME.test(name)) continue
+    for (let dot = name.lastIndexOf('.'); dot > 0; dot = name.lastIndexOf('.', dot - 1)) {
+      const prefix = name.slice(0, dot)
+      if (modules.has(prefix) && !children.has(prefix)) children.set(prefix, name)
+    }
+  }
+  return children
+}
+
+/** A module that computes its weights from others: importing it throws. */
+function computedReading(path: string, name: string, tensors: readonly StoredTensor[]): Reading {
+  const weight = PART.exec(tensors[0]!.name)![2]
+  return {
+    name,
+    convention: 'pytorch',
+    cellMode: 'lstm',
+    summary: `pytorch ${name}, whose weights are computed`,
+    tensors,
+    result: async () => {
+      throw new WeightFileError(
+        'ERR_WEIGHTS_OTHER_FUNCTION',
+        `Cannot import ${name} as its ${weight} must be stored: current tensors are ${tensors.map((tensor) => tensor.name).join(', ')}, from which weight_norm, spectral_norm or pruning computes it. Remove these (remove_weight_norm, remove_parametrizations, prune.remove) before you save`,
+        { path },
+      )
+    },
+  }
+}
+
+function readingsOf({ prefix, tensors }: StoredGroup, child: string | undefined): Reading[] {
   const sizes = sizesOf(tensors)
   if (sizes === undefined) return []
   return sizes.modes.map((cellMode): Reading => {
@@ -47,12 +99,19 @@ function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
             reverse: false,
             inputs: {},
             tensorNames: stored.map(({ name }) => name),
-            notes: tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.'],
+            notes: [
+              ...(tensors.has('bias_ih_l0') ? [] : ['Biases are absent and were taken as zeros.']),
+              ...(child === undefined ? [] : [childNote(child)]),
+            ],
           },
         ]
       },
     }
   })
+}
+
+function childNote(child: string): string {
+  return `The module has ${child} within it, which torch.nn's have not: if it computes with that, this network is another function.`
 }
 
 function sizesOf(

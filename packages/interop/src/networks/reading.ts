@@ -34,6 +34,8 @@ export interface ImportedNetwork {
   readonly canonical: CanonicalParams
   /** True where a one-directional network reads the sequence from its end. */
   readonly reverse: boolean
+  /** True where its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
+  readonly outputReversed?: true
   readonly inputs: FixedInputs
   /** Names of the tensors it was made of. */
   readonly tensorNames: readonly string[]
@@ -65,6 +67,8 @@ export interface ImportedCell {
   /** The cell's variables by TensorFlow's names. */
   readonly variables: NamedTensors
   readonly reverse: boolean
+  /** True where its framework gives the output of a reversed network in the order of reading, last step first (Keras). */
+  readonly outputReversed?: true
   readonly inputs: FixedInputs
   readonly tensorNames: readonly string[]
   readonly notes: readonly string[]
@@ -79,7 +83,10 @@ export interface Reading {
   readonly direction?: Direction
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
+  /** What another reading must not take, too. */
   readonly tensors: readonly StoredTensor[]
+  /** What other networks may have part in, such as a zero bias that an exporter stores once. */
+  readonly alsoUses?: readonly StoredTensor[]
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 

@@ -1,6 +1,6 @@
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { kerasReadings } from './keras_names.js'
+import { kerasReadings } from './keras_readings.js'
 import { pytorchReadings } from './pytorch_names.js'
 import type { Reading, ReadingOptions } from './reading.js'
 
@@ -12,7 +12,7 @@ const LISTS = {
   keras: { names: ['kernel', 'recurrent_kernel', 'bias'], readings: (file: WeightFile) => kerasReadings(file) },
   pytorch: {
     names: ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0'],
-    readings: (file: WeightFile) => pytorchReadings(file.tensors),
+    readings: (file: WeightFile) => pytorchReadings(file),
   },
 } as const
 

@@ -1,0 +1,79 @@
+import type { CellMode, KerasVariant } from '@cudnn-rnn/canonical'
+import type { StoredTensor } from '../weight_file.js'
+import type { KerasCell, KerasDirection } from './keras_description.js'
+
+/** What a cell computes. */
+export interface KerasFunction {
+  readonly cellMode: CellMode
+  readonly variant: KerasVariant
+  /** A GRU whose reset gate acts before the recurrent product: `reset_after=False`. */
+  readonly resetBefore: boolean
+}
+
+const MODES: Readonly<Record<string, 'lstm' | 'gru' | 'plain'>> = {
+  LSTM: 'lstm',
+  LSTMCell: 'lstm',
+  CuDNNLSTM: 'lstm',
+  GRU: 'gru',
+  GRUCell: 'gru',
+  CuDNNGRU: 'gru',
+  SimpleRNN: 'plain',
+  SimpleRNNCell: 'plain',
+}
+
+/** What a cell computes, or in words why no model and no cell does. */
+export function functionOf({ className, config }: KerasCell, bias: StoredTensor | undefined): KerasFunction | string {
+  const kind = Object.hasOwn(MODES, className) ? MODES[className]! : undefined
+  if (kind === undefined) return `its cell ${className} is not Keras' own, and what it computes is described nowhere`
+  if (className.startsWith('CuDNN')) {
+    return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false }
+  }
+  const allowed = kind === 'plain' ? ['tanh', 'relu'] : ['tanh']
+  const activation = config['activation'] ?? 'linear'
+  if (!allowed.includes(activation as string)) return wrongOption('activation', allowed.join(' or '), activation)
+  if (kind === 'plain') {
+    return { cellMode: activation === 'relu' ? 'rnn_relu' : 'rnn_tanh', variant: 'plain', resetBefore: false }
+  }
+  const recurrent = config['recurrent_activation'] ?? 'linear'
+  if (recurrent !== 'sigmoid') return wrongOption('recurrent_activation', 'sigmoid', recurrent)
+  if (kind === 'lstm') return { cellMode: 'lstm', variant: 'plain', resetBefore: false }
+  // Keras before 2.1.3 has no such option and resets before.
+  const resetAfter = config['reset_after'] ?? bias?.shape.length === 2
+  return { cellMode: 'gru', variant: 'plain', resetBefore: resetAfter !== true }
+}
+
+/** In words why two directions do not make one bidirectional network. */
+export function unlikeDirections(
+  [forward, backward]: readonly KerasDirection[],
+  mergeMode: unknown,
+): string | undefined {
+  if (forward === undefined || backward === undefined) return undefined
+  if (mergeMode !== 'concat') return wrongOption('merge_mode', 'concat', mergeMode)
+  if (forward.cells.length > 1 || backward.cells.length > 1) {
+    return 'it has StackedRNNCells in each direction, of which neither feeds the other'
+  }
+  if (forward.config['go_backwards'] === true || backward.config['go_backwards'] !== true) {
+    return 'its forward layer must not go_backwards, and its backward layer must'
+  }
+  return undefined
+}
+
+function wrongOption(option: string, rule: string, value: unknown): string {
+  const words = typeof value === 'object' && value !== null ? 'a function of its own' : String(value)
+  return `${option} must be ${rule}: current value is ${words}. No weights make the two equal`
+}
+
+/** What a user of the network should know about its layer. */
+export function settingNotes({ config, cells }: KerasDirection): string[] {
+  const notes: string[] = []
+  if (config['stateful'] === true) {
+    notes.push(
+      'The layer is stateful: each batch goes on from the states of the one before. Pass outputH (and outputC) on as inputH (and inputC), or use a stream.',
+    )
+  }
+  const drops = ['dropout', 'recurrent_dropout'].filter((option) => {
+    return cells.some((cell) => typeof cell.config[option] === 'number' && cell.config[option] !== 0)
+  })
+  if (drops.length > 0) notes.push(`In training Keras applies ${drops.join(' and ')}, which the network does not have.`)
+  return notes
+}

@@ -1,0 +1,102 @@
+import {
+  type CanonicalParams,
+  createRnnDescriptor,
+  type FloatArray,
+  kerasToCanonical,
+  type NamedTensors,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { WeightFileError } from '../errors.js'
+import type { StoredTensor } from '../weight_file.js'
+import { cellsOf } from './imported_cells.js'
+import type { KerasFunction } from './keras_function.js'
+import type { Reading } from './reading.js'
+import { sizesInWords } from './sizes_in_words.js'
+import { readGroups } from './tensor_groups.js'
+
+/** The variables of a cell by their own names. */
+export type CellVariables = ReadonlyMap<string, StoredTensor>
+
+/** What is known of a network besides its cell's function. */
+export interface KerasNetwork {
+  readonly name: string
+  /** Of one direction or of two. */
+  readonly directions: readonly CellVariables[]
+  readonly reverse: boolean
+  readonly outputReversed: boolean
+  readonly notes: readonly string[]
+}
+
+export const NO_BIAS = 'Biases are absent and were taken as zeros.'
+
+/** One layer's network, or the cells of one that no model computes. */
+export function networkReading(
+  { cellMode, variant, resetBefore }: KerasFunction,
+  { name, directions, reverse, outputReversed, notes }: KerasNetwork,
+): Reading {
+  const [variables] = directions
+  const descriptor = createRnnDescriptor({
+    cellMode,
+    numLayers: 1,
+    numUnits: variables!.get('recurrent_kernel')!.shape[0]!,
+    inputSize: variables!.get('kernel')!.shape[0]!,
+    inputMode: 'linear_input',
+    direction: directions.length === 2 ? 'bidirectional' : 'unidirectional',
+  })
+  const convention = variant === 'cudnn' ? 'keras-cudnn' : 'keras'
+  const tensors = directions.flatMap((own) => [...own.values()])
+  const layout = variant === 'cudnn' ? ', in CuDNN layers’ layout' : resetBefore ? ', reset_after=False' : ''
+  return {
+    name,
+    convention,
+    cellMode,
+    summary: `${sizesInWords('keras', descriptor)}${layout}`,
+    tensors,
+    result: async () => {
+      const groups = await readGroups(directions)
+      const common = {
+        name,
+        convention,
+        reverse,
+        ...(outputReversed && { outputReversed }),
+        inputs: {},
+        tensorNames: tensors.map((tensor) => tensor.name),
+        notes,
+      } as const
+      if (!resetBefore) {
+        const canonical = kerasToCanonical(descriptor, groups, { variant })
+        return [{ ...common, descriptor, canonical }]
+      }
+      const canonical = resetBeforeCanonical(descriptor, groups)
+      return cellsOf(descriptor, canonical, { resetBefore, peepholes: undefined, clip: undefined }, common)
+    },
+  }
+}
+
+/** The layout of both GRUs is the same but for the bias: [3H], which takes the place of the input-side one. */
+function resetBeforeCanonical(descriptor: RnnDescriptor, groups: readonly NamedTensors[]): CanonicalParams {
+  const both = groups.map(({ bias, ...kernels }) => {
+    if (bias === undefined) return kernels
+    const data =
+      bias.data instanceof Float64Array
+        ? new Float64Array(2 * bias.data.length)
+        : new Float32Array(2 * bias.data.length)
+    data.set(bias.data)
+    return { ...kernels, bias: { data: data as FloatArray, shape: [2, bias.data.length] } }
+  })
+  return kerasToCanonical(descriptor, both)
+}
+
+/** A layer that is found and cannot be computed: importing it throws. */
+export function refusedReading(path: string, name: string, reason: string, tensors: readonly StoredTensor[]): Reading {
+  return {
+    name,
+    convention: 'keras',
+    cellMode: 'lstm',
+    summary: `keras ${name}, which is refused: ${reason}`,
+    tensors,
+    result: async () => {
+      throw new WeightFileError('ERR_WEIGHTS_OTHER_FUNCTION', `Cannot import ${name} as ${reason}`, { path })
+    },
+  }
+}

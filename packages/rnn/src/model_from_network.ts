@@ -1,0 +1,204 @@
+import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { CellMode } from '@cudnn-rnn/canonical'
+import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
+import {
+  BasicRNNCell,
+  CudnnCompatibleGRUCell,
+  dynamicRnn,
+  type FloatTensor,
+  GRUBlockCell,
+  LSTMBlockCell,
+} from '@cudnn-rnn/cells'
+import { reverseRows } from './reverse_rows.js'
+
+/** What a run takes beside its input; what is absent is what the file fixed, else zeros and all steps. */
+export interface NetworkRunOptions {
+  /** [L·D,B,P or H] */
+  readonly inputH?: TensorLike | null | undefined
+  /** [L·D,B,H], of an LSTM. */
+  readonly inputC?: TensorLike | null | undefined
+  /** One length in 0..T per batch row. */
+  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+}
+
+/** What a network computed, as host tensors. */
+export interface NetworkRunResult {
+  /** [T,B,D·H], zero past each row's length. */
+  readonly output: FloatTensor
+  /** [L·D,B,P or H], the state after the step that was read last. */
+  readonly outputH: FloatTensor
+  /** [L·D,B,H], of an LSTM. */
+  readonly outputC?: FloatTensor
+}
+
+/** Runs a network as the framework of its file does: direction, initial states and lengths of the file included. */
+type Run = (input: TensorLike, options?: NetworkRunOptions) => Promise<NetworkRunResult>
+
+/** An imported network as a model with its parameters. */
+export interface ModelFromNetwork {
+  readonly model: CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
+  readonly params: Variable
+  /** True where the network reads a sequence from its end: `run` turns it around, `call` of the model does not. */
+  readonly reverse: boolean
+  /** input [T,B,I] */
+  readonly run: Run
+}
+
+/** An imported network that only one of TensorFlow's cells computes, as that cell with its variables. */
+export interface CellFromNetwork {
+  readonly cell: LSTMBlockCell | GRUBlockCell | CudnnCompatibleGRUCell | BasicRNNCell
+  /** True where the network reads a sequence from its end: `run` turns it around, the cell does not. */
+  readonly reverse: boolean
+  /** input [T,B,I] */
+  readonly run: Run
+}
+
+const MODELS = {
+  lstm: CudnnLSTM,
+  gru: CudnnGRU,
+  rnn_relu: CudnnRNNRelu,
+  rnn_tanh: CudnnRNNTanh,
+} as const satisfies Readonly<Record<CellMode, unknown>>
+
+/**
+ * The model of an imported network with its parameters, or the cell of one that no model computes.
+ *
+ * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
+ * honoured by `run`, which works on whole sequences in host memory.
+ *
+ * @throws TypeError `ERR_NOT_A_BACKEND`; what the models and cells throw
+ * @example
+ * ```ts
+ * import { createRnnDescriptor, CudnnLSTM, modelFromNetwork, exportWeights, importWeights, openBackend } from '@cudnn-rnn/rnn'
+ *
+ * using backend = await openBackend('cpu')
+ * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
+ * using lstm = new CudnnLSTM(backend, descriptor)
+ * const canonical = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
+ * const file = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
+ *
+ * const { networks } = await importWeights(file)
+ * const { model, params } = modelFromNetwork(backend, networks[0])
+ * using stream = model.stream(params)
+ * console.log(stream.stepSync({ data: Float32Array.of(1, 2, 3), shape: [1, 3] }).shape) // [ 1, 4 ]
+ * ```
+ */
+export function modelFromNetwork(backend: Backend, network: ImportedNetwork): ModelFromNetwork
+export function modelFromNetwork(backend: Backend, network: ImportedCell): CellFromNetwork
+export function modelFromNetwork(
+  backend: Backend,
+  network: ImportedNetwork | ImportedCell,
+): ModelFromNetwork | CellFromNetwork
+export function modelFromNetwork(
+  backend: Backend,
+  network: ImportedNetwork | ImportedCell,
+): ModelFromNetwork | CellFromNetwork {
+  return 'cell' in network ? cellFrom(backend, network) : modelFrom(backend, network)
+}
+
+function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork {
+  const { descriptor, canonical, reverse } = network
+  const model = new MODELS[descriptor.cellMode](backend, descriptor)
+  const params = model.createParams({
+    name: network.name === '' ? undefined : network.name,
+    canonical: {
+      weights: canonical.weights.map((tensor) => ofDtype(backend, tensor)),
+      biases: canonical.biases.map((tensor) => ofDtype(backend, tensor)),
+    },
+  })
+  const forward: Forward = async (input, h, c, sequenceLengths) => {
+    const options = { isTraining: false, sequenceLengths } as const
+    if (model instanceof CudnnLSTM) {
+      const { output, outputH, outputC } = await model.call(input, h, c, params, options)
+      return { output: await taken(output), outputH: await taken(outputH), outputC: await taken(outputC) }
+    }
+    const { output, outputH } = await model.call(input, h, params, options)
+    return { output: await taken(output), outputH: await taken(outputH) }
+  }
+  return { model, params, reverse, run: runOf(backend, network, forward) }
+}
+
+const CELLS = { GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
+
+function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
+  const { cell: className, numUnits, options, variables, reverse } = network
+  const built = { ...options, dtype: backend.dtype } as const
+  const own = Object.entries(variables).map(([name, tensor]) => [name, ofDtype(backend, tensor)] as const)
+  const values = Object.fromEntries(own)
+  const { array } = DTYPES[backend.dtype]
+  const stateOf = (given: FloatTensor | null, x: FloatTensor): FloatTensor => {
+    const shape = [x.shape[1]!, numUnits]
+    return given === null ? { data: new array(shape[0]! * numUnits), shape } : { ...given, shape: given.shape.slice(1) }
+  }
+  const unroll = (sequenceLength: NetworkRunOptions['sequenceLengths']) =>
+    ({ timeMajor: true, training: false, sequenceLength }) as const
+  if (className === 'LSTMBlockCell') {
+    const cell = new LSTMBlockCell(numUnits, built)
+    cell.setVariables(values)
+    const run = runOf(backend, network, async (x, h, c, lengths) => {
+      const initialState = { c: stateOf(c, x), h: stateOf(h, x) }
+      const { outputs, state } = dynamicRnn(cell, x, { ...unroll(lengths), initialState })
+      return { output: outputs, outputH: asLayer(state.h), outputC: asLayer(state.c) }
+    })
+    return { cell, reverse, run }
+  }
+  const cell = new CELLS[className](numUnits, built)
+  cell.setVariables(values)
+  const run = runOf(backend, network, async (x, h, _, lengths) => {
+    const { outputs, state } = dynamicRnn(cell, x, { ...unroll(lengths), initialState: stateOf(h, x) })
+    return { output: outputs, outputH: asLayer(state) }
+  })
+  return { cell, reverse, run }
+}
+
+/** What computes a sequence in the order that it is given in. */
+type Forward = (
+  input: FloatTensor,
+  h: FloatTensor | null,
+  c: FloatTensor | null,
+  sequenceLengths: NetworkRunOptions['sequenceLengths'],
+) => Promise<NetworkRunResult>
+
+/** Adds what the file fixes: initial states, lengths, and the direction in which the sequence is read. */
+function runOf(
+  backend: Backend,
+  { inputs, reverse, outputReversed }: ImportedNetwork | ImportedCell,
+  forward: Forward,
+): Run {
+  const state = async (given: TensorLike | null | undefined, fixed: FloatTensor | undefined) => {
+    if (given !== undefined) return given === null ? null : hostTensor(given)
+    return fixed === undefined ? null : ofDtype(backend, fixed)
+  }
+  return async (input, { inputH, inputC, sequenceLengths = inputs.sequenceLengths ?? null } = {}) => {
+    const h = await state(inputH, inputs.initialH)
+    const c = await state(inputC, inputs.initialC)
+    const x = await hostTensor(input)
+    if (!reverse) return forward(x, h, c, sequenceLengths)
+    const result = await forward(reverseRows(x, sequenceLengths), h, c, sequenceLengths)
+    const output = reverseRows(result.output, sequenceLengths)
+    return { ...result, output: outputReversed === true ? reverseRows(output, null) : output }
+  }
+}
+
+/** A host copy of a result, which is disposed. */
+async function taken(tensor: BackendTensor): Promise<FloatTensor> {
+  const { data, shape } = await hostTensor(tensor)
+  const copy = { data: data.slice(), shape }
+  tensor.dispose()
+  return copy
+}
+
+async function hostTensor(tensor: TensorLike): Promise<FloatTensor> {
+  return (isBackendTensor(tensor) ? await tensor.read() : tensor) as FloatTensor
+}
+
+function ofDtype(backend: Backend, { data, shape }: FloatTensor): FloatTensor {
+  const { array } = DTYPES[backend.dtype]
+  return { data: data instanceof array ? data : array.from(data), shape }
+}
+
+/** [B,H] as [1,B,H]. */
+function asLayer({ data, shape }: FloatTensor): FloatTensor {
+  return { data, shape: [1, ...shape] }
+}

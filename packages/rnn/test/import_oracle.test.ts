@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest'
+import { type OracleOutcome, outcomeOf } from './oracle_outcome.js'
+import { Pack } from './oracle_pack.js'
+
+// Made by fixtures/interop/make_{keras,pytorch,onnx}_oracle.py: whatever a file holds, it is imported as its own framework
+// computes it, or refused by name with a reason.
+describe.each(['keras', 'pytorch', 'onnx'])('importWeights and modelFromNetwork on models of %s', (framework) => {
+  it('agree with each or refuse it for the recorded reason', { timeout: 60_000 }, async () => {
+    const pack = new Pack(framework)
+    const outcomes = new Map<string, OracleOutcome>()
+    for (const oracle of pack.cases) outcomes.set(oracle.name, await outcomeOf(pack, oracle))
+    const counts: Record<string, number> = {}
+    for (const { kind } of outcomes.values()) counts[kind] = (counts[kind] ?? 0) + 1
+    const worst = Math.max(...[...outcomes.values()].map((outcome) => (outcome.kind === 'agreed' ? outcome.worst : 0)))
+    console.log(`${framework}: ${pack.cases.length} models, worst difference ${worst.toExponential(1)}`, counts)
+    const wrong = [...outcomes].filter(([, { kind }]) => kind !== 'agreed' && kind !== 'refused')
+    expect(Object.fromEntries(wrong)).toEqual({})
+  })
+})

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync } from 'node:zlib'
+import type { ImportOptions } from '@cudnn-rnn/interop'
+
+/** An array of a pack: float32 from byte `at` on. */
+interface PackedArray {
+  readonly shape: readonly number[]
+  readonly at: number
+}
+
+/** What one call of a recurrent layer took and gave; arrays as {@link Pack.array} reads them. */
+export interface OracleCall {
+  /** The name that the layer has in the file. */
+  readonly network: string
+  /** For a stack of cells: the networks that feed each other, in place of `network`. */
+  readonly chain?: readonly string[]
+  /** [T,B,I] */
+  readonly input: PackedArray
+  /** [T,B,·]; absent where the layer gives the last output alone. */
+  readonly output?: PackedArray
+  /** [B,·] */
+  readonly last?: PackedArray
+  readonly initialH?: PackedArray
+  readonly initialC?: PackedArray
+  readonly finalH?: PackedArray
+  readonly finalC?: PackedArray
+  readonly lengths?: readonly number[]
+}
+
+/** A model of another framework and what became of it there. */
+export interface OracleCase {
+  readonly name: string
+  readonly extension: string
+  readonly file: { readonly at: number; readonly bytes: number }
+  readonly expect: 'agree' | 'refuse'
+  /** A pattern of the message of a refusal. */
+  readonly because?: string
+  /** A pattern that a note on the network must match. */
+  readonly notes?: string
+  readonly options?: ImportOptions
+  /** ONNX: tensors that the graph leaves to its caller. */
+  readonly inputs?: Readonly<Record<string, PackedArray>>
+  readonly calls?: readonly OracleCall[]
+  /** Names of the networks in the model's order. */
+  readonly order?: readonly string[]
+}
+
+/** A file that fixtures/interop/oracle_pack.py wrote; the format is described there. */
+export class Pack {
+  readonly cases: readonly OracleCase[]
+  readonly #blob: Uint8Array
+
+  constructor(framework: string) {
+    const path = fileURLToPath(new URL(`../../../fixtures/interop/oracle/${framework}.pack.gz`, import.meta.url))
+    const bytes = gunzipSync(readFileSync(path))
+    const end = 4 + bytes.readUInt32LE(0)
+    this.cases = JSON.parse(bytes.toString('utf8', 4, end)).cases
+    this.#blob = bytes.subarray(end)
+  }
+
+  file({ file: { at, bytes } }: OracleCase): Uint8Array {
+    return Uint8Array.from(this.#blob.subarray(at, at + bytes))
+  }
+
+  array({ shape, at }: PackedArray): { readonly data: Float64Array; readonly shape: readonly number[] } {
+    const count = shape.reduce((product, size) => product * size, 1)
+    const bytes = this.#blob.slice(at, at + 4 * count)
+    return { data: Float64Array.from(new Float32Array(bytes.buffer, bytes.byteOffset, count)), shape }
+  }
+}
