@@ -5,7 +5,7 @@ import {
   type ImportOptions,
   importWeights,
 } from '@cudnn-rnn/rnn'
-import { type Convention, isWeightFileError, stackNetworks } from '@cudnn-rnn/rnn/interop'
+import { type Convention, isWeightFileError, type NetworkToExport, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'
 
 /** Options of the command line that say how tensors are to be read. */
@@ -14,6 +14,12 @@ export interface ReadAsOptions {
   readonly cell?: ImportOptions['cellMode']
   readonly direction?: ImportOptions['direction']
   readonly forgetBias?: string
+}
+
+/** Options of the command line that say which networks are wanted; names have commas between. */
+export interface SelectOptions {
+  readonly network?: string
+  readonly stack?: string
 }
 
 /** The flags of the options that decide between readings. */
@@ -26,11 +32,13 @@ const FLAGS = { convention: '--as', cellMode: '--cell', direction: '--direction'
  */
 export async function importAs(
   path: string,
-  options: ReadAsOptions,
+  options: ReadAsOptions & SelectOptions,
   format?: ImportOptions['format'],
 ): Promise<ImportedWeights> {
+  const wanted = options.stack ?? options.network
+  const only = wanted === undefined ? undefined : namesIn(wanted)
   try {
-    return await importWeights(path, { ...readAs(options), format })
+    return await importWeights(fileOf(path), { ...readAs(options), format, only })
   } catch (error) {
     if (!isWeightFileError(error, 'ERR_WEIGHTS_AMBIGUOUS') || error.decidedBy.length === 0) throw error
     const flags = error.decidedBy.map((option) => FLAGS[option]).join(' or ')
@@ -38,6 +46,16 @@ export async function importAs(
     const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${readings}`
     throw Object.assign(codedRangeError(error.code, message), { cause: error })
   }
+}
+
+/** `a,b` as names. */
+function namesIn(list: string): string[] {
+  return list.split(',').map((name) => name.trim())
+}
+
+/** The prefix of a checkpoint that is named by one of its files. */
+function fileOf(path: string): string {
+  return path.replace(/\.(?:index|meta|data-\d{5}-of-\d{5})$/, '')
 }
 
 function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptions {
@@ -49,23 +67,29 @@ function readAs({ as, cell, direction, forgetBias }: ReadAsOptions): ImportOptio
 }
 
 /**
- * All networks, or with `stack` the one that those of these names make together.
+ * All networks, those that `network` names, or the one that those that `stack` names make together.
  *
  * @throws RangeError `ERR_NO_NETWORK` when there is none, or none of a name
  */
-export function selectNetworks(
-  { networks, cells }: Pick<ImportedWeights, 'networks' | 'cells'>,
-  stack: string | undefined,
-): ImportedNetwork[] {
-  const names = networks.map(({ name }) => name).join(', ')
+export function selectNetworks<Network extends NetworkToExport>(
+  { networks, cells }: { readonly networks: readonly Network[]; readonly cells: readonly ImportedCell[] },
+  { network, stack }: SelectOptions,
+): Network[] {
   if (networks.length === 0) throw noNetwork(cells)
-  if (stack === undefined) return [...networks]
-  const wanted = stack.split(',').map((name) => {
-    const network = networks.find((candidate) => candidate.name === name.trim())
-    if (network !== undefined) return network
-    throw codedRangeError('ERR_NO_NETWORK', `Cannot stack as there is no network ${name}: there are ${names}`)
+  const wanted = stack ?? network
+  if (wanted === undefined) return [...networks]
+  const names = networks.map(({ name }) => name).join(', ')
+  return namesIn(wanted).map((name) => {
+    const found = networks.find((candidate) => candidate.name === name)
+    if (found !== undefined) return found
+    throw codedRangeError('ERR_NO_NETWORK', `Cannot export as there is no network ${name}: there are ${names}`)
   })
-  return [stackNetworks(wanted)]
+}
+
+/** {@link selectNetworks} of a file; with `stack` one network. */
+export function selectImported(imported: ImportedWeights, options: SelectOptions): ImportedNetwork[] {
+  const networks = selectNetworks(imported, options)
+  return options.stack === undefined ? networks : [stackNetworks(networks)]
 }
 
 function noNetwork(cells: readonly ImportedCell[]): RangeError {

@@ -25,7 +25,7 @@ it('import --to writes a checkpoint whose networks are recognised', async () => 
     'import',
     fixture('keras/lstm_stacked.keras'),
     '--stack',
-    'lstm,lstm_1',
+    'first,second',
     '--to',
     prefix,
   )
@@ -33,7 +33,7 @@ it('import --to writes a checkpoint whose networks are recognised', async () => 
   const reader = await openCheckpoint(prefix)
   const [network] = recogniseNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
   await reader.close()
-  expect(network).toMatchObject({ name: 'lstm+lstm_1', structures: [{ cellMode: 'lstm', numLayers: 2, numUnits: 4 }] })
+  expect(network).toMatchObject({ name: 'first+second', structures: [{ cellMode: 'lstm', numLayers: 2, numUnits: 4 }] })
 })
 
 it('import prints one JSON object on demand', async () => {

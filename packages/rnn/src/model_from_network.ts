@@ -70,12 +70,12 @@ const MODELS = {
  * @throws TypeError `ERR_NOT_A_BACKEND`; what the models and cells throw
  * @example
  * ```ts
- * import { createRnnDescriptor, CudnnLSTM, modelFromNetwork, exportWeights, importWeights, openBackend } from '@cudnn-rnn/rnn'
+ * import { CudnnLSTM, exportWeights, importWeights, modelFromNetwork, openBackend } from '@cudnn-rnn/rnn'
  *
- * using backend = await openBackend('cpu')
- * const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 4, inputSize: 3 })
- * using lstm = new CudnnLSTM(backend, descriptor)
+ * using backend = await openBackend('auto')
+ * using lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 4, inputSize: 3 })
  * const canonical = await lstm.paramsToCanonical(lstm.createParams({ seed: 1 }))
+ * const { descriptor } = lstm
  * const file = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
  *
  * const { networks } = await importWeights(file)

@@ -1,13 +1,6 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { openBackend, type Tensor, type Variable } from '@cudnn-rnn/rnn'
 import type { NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { restoreModel } from './training_run.js'
-
-/** Whether a path is the directory of a run; only runs of the character model are written as one model. */
-export async function isCharacterRun(path: string): Promise<boolean> {
-  return existsSync(join(path, 'run.json'))
-}
 
 /**
  * The trained character model of a run with what is around its network: ids go in, logits come out.

@@ -1,16 +1,21 @@
 import { writeFile } from 'node:fs/promises'
 import { type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
-import { EXPORT_FORMATS } from '@cudnn-rnn/rnn/interop'
+import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { type Command, Option } from 'commander'
-import { isCharacterRun, networkOfRun } from '../character/exported_run.js'
 import { codedRangeError } from '../coded_error.js'
-import { importAs, type ReadAsOptions, selectNetworks } from '../imported_networks.js'
+import {
+  importAs,
+  type ReadAsOptions,
+  type SelectOptions,
+  selectImported,
+  selectNetworks,
+} from '../imported_networks.js'
+import { networkOfAnyRun } from '../run_networks.js'
 import { addReadingOptions } from './import.js'
 
-interface ExportCommandOptions extends ReadAsOptions {
+interface ExportCommandOptions extends ReadAsOptions, SelectOptions {
   readonly format: ExportFormat
   readonly out?: string
-  readonly stack?: string
 }
 
 const EXTENSIONS: Readonly<Record<ExportFormat, string>> = {
@@ -25,18 +30,22 @@ export function addExportCommand(program: Command): void {
   const command = program
     .command('export')
     .description('write a trained model, or the networks of any weight file, for another framework')
-    .argument('<model>', 'directory of a run, a checkpoint, or any file that import reads')
+    .argument('<model>', 'directory of a run (train, classify, forecast), a checkpoint, or any file that import reads')
     .addOption(
       new Option('--format <format>', 'what to write; safetensors and npz hold the names of PyTorch')
         .choices(EXPORT_FORMATS)
         .makeOptionMandatory(),
     )
     .option('--out <file>', 'where to; the default is beside the model')
+    .option('--network <names>', 'only these networks: their names with commas between')
     .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
   addReadingOptions(command).action(async (model: string, options: ExportCommandOptions) => {
-    const networks = (await isCharacterRun(model))
-      ? [await networkOfRun(model)]
-      : selectNetworks(await importAs(model, options), options.stack)
+    const trained = await networkOfAnyRun(model)
+    const networks =
+      trained === undefined
+        ? selectImported(await importAs(model, options), options)
+        : selectNetworks({ networks: [trained], cells: [] }, options)
+    checkCount(networks, options.format)
     const bytes = await exportWeights(networks, { format: options.format })
     const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
     // An existing file is only replaced when it was named.
@@ -47,4 +56,14 @@ export function addExportCommand(program: Command): void {
     })
     process.stdout.write(`${target}: ${networks.map(({ name }) => name).join(', ')}\n`)
   })
+}
+
+/** Says by which option one network is chosen. */
+function checkCount(networks: readonly NetworkToExport[], format: ExportFormat): void {
+  if (format !== 'onnx' || networks.length === 1) return
+  const names = networks.map(({ name }) => name).join(', ')
+  throw codedRangeError(
+    'ERR_SEVERAL_NETWORKS',
+    `Cannot export to ONNX as a model computes one network: there are ${names}. Name one by --network, or those that feed each other by --stack`,
+  )
 }

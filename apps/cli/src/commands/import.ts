@@ -3,14 +3,19 @@ import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
-import { describeNetwork, importAs, type ReadAsOptions, selectNetworks } from '../imported_networks.js'
+import {
+  describeNetwork,
+  importAs,
+  type ReadAsOptions,
+  type SelectOptions,
+  selectImported,
+} from '../imported_networks.js'
 import { saveNetworks } from '../network_checkpoint.js'
 import { textTable } from '../text_table.js'
 
-interface ImportCommandOptions extends ReadAsOptions {
+interface ImportCommandOptions extends ReadAsOptions, SelectOptions {
   readonly format?: ImportOptions['format']
   readonly to?: string
-  readonly stack?: string
   readonly json?: boolean
 }
 
@@ -20,6 +25,7 @@ export function addImportCommand(program: Command): void {
     .description('read the recurrent networks of a PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy file')
     .argument('<file>', 'the file; of a TensorFlow checkpoint its prefix or directory')
     .option('--to <prefix>', 'write them as a checkpoint that RNNParamsSaveable restores; without it they are listed')
+    .option('--network <names>', 'only these networks: their names with commas between')
     .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
     .addOption(
       new Option('--format <format>', 'what the file is, where its first bytes do not tell').choices(WEIGHT_FORMATS),
@@ -29,7 +35,7 @@ export function addImportCommand(program: Command): void {
     const imported = await importAs(file, options, options.format)
     // A list may be of cells alone; what is written must be networks.
     const isList = options.to === undefined && options.stack === undefined
-    const networks = isList ? imported.networks : selectNetworks(imported, options.stack)
+    const networks = isList ? imported.networks : selectImported(imported, options)
     if (options.to !== undefined) await saveNetworks(options.to, networks)
     const found = { ...imported, networks }
     process.stdout.write(
@@ -52,9 +58,13 @@ export function addReadingOptions(command: Command): Command {
     .option('--forget-bias <x>', 'what TensorFlow’s cells add to the forget gate at run time (default 1)')
 }
 
-function describe({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined): string {
+function describe(
+  { format, networks, cells, optimizer, leftovers }: ImportedWeights,
+  prefix: string | undefined,
+): string {
   const count = networks.length + cells.length
-  const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`, '']
+  const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`]
+  if (count > 0) lines.push('')
   for (const network of networks) {
     lines.push(`${pc.bold(network.name || '(no name)')}: ${describeNetwork(network)}`)
     for (const note of network.notes) lines.push(`  ${note}`)
@@ -65,6 +75,7 @@ function describe({ format, networks, cells, leftovers }: ImportedWeights, prefi
     )
     for (const note of notes) lines.push(`  ${note}`)
   }
+  if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
   if (leftovers.length > 0) {
     const rows = leftovers.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
     lines.push('', 'Not part of a recurrent network:', ...textTable(['tensor', 'dtype', 'shape'], rows))
@@ -73,17 +84,25 @@ function describe({ format, networks, cells, leftovers }: ImportedWeights, prefi
   return `${lines.join('\n').trim()}\n`
 }
 
+/** What an optimizer keeps, in one line. */
+function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
+  const elements = tensors.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
+  const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
+  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0]!.name}`
+}
+
 /** `, with preactivationClip 0.5`: what the cell's own defaults do not have. */
 function describeOptions({ preactivationClip }: ImportedWeights['cells'][number]['options']): string {
   return preactivationClip === undefined ? '' : `, with preactivationClip ${preactivationClip}`
 }
 
-function summaryOf({ format, networks, cells, leftovers }: ImportedWeights, prefix: string | undefined) {
+function summaryOf({ format, networks, cells, optimizer, leftovers }: ImportedWeights, prefix: string | undefined) {
   return {
     format,
     prefix,
     networks: networks.map(({ canonical: _, inputs: __, ...network }) => network),
     cells: cells.map(({ variables: _, inputs: __, ...cell }) => cell),
+    optimizer,
     leftovers,
   }
 }

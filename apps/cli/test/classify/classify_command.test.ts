@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { importWeights } from '@cudnn-rnn/rnn'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import { run, usesProgram } from '../built_program.js'
@@ -48,6 +49,13 @@ describe('cudnn-rnn classify', () => {
     expect(document.querySelectorAll('h3')).toHaveLength(4)
     // Loss, rate, norm, throughput, and the weights of two directions.
     expect(document.querySelectorAll('svg.wide')).toHaveLength(6)
+    const exported = await run('export', out, '--format', 'onnx')
+    expect(exported).toMatchObject({ exitCode: 0, stdout: `${out}.onnx: gru\n` })
+    const { networks, leftovers } = await importWeights(`${out}.onnx`)
+    expect(networks.map(({ descriptor }) => descriptor.direction)).toEqual(['bidirectional'])
+    expect(leftovers.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['embedding', 'dense_kernel', 'dense_bias']),
+    )
   })
 
   it('prints the accuracy of every classifier with --json', async () => {

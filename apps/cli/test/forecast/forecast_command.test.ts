@@ -1,5 +1,6 @@
 import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { importWeights } from '@cudnn-rnn/rnn'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
 import { outcome, run, start, usesProgram } from '../built_program.js'
@@ -64,6 +65,14 @@ describe('cudnn-rnn forecast', () => {
     ]
     expect(await readdir(out)).toEqual(expect.arrayContaining(files))
     expect((await run('verify', out)).exitCode).toBe(0)
+    const exported = await run('export', out, '--format', 'safetensors')
+    expect(exported).toMatchObject({ exitCode: 0, stdout: `${out}.safetensors: lstm\n` })
+    const { networks, leftovers } = await importWeights(`${out}.safetensors`)
+    const best = await importWeights(join(out, 'best'))
+    expect(best.networks.map(({ canonical }) => canonical)).toEqual([networks[0]!.canonical])
+    expect(best.optimizer.length).toBeGreaterThan(0)
+    expect(leftovers.map(({ name }) => name).sort()).toEqual(['lstm.dense.bias', 'lstm.dense.weight'])
+    expect((await run('sample', out)).stderr).toMatch(/ERR_NO_RUN.*forecast/)
     const forecast = (await readFile(join(out, 'forecast.csv'), 'utf8')).trim().split('\n')
     expect(forecast.map((line) => line.split(',')[0])).toEqual([
       'date',

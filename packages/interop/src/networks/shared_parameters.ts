@@ -1,6 +1,5 @@
 import type { CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
-import type { Reading } from './reading.js'
 import { readGroups } from './tensor_groups.js'
 
 type Elements = StoredTensor['read']
@@ -25,7 +24,9 @@ export class SharedParameters {
   }
 
   /** Counts how often the elements of each tensor will be asked for. */
-  expect(readings: readonly Pick<Reading, 'tensors' | 'alsoUses'>[]): void {
+  expect(
+    readings: readonly { readonly tensors: readonly StoredTensor[]; readonly alsoUses?: readonly StoredTensor[] }[],
+  ): void {
     for (const { tensors, alsoUses = [] } of readings) {
       for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
     }

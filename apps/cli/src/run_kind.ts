@@ -1,0 +1,26 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Tasks in words, by the format that the record of a run names without its version. */
+const TASKS = {
+  'cudnn-rnn character model': 'a character model',
+  'cudnn-rnn classification': 'a classify run',
+  'cudnn-rnn forecast': 'a forecast run',
+} as const
+
+export type RunTask = (typeof TASKS)[keyof typeof TASKS]
+
+/** `a forecast run` for `cudnn-rnn forecast 1`; undefined for a format of no task. */
+export function taskOf(format: unknown): RunTask | undefined {
+  const name = String(format).replace(/ \d+$/, '')
+  return Object.hasOwn(TASKS, name) ? TASKS[name as keyof typeof TASKS] : undefined
+}
+
+/** What the directory of a run was trained for; undefined for a path that is none. */
+export async function runTask(path: string): Promise<RunTask | undefined> {
+  try {
+    return taskOf((JSON.parse(await readFile(join(path, 'run.json'), 'utf8')) as { readonly format?: unknown }).format)
+  } catch {
+    return undefined
+  }
+}

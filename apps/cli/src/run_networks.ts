@@ -1,0 +1,53 @@
+import { join } from 'node:path'
+import { importWeights, latestCheckpoint, type Tensor } from '@cudnn-rnn/rnn'
+import { type NetworkToExport, openWeightFile, type WeightFile } from '@cudnn-rnn/rnn/interop'
+import { networkOfRun } from './character/exported_run.js'
+import { codedRangeError } from './coded_error.js'
+import { type RunTask, runTask } from './run_kind.js'
+
+/**
+ * The network of a run of any task with the layers around it; undefined for a path that is no directory of a run. A
+ * character model is taken as it was saved last, as `sample` does; classifiers and forecasters as they were best.
+ *
+ * @throws RangeError `ERR_NO_CHECKPOINT` for a run that has saved nothing yet; CheckpointError
+ */
+export async function networkOfAnyRun(directory: string): Promise<NetworkToExport | undefined> {
+  const task = await runTask(directory)
+  if (task === undefined) return undefined
+  if (task === 'a character model') return networkOfRun(directory)
+  const prefix = (await latestCheckpoint(join(directory, 'best'))) ?? (await latestCheckpoint(directory))
+  if (prefix !== null) return networkOfCheckpoint(prefix, task)
+  throw codedRangeError(
+    'ERR_NO_CHECKPOINT',
+    `Cannot export as ${directory}, ${task}, must hold a checkpoint: nothing was saved yet`,
+    { directory },
+  )
+}
+
+async function networkOfCheckpoint(prefix: string, task: RunTask): Promise<NetworkToExport> {
+  const file = await openWeightFile(prefix)
+  try {
+    const [network] = (await importWeights(file)).networks
+    if (network === undefined) {
+      throw codedRangeError('ERR_NO_NETWORK', `Cannot export as ${prefix}, of ${task}, must hold a network`)
+    }
+    const { name, descriptor, canonical } = network
+    const [embedding, kernel, bias] = await Promise.all(
+      ['embedding', 'output/kernel', 'output/bias'].map((own) => tensorOf(file, own)),
+    )
+    return {
+      name,
+      descriptor,
+      canonical,
+      ...(embedding !== undefined && { embedding }),
+      ...(kernel !== undefined && bias !== undefined && { dense: { kernel, bias } }),
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+async function tensorOf(file: WeightFile, name: string): Promise<Tensor<Float32Array> | undefined> {
+  const stored = file.tensors.find((tensor) => tensor.name === name)
+  return stored && { data: Float32Array.from(await stored.read()), shape: stored.shape }
+}

@@ -1,0 +1,30 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { run, usesProgram } from './built_program.js'
+import { temporaryDirectory } from './small_run.js'
+
+usesProgram()
+
+it('export takes the network that is named, and says how where a format holds one', async () => {
+  const folder = await temporaryDirectory()
+  const source = join(folder, 'stacked.keras')
+  const fixture = new URL('../../../fixtures/interop/keras/lstm_stacked.keras', import.meta.url)
+  await writeFile(source, await readFile(fixture))
+  const several = await run('export', source, '--format', 'onnx')
+  expect([several.exitCode, several.stderr]).toEqual([
+    1,
+    expect.stringMatching(/ERR_SEVERAL_NETWORKS.*first, second.*--network/),
+  ])
+  const { exitCode, stdout } = await run('export', source, '--format', 'onnx', '--network', 'second')
+  expect([exitCode, stdout]).toEqual([0, `${source}.onnx: second\n`])
+  const missing = await run('export', source, '--format', 'onnx', '--network', 'third')
+  expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining('there is no network third')])
+})
+
+it('import lists what an optimizer keeps in one line', async () => {
+  const fixture = new URL('../../../fixtures/interop/guide/sine.pt', import.meta.url)
+  const { stdout } = await run('import', fixture.pathname)
+  expect(stdout).toContain('Of an optimizer: 18 tensors of 728 elements, such as optimizer.state.0.step\n')
+  expect(stdout.match(/optimizer/g)).toHaveLength(2)
+})
