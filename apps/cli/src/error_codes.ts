@@ -21,7 +21,11 @@ export const ERROR_CODES = {
     remedy: "name a prefix such as `run/model-100`, or the run's directory",
   },
   ERR_NO_RUN: {
-    meaning: 'a directory holds no run, or a run of another command',
+    meaning: 'a directory holds no run',
+    remedy: 'name a directory that the same command made',
+  },
+  ERR_OTHER_RUN: {
+    meaning: 'a directory holds a run of another command or release; `found` says which',
     remedy: 'name a directory that the same command made',
   },
   ERR_RESUME_OPTION: {
@@ -35,6 +39,10 @@ export const ERROR_CODES = {
   ERR_SERIES_TOO_SHORT: {
     meaning: 'a series has too few values for its windows',
     remedy: 'use a shorter `--season` or more data',
+  },
+  ERR_SEVERAL_NETWORKS: {
+    meaning: 'a format holds one network, and the file has several',
+    remedy: 'name one with `--network`, or those that feed each other with `--stack`',
   },
   ERR_STEPS_DONE: {
     meaning: '`--resume` with fewer `--steps` than the run has done',
