@@ -21,11 +21,7 @@ export const ERROR_CODES = {
     remedy: "name a prefix such as `run/model-100`, or the run's directory",
   },
   ERR_NO_RUN: {
-    meaning: 'a directory holds no run',
-    remedy: 'name a directory that the same command made',
-  },
-  ERR_OTHER_RUN: {
-    meaning: 'a directory holds a run of another command or release; `found` says which',
+    meaning: 'a directory holds no run, or a run of another command',
     remedy: 'name a directory that the same command made',
   },
   ERR_RESUME_OPTION: {

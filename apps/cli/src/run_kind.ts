@@ -3,15 +3,15 @@ import { join } from 'node:path'
 
 /** Tasks in words, by the format that the record of a run names without its version. */
 const TASKS = {
-  'cudnn-rnn character model': 'a character model',
-  'cudnn-rnn classification': 'a classify run',
+  'cudnn-rnn character model': 'a character model run',
+  'cudnn-rnn classification': 'a classification run',
   'cudnn-rnn forecast': 'a forecast run',
 } as const
 
 export type RunTask = (typeof TASKS)[keyof typeof TASKS]
 
 /** `a forecast run` for `cudnn-rnn forecast 1`; undefined for a format of no task. */
-export function taskOf(format: unknown): RunTask | undefined {
+function taskOf(format: unknown): RunTask | undefined {
   const name = String(format).replace(/ \d+$/, '')
   return Object.hasOwn(TASKS, name) ? TASKS[name as keyof typeof TASKS] : undefined
 }

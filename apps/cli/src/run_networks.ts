@@ -14,7 +14,7 @@ import { type RunTask, runTask } from './run_kind.js'
 export async function networkOfAnyRun(directory: string): Promise<NetworkToExport | undefined> {
   const task = await runTask(directory)
   if (task === undefined) return undefined
-  if (task === 'a character model') return networkOfRun(directory)
+  if (task === 'a character model run') return networkOfRun(directory)
   const prefix = (await latestCheckpoint(join(directory, 'best'))) ?? (await latestCheckpoint(directory))
   if (prefix !== null) return networkOfCheckpoint(prefix, task)
   throw codedRangeError(
