@@ -167,7 +167,7 @@ function valueInParts(dataset: Dataset): unknown {
 
 /** Names of layers and weights; Keras splits lists above 64 KiB in parts `<attribute>0`, `<attribute>1`, … */
 function textList(
-  h5wasm: Library,
+  h5wasm: Hdf5Library,
   path: string,
   file: File,
   fileSize: number,
