@@ -8,10 +8,12 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "EXPORT_FORMATS",
       "WEIGHT_FORMATS",
       "WeightFileError",
+      "blobSource",
       "decodeOnnxTensorFile",
       "exportWeights",
       "importWeights",
       "isWeightFileError",
+      "memorySource",
       "openWeightFile",
       "stackNetworks",
     ]
