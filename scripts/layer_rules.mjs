@@ -87,7 +87,12 @@ function importRules(root, { name, folder, manifest, packageName }, packages, la
   const violations = []
   const used = new Set()
   const usedInSource = new Set()
-  const inSource = new Set(declared(manifest, layers, RUNTIME))
+  // A private package that the layers allow becomes part of the build: a dependency for development alone.
+  const isPrivate = (layer) => packages.find((each) => each.name === layer)?.manifest.private
+  const bundled = declared(manifest, layers, ['devDependencies']).filter((layer) => {
+    return isPrivate(layer) && layers.mayImport[name]?.includes(layer)
+  })
+  const inSource = new Set([...declared(manifest, layers, RUNTIME), ...bundled])
   const anywhere = new Set([...inSource, ...declared(manifest, layers, ['devDependencies'])])
   for (const file of packageFiles(root, folder, /\.(m?ts|mjs)$/)) {
     const isSource = /^(src|lib)\//.test(posix.relative(folderPath(root, folder), file))

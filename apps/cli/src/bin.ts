@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { hasErrorCode } from '@cudnn-rnn/rnn'
+import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import { CommanderError } from 'commander'
 import pc from 'picocolors'
 import { EXIT_CODES } from './exit_codes.js'
@@ -26,12 +27,14 @@ try {
     // commander has printed its message; help and version end with 0.
     process.exitCode = error.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage
   } else {
-    const code = error instanceof Error && 'code' in error ? ` [${String(error.code)}]` : ''
-    process.stderr.write(`${pc.red('error')}${code}: ${error instanceof Error ? error.message : String(error)}\n`)
+    const code = error instanceof Error && 'code' in error ? ` [${visibleText(String(error.code))}]` : ''
+    const message = error instanceof Error ? error.message : String(error)
+    process.stderr.write(`${pc.red('error')}${code}: ${visibleLines(message)}\n`)
     if (hasErrorCode(error, 'ERR_PACKAGE_MISSING')) {
       process.stderr.write(`Here: ${installCommand(String(error['packageName']))}\n`)
     }
-    if (process.env['DEBUG'] !== undefined && error instanceof Error) process.stderr.write(`${error.stack}\n`)
+    if (process.env['DEBUG'] !== undefined && error instanceof Error)
+      process.stderr.write(`${visibleLines(error.stack ?? '')}\n`)
     process.exitCode = EXIT_CODES.failed
   }
 }

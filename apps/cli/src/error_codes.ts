@@ -24,6 +24,10 @@ export const ERROR_CODES = {
     meaning: 'a directory holds no run, or a run of another command',
     remedy: 'name a directory that the same command made',
   },
+  ERR_OUTPUT_DIRECTORY: {
+    meaning: 'the directory to write to cannot be made',
+    remedy: 'name another by `--out`; `cause` names the reason',
+  },
   ERR_RESUME_OPTION: {
     meaning: "`--resume` with an option whose value differs from the run's",
     remedy: 'leave the option out, or begin a new run with `--overwrite` or in another `--out`',

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codedRangeError } from './coded_error.js'
+import { makeOutputDirectory } from './output_directory.js'
 
 /** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
 export interface RunSettings {
@@ -24,7 +25,7 @@ const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:che
 
 /** Begins a run: removes what `directory` holds of another one, and writes its settings. The caller holds its lock. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
-  await mkdir(directory, { recursive: true })
+  await makeOutputDirectory(directory)
   for (const entry of await readdir(directory)) {
     if (OF_A_RUN.test(entry)) await rm(join(directory, entry), { recursive: true })
   }

@@ -1,10 +1,15 @@
+import { visibleText } from '@cudnn-rnn/text'
+
 /** Lines of left-aligned columns under a header; columns named in `right` are right-aligned. */
 export function textTable(
   header: readonly string[],
   rows: readonly (readonly string[])[],
   right: readonly string[] = [],
 ): string[] {
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]!.length)))
+  const shown = rows.map((row) => row.map(visibleText))
+  const widths = header.map((title, column) => {
+    return shown.reduce((widest, row) => Math.max(widest, row[column]!.length), title.length)
+  })
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>
@@ -12,5 +17,5 @@ export function textTable(
       )
       .join('  ')
       .trimEnd()
-  return [line(header), ...rows.map(line)]
+  return [line(header), ...shown.map(line)]
 }

@@ -89,3 +89,29 @@ it('import knows the conventions that it can be given', async () => {
   const { exitCode, stderr } = await run('import', fixture('keras/gru.keras'), '--as', 'bogus')
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('keras-cudnn')])
 })
+
+/** A safetensors file of one tensor. */
+async function fileWith(name: string, dtype: string): Promise<string> {
+  const header = Buffer.from(JSON.stringify({ [name]: { dtype, shape: [1], data_offsets: [0, 4] } }))
+  const length = Buffer.alloc(8)
+  length.writeBigUInt64LE(BigInt(header.length))
+  const path = join(await temporaryDirectory(), 'model.safetensors')
+  await writeFile(path, Buffer.concat([length, header, Buffer.alloc(4)]))
+  return path
+}
+
+it('import shows the controls in names of a file and obeys none', async () => {
+  const path = await fileWith('\x1b]0;owned\x07\x1b[2Ja\nfake row\u009b8m\u202e', 'F\x1b[8m')
+  for (const options of [[], ['--json']]) {
+    const { exitCode, stdout } = await run('import', path, ...options)
+    expect(exitCode).toBe(0)
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+    expect(stdout).not.toMatch(/^fake row/m)
+    expect(stdout).toContain('owned')
+  }
+})
+
+it('import shows the controls of a name that an error quotes', async () => {
+  const { exitCode, stderr } = await run('import', await fileWith('\x1b[2J\nfake\u202e', 'F64'))
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('\\x1b[2J\\nfake\\u202e')])
+})

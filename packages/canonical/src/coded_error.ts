@@ -1,3 +1,5 @@
+import { visibleMessage } from '@cudnn-rnn/text'
+
 /** A built-in error that also carries a stable `code` and the values it speaks of. */
 export type CodedError<Base extends Error = Error> = Base & {
   readonly code: string
@@ -15,7 +17,7 @@ export function codedRangeError(
   message: string,
   fields: Record<string, unknown> = {},
 ): CodedError<RangeError> {
-  return Object.assign(new RangeError(message), fields, { code })
+  return Object.assign(new RangeError(visibleMessage(message)), fields, { code })
 }
 
 /** Makes a `TypeError` (a value of the wrong kind) with a stable `code`; parameters as {@link codedRangeError}. */
@@ -24,7 +26,7 @@ export function codedTypeError(
   message: string,
   fields: Record<string, unknown> = {},
 ): CodedError<TypeError> {
-  return Object.assign(new TypeError(message), fields, { code })
+  return Object.assign(new TypeError(visibleMessage(message)), fields, { code })
 }
 
 /** True when `error` carries one of `codes` (any code when none is given). */

@@ -3,6 +3,7 @@ import { type ByteSource, checkRange, type OpenByteSource } from './byte_source.
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { crc32c, maskCrc } from './crc32c.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
+import { checkEntryPlaces } from './entry_places.js'
 import { CheckpointError } from './errors.js'
 import { sliceKey } from './ordered_code.js'
 import { assembleSlices } from './slices.js'
@@ -64,6 +65,7 @@ export class BundleReader implements CheckpointReader {
     if (bigEndian) throw unsupported('it was written on a big-endian machine')
     if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
     const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
+    checkEntryPlaces(index.name, entries)
     return new BundleReader(prefix, open, verify, numShards, entries)
   }
 

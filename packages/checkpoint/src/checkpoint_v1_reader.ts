@@ -2,12 +2,13 @@ import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bun
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
+import { LONGEST_NAME } from './entry_places.js'
 import { CheckpointError } from './errors.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
 import { type CheckpointTensor, elementCount, type TensorData } from './tensor.js'
 import { decodeName } from './tensor_name.js'
-import { decodeTensorProto, type TensorProtoValues, tensorData } from './tensor_proto.js'
+import { countValues, decodeTensorProto } from './tensor_proto.js'
 
 interface TensorMeta {
   readonly dtypeId: number
@@ -24,13 +25,10 @@ export class CheckpointV1Reader implements CheckpointReader {
   readonly format = 'v1'
   readonly prefix: string
   readonly #metas: ReadonlyMap<string, TensorMeta>
-  readonly #slices: ReadonlyMap<string, TensorProtoValues>
+  /** TensorProtos as they are in the file. */
+  readonly #slices: ReadonlyMap<string, Uint8Array>
 
-  private constructor(
-    prefix: string,
-    metas: ReadonlyMap<string, TensorMeta>,
-    slices: ReadonlyMap<string, TensorProtoValues>,
-  ) {
+  private constructor(prefix: string, metas: ReadonlyMap<string, TensorMeta>, slices: ReadonlyMap<string, Uint8Array>) {
     this.prefix = prefix
     this.#metas = metas
     this.#slices = slices
@@ -38,7 +36,7 @@ export class CheckpointV1Reader implements CheckpointReader {
 
   static async open(prefix: string, source: ByteSource): Promise<CheckpointV1Reader> {
     const metas = new Map<string, TensorMeta>()
-    const slices = new Map<string, TensorProtoValues>()
+    const slices = new Map<string, Uint8Array>()
     for (const { key, value } of await readTable(source)) {
       // SavedTensorSlices: field 1 meta, field 2 data.
       decodeMessage(value, (field, reader) => {
@@ -89,19 +87,23 @@ export class CheckpointV1Reader implements CheckpointReader {
   async read(name: string): Promise<CheckpointTensor> {
     const { shape, slices } = this.#meta(name)
     const dtype = this.dtype(name)
+    // Every slice has values of its own in the file: only then may memory for the whole tensor be asked for.
+    const distinct = new Set(slices.map((slice) => JSON.stringify(slice)))
+    if (distinct.size !== slices.length) throw this.#corrupt(name, 'it names a slice twice')
+    if (slices.length > this.#slices.size) throw this.#corrupt(name, 'it has more slices than there are')
+    let values = 0
+    for (const slice of slices) {
+      values += countValues(this.#slices.get(sliceText(name, slice)) ?? new Uint8Array(0))
+    }
+    if (values !== elementCount(shape) * DTYPES[dtype].perElement)
+      throw this.#corrupt(name, 'its slices do not cover it')
     const part = (slice: readonly SliceExtent[]): TensorData => {
       const stored = this.#slices.get(sliceText(name, slice))
       const count = elementCount(slice.map((extent, axis) => extent?.length ?? shape[axis] ?? 0))
-      if (stored?.values.length === count * DTYPES[dtype].perElement) return tensorData(dtype, stored)
+      const data = stored === undefined ? undefined : decodeTensorProto(dtype, stored)
+      if (data?.length === count * DTYPES[dtype].perElement) return data
       throw this.#corrupt(name, 'a slice is missing or incomplete')
     }
-    // Checked before memory for the whole tensor is asked for.
-    const keys = new Set(slices.map((slice) => sliceText(name, slice)))
-    let values = 0
-    for (const key of keys) values += this.#slices.get(key)?.values.length ?? 0
-    if (keys.size !== slices.length) throw this.#corrupt(name, 'it names a slice twice')
-    if (values !== elementCount(shape) * DTYPES[dtype].perElement)
-      throw this.#corrupt(name, 'its slices do not cover it')
     const whole = slices.length === 1 && slices[0]!.every((extent) => extent === undefined)
     const data = whole
       ? part(slices[0]!)
@@ -143,6 +145,7 @@ function decodeMetas(bytes: Uint8Array, metas: Map<string, TensorMeta>): void {
       else return false
       return true
     })
+    if (meta.name.length > LONGEST_NAME) throw tooLong(meta.name)
     if (metas.has(meta.name)) throw twice(meta.name)
     metas.set(meta.name, meta)
     return true
@@ -150,20 +153,25 @@ function decodeMetas(bytes: Uint8Array, metas: Map<string, TensorMeta>): void {
 }
 
 /** SavedSlice { 1 name, 2 slice, 3 TensorProto }. */
-function decodeSavedSlice(bytes: Uint8Array, slices: Map<string, TensorProtoValues>): void {
+function decodeSavedSlice(bytes: Uint8Array, slices: Map<string, Uint8Array>): void {
   let name = ''
   let slice: SliceExtent[] = []
-  let values: TensorProtoValues = { field: undefined, values: [] }
+  let values = new Uint8Array(0)
   decodeMessage(bytes, (field, reader) => {
     if (field === 1) name = decodeName(reader.bytes())
     else if (field === 2) slice = decodeSlice(reader.bytes())
-    else if (field === 3) values = decodeTensorProto(reader.bytes())
+    else if (field === 3) values = reader.bytes() as Uint8Array<ArrayBuffer>
     else return false
     return true
   })
   const key = sliceText(name, slice)
   if (slices.has(key)) throw twice(name)
   slices.set(key, values)
+}
+
+function tooLong(tensorName: string): CheckpointError {
+  const message = `Cannot read checkpoint as a name in it has ${tensorName.length} characters`
+  return new CheckpointError('ERR_CHECKPOINT_CORRUPT', message)
 }
 
 function twice(tensorName: string): CheckpointError {

@@ -2,6 +2,8 @@ import type { CheckpointErrorCode } from './error_codes.js'
 
 export type { CheckpointErrorCode } from './error_codes.js'
 
+import { visibleMessage } from '@cudnn-rnn/text'
+
 /** A checkpoint that cannot be read or written; nothing was changed. */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError'
@@ -15,7 +17,10 @@ export class CheckpointError extends Error {
     message: string,
     { path, tensorName, cause }: { path?: string | undefined; tensorName?: string | undefined; cause?: unknown } = {},
   ) {
-    super(path === undefined ? message : `${message}: ${path}`, cause === undefined ? undefined : { cause })
+    super(
+      visibleMessage(path === undefined ? message : `${message}: ${path}`),
+      cause === undefined ? undefined : { cause },
+    )
     this.code = code
     this.path = path
     this.tensorName = tensorName

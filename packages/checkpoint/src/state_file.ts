@@ -1,10 +1,14 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { ByteSource } from './byte_source.js'
 import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
+import { openFileSource } from './file_source.js'
 import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
 
 export const STATE_FILE = 'checkpoint'
+
+/** A line for each of some thousand checkpoints. */
+const LARGEST_STATE = 2 ** 24
 
 /** The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`. */
 export async function readCheckpointState(
@@ -13,12 +17,26 @@ export async function readCheckpointState(
 ): Promise<CheckpointState | undefined> {
   const path = join(directory, fileName)
   try {
-    return parseCheckpointState(await readFile(path, 'utf8'), path)
+    const source = await openFileSource(path)
+    if (source === undefined) return undefined
+    try {
+      return parseCheckpointState(await stateText(source), path)
+    } finally {
+      await source.close()
+    }
   } catch (cause) {
     if (!isSystemError(cause)) throw cause
-    if (cause.code === 'ENOENT' || cause.code === 'ENOTDIR') return undefined
     throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read checkpoint state (${cause.message})`, { path, cause })
   }
+}
+
+async function stateText(source: ByteSource): Promise<string> {
+  if (source.size <= LARGEST_STATE) return new TextDecoder().decode(await source.read(0, source.size))
+  throw new CheckpointError(
+    'ERR_CHECKPOINT_CORRUPT',
+    `Cannot read checkpoint state as it must have at most ${LARGEST_STATE} bytes: current size is ${source.size}`,
+    { path: source.name },
+  )
 }
 
 /** Writes a state beside the present one and returns its path: a rename makes it the present one. */

@@ -4,13 +4,6 @@ import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 import type { TensorData } from './tensor.js'
 
-/** Values of a TensorProto in the order of its elements; complex numbers as real, imaginary. */
-export interface TensorProtoValues {
-  /** The field that held them; undefined when there are none. */
-  readonly field: number | undefined
-  readonly values: readonly (number | bigint | Uint8Array)[]
-}
-
 /** The fields of TensorProto (tensorflow/core/framework/tensor.proto) that hold values, and how one value is read. */
 const VALUE_FIELDS: Readonly<Record<number, (reader: BinaryReader) => number | bigint | Uint8Array>> = {
   5: (reader) => reader.float(),
@@ -48,12 +41,47 @@ const FIELD_OF_DTYPE: Readonly<Record<CheckpointDType, keyof typeof VALUE_FIELDS
 const STRING_FIELD = FIELD_OF_DTYPE.string
 
 /**
- * Reads the values of a TensorProto, packed or not. V1 checkpoints never use its raw `tensor_content`.
+ * How many values a TensorProto has, packed or not. V1 checkpoints never use its raw `tensor_content`.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`, also for values in several fields: a tensor has one type
  */
-export function decodeTensorProto(bytes: Uint8Array): TensorProtoValues {
-  const values: (number | bigint | Uint8Array)[] = []
+export function countValues(bytes: Uint8Array): number {
+  let count = 0
+  visitValues(bytes, () => count++)
+  return count
+}
+
+/**
+ * The values of a TensorProto as a tensor of `dtype` holds them, in the order of its elements.
+ *
+ * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT` for values of another type or range
+ */
+export function decodeTensorProto(dtype: CheckpointDType, bytes: Uint8Array): TensorData {
+  const { array, bytes: elementBytes, perElement } = DTYPES[dtype]
+  const check = (field: number) => {
+    if (field !== FIELD_OF_DTYPE[dtype]) throw corrupt(`has values of another type than ${dtype}`)
+  }
+  if (array === undefined) {
+    const strings: Uint8Array[] = []
+    visitValues(bytes, (field, value) => {
+      check(field)
+      strings.push(value as Uint8Array)
+    })
+    return strings
+  }
+  const typed: NumericArray = new array(new ArrayBuffer((countValues(bytes) * elementBytes) / perElement))
+  const isExact = !(typed instanceof Float32Array || typed instanceof Float64Array)
+  let index = 0
+  visitValues(bytes, (field, value) => {
+    check(field)
+    typed[index] = value as never
+    if (isExact && typed[index] !== value) throw corrupt(`has a value out of the range of ${dtype}`)
+    index++
+  })
+  return typed
+}
+
+function visitValues(bytes: Uint8Array, visit: (field: number, value: number | bigint | Uint8Array) => void): void {
   let holder: number | undefined
   decodeMessage(bytes, (field, reader, wireType) => {
     const read = VALUE_FIELDS[field]
@@ -61,28 +89,13 @@ export function decodeTensorProto(bytes: Uint8Array): TensorProtoValues {
     holder ??= field
     if (holder !== field) throw corrupt('has values of several types')
     if (field === STRING_FIELD || wireType !== WireType.LengthDelimited) {
-      values.push(read(reader))
+      visit(field, read(reader))
       return true
     }
     const packed = new BinaryReader(reader.bytes())
-    while (packed.pos < packed.len) values.push(read(packed))
+    while (packed.pos < packed.len) visit(field, read(packed))
     return true
   })
-  return { field: holder, values }
-}
-
-/** The values as a tensor holds them. Throws `ERR_CHECKPOINT_CORRUPT` for values of another type or range. */
-export function tensorData(dtype: CheckpointDType, { field, values }: TensorProtoValues): TensorData {
-  if (field !== undefined && field !== FIELD_OF_DTYPE[dtype]) throw corrupt(`has values of another type than ${dtype}`)
-  const { array, bytes, perElement } = DTYPES[dtype]
-  if (array === undefined) return values as readonly Uint8Array[]
-  const typed: NumericArray = new array(new ArrayBuffer((values.length * bytes) / perElement))
-  const isExact = !(typed instanceof Float32Array || typed instanceof Float64Array)
-  for (const [index, value] of values.entries()) {
-    typed[index] = value as never
-    if (isExact && typed[index] !== value) throw corrupt(`has a value out of the range of ${dtype}`)
-  }
-  return typed
 }
 
 function corrupt(rule: string): CheckpointError {

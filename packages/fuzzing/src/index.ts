@@ -3,4 +3,11 @@
  *
  * @packageDocumentation
  */
+export {
+  type CampaignCounts,
+  type CampaignOptions,
+  type ConstructedFile,
+  type Grammar,
+  runConstructedCampaign,
+} from './constructed_campaign.js'
 export { Random } from './random.js'

@@ -1,3 +1,4 @@
+import { visibleMessage } from '@cudnn-rnn/text'
 import type { InteropErrorCode } from './error_codes.js'
 /** What went wrong with a weight file; part of the public API, never changed. */
 export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>
@@ -31,7 +32,10 @@ export class WeightFileError extends Error {
       cause?: unknown
     } = {},
   ) {
-    super(path === undefined ? message : `${message}: ${path}`, cause === undefined ? undefined : { cause })
+    super(
+      visibleMessage(path === undefined ? message : `${message}: ${path}`),
+      cause === undefined ? undefined : { cause },
+    )
     this.code = code
     this.path = path
     this.readings = readings

@@ -1,6 +1,6 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
-import { chooseReadings } from './networks/choose_readings.js'
 import { WeightFileError } from './errors.js'
+import { chooseReadings } from './networks/choose_readings.js'
 import { MemoryBudget } from './networks/memory_budget.js'
 import { networkReadings } from './networks/network_readings.js'
 import { optimizerSlots } from './networks/optimizer_slots.js'

@@ -1,6 +1,13 @@
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+import { visibleLines } from '@cudnn-rnn/text'
 
-/** `text` as it must stand in HTML text and quoted attributes. */
+const ENTITIES: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+])
+
+/** `text` as it must stand in HTML text and quoted attributes; controls are shown, line ends stay. */
 export function escapeHtml(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!)
+  return visibleLines(text).replaceAll(/[&<>"]/g, (character) => ENTITIES.get(character)!)
 }

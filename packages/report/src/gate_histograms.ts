@@ -5,11 +5,11 @@ import { type ChartSize, everySize } from './chart_sizes.js'
 import { escapeHtml } from './escape_html.js'
 
 /** What stands on each side of a gate, and its colour. */
-const SIDES: Readonly<Record<string, string>> = {
-  input: 'var(--second)',
-  recurrent: 'var(--third)',
-  projection: 'var(--baseline)',
-}
+const SIDES: ReadonlyMap<string, string> = new Map([
+  ['input', 'var(--second)'],
+  ['recurrent', 'var(--third)'],
+  ['projection', 'var(--baseline)'],
+])
 
 interface Bar {
   readonly layer: string
@@ -44,7 +44,7 @@ export function gateHistograms(gates: readonly GateWeights[]): string {
     const own = bars.filter((bar) => bar.layer === layer)
     return `<h3>${escapeHtml(layer)}</h3>\n${everySize((size) => draw(own, domain, size))}`
   })
-  const sides = Object.entries(SIDES).filter(([side]) => bars.some((bar) => bar.side === side))
+  const sides = [...SIDES].filter(([side]) => bars.some((bar) => bar.side === side))
   const legend = sides.map(([side, color]) => `<span><i style="background:${color}"></i>${side} side</span>`)
   return `<p class="legend">${legend.join('')} vertical: percent of the weights</p>\n${charts.join('\n')}`
 }
@@ -72,7 +72,7 @@ function draw(bars: readonly Bar[], domain: readonly [number, number], { width, 
     },
     y: { label: null, ticks: 3, percent: true, grid: true },
     [facet]: { label: null, domain: gates },
-    marks: Object.entries(SIDES).map(([side, color]) =>
+    marks: [...SIDES].map(([side, color]) =>
       Plot.rectY(
         bars.filter((bar) => bar.side === side),
         {

@@ -1,3 +1,4 @@
+import { visibleText } from '@cudnn-rnn/text'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { type ChartSize, everySize } from './chart_sizes.js'
@@ -73,7 +74,7 @@ function draw(
     marginRight: rules.length > 0 ? 14 + ruleWidth : 24,
     style: { fontSize: `${fontSize}px`, background: 'transparent' },
     x: {
-      label: x,
+      label: visibleText(x),
       labelAnchor: 'center',
       labelOffset: marginBottom - 8,
       domain: ends,
@@ -81,7 +82,7 @@ function draw(
       type: isTime ? 'utc' : 'linear',
     },
     y: {
-      label: y,
+      label: visibleText(y),
       labelOffset: 0,
       grid: true,
       domain,
@@ -167,7 +168,7 @@ function ruleLabels(
   return rules.map((rule, index) =>
     Plot.text([rule], {
       y: 'y',
-      text: 'text',
+      text: ({ text }) => visibleText(text),
       frameAnchor: 'right',
       textAnchor: 'start',
       dx: 8,

@@ -1,3 +1,4 @@
+import { visibleText } from '@cudnn-rnn/text'
 import { escapeHtml } from './escape_html.js'
 
 /** Rows of text under a header; columns beyond the first hold numbers and are set flush right. */
@@ -11,8 +12,12 @@ export interface ResultTable {
 }
 
 /** The table in plain text for a terminal, without its last line end. */
-export function tableText({ header, rows }: ResultTable): string {
-  const widths = header.map((_, column) => Math.max(...[header, ...rows].map((row) => Array.from(row[column]!).length)))
+export function tableText(table: ResultTable): string {
+  const header = table.header.map(visibleText)
+  const rows = table.rows.map((row) => row.map(visibleText))
+  const widths = header.map((_, column) => {
+    return [header, ...rows].reduce((widest, row) => Math.max(widest, Array.from(row[column]!).length), 0)
+  })
   const line = (row: readonly string[]) =>
     row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  ')
   return [header, widths.map((width) => '─'.repeat(width)), ...rows].map((row) => line(row).trimEnd()).join('\n')
@@ -21,7 +26,7 @@ export function tableText({ header, rows }: ResultTable): string {
 /** The table as HTML. */
 export function tableHtml({ header, rows, best, ours }: ResultTable): string {
   const cell = (tag: 'td' | 'th') => (text: string, column: number) =>
-    `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(text)}</${tag}>`
+    `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(visibleText(text))}</${tag}>`
   const body = rows.map((row, index) => {
     const classes = [...(index === ours ? ['ours'] : []), ...(index === best ? ['best'] : [])].join(' ')
     return `<tr${classes === '' ? '' : ` class="${classes}"`}>${row.map(cell('td')).join('')}</tr>`
@@ -32,7 +37,8 @@ export function tableHtml({ header, rows, best, ours }: ResultTable): string {
 /** Labels and values, one pair per row: the settings of a run. */
 export function settingsHtml(settings: readonly (readonly [string, string])[]): string {
   const rows = settings.map(
-    ([label, value]) => `<tr><th scope="row">${escapeHtml(label)}</th><td>${escapeHtml(value)}</td></tr>`,
+    ([label, value]) =>
+      `<tr><th scope="row">${escapeHtml(visibleText(label))}</th><td>${escapeHtml(visibleText(value))}</td></tr>`,
   )
   return `<table>${rows.join('')}</table>`
 }

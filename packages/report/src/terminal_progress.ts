@@ -1,3 +1,4 @@
+import { visibleText } from '@cudnn-rnn/text'
 import { Presets, SingleBar } from 'cli-progress'
 
 /** What is needed of `process.stdout`; its type is not named, as not every project has the types of Node.js. */
@@ -45,7 +46,7 @@ export class TerminalProgress {
 
   /** @param important prints a line whatever the time since the last one: an evaluation. */
   update(step: number, figures: readonly string[], important = false): void {
-    const text = figures.join('  ')
+    const text = figures.map(visibleText).join('  ')
     if (this.#bar !== undefined) {
       this.#bar.update(step, { figures: text })
       return

@@ -33,3 +33,17 @@ it('settingsHtml labels every value', () => {
   expect(document.querySelector('th')?.textContent).toBe('Text')
   expect(document.querySelector('td')?.textContent).toBe('a < b')
 })
+
+it('tables show controls of their texts, and break no row at a line end', () => {
+  const hostile: ResultTable = { header: ['name', 'n'], rows: [['a\x1b[2J\nfake\u202e', '1\u009b']] }
+  for (const text of [tableText(hostile), tableHtml(hostile), settingsHtml([['a\n\x1b', '\u2066']])]) {
+    expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u)
+  }
+  expect(tableText(hostile).split('\n')).toHaveLength(3)
+  expect(tableHtml(hostile)).toContain('a\\x1b[2J\\nfake\\u202e')
+})
+
+it('tableText takes more rows than a call has arguments', () => {
+  const rows = Array.from({ length: 200_000 }, (_, row) => [String(row), ''])
+  expect(tableText({ header: ['row', ''], rows }).length).toBeGreaterThan(1_000_000)
+})

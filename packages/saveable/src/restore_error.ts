@@ -1,3 +1,5 @@
+import { visibleMessage } from '@cudnn-rnn/text'
+
 /** A tensor that has another shape or type than the model needs. */
 export interface TensorMismatch {
   readonly key: string
@@ -22,7 +24,11 @@ export class RestoreError extends Error {
       ...extra.map((key) => `extra ${key}`),
       ...misshapen.map(({ key, expected, actual }) => `${key} must be ${expected} and is ${actual}`),
     ]
-    super(`Cannot restore ${prefix} as it does not fit the model: ${parts.join('; ')}. Nothing was changed.`)
+    super(
+      visibleMessage(
+        `Cannot restore ${prefix} as it does not fit the model: ${parts.join('; ')}. Nothing was changed.`,
+      ),
+    )
     this.prefix = prefix
     this.missing = missing
     this.extra = extra

@@ -20,6 +20,10 @@ export const ERROR_CODES = {
     meaning: 'a data file holds no rows',
     remedy: 'give another file',
   },
+  ERR_DATA_IO: {
+    meaning: 'the operating system refused to read a data file, or it is no regular file',
+    remedy: 'the message and `cause` name the reason',
+  },
   ERR_DATA_RAGGED: {
     meaning: 'a row of a data file has another number of columns',
     remedy: 'fix the row that the message names',

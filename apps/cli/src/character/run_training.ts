@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
+import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
@@ -77,7 +78,7 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
   const { bigram, trigram } = settings.baselines
   const count = (n: number) => n.toLocaleString('en-US')
   return `${[
-    `${pc.bold('Text')}      ${corpus.name}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
+    `${pc.bold('Text')}      ${visibleText(corpus.name)}: ${count(corpus.train.length)} characters to learn from, ${count(corpus.heldOut.length)} held out, ${corpus.vocabulary.size} different`,
     `${pc.bold('Model')}     embedding ${embeddingSize} → CudnnLSTM ${numLayers} × ${numUnits} → linear → softmax`,
     `${pc.bold('Executor')}  ${executorLine(backend)}`,
     `${pc.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
@@ -100,7 +101,9 @@ function conclusion(
       : [
           '',
           pc.dim('What it writes:'),
-          sampled.prompt.trim() === '' ? sampled.text.trimStart() : `${pc.bold(sampled.prompt)}${sampled.text}`,
+          sampled.prompt.trim() === ''
+            ? visibleLines(sampled.text).trimStart()
+            : `${pc.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,
           '',
         ]),
     `${pc.bold('Report')}    ${page}`,

@@ -35,7 +35,8 @@ export async function readCorpus(source: CorpusSource): Promise<Corpus> {
       : { name: basename(jsonl), texts: (await readJsonLines(jsonl, source)).slice(0, limit) }
   const counts = new Map<string, number>()
   for (const { label } of corpus.texts) counts.set(label, (counts.get(label) ?? 0) + 1)
-  if (counts.size >= 2 && Math.min(...counts.values()) >= MINIMUM_PER_CLASS) return corpus
+  const isEnough = [...counts.values()].every((count) => count >= MINIMUM_PER_CLASS)
+  if (counts.size >= 2 && isEnough) return corpus
   const shown = [...counts].map(([label, count]) => `${label} ${count}`).join(', ')
   throw codedRangeError(
     'ERR_CLASSES',

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
@@ -94,8 +95,8 @@ function introduction({ corpus, examples, settings, backend }: ClassifyRun): str
   const { sizes, encoding } = settings
   const { train, validation, test, labels, words } = examples
   return `${[
-    `${pc.bold('Texts')}     ${corpus.name}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
-    `${pc.bold('Classes')}   ${labels.symbols.join(', ')}; ${words.size} words known, the first ${encoding.maxLength} of a text are read`,
+    `${pc.bold('Texts')}     ${visibleText(corpus.name)}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
+    `${pc.bold('Classes')}   ${visibleText(labels.symbols.join(', '))}; ${words.size} words known, the first ${encoding.maxLength} of a text are read`,
     `${pc.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
     `${pc.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`

@@ -52,9 +52,10 @@ export function encodeTexts(texts: readonly LabelledText[], options: EncodingOpt
       .map(({ text }) => text)
     const test = Math.ceil(shuffled.length * TEST_SHARE)
     const validation = test + Math.ceil(shuffled.length * VALIDATION_SHARE)
-    parts.test.push(...shuffled.slice(0, test))
-    parts.validation.push(...shuffled.slice(test, validation))
-    parts.train.push(...shuffled.slice(validation))
+    for (const [place, text] of shuffled.entries()) {
+      const part = place < test ? parts.test : place < validation ? parts.validation : parts.train
+      part.push(text)
+    }
   }
   const words = new Vocabulary([UNKNOWN, ...mostFrequent(parts.train, vocabularySize - 1)], { unknown: UNKNOWN })
   const encode = ({ text, label }: LabelledText): TextExample => {

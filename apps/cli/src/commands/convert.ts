@@ -1,6 +1,7 @@
 import type { CellMode } from '@cudnn-rnn/rnn'
 import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
 import { type ConvertOptions, convertCheckpoint } from '@cudnn-rnn/rnn/saveable'
+import { visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import { checkpointPrefix } from '../checkpoint_path.js'
 
@@ -33,7 +34,7 @@ export function addConvertCommand(program: Command): void {
       const networks = await convertCheckpoint(prefix, target, { to, cellMode: mode, direction })
       for (const { name, from, biasesSummed } of networks) {
         const note = biasesSummed ? '; the two biases of each gate became their sum, or halves of it' : ''
-        process.stdout.write(`${name === '' ? '(no scope)' : name}: ${from} → ${to}${note}\n`)
+        process.stdout.write(`${name === '' ? '(no scope)' : visibleText(name)}: ${from} → ${to}${note}\n`)
       }
       process.stdout.write(`${target}\n`)
     })

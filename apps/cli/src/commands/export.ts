@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
+import { visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import { codedRangeError } from '../coded_error.js'
 import {
@@ -54,7 +55,7 @@ export function addExportCommand(program: Command): void {
       const message = `Cannot export as ${target} must not exist: it does. Name it by --out to replace it`
       throw Object.assign(codedRangeError('ERR_FILE_EXISTS', message), { cause })
     })
-    process.stdout.write(`${target}: ${networks.map(({ name }) => name).join(', ')}\n`)
+    process.stdout.write(`${target}: ${networks.map(({ name }) => visibleText(name)).join(', ')}\n`)
   })
 }
 

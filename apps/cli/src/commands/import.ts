@@ -1,6 +1,7 @@
 import type { ImportedWeights, ImportOptions } from '@cudnn-rnn/rnn'
 import { CELL_MODES } from '@cudnn-rnn/rnn/canonical'
 import { CONVENTIONS, WEIGHT_FORMATS } from '@cudnn-rnn/rnn/interop'
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
 import pc from 'picocolors'
 import {
@@ -38,9 +39,7 @@ export function addImportCommand(program: Command): void {
     const networks = isList ? imported.networks : selectImported(imported, options)
     if (options.to !== undefined) await saveNetworks(options.to, networks)
     const found = { ...imported, networks }
-    process.stdout.write(
-      options.json ? `${JSON.stringify(summaryOf(found, options.to))}\n` : describe(found, options.to),
-    )
+    process.stdout.write(options.json ? `${visibleJson(summaryOf(found, options.to))}\n` : describe(found, options.to))
   })
 }
 
@@ -66,19 +65,19 @@ function describe(
   const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`]
   if (count > 0) lines.push('')
   for (const network of networks) {
-    lines.push(`${pc.bold(network.name || '(no name)')}: ${describeNetwork(network)}`)
-    for (const note of network.notes) lines.push(`  ${note}`)
+    lines.push(`${pc.bold(visibleText(network.name) || '(no name)')}: ${describeNetwork(network)}`)
+    for (const note of network.notes) lines.push(`  ${visibleText(note)}`)
   }
   for (const { name, cell, options: cellOptions, numUnits, inputSize, notes } of cells) {
     lines.push(
-      `${pc.bold(name)}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
+      `${pc.bold(visibleText(name))}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
     )
-    for (const note of notes) lines.push(`  ${note}`)
+    for (const note of notes) lines.push(`  ${visibleText(note)}`)
   }
   if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
   if (leftovers.length > 0) {
     const rows = leftovers.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
-    lines.push('', 'Not part of a recurrent network:', ...textTable(['tensor', 'dtype', 'shape'], rows))
+    lines.push('', 'Not part of a recurrent network:', textTable(['tensor', 'dtype', 'shape'], rows).join('\n'))
   }
   if (prefix !== undefined) lines.push('', prefix)
   return `${lines.join('\n').trim()}\n`

@@ -1,3 +1,4 @@
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { checkpointPrefix } from '../checkpoint_path.js'
@@ -13,7 +14,7 @@ export function addInspectCommand(program: Command): void {
     .option('--json', 'print one JSON object')
     .action(async (path: string, { json }: { json?: boolean }) => {
       const report = await reportCheckpoint(await checkpointPrefix(path))
-      process.stdout.write(json ? `${JSON.stringify(report)}\n` : describe(report))
+      process.stdout.write(json ? `${visibleJson(report)}\n` : describe(report))
       if (report.problem !== undefined) process.exitCode = EXIT_CODES.failed
     })
 }
@@ -23,13 +24,13 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
   if (format !== undefined) {
     const bytes = tensors.reduce((sum, tensor) => sum + tensor.bytes, 0)
     lines.push(
-      `${pc.bold(prefix)}: format ${format.toUpperCase()}, ${tensors.length} tensors, ${count(bytes)} bytes`,
+      `${pc.bold(visibleText(prefix))}: format ${format.toUpperCase()}, ${tensors.length} tensors, ${count(bytes)} bytes`,
       '',
     )
     const rows = tensors.map(({ name, dtype, shape, bytes: size, network = '' }) => {
       return [name, dtype, `[${shape.join(',')}]`, count(size), network]
     })
-    lines.push(...textTable(['tensor', 'dtype', 'shape', 'bytes', 'network'], rows, ['bytes']), '')
+    lines.push(textTable(['tensor', 'dtype', 'shape', 'bytes', 'network'], rows, ['bytes']).join('\n'), '')
   }
   for (const { form, name, structures } of networks) {
     const readings = structures.map(({ cellMode, numLayers, direction, numUnits, inputSize, numProj }) => {
@@ -37,11 +38,16 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
       return `${cellMode}, ${numLayers} × ${numUnits} units ${direction}${projection}, input ${inputSize}`
     })
     const what = readings.length === 0 ? 'of no structure that fits its tensors' : readings.join(', or ')
-    lines.push(`${pc.bold(name === '' ? '(no scope)' : name)} (${form}): ${what}`)
+    lines.push(`${pc.bold(name === '' ? '(no scope)' : visibleText(name))} (${form}): ${what}`)
   }
   if (problem !== undefined) {
-    lines.push('', `${pc.red('damaged')} [${problem.code}]: ${problem.message}`, '', 'Files of this checkpoint:')
-    lines.push(...files.map(({ name, bytes }) => `  ${name}  ${count(bytes)} bytes`))
+    lines.push(
+      '',
+      `${pc.red('damaged')} [${problem.code}]: ${visibleText(problem.message)}`,
+      '',
+      'Files of this checkpoint:',
+    )
+    lines.push(...files.map(({ name, bytes }) => `  ${visibleText(name)}  ${count(bytes)} bytes`))
   }
   return `${lines.join('\n').trim()}\n`
 }

@@ -1,4 +1,5 @@
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { visibleLines } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import { sample } from '../character/sampler.js'
 import { restoreModel } from '../character/training_run.js'
@@ -30,7 +31,7 @@ export function addSampleCommand(program: Command): void {
         const { model, vocabulary } = await restoreModel(directory, backend)
         // Refuses unknown characters before anything is printed.
         vocabulary.encode(options.prompt)
-        if (options.prompt.trim() !== '') process.stdout.write(options.prompt)
+        if (options.prompt.trim() !== '') process.stdout.write(visibleLines(options.prompt))
         // Without a prompt, lines that are empty before the first word are left out.
         let started = options.prompt.trim() !== ''
         for await (const character of sample(model, vocabulary, {
@@ -38,7 +39,7 @@ export function addSampleCommand(program: Command): void {
           temperature: greedy ? 0 : temperature,
         })) {
           started ||= character.trim() !== ''
-          if (started) process.stdout.write(character)
+          if (started) process.stdout.write(visibleLines(character))
         }
         process.stdout.write('\n')
       } finally {

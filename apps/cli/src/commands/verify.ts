@@ -1,3 +1,4 @@
+import { visibleJson, visibleText } from '@cudnn-rnn/text'
 import type { Command } from 'commander'
 import pc from 'picocolors'
 import { checkpointPrefix } from '../checkpoint_path.js'
@@ -15,12 +16,15 @@ export function addVerifyCommand(program: Command): void {
       const { tensors, bytes, damaged } = await verifyCheckpoint(prefix)
       if (damaged.length > 0) process.exitCode = EXIT_CODES.failed
       if (json) {
-        process.stdout.write(`${JSON.stringify({ prefix, tensors, bytes, damaged })}\n`)
+        process.stdout.write(`${visibleJson({ prefix, tensors, bytes, damaged })}\n`)
         return
       }
-      for (const { code, message } of damaged) process.stdout.write(`${pc.red('damaged')} [${code}]: ${message}\n`)
+      for (const { code, message } of damaged)
+        process.stdout.write(`${pc.red('damaged')} [${code}]: ${visibleText(message)}\n`)
       const verdict =
         damaged.length === 0 ? pc.green('all checksums are right') : pc.red(`${damaged.length} of them damaged`)
-      process.stdout.write(`${prefix}: ${tensors} tensors, ${bytes.toLocaleString('en-US')} bytes read: ${verdict}\n`)
+      process.stdout.write(
+        `${visibleText(prefix)}: ${tensors} tensors, ${bytes.toLocaleString('en-US')} bytes read: ${verdict}\n`,
+      )
     })
 }

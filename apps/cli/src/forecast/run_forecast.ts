@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
@@ -96,7 +97,7 @@ function introduction({ series, settings, origins, backend }: ForecastRun): stri
   const { window, horizon, season, heldOut } = settings.shape
   const { cell, numLayers, numUnits } = settings.sizes
   return `${[
-    `${pc.bold('Series')}    ${series.name}, column ${series.column}: ${series.values.length} values from ${series.dates[0]} to ${series.dates.at(-1)}`,
+    `${pc.bold('Series')}    ${visibleText(series.name)}, column ${visibleText(series.column)}: ${series.values.length} values from ${visibleText(`${series.dates[0]} to ${series.dates.at(-1)}`)}`,
     `${pc.bold('Task')}      read ${window} steps, forecast ${horizon}; season ${season}; the last ${heldOut} values are held out,\n          the ${heldOut} before them (calibration) choose the best step and the width of the interval`,
     `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} → linear, on ${origins.train.length} windows`,
     `${pc.bold('Executor')}  ${executorLine(backend)}`,

@@ -25,6 +25,8 @@ export interface Hdf5File {
 
 /** A link takes at least so many bytes of a file; groups that contain themselves would list more. */
 const BYTES_PER_LINK = 32
+/** Layers in models in models are a few groups deep; the library walks each path from the root. */
+const DEEPEST = 48
 
 /**
  * HDF5 does not say how many bytes compressed elements take, and elements that were never written take none: with filters,
@@ -94,14 +96,15 @@ function datasetsOf(
   const list = new TensorList(path, fileSize)
   let links = 0
   let heldBytes = fileSize
-  const visit = (group: Group, prefix: string): void => {
+  const visit = (group: Group, prefix: string, depth: number): void => {
+    if (depth > DEEPEST) throw corrupt(path, `its HDF5 groups are more than ${DEEPEST} deep`)
     const keys = group.keys()
     links += keys.length
     if (links > fileSize / BYTES_PER_LINK) throw corrupt(path, 'its HDF5 groups contain themselves')
     for (const key of keys) {
       const item = group.get(key)
       const name = joinedName(path, prefix, '/', key)
-      if (item instanceof h5wasm.Group) visit(item, name)
+      if (item instanceof h5wasm.Group) visit(item, name, depth + 1)
       else if (item instanceof h5wasm.Dataset) {
         if (item.filters.length > 0) heldBytes = COMPRESSION_RATIO * fileSize + FREE_BYTES
         const { path: place } = item
@@ -110,7 +113,7 @@ function datasetsOf(
       }
     }
   }
-  visit(file, '')
+  visit(file, '', 0)
   return { tensors: list.tensors, heldBytes }
 }
 

@@ -1,4 +1,4 @@
-import { type CheckpointReader, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { type CheckpointReader, isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
@@ -10,18 +10,30 @@ import { TensorList } from './tensor_list.js'
  * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND`; CheckpointError for a damaged one
  */
 export async function openTensorflow(path: string, isDirectory: boolean): Promise<WeightFile> {
-  const prefix = isDirectory ? await latestCheckpoint(path) : path
-  if (prefix === null) {
-    throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as the directory has no checkpoint', {
-      path,
-    })
-  }
-  const reader = await openCheckpoint(prefix)
+  const reader = isDirectory ? await openLatest(path) : await openCheckpoint(path)
+  const { prefix } = reader
   const names = reader.names()
   const heldBytes = names.reduce((sum, name) => sum + reader.byteLength(name), 0)
   const list = new TensorList(prefix, heldBytes)
   for (const name of names) list.add(storedTensor(reader, name))
   return { format: 'tensorflow', path: prefix, heldBytes, tensors: list.tensors, close: () => reader.close() }
+}
+
+/** Opens the newest checkpoint of a directory. One that a saver evicts meanwhile has a successor by then. */
+async function openLatest(directory: string): Promise<CheckpointReader> {
+  for (let last: string | undefined; ; ) {
+    const prefix = await latestCheckpoint(directory)
+    if (prefix === null) {
+      const message = 'Cannot import weights as the directory has no checkpoint'
+      throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', message, { path: directory })
+    }
+    try {
+      return await openCheckpoint(prefix)
+    } catch (error) {
+      if (!isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND') || prefix === last) throw error
+      last = prefix
+    }
+  }
 }
 
 function storedTensor(reader: CheckpointReader, name: string): StoredTensor {

@@ -1,7 +1,9 @@
+import { visibleMessage } from '@cudnn-rnn/text'
+
 /** Data that cannot be used: what a program would catch to name the place to its user. */
 export class DataError extends Error {
   override readonly name = 'DataError'
-  /** `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED`, `ERR_DATA_VALUE`, `ERR_DATA_SYNTAX`, `ERR_DATA_COLUMN` or `ERR_DATA_CHANGED`. */
+  /** `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED`, `ERR_DATA_VALUE`, `ERR_DATA_SYNTAX`, `ERR_DATA_COLUMN`, `ERR_DATA_CHANGED` or `ERR_DATA_IO`. */
   readonly code: string
   readonly path: string
   /** Counted from 1, as editors count lines; undefined when the file as a whole is meant. */
@@ -14,12 +16,23 @@ export class DataError extends Error {
     place: { readonly path: string; readonly row?: number | undefined; readonly column?: string | undefined },
     options?: ErrorOptions,
   ) {
-    super(message, options)
+    super(visibleMessage(message), options)
     this.code = code
     this.path = place.path
     this.row = place.row
     this.column = place.column
   }
+}
+
+/** The error of a file that the system does not give: it is not there, a directory, or not permitted; `cause` is the system's. */
+export function unreadable(path: string, cause: unknown): DataError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new DataError('ERR_DATA_IO', `Cannot read ${path} (${reason})`, { path }, { cause })
+}
+
+/** Whether an error is one of the operating system. */
+export function isSystemError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error
 }
 
 /** True for a {@link DataError} with one of `codes` (any when none is given), also one of another copy of this package. */

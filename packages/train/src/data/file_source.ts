@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises'
 import { DataError } from './data_error.js'
 import { Dataset } from './dataset.js'
 import { countedSource } from './source.js'
+import { statsOf } from './unchanged_file.js'
 
 /**
  * A dataset of what `read` yields from a file. Positions also hold the file's size (not its time, which copying to
@@ -27,7 +27,7 @@ export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Data
 }
 
 async function checkedSize(path: string, expected: number | undefined): Promise<number> {
-  const { size } = await stat(path)
+  const { size } = await statsOf(path)
   if (expected === undefined || size === expected) return size
   throw new DataError(
     'ERR_DATA_CHANGED',

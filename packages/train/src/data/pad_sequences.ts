@@ -33,7 +33,7 @@ export function padSequences<Data extends FloatArray | Int32Array>(
     )
   }
   const lengths = Int32Array.from(sequences, ({ shape }) => shape[0]!)
-  const time = Math.max(...lengths)
+  const time = lengths.reduce((longest, length) => Math.max(longest, length), 0)
   const batch = sequences.length
   const columns = elementCount(step)
   const data = new (first.data.constructor as new (length: number) => Data)(time * batch * columns).fill(value) as Data

@@ -1,5 +1,5 @@
 import { hasErrorCode } from '@cudnn-rnn/canonical'
-import { DataError } from './data_error.js'
+import { DataError, isSystemError, unreadable } from './data_error.js'
 
 /** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
 export type TableRow = Readonly<Record<string, unknown>>
@@ -17,9 +17,8 @@ export async function* readTable(
       yield fields
     }
   } catch (cause) {
-    const passedOn =
-      hasErrorCode(cause, 'ERR_PACKAGE_MISSING') || (cause as NodeJS.ErrnoException).syscall !== undefined
-    if (cause instanceof DataError || passedOn) throw cause
+    if (cause instanceof DataError || hasErrorCode(cause, 'ERR_PACKAGE_MISSING')) throw cause
+    if (isSystemError(cause)) throw unreadable(path, cause)
     const message = `Cannot read ${path} as it must be a valid ${format} file: after row ${row}, ${(cause as Error).message}`
     throw new DataError('ERR_DATA_SYNTAX', message, { path, row }, { cause })
   }

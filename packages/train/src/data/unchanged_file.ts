@@ -1,6 +1,6 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, type Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { DataError } from './data_error.js'
+import { DataError, isSystemError, unreadable } from './data_error.js'
 
 /** The bytes of a file, in pieces. Throws DataError as {@link whileUnchanged}. */
 export function readUnchanged(path: string): AsyncGenerator<Uint8Array> {
@@ -10,15 +10,19 @@ export function readUnchanged(path: string): AsyncGenerator<Uint8Array> {
 /**
  * What `read` yields of a file, unless that file is another one at the end than at the start.
  *
- * @throws DataError `ERR_DATA_EMPTY`; `ERR_DATA_CHANGED` when size or time of change differ between start and end
+ * @throws DataError `ERR_DATA_EMPTY`; `ERR_DATA_IO` for what the system refuses to read; `ERR_DATA_CHANGED` when size or time of change differ between start and end
  */
 export async function* whileUnchanged<T>(path: string, read: () => AsyncIterable<T>): AsyncGenerator<T> {
-  const before = await stat(path)
+  const before = await statsOf(path)
   if (before.size === 0) {
     throw new DataError('ERR_DATA_EMPTY', `Cannot read ${path} as it must hold data: current size is 0 bytes`, { path })
   }
-  yield* read()
-  const after = await stat(path)
+  try {
+    yield* read()
+  } catch (error) {
+    throw isSystemError(error) ? unreadable(path, error) : error
+  }
+  const after = await statsOf(path)
   if (after.size !== before.size || after.mtimeMs !== before.mtimeMs) {
     throw new DataError(
       'ERR_DATA_CHANGED',
@@ -26,4 +30,13 @@ export async function* whileUnchanged<T>(path: string, read: () => AsyncIterable
       { path },
     )
   }
+}
+
+/** Size and time of a regular file. Throws DataError `ERR_DATA_IO`. */
+export async function statsOf(path: string): Promise<Pick<Stats, 'size' | 'mtimeMs'>> {
+  const stats = await stat(path).catch((cause: unknown) => {
+    throw unreadable(path, cause)
+  })
+  if (stats.isFile()) return stats
+  throw unreadable(path, stats.isDirectory() ? 'it is a directory' : 'it is no regular file')
 }

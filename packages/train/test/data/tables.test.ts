@@ -70,7 +70,7 @@ it.each(FILES)('%s: cut or not such a file, it is refused', async (name, open) =
     await writeFile(path, '')
     await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ERR_DATA_EMPTY' }))
     await rm(path)
-    await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ENOENT' }))
+    await expect(collect(open(path))).rejects.toThrow(expect.objectContaining({ code: 'ERR_DATA_IO', path }))
   })
 })
 

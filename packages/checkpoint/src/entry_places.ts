@@ -1,0 +1,41 @@
+import type { BundleEntry } from './bundle_messages.js'
+import { CheckpointError } from './errors.js'
+
+/** Names of variables are paths of a few scopes. */
+export const LONGEST_NAME = 4096
+
+/**
+ * Throws unless every entry of an index has bytes of its own, as every writer lays them out: entries that share bytes could
+ * make a small file unfold into any number of tensors.
+ *
+ * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`
+ */
+export function checkEntryPlaces(path: string, entries: ReadonlyMap<string, BundleEntry>): void {
+  const corrupt = (rule: string) =>
+    new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read checkpoint as ${rule}`, { path })
+  const placed: (readonly [name: string, entry: BundleEntry])[] = []
+  for (const [name, entry] of entries) {
+    // Keys of slices have the name and some bytes for each axis.
+    if (name.length > 2 * LONGEST_NAME) throw corrupt(`a name in it has ${name.length} characters`)
+    checkSlices(name, entry, entries.size, corrupt)
+    if (entry.size > 0) placed.push([name, entry])
+  }
+  placed.sort(([, a], [, b]) => a.shard - b.shard || a.offset - b.offset)
+  for (const [index, [name, { shard, offset }]] of placed.entries()) {
+    const before = placed[index - 1]
+    if (before === undefined || before[1].shard !== shard || before[1].offset + before[1].size <= offset) continue
+    throw corrupt(`the tensors ${shownKey(before[0])} and ${shownKey(name)} overlap in data file ${shard}`)
+  }
+}
+
+/** A slice has a key of its own; a tensor that names slices over and over would be looked up as often. */
+function checkSlices(name: string, { slices }: BundleEntry, most: number, corrupt: (rule: string) => Error): void {
+  if (slices.length > most) throw corrupt(`${name} has more slices than it has entries`)
+  const texts = new Set(slices.map((slice) => JSON.stringify(slice)))
+  if (texts.size !== slices.length) throw corrupt(`${name} names a slice twice`)
+}
+
+/** Keys of slices are bytes: the first of them tells that. */
+function shownKey(name: string): string {
+  return name.startsWith('\0') ? 'of a slice' : name
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  arrowDataset,
+  csvDataset,
+  isDataError,
+  jsonLinesDataset,
+  parquetDataset,
+  textDataset,
+} from '../../src/index.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'unreadable-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const DATASETS = { arrowDataset, csvDataset, jsonLinesDataset, parquetDataset, textDataset }
+
+describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
+  it.each([
+    ['a file that is not there', join(folder, 'nope'), 'ENOENT'],
+    ['a folder', folder, 'directory'],
+    ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), 'ENAMETOOLONG'],
+  ])('refuses %s with a code, its path and what the system says', async (__, path, reason) => {
+    const rows: AsyncIterable<unknown> = dataset(path)
+    const read = async () => {
+      for await (const row of rows) expect(row).toBeUndefined()
+    }
+    const error: unknown = await read().catch((cause: unknown) => cause)
+    expect(isDataError(error, 'ERR_DATA_IO')).toBe(true)
+    expect(error).toMatchObject({ path, message: expect.stringContaining(reason) })
+  })
+})
