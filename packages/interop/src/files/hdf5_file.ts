@@ -198,16 +198,25 @@ function textList(
   })
 }
 
-const FLOATS: Readonly<Record<string, string>> = { e: 'float16', f: 'float32', d: 'float64' }
-const INTEGERS: Readonly<Record<string, string>> = { b: 'int8', h: 'int16', i: 'int32', q: 'int64' }
+const FLOATS: ReadonlyMap<string, string> = new Map([
+  ['e', 'float16'],
+  ['f', 'float32'],
+  ['d', 'float64'],
+])
+const INTEGERS: ReadonlyMap<string, string> = new Map([
+  ['b', 'int8'],
+  ['h', 'int16'],
+  ['i', 'int32'],
+  ['q', 'int64'],
+])
 
 /** The library's words are those of Python's `struct`: `<f` is float32. */
 function typeInWords(dtype: unknown): string {
   if (typeof dtype !== 'string') return 'compound'
   const letter = dtype.replace(/^[<>=|]/, '')
-  const integer = INTEGERS[letter.toLowerCase()]
+  const integer = INTEGERS.get(letter.toLowerCase())
   if (integer !== undefined) return letter === letter.toLowerCase() ? integer : `u${integer}`
-  return FLOATS[letter] ?? dtype
+  return FLOATS.get(letter) ?? dtype
 }
 
 function textAttribute(path: string, file: File, name: string): string | undefined {

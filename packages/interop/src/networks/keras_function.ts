@@ -10,20 +10,20 @@ export interface KerasFunction {
   readonly resetBefore: boolean
 }
 
-const MODES: Readonly<Record<string, 'lstm' | 'gru' | 'plain'>> = {
-  LSTM: 'lstm',
-  LSTMCell: 'lstm',
-  CuDNNLSTM: 'lstm',
-  GRU: 'gru',
-  GRUCell: 'gru',
-  CuDNNGRU: 'gru',
-  SimpleRNN: 'plain',
-  SimpleRNNCell: 'plain',
-}
+const MODES: ReadonlyMap<string, 'lstm' | 'gru' | 'plain'> = new Map([
+  ['LSTM', 'lstm'],
+  ['LSTMCell', 'lstm'],
+  ['CuDNNLSTM', 'lstm'],
+  ['GRU', 'gru'],
+  ['GRUCell', 'gru'],
+  ['CuDNNGRU', 'gru'],
+  ['SimpleRNN', 'plain'],
+  ['SimpleRNNCell', 'plain'],
+])
 
 /** What a cell computes, or in words why no model and no cell does. */
 export function functionOf({ className, config }: KerasCell, bias: StoredTensor | undefined): KerasFunction | string {
-  const kind = Object.hasOwn(MODES, className) ? MODES[className]! : undefined
+  const kind = MODES.get(className)
   if (kind === undefined) return `its cell ${className} is not Keras' own, and what it computes is described nowhere`
   if (className.startsWith('CuDNN')) {
     return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false }

@@ -9,26 +9,26 @@ export function isRecurrent({ opType, domain }: OnnxNodeMessage): boolean {
 }
 
 /** Operators that give the elements of their first input again, or all inputs', in another shape or repeated. */
-const SHAPING: Readonly<Record<string, 'first' | 'all'>> = {
-  Cast: 'first',
-  Concat: 'all',
-  Expand: 'first',
-  Identity: 'first',
-  Reshape: 'first',
-  Slice: 'first',
-  Split: 'first',
-  Squeeze: 'first',
-  Tile: 'first',
-  Transpose: 'first',
-  Unsqueeze: 'first',
-}
+const SHAPING: ReadonlyMap<string, 'first' | 'all'> = new Map([
+  ['Cast', 'first'],
+  ['Concat', 'all'],
+  ['Expand', 'first'],
+  ['Identity', 'first'],
+  ['Reshape', 'first'],
+  ['Slice', 'first'],
+  ['Split', 'first'],
+  ['Squeeze', 'first'],
+  ['Tile', 'first'],
+  ['Transpose', 'first'],
+  ['Unsqueeze', 'first'],
+])
 
 /** Longer chains are not what exporters write for zeros. */
 const LONGEST_CHAIN = 16
 
 /** Whether a node may stand between a constant and an initial state. */
 export function shapesConstants({ opType, domain }: OnnxNodeMessage): boolean {
-  return ['', 'ai.onnx'].includes(domain) && (opType === 'ConstantOfShape' || Object.hasOwn(SHAPING, opType))
+  return ['', 'ai.onnx'].includes(domain) && (opType === 'ConstantOfShape' || SHAPING.has(opType))
 }
 
 /** Where an initial state comes from. */
@@ -59,7 +59,7 @@ export class OnnxStates {
     const producer = this.#producers.get(value)
     if (producer === undefined || depth > LONGEST_CHAIN) return { constants: [], isConstant: false }
     const { opType, inputs } = producer
-    const elements = opType === 'ConstantOfShape' ? [] : SHAPING[opType] === 'all' ? inputs : inputs.slice(0, 1)
+    const elements = opType === 'ConstantOfShape' ? [] : SHAPING.get(opType) === 'all' ? inputs : inputs.slice(0, 1)
     const sources = elements.map((input) => this.source(input, depth + 1))
     const shapes = inputs.slice(elements.length).flatMap((input) => this.#constants.get(input) ?? [])
     return {
