@@ -5,7 +5,7 @@
  */
 export const ERROR_CODES = {
   ERR_CONTESTANT: {
-    meaning: 'a process that measures a contestant failed',
+    meaning: 'a process that measures one implementation failed',
     remedy: 'the message holds its last output',
   },
   ERR_NO_EXECUTOR: {
