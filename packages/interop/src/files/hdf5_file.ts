@@ -65,8 +65,13 @@ export async function openHdf5(input: Hdf5Input): Promise<Hdf5File> {
     throw corrupt(path, 'it is no whole HDF5 file', cause)
   }
   const close = () => {
-    file.close()
-    unmount()
+    try {
+      file.close()
+    } catch {
+      // A damaged file may have stopped the library where it cannot close what it opened: all was read that will be.
+    } finally {
+      unmount()
+    }
   }
   try {
     const text = (name: string) => guarded(path, () => textAttribute(path, file, name))
