@@ -103,7 +103,8 @@ exec timeout -s KILL 0.$((RANDOM % 7 + 3)) "${process.execPath}" "$@"
 
   it('a run ends within its limit', TIMEOUT, () => {
     const out = join(folder, 'limited')
-    const { stdout } = validate(out, '--limit', '12', '--only', 'capture,algorithms,conformance tf32')
+    // Less than a section needs at least, so that the result does not depend on the machine's speed.
+    const { stdout } = validate(out, '--limit', '2', '--only', 'capture,algorithms,conformance tf32')
     expect(stdout).toContain('Report: ')
     expect(outcomes(out).some(({ measured }) => measured === 'no time was left')).toBe(true)
   })

@@ -379,6 +379,7 @@ TEST(too_small, "spaces that are too small or missing are refused, with a text i
 
 TEST(graph, "a captured training step replays, and each replay draws a new mask") {
   Configure("reset");
+  CHECK_EQUAL(cuda().cudaSetDevice(0), cudaSuccess);  // cudaGraphExecDestroy works in the thread's current context
   Step step({.hidden = 16, .layers = 2, .dropout = 0.5f});
   Network<double>& n = step.network;
   const DeviceArray<double> w(step.w), x(step.x), y(n.OutputCount());

@@ -1,6 +1,7 @@
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import {
+  allocating,
   type Ledger,
   type LedgerEntry,
   type Lifetime,
@@ -108,7 +109,7 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
 
   async read(): Promise<Tensor> {
     const { buffer, shape } = this
-    const data = new DTYPES[this.dtype].array(elementCount(shape))
+    const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
     await this.#memory.session.finish('read tensor', (native, session) =>
       native.download(session, buffer.handle, 0, data),
     )
