@@ -7,6 +7,10 @@ import { sourceAliases } from './scripts/vitest_preset.js'
 export default defineConfig({
   plugins: [optionalBuiltinsInVite()],
   resolve: { alias: sourceAliases },
+  // Cross-origin isolation: pages have SharedArrayBuffer only with these headers.
+  server: {
+    headers: { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Embedder-Policy': 'require-corp' },
+  },
   test: {
     include: [
       'packages/*/test/**/*.browser.test.ts',
