@@ -39,7 +39,7 @@ const environment = () => ({
   CUDNN_RNN_CUDNN_ADDON: addon(),
   CUDNN_RNN_CUDA_EMULATOR_SANITIZE: SANITIZE,
   LD_PRELOAD: `${library('libasan.so')} ${library('libubsan.so')} ${library('libstdc++.so')}`,
-  ASAN_OPTIONS: 'detect_leaks=0',
+  ASAN_OPTIONS: 'detect_leaks=0:allocator_may_return_null=1',
   UBSAN_OPTIONS: 'halt_on_error=1:print_stacktrace=1',
 })
 
