@@ -23,6 +23,8 @@ extern "C" {
 __asm__(".symver older_create, pthread_create@" CUDNN_RNN_OLDEST);
 __asm__(".symver older_join, pthread_join@" CUDNN_RNN_OLDEST);
 __asm__(".symver older_once, pthread_once@" CUDNN_RNN_OLDEST);
+// std::condition_variable::wait_for; new in 2.30.
+__asm__(".symver older_clockwait, pthread_cond_clockwait@GLIBC_2.30");
 __asm__(".symver older_open, dlopen@" CUDNN_RNN_OLDEST);
 __asm__(".symver older_symbol, dlsym@" CUDNN_RNN_OLDEST);
 __asm__(".symver older_error, dlerror@" CUDNN_RNN_OLDEST);
@@ -31,6 +33,7 @@ __asm__(".symver older_info, dlinfo@" CUDNN_RNN_OLDEST_DLINFO);
 int older_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 int older_join(pthread_t, void**);
 int older_once(pthread_once_t*, void (*)());
+int older_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
 void* older_open(const char*, int);
 void* older_symbol(void*, const char*);
 char* older_error();
@@ -41,6 +44,10 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
 }
 int __wrap_pthread_join(pthread_t thread, void** result) { return older_join(thread, result); }
 int __wrap_pthread_once(pthread_once_t* control, void (*routine)()) { return older_once(control, routine); }
+int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                                  const struct timespec* until) {
+  return older_clockwait(condition, mutex, clock, until);
+}
 void* __wrap_dlopen(const char* file, int mode) { return older_open(file, mode); }
 void* __wrap_dlsym(void* library, const char* name) { return older_symbol(library, name); }
 char* __wrap_dlerror() { return older_error(); }
