@@ -11,7 +11,7 @@ const TASKS = {
 export type RunTask = (typeof TASKS)[keyof typeof TASKS]
 
 /** `a forecast run` for `cudnn-rnn forecast 1`; undefined for a format of no task. */
-function taskOf(format: unknown): RunTask | undefined {
+export function taskOf(format: unknown): RunTask | undefined {
   const name = String(format).replace(/ \d+$/, '')
   return Object.hasOwn(TASKS, name) ? TASKS[name as keyof typeof TASKS] : undefined
 }

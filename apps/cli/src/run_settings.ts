@@ -4,6 +4,7 @@ import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
+import { taskOf } from './run_kind.js'
 
 /** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
 export interface RunSettings {
@@ -12,13 +13,6 @@ export interface RunSettings {
 }
 
 const FILE_NAME = 'run.json'
-
-/** How `run.json` names the tasks, and what their runs are called. */
-const RUN_KINDS = [
-  ['cudnn-rnn character model', 'a character model run'],
-  ['cudnn-rnn forecast', 'a forecast run'],
-  ['cudnn-rnn classification', 'a classification run'],
-] as const
 
 /** What a run leaves in its directory; nothing else there is touched. */
 const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json)\..*\.tmp|run\.json)$/
@@ -69,8 +63,8 @@ export async function readRunSettings<Settings extends RunSettings>(
     const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
     if (!missing && !(error instanceof SyntaxError)) throw error
   }
-  const kind = RUN_KINDS.find(([prefix]) => found.startsWith(prefix))?.[1]
-  const wanted = RUN_KINDS.find(([prefix]) => format.startsWith(prefix))?.[1]
+  const kind = taskOf(found)
+  const wanted = taskOf(format)
   const other = kind !== wanted && kind !== undefined ? `this is ${kind}` : undefined
   throw codedRangeError(
     'ERR_NO_RUN',
