@@ -1,6 +1,6 @@
 // Builds files and reads them: node packages/fuzzing/run.mjs <grammars.ts> [files] [seed] [first file]
 // The module of grammars exports GRAMMARS and isCoded. A child process does the work, so that a file on which it hangs is
-// found out too. Prints what came of the files; the first that breaks a rule ends the campaign with its seed and number.
+// found out too. Prints what came of the files; the first that breaks a rule ends the run with its seed and number.
 import { fork } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -11,15 +11,15 @@ import { build } from 'esbuild'
 const LONGEST_SILENCE_MS = Number(process.env.CUDNN_RNN_FUZZ_SILENCE_MS ?? 120_000)
 const here = fileURLToPath(new URL('.', import.meta.url))
 
-if (process.send === undefined) await watchCampaign()
-else await runCampaign()
+if (process.send === undefined) await watchFuzzing()
+else await runFuzzing()
 
-async function watchCampaign() {
+async function watchFuzzing() {
   const [grammars, files = '100000', seed = '1', first = '0'] = process.argv.slice(2)
   // Beside the installed packages that the grammars' own package depends on.
-  const folder = await mkdtemp(join(resolve(grammars, '../../node_modules'), '.campaign-'))
+  const folder = await mkdtemp(join(resolve(grammars, '../../node_modules'), '.fuzz-'))
   try {
-    const outfile = join(folder, 'campaign.mjs')
+    const outfile = join(folder, 'fuzz.mjs')
     await bundle(resolve(grammars), outfile)
     const child = fork(fileURLToPath(import.meta.url), [outfile, files, seed, first], { execArgv: ['--expose-gc'] })
     let current = 'none'
@@ -34,7 +34,7 @@ async function watchCampaign() {
     })
     const [code, signal] = await new Promise((done) => child.on('exit', (...end) => done(end)))
     clearTimeout(timer)
-    if (code !== 0) throw new Error(`the campaign ended with ${signal ?? code} at file ${current} of seed ${seed}`)
+    if (code !== 0) throw new Error(`the run ended with ${signal ?? code} at file ${current} of seed ${seed}`)
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -45,7 +45,7 @@ async function bundle(entry, outfile) {
   const sources = packages.map((name) => [`@cudnn-rnn/${name}`, join(here, '..', name, 'src/index.ts')])
   await build({
     stdin: {
-      contents: `export * from ${JSON.stringify(entry)}\nexport { runConstructedCampaign } from '@cudnn-rnn/fuzzing'`,
+      contents: `export * from ${JSON.stringify(entry)}\nexport { fuzzFiles } from '@cudnn-rnn/fuzzing'`,
       resolveDir: here,
     },
     outfile,
@@ -58,11 +58,11 @@ async function bundle(entry, outfile) {
   })
 }
 
-async function runCampaign() {
-  const [campaign, files, seed, first] = process.argv.slice(2)
-  const { GRAMMARS, isCoded, runConstructedCampaign } = await import(pathToFileURL(campaign).href)
+async function runFuzzing() {
+  const [bundled, files, seed, first] = process.argv.slice(2)
+  const { GRAMMARS, isCoded, fuzzFiles } = await import(pathToFileURL(bundled).href)
   const began = performance.now()
-  // A short campaign names the file that hangs; a long one where it began to be silent.
+  // A short run names the file that hangs; a long one where it began to be silent.
   const every = Number(files) > 1000 ? 64 : 1
   const onFile = (file, grammar) => {
     if (file % every === 0) process.send(`${file} (${grammar})`)
@@ -77,7 +77,7 @@ async function runCampaign() {
     seed: Number(seed),
     first: Number(first),
   }
-  const counts = await runConstructedCampaign(options)
+  const counts = await fuzzFiles(options)
   console.log(JSON.stringify(counts, undefined, 2))
   const seconds = Math.round((performance.now() - began) / 1000)
   console.log(`${counts.files} files, seed ${seed}, ${seconds} s: none crashed, hung, swelled or ended without a code`)

@@ -2,14 +2,14 @@ import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { openCheckpoint } from '@cudnn-rnn/rnn'
 import { isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
-import { type RecognisedNetwork, recogniseNetworks } from '@cudnn-rnn/rnn/saveable'
+import { type DetectedNetwork, detectNetworks } from '@cudnn-rnn/rnn/saveable'
 
 /** What `cudnn-rnn inspect` finds out; `problem` is what is wrong with the files, where something is. */
 export interface CheckpointReport {
   readonly prefix: string
   readonly format?: 'v1' | 'v2'
   readonly tensors: readonly TensorReport[]
-  readonly networks: readonly Omit<RecognisedNetwork, 'keys'>[]
+  readonly networks: readonly Omit<DetectedNetwork, 'keys'>[]
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
   readonly problem?: { readonly code: string; readonly message: string }
 }
@@ -29,7 +29,7 @@ export async function reportCheckpoint(prefix: string): Promise<CheckpointReport
   try {
     const reader = await openCheckpoint(prefix)
     const names = reader.names()
-    const networks = recogniseNetworks(names.map((key) => ({ key, shape: reader.shape(key) })))
+    const networks = detectNetworks(names.map((key) => ({ key, shape: reader.shape(key) })))
     const owners = new Map(networks.flatMap((network) => network.keys.map((key) => [key, network] as const)))
     const tensors = names.map((name): TensorReport => {
       const network = owners.get(name)

@@ -22,7 +22,7 @@ export interface SelectOptions {
   readonly stack?: string
 }
 
-/** The flags of the options that decide between readings. */
+/** The flags of the options that decide between interpretations. */
 const FLAGS = { convention: '--as', cellMode: '--cell', direction: '--direction' } as const
 
 /**
@@ -42,8 +42,8 @@ export async function importAs(
   } catch (error) {
     if (!isWeightFileError(error, 'ERR_WEIGHTS_AMBIGUOUS') || error.decidedBy.length === 0) throw error
     const flags = error.decidedBy.map((option) => FLAGS[option]).join(' or ')
-    const readings = error.readings.map((reading) => `\n  ${reading}`).join('')
-    const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${readings}`
+    const interpretations = error.interpretations.map((interpretation) => `\n  ${interpretation}`).join('')
+    const message = `Cannot import ${path} as it leaves open how its tensors are read: say which by ${flags}${interpretations}`
     throw Object.assign(codedRangeError(error.code, message), { cause: error })
   }
 }

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importWeights, openCheckpoint } from '@cudnn-rnn/rnn'
-import { recogniseNetworks } from '@cudnn-rnn/rnn/saveable'
+import { detectNetworks } from '@cudnn-rnn/rnn/saveable'
 import { expect, it } from 'vitest'
 import { run, usesProgram } from './built_program.js'
 import { temporaryDirectory } from './small_run.js'
@@ -11,7 +11,7 @@ usesProgram()
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../../fixtures/interop/${path}`, import.meta.url))
 
-it('import lists what was recognised and what was not', async () => {
+it('import lists detected networks and unused tensors', async () => {
   const { exitCode, stdout } = await run('import', fixture('pytorch/tagger.safetensors'))
   expect(exitCode).toBe(0)
   expect(stdout).toContain('safetensors: 2 recurrent networks')
@@ -19,7 +19,7 @@ it('import lists what was recognised and what was not', async () => {
   expect(stdout).toMatch(/Not part of a recurrent network:[\s\S]*embedding\.weight/)
 })
 
-it('import --to writes a checkpoint whose networks are recognised', async () => {
+it('import --to writes a checkpoint whose networks are detected', async () => {
   const prefix = join(await temporaryDirectory(), 'model')
   const { exitCode, stdout } = await run(
     'import',
@@ -31,7 +31,7 @@ it('import --to writes a checkpoint whose networks are recognised', async () => 
   )
   expect([exitCode, stdout]).toEqual([0, expect.stringContaining(prefix)])
   const reader = await openCheckpoint(prefix)
-  const [network] = recogniseNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
+  const [network] = detectNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
   await reader.close()
   expect(network).toMatchObject({ name: 'first+second', structures: [{ cellMode: 'lstm', numLayers: 2, numUnits: 4 }] })
 })
@@ -41,7 +41,7 @@ it('import prints one JSON object on demand', async () => {
   expect(JSON.parse(stdout)).toMatchObject({
     format: 'onnx',
     networks: [{ name: 'the_gru', convention: 'onnx', descriptor: { cellMode: 'gru', numUnits: 4 } }],
-    leftovers: [],
+    unusedTensors: [],
   })
 })
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { codedRangeError, codedTypeError, elementCount, hasErrorCode } from '../src/index.js'
 
 describe('hasErrorCode', () => {
-  it('recognises errors by code, and any code when none is named', () => {
+  it('narrows errors by code, and any code when none is named', () => {
     const error = codedRangeError('ERR_A', 'message', { value: 3 })
     expect(error).toBeInstanceOf(RangeError)
     expect(error).toMatchObject({ code: 'ERR_A', message: 'message', value: 3 })

@@ -1,6 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { sigmoid } from '@cudnn-rnn/executor-kit'
-import { newArray } from './host_tensor.js'
+import { newArray } from './float_tensor.js'
 
 /** A function, and its slope written in the function's own result y. */
 export interface ActivationFunction {

@@ -8,7 +8,7 @@ import {
 } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
-import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
+import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'
 
 /** Options of {@link BasicRNNCell}. */

@@ -1,6 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { codedTypeError } from '@cudnn-rnn/canonical'
-import { checkHostTensor, type FloatTensor, zeros } from './host_tensor.js'
+import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */
 export interface LSTMStateTuple<Leaf = FloatTensor> {
@@ -58,7 +58,7 @@ export function zeroState(size: StateSize, batch: number, dtype: FloatDType): Ce
 /**
  * Checks that `state` has the structure of `size` and tensors [B, size].
  *
- * @throws TypeError `ERR_STATE_STRUCTURE`, and what {@link checkHostTensor} throws
+ * @throws TypeError `ERR_STATE_STRUCTURE`, and what {@link checkFloatTensor} throws
  */
 export function checkState(
   action: string,
@@ -77,12 +77,12 @@ export function checkState(
   }
   if (isTuple(size)) {
     if (!isTuple(state)) throw structureError(action, path, 'a pair { c, h }', state)
-    checkHostTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number])
-    checkHostTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number])
+    checkFloatTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number])
+    checkFloatTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number])
     return
   }
   if (Array.isArray(state) || isTuple(state)) throw structureError(action, path, 'one tensor', state)
-  checkHostTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
+  checkFloatTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
 }
 
 function isTuple(node: unknown): node is LSTMStateTuple<unknown> {

@@ -2,7 +2,7 @@ import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { checkSize } from './cell_options.js'
-import { checkHostTensor, copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
+import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 
 /** A variable of a cell: its name inside the cell's scope, its shape, and how it starts. */
 export interface VariableSpec {
@@ -101,7 +101,7 @@ export abstract class CellVariables {
     for (const { name, shape } of this.variableSpecs(inputSize)) {
       const value = values[name]
       if (value === undefined) continue
-      checkHostTensor(action, name, value, this.dtype, shape)
+      checkFloatTensor(action, name, value, this.dtype, shape)
       written.set(name, copyTensor(value))
     }
     return () => {

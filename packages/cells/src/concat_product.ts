@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { addColumnSums, addProduct, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
-import type { FloatTensor } from './host_tensor.js'
+import type { FloatTensor } from './float_tensor.js'
 
 /**
  * TensorFlow's kernels multiply the concatenation [x, h]: z[M,N] = [x,h]·K[I+P,N] + b[N]. It is computed as

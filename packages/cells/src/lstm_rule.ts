@@ -1,7 +1,7 @@
 import type { Activation } from './activation.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
-import type { FloatTensor } from './host_tensor.js'
+import type { FloatTensor } from './float_tensor.js'
 
 /** The differences between TensorFlow's LSTM cells. The rest of their mathematics is shared. */
 export interface LSTMRule {

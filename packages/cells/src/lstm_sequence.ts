@@ -12,7 +12,7 @@ import {
   type ConcatKernel,
   inputSide,
 } from './concat_product.js'
-import { copyTensor, type FloatTensor, newArray, zeros } from './host_tensor.js'
+import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 import { type LSTMGateRule, lstmGatesBackward, lstmGatesForward } from './lstm_gates.js'
 import { hiddenSize, type LSTMRule, type LSTMVariables, lstmVariables } from './lstm_rule.js'
 import { withoutPadding } from './sequence_layout.js'

@@ -1,7 +1,7 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
-import type { FloatTensor } from './host_tensor.js'
+import type { FloatTensor } from './float_tensor.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import { LSTMLayer } from './lstm_sequence.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'

@@ -2,7 +2,7 @@ import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import type { CellOptions } from './cell_options.js'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
-import { copyTensor, type FloatTensor } from './host_tensor.js'
+import { copyTensor, type FloatTensor } from './float_tensor.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'
 import { inScope, scopedVariables } from './variable_scopes.js'
 

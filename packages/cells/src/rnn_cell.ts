@@ -1,7 +1,7 @@
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
-import { checkHostTensor, type FloatTensor, zeros } from './host_tensor.js'
+import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** Gradients of the loss by a step's results; each may be left out. */
 export interface CellOutputGradients<State extends CellState> {
@@ -65,7 +65,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     { training }: { readonly training?: Training | undefined } = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkHostTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
+    checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
     const [batch, inputSize] = input.shape as [number, number]
     checkState(action, state, this.stateSize, batch, this.dtype)
     this.build(inputSize)
@@ -75,7 +75,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
       const outputShape = [batch, this.outputSize]
       const output = given.output ?? zeros(this.dtype, outputShape)
       const stateGradient = given.state ?? this.zeroState(batch)
-      checkHostTensor('run backward', 'output gradient', output, this.dtype, outputShape)
+      checkFloatTensor('run backward', 'output gradient', output, this.dtype, outputShape)
       checkState('run backward', stateGradient, this.stateSize, batch, this.dtype, 'state gradient')
       const variables = zeroGradients()
       return { ...step.backward(output, stateGradient, variables), variables }

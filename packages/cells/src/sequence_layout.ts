@@ -1,6 +1,6 @@
 import { codedTypeError, elementCount } from '@cudnn-rnn/canonical'
 import { copyRow } from '@cudnn-rnn/executor-kit'
-import type { FloatTensor } from './host_tensor.js'
+import type { FloatTensor } from './float_tensor.js'
 
 /** A sequence as one tensor [T,B,I], or as a list of T tensors [B,I]. */
 export type SequenceInput = FloatTensor | readonly FloatTensor[]

@@ -4,7 +4,7 @@ import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
-import { checkHostTensor, type FloatTensor, zeros } from './host_tensor.js'
+import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
 
 /** Options of every call on a whole sequence. */
@@ -80,11 +80,11 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: Dimension) => {
     if (isList(sequence)) {
       for (const [t, step] of sequence.entries()) {
-        checkHostTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? ['B', columns] : sequence[0]!.shape)
+        checkFloatTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? ['B', columns] : sequence[0]!.shape)
       }
       return stackSteps(what, name, sequence)
     }
-    checkHostTensor(what, name, sequence, dtype, ['T', 'B', columns])
+    checkFloatTensor(what, name, sequence, dtype, ['T', 'B', columns])
     return timeMajor ? sequence : exchangeTimeAndBatch(sequence)
   }
   const fromTimeMajor = (sequence: FloatTensor): Sequence => {
@@ -112,7 +112,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
       given.outputs === undefined
         ? zeros(dtype, outputShape)
         : toTimeMajor('run backward', 'output gradients', given.outputs, runner.outputSize ?? 'H')
-    checkHostTensor('run backward', 'output gradients', outputs, dtype, outputShape)
+    checkFloatTensor('run backward', 'output gradients', outputs, dtype, outputShape)
     const state = given.state ?? (zeroState(runner.stateSize, batch, dtype) as State)
     checkState('run backward', state as CellState, runner.stateSize, batch, dtype, 'state gradients')
     const variables = runner.zeroGradients()

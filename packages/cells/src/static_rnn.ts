@@ -1,6 +1,6 @@
 import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
 import type { CellState } from './cell_state.js'
-import type { FloatTensor } from './host_tensor.js'
+import type { FloatTensor } from './float_tensor.js'
 import type { RNNCell } from './rnn_cell.js'
 import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'

@@ -1,8 +1,8 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
+import type { FloatTensor } from './float_tensor.js'
 import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
-import type { FloatTensor } from './host_tensor.js'
 import { reverseSteps, type SequenceInput } from './sequence_layout.js'
 import {
   runSequence,

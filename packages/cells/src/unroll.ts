@@ -1,6 +1,6 @@
 import { copyRow } from '@cudnn-rnn/executor-kit'
 import { type CellState, mapState } from './cell_state.js'
-import { type FloatTensor, newArray } from './host_tensor.js'
+import { type FloatTensor, newArray } from './float_tensor.js'
 import type { CellStep, RNNCell } from './rnn_cell.js'
 import { stackSteps, unstackSteps, withoutPadding } from './sequence_layout.js'
 import type { SequencePass, SequenceRunner } from './sequence_run.js'

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { FloatTensor } from '../src/host_tensor.js'
+import type { FloatTensor } from '../src/float_tensor.js'
 
 /** A float64 tensor of these values. */
 export function float64(values: ArrayLike<number>, shape: readonly number[]): FloatTensor {

@@ -1,7 +1,7 @@
 import { type CellMode, createRnnDescriptor, flatLayout, type Tensor, unpackCanonical } from '@cudnn-rnn/canonical'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, test } from 'vitest'
-import type { FloatTensor } from '../src/host_tensor.js'
+import type { FloatTensor } from '../src/float_tensor.js'
 import { CudnnCompatibleGRUCell, CudnnCompatibleLSTMCell, dynamicRnn } from '../src/index.js'
 import { expectClose, float64 } from './cell_checks.js'
 import { FILLS, fill } from './goldens.js'

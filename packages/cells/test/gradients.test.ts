@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { type CellState, mapState } from '../src/cell_state.js'
-import type { FloatTensor } from '../src/host_tensor.js'
+import type { FloatTensor } from '../src/float_tensor.js'
 import {
   BasicLSTMCell,
   BasicRNNCell,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/cells/tensorflow.json' with { type: 'json' }
 import type { CellState, LSTMStateTuple } from '../src/cell_state.js'
-import type { FloatTensor } from '../src/host_tensor.js'
+import type { FloatTensor } from '../src/float_tensor.js'
 import {
   BasicLSTMCell,
   BasicRNNCell,

@@ -9,9 +9,9 @@ const [mutations = 100_000, seed = 1] = process.argv.slice(2).map(Number)
 const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = await mkdtemp(join(here, '.build-'))
 try {
-  const outfile = join(folder, 'campaign.mjs')
+  const outfile = join(folder, 'fuzz_mutations.mjs')
   await build({
-    entryPoints: [join(here, 'campaign.ts')],
+    entryPoints: [join(here, 'fuzz_mutations.ts')],
     outfile,
     bundle: true,
     packages: 'external',
@@ -20,12 +20,12 @@ try {
     platform: 'node',
     define: { 'import.meta.url': JSON.stringify(import.meta.url) },
   })
-  const { SUBJECTS, loadSubject, runCampaign } = await import(pathToFileURL(outfile).href)
+  const { SUBJECTS, loadSubject, fuzzMutations } = await import(pathToFileURL(outfile).href)
   let done = 0
   for (const [index, name] of SUBJECTS.entries()) {
     const share = Math.floor(((index + 1) * mutations) / SUBJECTS.length) - done
     const began = performance.now()
-    const counts = await runCampaign(await loadSubject(name), share, seed)
+    const counts = await fuzzMutations(await loadSubject(name), share, seed)
     done += share
     console.log(name, { ...counts, seconds: Math.round((performance.now() - began) / 100) / 10 })
   }

@@ -46,7 +46,7 @@ export async function removeAbandonedFiles(directory: string, names: readonly st
     const owner = parseOwnerToken(TEMPORARY.exec(name)?.[1] ?? '')
     if (owner === undefined) continue
     const path = join(directory, name)
-    const state = leftovers.has(path) ? 'ended' : ownerState(owner)
+    const state = notRemoved.has(path) ? 'ended' : ownerState(owner)
     if (state === 'ended' || (state === 'unknown' && (await silence(path)) > LONGEST_SILENCE)) await removeQuietly(path)
   }
 }
@@ -68,14 +68,14 @@ export async function silence(path: string): Promise<number> {
 export async function removeQuietly(path: string): Promise<void> {
   try {
     await rm(path, { force: true })
-    leftovers.delete(path)
+    notRemoved.delete(path)
   } catch {
-    if (TEMPORARY.test(path)) leftovers.add(path)
+    if (TEMPORARY.test(path)) notRemoved.add(path)
   }
 }
 
 /** Temporary files of this thread that it could not remove. */
-const leftovers = new Set<string>()
+const notRemoved = new Set<string>()
 
 /** The names in a directory; none where it is not there. */
 export async function namesIn(directory: string): Promise<string[]> {

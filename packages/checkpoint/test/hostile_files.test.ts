@@ -9,7 +9,7 @@ import { concatenate } from '../src/table_writer.js'
 
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
 
-/** Mutations of each fixture; campaign.test.ts mutates behind right checksums too. */
+/** Mutations of each fixture; fuzz_mutations.test.ts mutates behind right checksums too. */
 const MUTATIONS = 3000
 
 type Files = ReadonlyMap<string, Uint8Array>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { CheckedDenseOps, type DenseKernels, HostMemory, type HostTensor } from '../src/index.js'
-import { ids, zeros } from './fake_tensor.js'
+import { ids, zeros } from './stub_tensor.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
 

@@ -9,7 +9,7 @@ import {
   checkSoftmaxCrossEntropy,
   checkUpdate,
 } from '../src/index.js'
-import { fakeTensor, ids, zeros } from './fake_tensor.js'
+import { ids, stubTensor, zeros } from './stub_tensor.js'
 
 const refusal = (code: string, argument: string) => expect.objectContaining({ code, argument })
 
@@ -87,19 +87,19 @@ describe('checkSoftmaxCrossEntropy', () => {
 })
 
 describe('checkUpdate', () => {
-  const variable = fakeTensor([4], { layout: 'lstm' })
+  const variable = stubTensor([4], { layout: 'lstm' })
 
   it('takes operands of one shape, dtype and layout', () => {
     expect(() => checkUpdate('apply SGD', 'float32', { variable, gradient: zeros(4) })).not.toThrow()
   })
 
   it('refuses operands that differ', () => {
-    const check = (gradient: ReturnType<typeof fakeTensor>) => () =>
+    const check = (gradient: ReturnType<typeof stubTensor>) => () =>
       checkUpdate('apply SGD', 'float32', { variable, gradient })
-    expect(check(fakeTensor([5]))).toThrow(refusal('ERR_SHAPE', 'gradient'))
-    expect(check(fakeTensor([4], { dtype: 'float64' }))).toThrow(refusal('ERR_DTYPE', 'gradient'))
-    expect(check(fakeTensor([4], { layout: 'gru' }))).toThrow(refusal('ERR_OTHER_LAYOUT', 'gradient'))
-    expect(check(fakeTensor([4], { disposed: true }))).toThrow(refusal('ERR_TENSOR_DISPOSED', 'gradient'))
+    expect(check(stubTensor([5]))).toThrow(refusal('ERR_SHAPE', 'gradient'))
+    expect(check(stubTensor([4], { dtype: 'float64' }))).toThrow(refusal('ERR_DTYPE', 'gradient'))
+    expect(check(stubTensor([4], { layout: 'gru' }))).toThrow(refusal('ERR_OTHER_LAYOUT', 'gradient'))
+    expect(check(stubTensor([4], { disposed: true }))).toThrow(refusal('ERR_TENSOR_DISPOSED', 'gradient'))
   })
 })
 

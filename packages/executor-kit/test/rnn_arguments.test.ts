@@ -2,7 +2,7 @@ import type { RnnForwardInputs } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { checkBackwardArguments, checkForwardArguments, MAX_TIME_STEPS } from '../src/index.js'
-import { fakeTensor, zeros } from './fake_tensor.js'
+import { stubTensor, zeros } from './stub_tensor.js'
 
 const [T, B, I, H, P] = [3, 2, 5, 4, 2]
 const size = { numLayers: 2, numUnits: H, inputSize: I, direction: 'bidirectional' } as const
@@ -41,8 +41,8 @@ describe('checkForwardArguments', () => {
   })
 
   it('refuses parameters of another network of equal size', () => {
-    expect(forward({ params: fakeTensor([7], { layout: layoutKey(gru) }) })).toThrow(refusal('ERR_OTHER_LAYOUT'))
-    expect(forward({ params: fakeTensor([7], { layout: layoutKey(lstm) }) })).not.toThrow()
+    expect(forward({ params: stubTensor([7], { layout: layoutKey(gru) }) })).toThrow(refusal('ERR_OTHER_LAYOUT'))
+    expect(forward({ params: stubTensor([7], { layout: layoutKey(lstm) }) })).not.toThrow()
   })
 
   it('refuses no steps, no rows, and more steps than cuDNN takes', () => {

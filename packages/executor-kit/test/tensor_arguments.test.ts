@@ -1,7 +1,7 @@
 import { dtypeOf, isBackendTensor } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
 import { checkTensor, type TensorRule, tensorDType } from '../src/index.js'
-import { fakeTensor, ids, zeros } from './fake_tensor.js'
+import { ids, stubTensor, zeros } from './stub_tensor.js'
 
 const check = (tensor: unknown, rule: Partial<TensorRule> = {}) => {
   return () => checkTensor('run forward', 'input', tensor as never, { dtype: 'float32', ...rule })
@@ -11,7 +11,7 @@ const refusal = (code: string, name: string) => expect.objectContaining({ code, 
 describe('checkTensor', () => {
   it('takes host and backend tensors that fit, with free dimensions', () => {
     expect(check(zeros(2, 3), { shape: ['B', 3] })).not.toThrow()
-    expect(check(fakeTensor([2, 3]), { shape: [2, 'I'] })).not.toThrow()
+    expect(check(stubTensor([2, 3]), { shape: [2, 'I'] })).not.toThrow()
     expect(check(zeros())).not.toThrow()
   })
 
@@ -24,7 +24,7 @@ describe('checkTensor', () => {
 
   it('refuses another dtype, naming both', () => {
     expect(check(ids(2))).toThrow(refusal('ERR_DTYPE', 'TypeError'))
-    expect(check(fakeTensor([2], { dtype: 'float64' }))).toThrow(/must be float32: current type is float64/)
+    expect(check(stubTensor([2], { dtype: 'float64' }))).toThrow(/must be float32: current type is float64/)
     expect(check({ data: new Uint8Array(1), shape: [1] })).toThrow(/current type is Uint8Array/)
   })
 
@@ -37,14 +37,14 @@ describe('checkTensor', () => {
   })
 
   it('refuses a disposed tensor', () => {
-    expect(check(fakeTensor([2], { disposed: true }))).toThrow(refusal('ERR_TENSOR_DISPOSED', 'RangeError'))
+    expect(check(stubTensor([2], { disposed: true }))).toThrow(refusal('ERR_TENSOR_DISPOSED', 'RangeError'))
   })
 
   it('refuses the opaque parameters of another network, and takes buffers without a layout', () => {
     const rule = { layout: 'lstm' }
-    expect(check(fakeTensor([2], { layout: 'gru' }), rule)).toThrow(refusal('ERR_OTHER_LAYOUT', 'RangeError'))
-    expect(check(fakeTensor([2], { layout: 'lstm' }), rule)).not.toThrow()
-    expect(check(fakeTensor([2]), rule)).not.toThrow()
+    expect(check(stubTensor([2], { layout: 'gru' }), rule)).toThrow(refusal('ERR_OTHER_LAYOUT', 'RangeError'))
+    expect(check(stubTensor([2], { layout: 'lstm' }), rule)).not.toThrow()
+    expect(check(stubTensor([2]), rule)).not.toThrow()
     expect(check(zeros(2), rule)).not.toThrow()
   })
 })
@@ -52,9 +52,9 @@ describe('checkTensor', () => {
 describe('tensorDType, dtypeOf and isBackendTensor', () => {
   it('tell the kinds of tensors and their dtypes', () => {
     expect(tensorDType(ids(1))).toBe('int32')
-    expect(tensorDType(fakeTensor([1], { dtype: 'float64' }))).toBe('float64')
+    expect(tensorDType(stubTensor([1], { dtype: 'float64' }))).toBe('float64')
     expect(dtypeOf(new Uint8Array(1))).toBeUndefined()
-    expect(isBackendTensor(fakeTensor([1]))).toBe(true)
+    expect(isBackendTensor(stubTensor([1]))).toBe(true)
     expect(isBackendTensor(zeros(1))).toBe(false)
     expect(isBackendTensor(null)).toBe(false)
   })

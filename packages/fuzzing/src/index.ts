@@ -4,10 +4,10 @@
  * @packageDocumentation
  */
 export {
-  type CampaignCounts,
-  type CampaignOptions,
   type ConstructedFile,
+  type FuzzCounts,
+  type FuzzOptions,
+  fuzzFiles,
   type Grammar,
-  runConstructedCampaign,
-} from './constructed_campaign.js'
+} from './fuzz_files.js'
 export { Random } from './random.js'

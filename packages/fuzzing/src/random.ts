@@ -1,4 +1,4 @@
-/** A seeded stream of choices (mulberry32): the same seed makes the same campaign. */
+/** A seeded stream of choices (mulberry32): the same seed makes the same run. */
 export class Random {
   #state: number
 

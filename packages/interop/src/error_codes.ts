@@ -9,7 +9,8 @@ export const ERROR_CODES = {
     remedy: 'the message names the size or option that differs',
   },
   ERR_WEIGHTS_AMBIGUOUS: {
-    meaning: 'a weight file can be read in more than one way; `readings` shows them, `decidedBy` names the options',
+    meaning:
+      'a weight file can be read in more than one way; `interpretations` shows them, `decidedBy` names the options',
     remedy:
       'name one: `{ cellMode }`, `{ convention }`, `{ direction }`; on the command line `--cell`, `--as`, `--direction`',
   },

@@ -3,7 +3,7 @@ import type { InteropErrorCode } from './error_codes.js'
 /** What went wrong with a weight file; part of the public API, never changed. */
 export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>
 
-/** An option of `importWeights` that decides between readings. */
+/** An option of `importWeights` that decides between interpretations. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'
 
 /** A weight file that cannot be read or written as asked; nothing was changed. */
@@ -12,8 +12,8 @@ export class WeightFileError extends Error {
   readonly code: WeightFileErrorCode
   /** The file, where one was named. */
   readonly path: string | undefined
-  /** For `ERR_WEIGHTS_AMBIGUOUS`: every reading, in words. */
-  readonly readings: readonly string[]
+  /** For `ERR_WEIGHTS_AMBIGUOUS`: every interpretation, in words. */
+  readonly interpretations: readonly string[]
   /** For `ERR_WEIGHTS_AMBIGUOUS`: the options of `importWeights` that can decide. */
   readonly decidedBy: readonly DecidingOption[]
 
@@ -22,12 +22,12 @@ export class WeightFileError extends Error {
     message: string,
     {
       path,
-      readings = [],
+      interpretations = [],
       decidedBy = [],
       cause,
     }: {
       path?: string | undefined
-      readings?: readonly string[] | undefined
+      interpretations?: readonly string[] | undefined
       decidedBy?: readonly DecidingOption[] | undefined
       cause?: unknown
     } = {},
@@ -38,7 +38,7 @@ export class WeightFileError extends Error {
     )
     this.code = code
     this.path = path
-    this.readings = readings
+    this.interpretations = interpretations
     this.decidedBy = decidedBy
   }
 }

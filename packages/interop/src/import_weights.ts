@@ -1,15 +1,15 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
-import { chooseReadings } from './networks/choose_readings.js'
+import { chooseInterpretations } from './networks/choose_interpretations.js'
+import type { ImportedCell, ImportedNetwork, Interpretation, InterpretationOptions } from './networks/interpretation.js'
 import { MemoryBudget } from './networks/memory_budget.js'
-import { networkReadings } from './networks/network_readings.js'
+import { networkInterpretations } from './networks/network_interpretations.js'
 import { optimizerSlots } from './networks/optimizer_slots.js'
-import type { ImportedCell, ImportedNetwork, Reading, ReadingOptions } from './networks/reading.js'
 import { SharedParameters } from './networks/shared_parameters.js'
 import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
 
-export interface ImportOptions extends ReadingOptions {
+export interface ImportOptions extends InterpretationOptions {
   /** Default: what the file's first bytes say. */
   readonly format?: WeightFormat | undefined
   /** Names of the networks to import, such as those beside one that is refused. Default: all. */
@@ -17,7 +17,7 @@ export interface ImportOptions extends ReadingOptions {
 }
 
 /** A tensor of a file that is part of no network. */
-export type LeftoverTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
+export type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
 /** What a weight file holds. */
 export interface ImportedWeights {
@@ -27,9 +27,9 @@ export interface ImportedWeights {
   /** Networks that only a cell computes. */
   readonly cells: readonly ImportedCell[]
   /** What an optimizer keeps beside the weights: moments, accumulators, counters. Never networks. */
-  readonly optimizer: readonly LeftoverTensor[]
+  readonly optimizer: readonly UnusedTensor[]
   /** Everything else; {@link openWeightFile} reads it. */
-  readonly leftovers: readonly LeftoverTensor[]
+  readonly unusedTensors: readonly UnusedTensor[]
 }
 
 const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
@@ -45,7 +45,7 @@ const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
 /**
  * Reads the recurrent networks of a weight file of PyTorch, Keras, ONNX, TensorFlow, Flax or NumPy as canonical tensors.
  *
- * The format is detected; what nothing recognised is in `leftovers`; tensors that can be read in two ways are an error
+ * The format is detected; tensors of no network are in `unusedTensors`; tensors that can be read in two ways are an error
  * that shows both. Nothing in a file is ever executed, and memory is bounded by the file's size.
  *
  * @throws WeightFileError, RangeError `ERR_GRU_RESET_BEFORE`, `ERR_MISSING_TENSOR`, `ERR_TENSOR_SHAPE`;
@@ -62,36 +62,38 @@ export async function importWeights(
     const slots = optimizerSlots(file)
     const shared = new SharedParameters(file.tensors.filter((tensor) => !slots.has(tensor)))
     const { tensors } = shared
-    const readings = chooseReadings(file.path, networkReadings({ ...file, tensors }, options), options).filter(
-      ({ name }) => options.only === undefined || options.only.includes(name),
-    )
-    checkFound(file.path, readings, options.only)
-    shared.expect(readings)
+    const interpretations = chooseInterpretations(
+      file.path,
+      networkInterpretations({ ...file, tensors }, options),
+      options,
+    ).filter(({ name }) => options.only === undefined || options.only.includes(name))
+    checkFound(file.path, interpretations, options.only)
+    shared.expect(interpretations)
     const budget = new MemoryBudget(file.path, () => file.heldBytes ?? Number.POSITIVE_INFINITY)
     const networks: ImportedNetwork[] = []
     const cells: ImportedCell[] = []
-    for (const reading of readings) {
-      budget.check(reading)
-      for (const found of await reading.result(shared)) {
+    for (const interpretation of interpretations) {
+      budget.check(interpretation)
+      for (const found of await interpretation.result(shared)) {
         budget.charge(found)
         if ('cell' in found) cells.push(found)
         else networks.push(found)
       }
     }
-    const used = new Set(readings.flatMap(({ tensors, alsoUses = [] }) => [...tensors, ...alsoUses]))
-    const leftovers = tensors.filter((tensor) => !used.has(tensor)).map(listed)
-    return { format: file.format, networks, cells, optimizer: [...slots].map(listed), leftovers }
+    const used = new Set(interpretations.flatMap(({ tensors, alsoUses = [] }) => [...tensors, ...alsoUses]))
+    const unusedTensors = tensors.filter((tensor) => !used.has(tensor)).map(listed)
+    return { format: file.format, networks, cells, optimizer: [...slots].map(listed), unusedTensors }
   } finally {
     if (!isOpen) await file.close()
   }
 }
 
-function listed({ name, shape, dtype }: StoredTensor): LeftoverTensor {
+function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
   return { name, shape, dtype }
 }
 
-function checkFound(path: string, readings: readonly Reading[], only: ImportOptions['only']): void {
-  const missing = only?.find((name) => readings.every((reading) => reading.name !== name))
+function checkFound(path: string, interpretations: readonly Interpretation[], only: ImportOptions['only']): void {
+  const missing = only?.find((name) => interpretations.every((interpretation) => interpretation.name !== name))
   if (missing === undefined) return
   throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as there is no network ${missing}`, {
     path,

@@ -12,8 +12,8 @@
  * const canonical = unpackCanonical(layout, new Float32Array(layout.size).fill(0.1))
  * const bytes = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
  *
- * const { format, networks, leftovers } = await importWeights(bytes)
- * console.log(format, networks[0].name, networks[0].descriptor.numUnits, leftovers.length) // safetensors encoder 4 0
+ * const { format, networks, unusedTensors } = await importWeights(bytes)
+ * console.log(format, networks[0].name, networks[0].descriptor.numUnits, unusedTensors.length) // safetensors encoder 4 0
  * ```
  * @packageDocumentation
  */
@@ -22,7 +22,7 @@
 export { type BlobLike, type ByteSource, blobSource, memorySource } from '@cudnn-rnn/checkpoint'
 export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
-export { type ImportedWeights, type ImportOptions, importWeights, type LeftoverTensor } from './import_weights.js'
+export { type ImportedWeights, type ImportOptions, importWeights, type UnusedTensor } from './import_weights.js'
 export {
   CONVENTIONS,
   type Convention,
@@ -30,7 +30,7 @@ export {
   type ImportedCell,
   type ImportedCellOptions,
   type ImportedNetwork,
-} from './networks/reading.js'
+} from './networks/interpretation.js'
 export { openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
 export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'

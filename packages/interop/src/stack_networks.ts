@@ -1,5 +1,5 @@
 import { codedRangeError, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
-import type { ImportedNetwork } from './networks/reading.js'
+import type { ImportedNetwork } from './networks/interpretation.js'
 
 /**
  * One network of several that feed each other, as files that store layer by layer hold them.

@@ -61,8 +61,8 @@ describe('importWeights of a pickle', () => {
     const view = { key: '0', count: 4, shape: [4], strides: [1] }
     const pickle = new PickleBytes().op(OPS.emptyDict).text('a').tensor(view).put(0).op(OPS.setItem)
     const bytes = torchFile(pickle.text('b').get(0).op(OPS.setItem), [{ name: 'm/data/0', bytes: new Uint8Array(16) }])
-    const { leftovers } = await importWeights(bytes)
-    expect(leftovers.map(({ name }) => name)).toEqual(['a', 'b'])
+    const { unusedTensors } = await importWeights(bytes)
+    expect(unusedTensors.map(({ name }) => name)).toEqual(['a', 'b'])
   })
 })
 
@@ -121,8 +121,8 @@ describe('importWeights of safetensors', () => {
   })
 
   it.each(['constructor', 'toString', '__proto__', 'hasOwnProperty'])('lists a tensor of dtype %s', async (dtype) => {
-    const { leftovers } = await importWeights(safetensorsBytes(`{"a":${entry(dtype, 0, 4)}}`, 4))
-    expect(leftovers).toEqual([{ name: 'a', shape: [1], dtype }])
+    const { unusedTensors } = await importWeights(safetensorsBytes(`{"a":${entry(dtype, 0, 4)}}`, 4))
+    expect(unusedTensors).toEqual([{ name: 'a', shape: [1], dtype }])
   })
 
   it('refuses a header that is nested deeper than one', async () => {

@@ -12,10 +12,10 @@ describe.each(Object.entries(expected.cases))('importWeights of a Flax %s cell',
   const options = name === 'simple' ? ({ cellMode: 'rnn_tanh' } as const) : {}
 
   it.each(['msgpack', 'safetensors'])('gives a network that computes the same, from %s', async (kind) => {
-    const { networks, leftovers } = await importWeights(fixturePath(`flax/${name}.${kind}`), options)
+    const { networks, unusedTensors } = await importWeights(fixturePath(`flax/${name}.${kind}`), options)
     const prefix = kind === 'msgpack' ? 'params/' : ''
     expect(networks.map((network) => network.name)).toEqual([`${prefix}cell`])
-    expect(leftovers.map((tensor) => tensor.name)).toEqual([`${prefix}head/bias`, `${prefix}head/kernel`])
+    expect(unusedTensors.map((tensor) => tensor.name)).toEqual([`${prefix}head/bias`, `${prefix}head/kernel`])
     expectClose((await compute(networks[0]!, input)).output, output)
   })
 
@@ -30,7 +30,7 @@ it('importWeights puts together the arrays that Flax writes in chunks', async ()
   // Made by fixtures/interop/make_flax.py from lstm.msgpack, with chunks of 40 bytes.
   const whole = await importWeights(fixtureBytes('flax/lstm.msgpack'))
   const chunked = await importWeights(fixturePath('flax/lstm_chunked.msgpack'))
-  expect(chunked.leftovers.map(({ name, shape }) => [name, shape])).toEqual([
+  expect(chunked.unusedTensors.map(({ name, shape }) => [name, shape])).toEqual([
     ['params/head/bias', [7]],
     ['params/head/kernel', [4, 7]],
   ])

@@ -23,11 +23,11 @@ const FILES = [
 
 describe.each(FILES)('importWeights of %s', (file, convention) => {
   it('gives a network that computes the same', async () => {
-    const { networks, leftovers } = await importWeights(fixturePath(`keras/${file}`))
+    const { networks, unusedTensors } = await importWeights(fixturePath(`keras/${file}`))
     const { input, output } = cases[file.split('.')[0]!]!
     expect(networks).toHaveLength(1)
     expect(networks[0]!.convention).toBe(convention)
-    expect(leftovers.map(({ name }) => name).filter((name) => !/optimizer/.test(name))).toEqual([])
+    expect(unusedTensors.map(({ name }) => name).filter((name) => !/optimizer/.test(name))).toEqual([])
     expectClose((await compute(networks[0]!, input)).output, output)
   })
 })

@@ -26,8 +26,8 @@ it('exportWeights writes the layers around a network under the names Keras gives
     bias: { data: new Float32Array(7), shape: [7] },
   }
   const bytes = await exportWeights([{ ...networks[0]!, embedding, dense }], { format: 'keras' })
-  const { leftovers } = await importWeights(bytes)
-  expect(leftovers.map(({ name }) => name)).toEqual([
+  const { unusedTensors } = await importWeights(bytes)
+  expect(unusedTensors.map(({ name }) => name)).toEqual([
     'layers/dense/vars/0',
     'layers/dense/vars/1',
     'layers/embedding/vars/0',

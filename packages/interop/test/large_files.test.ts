@@ -42,10 +42,10 @@ describe.each(['safetensors', 'onnx', 'flax', 'npz', 'keras'] as const)(
     it('gives back every weight', async () => {
       const bytes = await exportWeights([{ name: 'deep', descriptor, canonical: halved }], { format })
       expect(bytes.length).toBeGreaterThan(2 * 65_536)
-      const { networks, leftovers } = await importWeights(counted(bytes))
+      const { networks, unusedTensors } = await importWeights(counted(bytes))
       const inOrder = [...networks].sort((a, b) => layerOf(a.name) - layerOf(b.name))
       // What is left of an ONNX model are the shapes that it computes with.
-      expect(leftovers.filter(({ dtype }) => dtype !== 'int64')).toEqual([])
+      expect(unusedTensors.filter(({ dtype }) => dtype !== 'int64')).toEqual([])
       expect(stackNetworks(inOrder).canonical).toEqual(halved)
     })
   },

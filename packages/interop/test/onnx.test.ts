@@ -24,7 +24,7 @@ const NETWORKS = [
 
 describe.each(NETWORKS)('importWeights of the ONNX node %s', (name) => {
   it('gives a network that computes what ONNX Runtime does', async () => {
-    const { networks, leftovers } = await importWeights(fixtureBytes(`onnx/${name}.onnx`))
+    const { networks, unusedTensors } = await importWeights(fixtureBytes(`onnx/${name}.onnx`))
     const { initialH, initialC, sequenceLengths } = networks[0]!.inputs
     const stored = cases[name]!
     const result = await compute(networks[0]!, stored.input, {
@@ -32,7 +32,7 @@ describe.each(NETWORKS)('importWeights of the ONNX node %s', (name) => {
       ...(initialC && { c: initialC }),
       ...(sequenceLengths && { sequenceLengths }),
     })
-    expect(leftovers).toEqual([])
+    expect(unusedTensors).toEqual([])
     expectClose(result.output, stored.output)
     expectClose(result.h, stored.y_h)
     if (stored.y_c !== undefined) expectClose(result.c!, stored.y_c)

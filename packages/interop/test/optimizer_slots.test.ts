@@ -115,11 +115,11 @@ describe.each(CASES)('importWeights of what %s keeps', (_, format, weights, slot
       { ...slots, ...weights },
       { ...weights, ...slots },
     ]) {
-      const { networks, optimizer, leftovers } = await importWeights(fileOf(format, all))
+      const { networks, optimizer, unusedTensors } = await importWeights(fileOf(format, all))
       expect(networks).toHaveLength(1)
       expect(networks[0]!.tensorNames.toSorted()).toEqual(Object.keys(weights).sort())
       expect(optimizer.map(({ name }) => name).sort()).toEqual(Object.keys(slots).sort())
-      expect(leftovers).toEqual([])
+      expect(unusedTensors).toEqual([])
     }
   })
 

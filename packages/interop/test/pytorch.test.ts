@@ -13,9 +13,9 @@ describe.each(Object.entries(expected.cases))('importWeights of torch.nn %s', (n
   const options = cellMode === undefined ? {} : ({ cellMode } as const)
 
   it('gives a network that computes the same', async () => {
-    const { format, networks, leftovers } = await importWeights(fixturePath(`pytorch/${name}.safetensors`), options)
+    const { format, networks, unusedTensors } = await importWeights(fixturePath(`pytorch/${name}.safetensors`), options)
     expect(format).toBe('safetensors')
-    expect(leftovers).toEqual([])
+    expect(unusedTensors).toEqual([])
     expectClose((await compute(networks[0]!, input)).output, output)
   })
 
@@ -39,11 +39,11 @@ const TAGGER_FILES = [
 
 describe.each(TAGGER_FILES)('importWeights of %s', (file, prefix, rounding) => {
   it('finds the LSTM and the GRU cell and lists the rest', async () => {
-    const { networks, leftovers } = await importWeights(fixturePath(`pytorch/${file}`))
+    const { networks, unusedTensors } = await importWeights(fixturePath(`pytorch/${file}`))
     const cells = Object.fromEntries(networks.map(({ name, descriptor }) => [name, descriptor.cellMode]))
     expect(cells).toEqual({ [`${prefix}encoder`]: 'lstm', [`${prefix}decoder`]: 'gru' })
     const others = ['embedding.weight', 'head.bias', 'head.weight'].map((name) => prefix + name)
-    expect(leftovers.map(({ name }) => name).sort()).toEqual(others)
+    expect(unusedTensors.map(({ name }) => name).sort()).toEqual(others)
   })
 
   it('reads every tensor as PyTorch holds it', async () => {
@@ -70,7 +70,7 @@ it('importWeights asks for the cell where a plain RNN could be two', async () =>
   const imported = importWeights(fixtureBytes('pytorch/rnn_relu.safetensors'))
   await expect(imported).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
-    readings: [expect.stringContaining('rnn_tanh'), expect.stringContaining('rnn_relu')],
+    interpretations: [expect.stringContaining('rnn_tanh'), expect.stringContaining('rnn_relu')],
   })
 })
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CanonicalParams, RnnDescriptor } from '@cudnn-rnn/canonical'
 import { writeCheckpoint, writeCheckpointState } from '@cudnn-rnn/checkpoint'
-import { convertCheckpoint, type ParamsForm } from '@cudnn-rnn/saveable'
+import { convertCheckpoint, type StorageForm } from '@cudnn-rnn/saveable'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { importWeights } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
@@ -32,8 +32,8 @@ describe.each(NETWORKS)('importWeights of the checkpoint %s', (name, network) =>
 })
 
 it('importWeights lists optimizer slots apart from other variables', async () => {
-  const { leftovers, optimizer } = await importWeights(fixturePath('tensorflow/basic_lstm'))
-  expect(leftovers.map(({ name }) => name)).toEqual(['dense/kernel', 'global_step'])
+  const { unusedTensors, optimizer } = await importWeights(fixturePath('tensorflow/basic_lstm'))
+  expect(unusedTensors.map(({ name }) => name)).toEqual(['dense/kernel', 'global_step'])
   expect(optimizer.map(({ name }) => name)).toEqual(['rnn/multi_rnn_cell/cell_0/basic_lstm_cell/kernel/Adam'])
 })
 
@@ -74,7 +74,7 @@ it('importWeights takes the latest checkpoint of a directory, under the keys tha
 })
 
 /** A checkpoint of a network of PyTorch under the keys that saveables wrote in one of TensorFlow's releases. */
-async function savedAs(to: Exclude<ParamsForm, 'opaque'>, fixture: string, name: string): Promise<string> {
+async function savedAs(to: Exclude<StorageForm, 'opaque'>, fixture: string, name: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'interop-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   const { networks } = await importWeights(fixtureBytes(`pytorch/${fixture}.safetensors`))
@@ -104,8 +104,8 @@ describe.each(['tf-1.2', 'tf-1.3'] as const)('importWeights of the keys of savea
     'brings %s back bit for bit, both biases of a gate included',
     async (fixture) => {
       const expected = (await importWeights(fixtureBytes(`pytorch/${fixture}.safetensors`))).networks[0]!
-      const { networks, leftovers } = await importWeights(await savedAs(form, fixture, 'encoder'))
-      expect(leftovers).toEqual([])
+      const { networks, unusedTensors } = await importWeights(await savedAs(form, fixture, 'encoder'))
+      expect(unusedTensors).toEqual([])
       expect(networks).toHaveLength(1)
       expect(networks[0]).toMatchObject({ name: 'encoder', convention: 'tensorflow', descriptor: expected.descriptor })
       expect(networks[0]!.canonical).toEqual(expected.canonical)
@@ -129,7 +129,7 @@ it('importWeights shows both readings where keys of TensorFlow 1.2 are of two la
   await expect(importWeights(prefix, { cellMode: 'gru' })).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
     message: expect.stringContaining('by the option direction'),
-    readings: [
+    interpretations: [
       expect.stringContaining('2 × 4 units, input 4, keys of tf-1.2'),
       expect.stringContaining('1 × 4 units, input 4, bidirectional, keys of tf-1.2'),
     ],

@@ -54,15 +54,15 @@ describeWithModels('importWeights of Silero VAD', () => {
 })
 
 describeWithModels('importWeights of textgenrnn', () => {
-  it('recognises real CuDNNLSTM layers and lists the other tensors', async () => {
-    const { networks, leftovers } = await importWeights(
+  it('detects real CuDNNLSTM layers and lists the other tensors', async () => {
+    const { networks, unusedTensors } = await importWeights(
       modelPath('3_textgenrnn_keras_CuDNNLSTM/textgenrnn_weights.hdf5'),
     )
     expect(networks.map(({ name, convention, descriptor }) => [name, convention, descriptor.inputSize])).toEqual([
       ['rnn_1', 'keras-cudnn', 100],
       ['rnn_2', 'keras-cudnn', 128],
     ])
-    expect(leftovers.map(({ name }) => name).sort()).toEqual([
+    expect(unusedTensors.map(({ name }) => name).sort()).toEqual([
       'attention/attention/attention_W:0',
       'embedding/embedding/embeddings:0',
       'output/output/bias:0',

@@ -9,13 +9,15 @@ const { cases } = fixtureJson<{
 it('importWeights never guesses whose arrays without names are', async () => {
   await expect(importWeights(fixtureBytes('keras/get_weights.npz'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
-    readings: [expect.stringContaining('keras lstm (gates input, forget, new_memory, output)')],
+    interpretations: [expect.stringContaining('keras lstm (gates input, forget, new_memory, output)')],
   })
 })
 
 it('importWeights reads them under a convention that is named', async () => {
-  const { networks, leftovers } = await importWeights(fixtureBytes('keras/get_weights.npz'), { convention: 'keras' })
+  const { networks, unusedTensors } = await importWeights(fixtureBytes('keras/get_weights.npz'), {
+    convention: 'keras',
+  })
   const { input, output } = cases['from_get_weights']!
-  expect(leftovers).toEqual([])
+  expect(unusedTensors).toEqual([])
   expectClose((await compute(networks[0]!, input)).output, output)
 })

@@ -2,7 +2,7 @@
 export interface TimeOrder {
   /** Steps of the longest row. */
   readonly steps: number
-  /** Whether row b has a step number `step` (counted from 0 in walking order). */
+  /** Whether row b has a step number `step` (counted from 0 in time order). */
   isActive(step: number, b: number): boolean
   /** The time index t at which row b makes step number `step`. */
   timeOf(step: number, b: number): number

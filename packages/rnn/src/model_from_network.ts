@@ -1,7 +1,5 @@
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
-import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
-import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -10,6 +8,8 @@ import {
   GRUBlockCell,
   LSTMBlockCell,
 } from '@cudnn-rnn/cells'
+import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'
 
 /** What a run takes beside its input; what is absent is what the file fixed, else zeros and all steps. */

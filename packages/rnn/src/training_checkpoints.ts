@@ -12,7 +12,7 @@ import {
   resolvePath,
 } from '@cudnn-rnn/checkpoint'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
-import { type HostTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+import { type NumericTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
 
 export interface TrainingCheckpointsOptions {
@@ -185,7 +185,7 @@ export class TrainingCheckpoints implements TrainingSaver {
   }
 }
 
-function savedOnly(name: string, tensor: HostTensor): Saveable {
+function savedOnly(name: string, tensor: NumericTensor): Saveable {
   return new TensorSaveable(
     name,
     () => tensor,

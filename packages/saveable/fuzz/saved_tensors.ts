@@ -1,10 +1,10 @@
-import { type HostTensor, type Saveable, TensorSaveable } from '../src/index.js'
+import { type NumericTensor, type Saveable, TensorSaveable } from '../src/index.js'
 
 const NAMES = ['a/kernel', 'b/bias', 'c/slot']
 
 /** Tensors whose every element follows from the step, so that a mixture of two saves is seen. */
 export function savedTensors(kibibytes: number, step: number) {
-  const restored = new Map<string, HostTensor>()
+  const restored = new Map<string, NumericTensor>()
   const saveables: Saveable[] = NAMES.map((name, index) => {
     const data = elementsOf(kibibytes, step, index)
     return new TensorSaveable(
@@ -21,7 +21,7 @@ function elementsOf(kibibytes: number, step: number, index: number): Float32Arra
 }
 
 /** The step whose tensors were restored, once every bit of them is known to be that step's. */
-export function stepRestored(kibibytes: number, restored: ReadonlyMap<string, HostTensor>): number {
+export function stepRestored(kibibytes: number, restored: ReadonlyMap<string, NumericTensor>): number {
   const first = restored.get(NAMES[0]!)?.data[0]
   const step = Number(first) / 7
   for (const [index, name] of NAMES.entries()) {

@@ -36,8 +36,8 @@ const random = () => {
 }
 try {
   const program = await bundled('saving_program')
-  const campaign = await import(pathToFileURL(await bundled('save_campaign')).href)
-  const { SCENARIOS, CALLS, failEveryCall, killAtEveryCall, killAtRandom } = campaign
+  const faults = await import(pathToFileURL(await bundled('save_faults')).href)
+  const { SCENARIOS, CALLS, failEveryCall, killAtEveryCall, killAtRandom } = faults
   const total = { interrupted: 0, old: 0, new: 0 }
   const report = (what, counts) => {
     console.log(what, counts)

@@ -1,9 +1,9 @@
 import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { ownsKey, type SavedPlace } from './key_place.js'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
-import { schemeOf } from './params_form.js'
+import { ownsKey, type SavedNetwork } from './parsed_key.js'
 import type { ExpectedTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+import { schemeOf } from './storage_form.js'
 
 interface Structure {
   readonly descriptor: RnnDescriptor
@@ -50,10 +50,10 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   /** Where the parameters stand in a checkpoint of this naming. */
-  protected abstract place(naming: Naming): SavedPlace
+  protected abstract savedNetwork(naming: Naming): SavedNetwork
 
   protected scheme(naming: Naming): KeyScheme {
-    const { form, name } = this.place(naming)
+    const { form, name } = this.savedNetwork(naming)
     return schemeOf(form, name)
   }
 
@@ -69,7 +69,7 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   owns(key: string, naming: Naming): boolean {
-    return ownsKey(this.place(naming), key)
+    return ownsKey(this.savedNetwork(naming), key)
   }
 
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {

@@ -1,11 +1,11 @@
 import { type CellMode, codedRangeError, type Direction, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
-import { DEFAULT_NAME, type ParamsForm, schemeOf } from './params_form.js'
-import { type RecognisedNetwork, recognisedToCanonical, recogniseNetworks } from './recognise_networks.js'
+import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
+import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'
 
 export interface ConvertOptions {
   /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
-  readonly to: Exclude<ParamsForm, 'opaque'>
+  readonly to: Exclude<StorageForm, 'opaque'>
   /** Settles which cell a network has where sizes cannot tell: relu and tanh never can. */
   readonly cellMode?: CellMode | undefined
   /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
@@ -15,7 +15,7 @@ export interface ConvertOptions {
 /** One network that was rewritten. */
 export interface ConvertedNetwork {
   readonly name: string
-  readonly from: ParamsForm
+  readonly from: StorageForm
   readonly structure: RnnDescriptor
   /** True where the two biases of a gate became their sum, or halves of it. */
   readonly biasesSummed: boolean
@@ -37,7 +37,7 @@ export async function convertCheckpoint(
   const reader = await openCheckpoint(prefix)
   try {
     const shapes = reader.names().map((key) => ({ key, shape: reader.shape(key) }))
-    const networks = recogniseNetworks(shapes).filter(({ form }) => form !== 'opaque')
+    const networks = detectNetworks(shapes).filter(({ form }) => form !== 'opaque')
     if (networks.length === 0) {
       throw codedRangeError(
         'ERR_NO_NETWORK',
@@ -78,7 +78,7 @@ export async function convertCheckpoint(
 
 async function rewritten(
   reader: CheckpointReader,
-  network: RecognisedNetwork,
+  network: DetectedNetwork,
   structure: RnnDescriptor,
   to: ConvertOptions['to'],
 ): Promise<ReadonlyMap<string, Tensor>> {
@@ -98,18 +98,18 @@ async function rewritten(
     }
     tensors.set(key, (await reader.read(key)) as Tensor)
   }
-  const canonical = recognisedToCanonical(network, structure, tensors)
+  const canonical = detectedToCanonical(network, structure, tensors)
   return schemeOf(to, nameIn(to, form, name)).toKeys(structure, canonical)
 }
 
 /** No scope in one form is the default name in another. */
-function nameIn(to: ConvertOptions['to'], from: ParamsForm, name: string): string {
+function nameIn(to: ConvertOptions['to'], from: StorageForm, name: string): string {
   if (from === 'cells') return to !== 'cells' && name === '' ? DEFAULT_NAME : name
   return to === 'cells' && name === DEFAULT_NAME ? '' : name
 }
 
 function structureOf(
-  { name, form, structures }: RecognisedNetwork,
+  { name, form, structures }: DetectedNetwork,
   { cellMode, direction }: Omit<ConvertOptions, 'to'>,
 ): RnnDescriptor {
   const candidates = structures.filter(
@@ -119,13 +119,12 @@ function structureOf(
   )
   const [structure] = candidates
   if (candidates.length === 1) return structure!
-  const readings = structures.map((reading) => {
-    const { numLayers, numUnits, inputSize } = reading
-    return `${reading.cellMode} of ${numLayers} ${reading.direction} layers, ${numUnits} units, input ${inputSize}`
+  const interpretations = structures.map(({ cellMode, direction, numLayers, numUnits, inputSize }) => {
+    return `${cellMode} of ${numLayers} ${direction} layers, ${numUnits} units, input ${inputSize}`
   })
   throw codedRangeError(
     'ERR_AMBIGUOUS_NETWORK',
-    `Cannot convert network "${name}" (${form}) as its tensors must be those of one network: current readings are ${readings.join('; ') || 'none (tensors are missing)'}${readings.length > 1 ? '. Say which by cellMode or direction' : ''}`,
+    `Cannot convert network "${name}" (${form}) as its tensors must be those of one network: current interpretations are ${interpretations.join('; ') || 'none (tensors are missing)'}${interpretations.length > 1 ? '. Say which by cellMode or direction' : ''}`,
     { network: name, structures },
   )
 }

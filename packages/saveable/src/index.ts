@@ -22,6 +22,12 @@
  */
 
 export { type ConvertedNetwork, type ConvertOptions, convertCheckpoint } from './convert_checkpoint.js'
+export {
+  type DetectedNetwork,
+  detectedToCanonical,
+  detectNetworks,
+  type NamedShape,
+} from './detect_networks.js'
 export type { SaveableErrorCode } from './error_codes.js'
 export {
   CudnnGRUSaveable,
@@ -31,7 +37,6 @@ export {
   type OpaqueParamsSaveableOptions,
 } from './opaque_params_saveables.js'
 export type { CanonicalToParams, ParamsToCanonical, ParamVariable, ReadableTensor } from './param_variable.js'
-export type { ParamsForm } from './params_form.js'
 export {
   type ConverterOptions,
   CudnnParamsFormatConverterGRU,
@@ -40,14 +45,9 @@ export {
   CudnnParamsFormatConverterTanh,
   type TensorflowCell,
 } from './params_format_converters.js'
-export {
-  type NamedShape,
-  type RecognisedNetwork,
-  recognisedToCanonical,
-  recogniseNetworks,
-} from './recognise_networks.js'
 export { isRestoreError, RestoreError, type TensorMismatch } from './restore_error.js'
 export { RNNParamsSaveable } from './rnn_params_saveable.js'
-export type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+export type { ExpectedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
 export { Saver, type SaverOptions } from './saver.js'
+export type { StorageForm } from './storage_form.js'
 export { TensorSaveable } from './tensor_saveable.js'

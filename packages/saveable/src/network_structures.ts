@@ -8,11 +8,11 @@ import {
   type RnnDescriptor,
   type RnnOptions,
 } from '@cudnn-rnn/canonical'
-import { type ParamsForm, schemeOf } from './params_form.js'
+import { type StorageForm, schemeOf } from './storage_form.js'
 
 type Shapes = ReadonlyMap<string, readonly number[]>
 type Sizes = Pick<RnnOptions, 'numUnits' | 'inputSize' | 'inputMode' | 'numProj'>
-type SavedForm = Exclude<ParamsForm, 'opaque'>
+type SavedForm = Exclude<StorageForm, 'opaque'>
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 

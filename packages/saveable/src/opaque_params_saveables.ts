@@ -1,9 +1,9 @@
 import { type CellMode, codedRangeError } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import { cellPrefixes, cellScheme } from './cell_scheme.js'
-import type { SavedPlace } from './key_place.js'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
+import type { SavedNetwork } from './parsed_key.js'
 
 export interface OpaqueParamsSaveableOptions {
   /** Variable scope of the keys: the one in which the CPU cells stand. Default none. */
@@ -33,7 +33,7 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     this.#scope = scope
   }
 
-  protected override place(): SavedPlace {
+  protected override savedNetwork(): SavedNetwork {
     return { form: 'cells', name: this.#scope }
   }
 

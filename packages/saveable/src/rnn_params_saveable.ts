@@ -1,8 +1,8 @@
 import { CanonicalSaveable } from './canonical_saveable.js'
-import type { SavedPlace } from './key_place.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
-import { DEFAULT_NAME } from './params_form.js'
+import type { SavedNetwork } from './parsed_key.js'
 import type { Naming } from './saveable.js'
+import { DEFAULT_NAME } from './storage_form.js'
 
 /**
  * `tf.contrib.cudnn_rnn.RNNParamsSaveable`: saves an opaque buffer in canonical form, both biases exact. Several in one
@@ -34,7 +34,7 @@ export class RNNParamsSaveable extends CanonicalSaveable {
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
   }
 
-  protected override place(naming: Naming): SavedPlace {
+  protected override savedNetwork(naming: Naming): SavedNetwork {
     return { form: naming, name: this.name }
   }
 }

@@ -5,10 +5,10 @@ import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 export type Naming = 'default' | 'tf-1.2' | 'tf-1.3'
 
 /** A host tensor under its key in a checkpoint. */
-export type KeyedTensors = ReadonlyMap<string, Tensor | HostTensor>
+export type KeyedTensors = ReadonlyMap<string, Tensor | NumericTensor>
 
 /** A host tensor of any numeric type, as plain named tensors may be. */
-export interface HostTensor {
+export interface NumericTensor {
   readonly data: Tensor['data'] | BigInt64Array | Uint8Array
   readonly shape: readonly number[]
 }

@@ -1,7 +1,7 @@
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
-import type { ExpectedTensor, HostTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+import type { ExpectedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
 
 export interface SaverOptions {
   /** Checkpoints to keep; older ones are deleted. 0 keeps all. Default 5. */
@@ -120,8 +120,8 @@ export class Saver {
       this.#compare(prefix, reader, expected)
       const commits: (() => void | Promise<void>)[] = []
       for (const [saveable, keys] of expected) {
-        const tensors = new Map<string, HostTensor>()
-        for (const key of keys.keys()) tensors.set(key, (await reader.read(key)) as HostTensor)
+        const tensors = new Map<string, NumericTensor>()
+        for (const key of keys.keys()) tensors.set(key, (await reader.read(key)) as NumericTensor)
         commits.push(await saveable.prepare(tensors as KeyedTensors, naming))
       }
       for (const commit of commits) await commit()

@@ -1,6 +1,6 @@
 import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 import type { ParamVariable } from './param_variable.js'
-import type { ExpectedTensor, HostTensor, KeyedTensors, Saveable } from './saveable.js'
+import type { ExpectedTensor, KeyedTensors, NumericTensor, Saveable } from './saveable.js'
 
 const DTYPES: readonly (readonly [new (length: number) => unknown, CheckpointDType])[] = [
   [Float32Array, 'float32'],
@@ -13,8 +13,8 @@ const DTYPES: readonly (readonly [new (length: number) => unknown, CheckpointDTy
 /** A plain tensor under its own name: an embedding, a dense layer, an optimizer's moment, the step. */
 export class TensorSaveable implements Saveable {
   readonly name: string
-  readonly #get: () => HostTensor | Promise<HostTensor>
-  readonly #set: (tensor: HostTensor) => void | Promise<void>
+  readonly #get: () => NumericTensor | Promise<NumericTensor>
+  readonly #set: (tensor: NumericTensor) => void | Promise<void>
   readonly #describe: () => ExpectedTensor | Promise<ExpectedTensor>
 
   /**
@@ -24,8 +24,8 @@ export class TensorSaveable implements Saveable {
    */
   constructor(
     name: string,
-    get: () => HostTensor | Promise<HostTensor>,
-    set: (tensor: HostTensor) => void | Promise<void>,
+    get: () => NumericTensor | Promise<NumericTensor>,
+    set: (tensor: NumericTensor) => void | Promise<void>,
     describe: () => ExpectedTensor | Promise<ExpectedTensor> = async () => described(await get()),
   ) {
     this.name = name
@@ -63,6 +63,6 @@ export class TensorSaveable implements Saveable {
   }
 }
 
-function described({ data, shape }: HostTensor): ExpectedTensor {
+function described({ data, shape }: NumericTensor): ExpectedTensor {
   return { shape, dtype: DTYPES.find(([array]) => data instanceof array)![1] }
 }

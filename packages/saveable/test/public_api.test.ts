@@ -17,9 +17,9 @@ it('@cudnn-rnn/saveable exports exactly these names', () => {
       "Saver",
       "TensorSaveable",
       "convertCheckpoint",
+      "detectNetworks",
+      "detectedToCanonical",
       "isRestoreError",
-      "recogniseNetworks",
-      "recognisedToCanonical",
     ]
   `)
 })

@@ -1,6 +1,6 @@
 import type { Backend, LSTMCallResult, Trainable } from '@cudnn-rnn/rnn'
 
-/** The recurrent state of B lanes of text, carried from window to window; it begins at zero. */
+/** The recurrent state of B rows of text, carried from window to window; it begins at zero. */
 export class CarriedState {
   readonly h: Trainable
   readonly c: Trainable

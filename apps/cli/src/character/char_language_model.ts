@@ -61,7 +61,7 @@ export class CharLanguageModel {
     return [this.embedding, this.params, ...this.output.variables]
   }
 
-  /** A state of zeros for B lanes; the caller disposes it. */
+  /** A state of zeros for B rows; the caller disposes it. */
   carriedState(batch: number): CarriedState {
     return new CarriedState(this.backend, this.lstm.stateShape(batch))
   }

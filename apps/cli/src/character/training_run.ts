@@ -33,7 +33,7 @@ export interface TrainingPlan {
   readonly steps: number
   /** T, characters per window. */
   readonly time: number
-  /** B, lanes. */
+  /** B, rows of the batch. */
   readonly batch: number
   readonly learningRate: number
   /** Evaluate on the held-out text every so many steps, and at the end. */

@@ -58,7 +58,7 @@ export function addReadingOptions(command: Command): Command {
 }
 
 function describe(
-  { format, networks, cells, optimizer, leftovers }: ImportedWeights,
+  { format, networks, cells, optimizer, unusedTensors }: ImportedWeights,
   prefix: string | undefined,
 ): string {
   const count = networks.length + cells.length
@@ -75,8 +75,8 @@ function describe(
     for (const note of notes) lines.push(`  ${visibleText(note)}`)
   }
   if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
-  if (leftovers.length > 0) {
-    const rows = leftovers.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
+  if (unusedTensors.length > 0) {
+    const rows = unusedTensors.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
     lines.push('', 'Not part of a recurrent network:', textTable(['tensor', 'dtype', 'shape'], rows).join('\n'))
   }
   if (prefix !== undefined) lines.push('', prefix)
@@ -95,13 +95,13 @@ function describeOptions({ preactivationClip }: ImportedWeights['cells'][number]
   return preactivationClip === undefined ? '' : `, with preactivationClip ${preactivationClip}`
 }
 
-function summaryOf({ format, networks, cells, optimizer, leftovers }: ImportedWeights, prefix: string | undefined) {
+function summaryOf({ format, networks, cells, optimizer, unusedTensors }: ImportedWeights, prefix: string | undefined) {
   return {
     format,
     prefix,
     networks: networks.map(({ canonical: _, inputs: __, ...network }) => network),
     cells: cells.map(({ variables: _, inputs: __, ...cell }) => cell),
     optimizer,
-    leftovers,
+    unusedTensors,
   }
 }

@@ -33,11 +33,11 @@ function describe({ prefix, format, tensors, networks, files, problem }: Checkpo
     lines.push(textTable(['tensor', 'dtype', 'shape', 'bytes', 'network'], rows, ['bytes']).join('\n'), '')
   }
   for (const { form, name, structures } of networks) {
-    const readings = structures.map(({ cellMode, numLayers, direction, numUnits, inputSize, numProj }) => {
+    const candidates = structures.map(({ cellMode, numLayers, direction, numUnits, inputSize, numProj }) => {
       const projection = numProj === undefined ? '' : `, projection ${numProj}`
       return `${cellMode}, ${numLayers} × ${numUnits} units ${direction}${projection}, input ${inputSize}`
     })
-    const what = readings.length === 0 ? 'of no structure that fits its tensors' : readings.join(', or ')
+    const what = candidates.length === 0 ? 'of no structure that fits its tensors' : candidates.join(', or ')
     lines.push(`${pc.bold(name === '' ? '(no scope)' : visibleText(name))} (${form}): ${what}`)
   }
   if (problem !== undefined) {

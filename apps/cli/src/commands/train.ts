@@ -26,7 +26,7 @@ export function addTrainingOptions(command: Command): Command {
     .option('--layers <n>', 'LSTM layers', integerAtLeast(1), 1)
     .option('--embedding <n>', 'size of a character vector', integerAtLeast(1), 32)
     .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
-    .option('--batch <n>', 'lanes of text trained side by side', integerAtLeast(1), 8)
+    .option('--batch <n>', 'rows of text trained side by side', integerAtLeast(1), 8)
     .option('--time <n>', 'characters per window', integerAtLeast(1), 24)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 130)

@@ -12,7 +12,7 @@ export interface ForecastModelSizes {
   readonly dropout: number
 }
 
-type HostTensor = { readonly data: Float32Array; readonly shape: readonly number[] }
+type FloatTensor = { readonly data: Float32Array; readonly shape: readonly number[] }
 
 /** Initial values of the output layer draw from a stream of their own. */
 const OUTPUT_STREAM = 3
@@ -37,7 +37,7 @@ export class ForecastModel {
   }
 
   /** Mean squared error of inputs [W,B,I] against targets [B,horizon], with its gradients in the variables' order. */
-  async batchGradients(inputs: HostTensor, targets: HostTensor): Promise<BatchResult> {
+  async batchGradients(inputs: FloatTensor, targets: FloatTensor): Promise<BatchResult> {
     const scope = new TensorScope()
     try {
       const { outputH, tape, output, outputC } = await this.recurrent.call(inputs, { isTraining: true })
@@ -60,7 +60,7 @@ export class ForecastModel {
   }
 
   /** Scaled forecasts for inputs [W,B,I]: [horizon] for each of the B rows. */
-  async predict(inputs: HostTensor): Promise<Float32Array[]> {
+  async predict(inputs: FloatTensor): Promise<Float32Array[]> {
     const scope = new TensorScope()
     try {
       const pass = scope.ownAll(await this.recurrent.call(inputs, { isTraining: false }))
@@ -80,13 +80,13 @@ export class ForecastModel {
 
   // outputH [L,B,H] holds the last state of every layer. The output layer sees all of them, and only the last one's rows
   // weigh in the loss: that keeps the choice out of the executor.
-  #forEveryLayer({ data, shape }: HostTensor): HostTensor {
+  #forEveryLayer({ data, shape }: FloatTensor): FloatTensor {
     const repeated = new Float32Array(this.#numLayers * data.length)
     for (let layer = 0; layer < this.#numLayers; layer++) repeated.set(data, layer * data.length)
     return { data: repeated, shape: [this.#numLayers, ...shape] }
   }
 
-  #lastLayerOnly(shape: readonly number[]): HostTensor {
+  #lastLayerOnly(shape: readonly number[]): FloatTensor {
     const perLayer = shape[1]! * shape[2]!
     const data = new Float32Array(this.#numLayers * perLayer)
     data.fill(1, (this.#numLayers - 1) * perLayer)

@@ -16,7 +16,7 @@ const LENGTH = 60
 /** Enough that a model writes words of its text and no likeliest character is a close call. */
 const STEPS = 100
 
-// Where the imitation of NVIDIA's libraries can be built, cuDNN's executor runs over it.
+// The cuDNN executor runs on the CUDA emulator where that can be built.
 const before = { ...process.env }
 const libraries = openCudaEmulator()
 if (libraries.problem === undefined) {

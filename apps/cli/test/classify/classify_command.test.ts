@@ -51,9 +51,9 @@ describe('cudnn-rnn classify', () => {
     expect(document.querySelectorAll('svg.wide')).toHaveLength(6)
     const exported = await run('export', out, '--format', 'onnx')
     expect(exported).toMatchObject({ exitCode: 0, stdout: `${out}.onnx: gru\n` })
-    const { networks, leftovers } = await importWeights(`${out}.onnx`)
+    const { networks, unusedTensors } = await importWeights(`${out}.onnx`)
     expect(networks.map(({ descriptor }) => descriptor.direction)).toEqual(['bidirectional'])
-    expect(leftovers.map(({ name }) => name)).toEqual(
+    expect(unusedTensors.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['embedding', 'dense_kernel', 'dense_bias']),
     )
   })

@@ -67,11 +67,11 @@ describe('cudnn-rnn forecast', () => {
     expect((await run('verify', out)).exitCode).toBe(0)
     const exported = await run('export', out, '--format', 'safetensors')
     expect(exported).toMatchObject({ exitCode: 0, stdout: `${out}.safetensors: lstm\n` })
-    const { networks, leftovers } = await importWeights(`${out}.safetensors`)
+    const { networks, unusedTensors } = await importWeights(`${out}.safetensors`)
     const best = await importWeights(join(out, 'best'))
     expect(best.networks.map(({ canonical }) => canonical)).toEqual([networks[0]!.canonical])
     expect(best.optimizer.length).toBeGreaterThan(0)
-    expect(leftovers.map(({ name }) => name).sort()).toEqual(['lstm.dense.bias', 'lstm.dense.weight'])
+    expect(unusedTensors.map(({ name }) => name).sort()).toEqual(['lstm.dense.bias', 'lstm.dense.weight'])
     expect((await run('sample', out)).stderr).toMatch(/ERR_NO_RUN.*forecast/)
     const forecast = (await readFile(join(out, 'forecast.csv'), 'utf8')).trim().split('\n')
     expect(forecast.map((line) => line.split(',')[0])).toEqual([
@@ -123,7 +123,7 @@ describe('cudnn-rnn forecast', () => {
     expect(stdout + (await readFile(join(out, 'report.html'), 'utf8'))).not.toContain('NaN')
   })
 
-  it.each([';', '\t', '|'])('recognises columns that are separated by %j', async (delimiter) => {
+  it.each([';', '\t', '|'])('detects columns that are separated by %j', async (delimiter) => {
     const directory = await temporaryDirectory()
     const csv = await writeSeries(directory)
     await writeFile(csv, (await readFile(csv, 'utf8')).replaceAll(',', delimiter))

@@ -47,7 +47,7 @@ export async function speechProbabilities(backend: Backend, weights: string, sam
   return { probabilities, clock }
 }
 
-/** Stretches of speech in seconds. */
+/** Segments of speech in seconds. */
 function spans(probabilities: readonly number[]): { from: number; to: number }[] {
   const found: { from: number; to: number }[] = []
   for (const [frame, probability] of probabilities.entries()) {

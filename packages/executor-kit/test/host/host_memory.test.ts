@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { checkOwnTensors, HostMemory, type OperationQueue } from '../../src/index.js'
-import { fakeTensor } from '../fake_tensor.js'
+import { stubTensor } from '../stub_tensor.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
 
@@ -83,7 +83,7 @@ describe('checkOwnTensors', () => {
         left: undefined,
       }),
     ).not.toThrow()
-    for (const gradient of [new HostMemory('float32').zeros([1]), fakeTensor([1])]) {
+    for (const gradient of [new HostMemory('float32').zeros([1]), stubTensor([1])]) {
       const foreign = expect.objectContaining({ code: 'ERR_FOREIGN_TENSOR', argument: 'gradient' })
       expect(() => checkOwnTensors(memory, 'add', { own, gradient })).toThrow(foreign)
     }

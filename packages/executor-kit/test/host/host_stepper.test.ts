@@ -1,7 +1,7 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
 import { checkStream, HostMemory, HostStepper, Lifetime, type StreamKernel } from '../../src/index.js'
-import { zeros } from '../fake_tensor.js'
+import { zeros } from '../stub_tensor.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
 

@@ -1,6 +1,6 @@
 import { type CellMode, createRnnDescriptor, flaxToCanonical } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
-import type { Reading } from './reading.js'
+import type { Interpretation } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
@@ -14,20 +14,20 @@ const MODES: readonly (readonly [telling: string, modes: readonly CellMode[]])[]
   ['h/kernel', ['rnn_tanh', 'rnn_relu']],
 ]
 
-/** Flax's cells, each a network of one layer. A `SimpleCell` does not name its activation: two readings. */
-export function flaxReadings(tensors: readonly StoredTensor[]): Reading[] {
+/** Flax's cells, each a network of one layer. A `SimpleCell` does not name its activation: two interpretations. */
+export function flaxInterpretations(tensors: readonly StoredTensor[]): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
     return match === null ? undefined : [match[1] ?? '', `${match[2]}/${match[3]}`]
   })
-  return groups.flatMap(readingsOf)
+  return groups.flatMap(interpretationsOf)
 }
 
-function readingsOf({ prefix, tensors }: StoredGroup): Reading[] {
+function interpretationsOf({ prefix, tensors }: StoredGroup): Interpretation[] {
   const found = MODES.find(([telling]) => tensors.has(telling))
   const input = [...tensors].find(([own]) => /^i.?\/kernel$/.test(own))?.[1].shape
   if (found === undefined || input?.length !== 2) return []
-  return found[1].map((cellMode): Reading => {
+  return found[1].map((cellMode): Interpretation => {
     const [inputSize, numUnits] = input as [number, number]
     const descriptor = createRnnDescriptor({ cellMode, numLayers: 1, numUnits, inputSize, inputMode: 'linear_input' })
     const stored = [...tensors.values()]

@@ -13,7 +13,7 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import type { FixedInputs, ImportedCell, ImportedCellOptions } from './reading.js'
+import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
 /** What tells a network from those that the models compute; at least one is there. */
 export interface Differences {

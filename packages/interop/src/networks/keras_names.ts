@@ -1,8 +1,8 @@
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
+import type { Interpretation } from './interpretation.js'
 import type { KerasFunction } from './keras_function.js'
-import { type CellVariables, NO_BIAS, networkReading } from './keras_network.js'
-import type { Reading } from './reading.js'
+import { type CellVariables, NO_BIAS, networkInterpretation } from './keras_network.js'
 import { groupTensors } from './tensor_groups.js'
 
 const NAME = /^(.*\/)?(kernel|recurrent_kernel|bias)(?::0)?$/
@@ -24,8 +24,8 @@ const ASSUMED =
   'The file holds weights alone: activations were taken as tanh and sigmoid (Keras before 2.3 had hard_sigmoid by default, which is another function), go_backwards as False, the merge_mode of a Bidirectional as concat.'
 
 /** Recurrent layers under Keras's names in a file that does not describe its model. */
-export function namedKerasReadings(file: WeightFile): Reading[] {
-  return layersIn(file).flatMap(readingsOf)
+export function namedKerasInterpretations(file: WeightFile): Interpretation[] {
+  return layersIn(file).flatMap(interpretationsOf)
 }
 
 function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
@@ -72,7 +72,7 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
   return { name: telling.join('/'), side, cell: isStacked ? cell : '' }
 }
 
-function readingsOf({ name, forward, backward }: Layer): Reading[] {
+function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
   const variables = forward ?? backward!
   const kernel = variables.get('kernel')?.shape
   const recurrent = variables.get('recurrent_kernel')!.shape
@@ -80,7 +80,7 @@ function readingsOf({ name, forward, backward }: Layer): Reading[] {
   const directions = forward !== undefined && backward !== undefined ? [forward, backward] : [variables]
   return functionsOf(name, variables).map((found) => {
     const hasBias = directions.some((own) => own.has('bias'))
-    return networkReading(found, {
+    return networkInterpretation(found, {
       name,
       directions,
       reverse: directions.length === 1 && backward !== undefined,
@@ -101,7 +101,7 @@ function functionsOf(name: string, variables: CellVariables): KerasFunction[] {
       throw new WeightFileError(
         'ERR_WEIGHTS_AMBIGUOUS',
         `Cannot import weights as the GRU ${name} has no bias and no description, which would show its form: keras gru with reset_after=True or with reset_after=False. Save the whole model instead of its weights`,
-        { readings: ['keras gru, reset_after=True', 'keras gru, reset_after=False'] },
+        { interpretations: ['keras gru, reset_after=True', 'keras gru, reset_after=False'] },
       )
     }
     return [{ cellMode: 'gru', variant, resetBefore: variant === 'plain' && bias.length === 1 }]

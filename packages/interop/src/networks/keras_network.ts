@@ -9,8 +9,8 @@ import {
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
 import { cellsOf } from './imported_cells.js'
+import type { Interpretation } from './interpretation.js'
 import type { KerasFunction } from './keras_function.js'
-import type { Reading } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'
 
@@ -30,10 +30,10 @@ export interface KerasNetwork {
 export const NO_BIAS = 'Biases are absent and were taken as zeros.'
 
 /** One layer's network, or the cells of one that no model computes. */
-export function networkReading(
+export function networkInterpretation(
   { cellMode, variant, resetBefore }: KerasFunction,
   { name, directions, reverse, outputReversed, notes }: KerasNetwork,
-): Reading {
+): Interpretation {
   const [variables] = directions
   const descriptor = createRnnDescriptor({
     cellMode,
@@ -88,7 +88,12 @@ function resetBeforeCanonical(descriptor: RnnDescriptor, groups: readonly NamedT
 }
 
 /** A layer that is found and cannot be computed: importing it throws. */
-export function refusedReading(path: string, name: string, reason: string, tensors: readonly StoredTensor[]): Reading {
+export function refusedInterpretation(
+  path: string,
+  name: string,
+  reason: string,
+  tensors: readonly StoredTensor[],
+): Interpretation {
   return {
     name,
     convention: 'keras',

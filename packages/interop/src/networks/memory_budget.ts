@@ -1,5 +1,5 @@
 import { unsupported } from '../errors.js'
-import type { ImportedCell, ImportedNetwork, Reading } from './reading.js'
+import type { ImportedCell, ImportedNetwork, Interpretation } from './interpretation.js'
 
 /** Elements of 16 bits become float32: networks may take so many times the bytes of their file. */
 const LARGEST_GROWTH = 2
@@ -28,8 +28,8 @@ export class MemoryBudget {
     this.#heldBytes = heldBytes
   }
 
-  /** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for a reading of more tensors than a network has. */
-  check({ name, tensors }: Reading): void {
+  /** Throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for an interpretation of more tensors than a network has. */
+  check({ name, tensors }: Interpretation): void {
     if (tensors.length <= MOST_TENSORS) return
     throw unsupported(this.#path, `a network must have at most ${MOST_TENSORS} tensors: ${name} has ${tensors.length}`)
   }

@@ -10,8 +10,8 @@ import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { cellsOf } from './imported_cells.js'
+import type { FixedInputs, Interpretation, InterpretationOptions } from './interpretation.js'
 import { isRecurrent, isZero, OnnxStates } from './onnx_states.js'
-import type { FixedInputs, Reading, ReadingOptions } from './reading.js'
 import { sizesInWords } from './sizes_in_words.js'
 
 /** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */
@@ -34,7 +34,7 @@ const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
  * The recurrent nodes of an ONNX graph whose `W` and `R` are constants of the file or given by the option `inputs`. A node
  * with peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
  */
-export function onnxReadings(file: WeightFile, options: ReadingOptions): Reading[] {
+export function onnxInterpretations(file: WeightFile, options: InterpretationOptions): Interpretation[] {
   const constants = new Map<string, StoredTensor>(file.tensors.map((tensor) => [tensor.name, tensor]))
   for (const [name, { data, shape }] of Object.entries(options.inputs ?? {})) {
     constants.set(name, { name, shape, dtype: data.constructor.name, read: async () => data })
@@ -42,15 +42,15 @@ export function onnxReadings(file: WeightFile, options: ReadingOptions): Reading
   const nodes = file.nodes ?? []
   const small = (file.smallTensors ?? []).map((tensor) => [tensor.name, tensor] as const)
   const states = new OnnxStates(nodes, new Map([...small, ...constants]))
-  return nodes.filter(isRecurrent).flatMap((node) => readingOf(file.path, node, constants, states) ?? [])
+  return nodes.filter(isRecurrent).flatMap((node) => interpretationOf(file.path, node, constants, states) ?? [])
 }
 
-function readingOf(
+function interpretationOf(
   path: string,
   node: OnnxNodeMessage,
   constants: ReadonlyMap<string, StoredTensor>,
   states: OnnxStates,
-): Reading | undefined {
+): Interpretation | undefined {
   const named = new Map<InputName, StoredTensor>()
   for (const [place, name] of node.inputs.entries()) {
     const constant = constants.get(name)

@@ -1,7 +1,7 @@
 import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import type { Reading } from './reading.js'
+import type { Interpretation } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
 
@@ -18,8 +18,8 @@ const MODES_BY_GATES: Readonly<Record<number, readonly CellMode[]>> = {
 const PART =
   /^(?:(.*?)\.)??(?:parametrizations\.)?((?:weight|bias)_(?:ih|hh|hr)(?:_l\d+(?:_reverse)?)?)(?:_(?:g|v|orig|mask)|\.original\d*)$/
 
-/** Networks under the names of PyTorch's modules. A plain RNN does not say whether it is tanh or relu: two readings. */
-export function pytorchReadings({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Reading[] {
+/** Networks under the names of PyTorch's modules. A plain RNN does not say whether it is tanh or relu: two interpretations. */
+export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
     if (match === null) return undefined
@@ -39,8 +39,8 @@ export function pytorchReadings({ path, tensors }: Pick<WeightFile, 'path' | 'te
   return [
     ...groups
       .filter(({ prefix }) => !parts.has(prefix))
-      .flatMap((group) => readingsOf(group, children.get(group.prefix))),
-    ...[...parts].map(([prefix, members]) => computedReading(path, prefix, members)),
+      .flatMap((group) => interpretationsOf(group, children.get(group.prefix))),
+    ...[...parts].map(([prefix, members]) => computedInterpretation(path, prefix, members)),
   ]
 }
 
@@ -58,7 +58,7 @@ function firstChildren(tensors: readonly StoredTensor[], modules: ReadonlySet<st
 }
 
 /** A module that computes its weights from others: importing it throws. */
-function computedReading(path: string, name: string, tensors: readonly StoredTensor[]): Reading {
+function computedInterpretation(path: string, name: string, tensors: readonly StoredTensor[]): Interpretation {
   const weight = PART.exec(tensors[0]!.name)![2]
   return {
     name,
@@ -76,10 +76,10 @@ function computedReading(path: string, name: string, tensors: readonly StoredTen
   }
 }
 
-function readingsOf({ prefix, tensors }: StoredGroup, child: string | undefined): Reading[] {
+function interpretationsOf({ prefix, tensors }: StoredGroup, child: string | undefined): Interpretation[] {
   const sizes = sizesOf(tensors)
   if (sizes === undefined) return []
-  return sizes.modes.map((cellMode): Reading => {
+  return sizes.modes.map((cellMode): Interpretation => {
     const descriptor = createRnnDescriptor({ ...sizes.options, cellMode, inputMode: 'linear_input' })
     const stored = [...tensors.values()]
     return {

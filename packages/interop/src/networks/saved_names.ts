@@ -1,12 +1,12 @@
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
-import { type RecognisedNetwork, recognisedToCanonical, recogniseNetworks } from '@cudnn-rnn/saveable'
+import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../weight_file.js'
-import type { Convention, Reading } from './reading.js'
+import type { Convention, Interpretation } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { readGroups } from './tensor_groups.js'
 
 /** The forms of saveables that are read here; variables of TensorFlow's cells are read by tensorflow_names.ts. */
-const CONVENTIONS: Readonly<Partial<Record<RecognisedNetwork['form'], Convention>>> = {
+const CONVENTIONS: Readonly<Partial<Record<DetectedNetwork['form'], Convention>>> = {
   default: 'canonical',
   'tf-1.2': 'tensorflow',
   'tf-1.3': 'tensorflow',
@@ -14,24 +14,24 @@ const CONVENTIONS: Readonly<Partial<Record<RecognisedNetwork['form'], Convention
 
 /**
  * Networks under the keys that saveables write: this project's, and those of TensorFlow 1.0 to 1.3. Plain RNNs do not say
- * whether they are tanh or relu, and in the keys of 1.2 two layers may look like two directions: a reading for each.
+ * whether they are tanh or relu, and in the keys of 1.2 two layers may look like two directions: an interpretation for each.
  */
-export function savedReadings(tensors: readonly StoredTensor[]): Reading[] {
+export function savedInterpretations(tensors: readonly StoredTensor[]): Interpretation[] {
   const named = new Map(tensors.map((tensor) => [tensor.name, tensor]))
-  const networks = recogniseNetworks(tensors.map(({ name, shape }) => ({ key: name, shape })))
+  const networks = detectNetworks(tensors.map(({ name, shape }) => ({ key: name, shape })))
   return networks.flatMap((network) => {
     const convention = CONVENTIONS[network.form]
     if (convention === undefined) return []
-    return network.structures.map((structure) => readingOf(network, structure, convention, named))
+    return network.structures.map((structure) => interpretationOf(network, structure, convention, named))
   })
 }
 
-function readingOf(
-  network: RecognisedNetwork,
+function interpretationOf(
+  network: DetectedNetwork,
   descriptor: RnnDescriptor,
   convention: Convention,
   tensors: ReadonlyMap<string, StoredTensor>,
-): Reading {
+): Interpretation {
   const { form, name, keys } = network
   const own = new Map(keys.map((key) => [key, tensors.get(key)!]))
   const { cellMode, direction } = descriptor
@@ -45,7 +45,7 @@ function readingOf(
     tensors: [...own.values()],
     result: async () => {
       const [record] = await readGroups([own])
-      const canonical = recognisedToCanonical(network, descriptor, new Map(Object.entries(record!)))
+      const canonical = detectedToCanonical(network, descriptor, new Map(Object.entries(record!)))
       return [{ name, convention, descriptor, canonical, reverse: false, inputs: {}, tensorNames: keys, notes: [] }]
     },
   }

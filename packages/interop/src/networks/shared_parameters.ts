@@ -10,7 +10,7 @@ type Elements = StoredTensor['read']
  * memory goes by what the file holds and not by the number of networks.
  */
 export class SharedParameters {
-  /** The tensors of the file, whose elements are held as long as a reading is still to ask for them. */
+  /** The tensors of the file, whose elements are held as long as an interpretation is still to ask for them. */
   readonly tensors: readonly StoredTensor[]
   /** Number of each distinct `read`: what tells tensors from others of the same elements. */
   readonly #ids = new Map<Elements, number>()
@@ -25,9 +25,12 @@ export class SharedParameters {
 
   /** Counts how often the elements of each tensor will be asked for. */
   expect(
-    readings: readonly { readonly tensors: readonly StoredTensor[]; readonly alsoUses?: readonly StoredTensor[] }[],
+    interpretations: readonly {
+      readonly tensors: readonly StoredTensor[]
+      readonly alsoUses?: readonly StoredTensor[]
+    }[],
   ): void {
-    for (const { tensors, alsoUses = [] } of readings) {
+    for (const { tensors, alsoUses = [] } of interpretations) {
       for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
     }
   }

@@ -1,6 +1,6 @@
 import { type Framework, GATE_ORDERS, type RnnDescriptor } from '@cudnn-rnn/canonical'
 
-/** A reading in words: `pytorch lstm (gates input, forget, new_memory, output), 2 × 4 units, input 3, bidirectional`. */
+/** An interpretation in words: `pytorch lstm (gates input, forget, new_memory, output), 2 × 4 units, input 3, bidirectional`. */
 export function sizesInWords(framework: Framework | 'canonical', descriptor: RnnDescriptor): string {
   const { cellMode, numLayers, numUnits, inputSize, direction, numProj } = descriptor
   const order = GATE_ORDERS[framework === 'canonical' ? 'cudnn' : framework][cellMode]

@@ -9,7 +9,7 @@ import {
   tensorflowToCanonical,
 } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
-import type { ImportedCell, Reading, ReadingOptions } from './reading.js'
+import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
@@ -39,7 +39,10 @@ interface Cell extends StoredGroup {
  * Networks and cells under the variable names of TensorFlow 1 (`kernel` and `bias`, before 1.2 `weights` and `biases`):
  * stacks by `multi_rnn_cell/cell_<k>`, directions by `bidirectional_rnn/{fw,bw}`. Optimizer slots are left over.
  */
-export function tensorflowReadings(tensors: readonly StoredTensor[], options: ReadingOptions): Reading[] {
+export function tensorflowInterpretations(
+  tensors: readonly StoredTensor[],
+  options: InterpretationOptions,
+): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
     return match === null ? undefined : [match[1]!, match[2]!.replace('weights', 'kernel').replace('biases', 'bias')]
@@ -55,8 +58,8 @@ export function tensorflowReadings(tensors: readonly StoredTensor[], options: Re
     else members.push(cell)
   }
   return [
-    ...[...networks].flatMap(([name, members]) => networkReadings(name, members, options)),
-    ...cells.filter(isBlockCell).flatMap((cell) => blockCellReading(cell, options) ?? []),
+    ...[...networks].flatMap(([name, members]) => networkInterpretations(name, members, options)),
+    ...cells.filter(isBlockCell).flatMap((cell) => blockCellInterpretation(cell, options) ?? []),
   ]
 }
 
@@ -86,7 +89,11 @@ function isBlockCell({ tensors }: StoredGroup): boolean {
   return tensors.has('candidate/kernel') || tensors.has('w_c') || tensors.has('w_f_diag')
 }
 
-function networkReadings(name: string, members: readonly Cell[], { forgetBias }: ReadingOptions): Reading[] {
+function networkInterpretations(
+  name: string,
+  members: readonly Cell[],
+  { forgetBias }: InterpretationOptions,
+): Interpretation[] {
   const cells = [...members].sort((a, b) => a.layer - b.layer || Number(a.isBackward) - Number(b.isBackward))
   const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
   const isComplete = cells.every(({ layer, isBackward }, index) => layer * directions + Number(isBackward) === index)
@@ -95,7 +102,7 @@ function networkReadings(name: string, members: readonly Cell[], { forgetBias }:
   if (sizes === undefined) return []
   const added = addsForgetBias(cells[0]!) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = cells.flatMap(({ tensors }) => [...tensors.values()])
-  return sizes.modes.map((cellMode): Reading => {
+  return sizes.modes.map((cellMode): Interpretation => {
     const descriptor = createRnnDescriptor({
       ...sizes.options,
       cellMode,
@@ -174,7 +181,7 @@ function withForgetBias(record: NamedTensors, forgetBias: number): NamedTensors 
 }
 
 /** A cell that no model computes: peepholes, or a GRU that resets before the product. */
-function blockCellReading(cell: Cell, { forgetBias }: ReadingOptions): Reading | undefined {
+function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptions): Interpretation | undefined {
   const { prefix, tensors } = cell
   const isLstm = tensors.has('w_f_diag')
   const kernel = (tensors.get('kernel') ?? tensors.get('w_c') ?? tensors.get('candidate/kernel'))?.shape

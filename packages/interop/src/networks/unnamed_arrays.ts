@@ -1,18 +1,21 @@
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { kerasReadings } from './keras_readings.js'
-import { pytorchReadings } from './pytorch_names.js'
-import type { Reading, ReadingOptions } from './reading.js'
+import type { Interpretation, InterpretationOptions } from './interpretation.js'
+import { kerasInterpretations } from './keras_interpretations.js'
+import { pytorchInterpretations } from './pytorch_names.js'
 
 /** `numpy.savez(file, *arrays)` names arrays by their places. */
 const NAME = /^arr_(\d+)$/
 
 /** How conventions list the weights of one layer; what follows after the first two may be absent. */
 const LISTS = {
-  keras: { names: ['kernel', 'recurrent_kernel', 'bias'], readings: (file: WeightFile) => kerasReadings(file) },
+  keras: {
+    names: ['kernel', 'recurrent_kernel', 'bias'],
+    interpretations: (file: WeightFile) => kerasInterpretations(file),
+  },
   pytorch: {
     names: ['weight_ih_l0', 'weight_hh_l0', 'bias_ih_l0', 'bias_hh_l0'],
-    readings: (file: WeightFile) => pytorchReadings(file),
+    interpretations: (file: WeightFile) => pytorchInterpretations(file),
   },
 } as const
 
@@ -22,14 +25,14 @@ const LISTS = {
  *
  * @throws WeightFileError `ERR_WEIGHTS_AMBIGUOUS` unless the option `convention` names one
  */
-export function unnamedReadings(file: WeightFile, { convention }: ReadingOptions): Reading[] {
+export function unnamedInterpretations(file: WeightFile, { convention }: InterpretationOptions): Interpretation[] {
   const places = file.tensors.map((tensor) => ({ tensor, place: NAME.exec(tensor.name)?.[1] }))
   if (places.length < 2 || places.some(({ place }) => place === undefined)) return []
   const arrays = places.sort((a, b) => Number(a.place) - Number(b.place)).map(({ tensor }) => tensor)
-  const fitting = Object.values(LISTS).flatMap(({ names, readings }) => {
+  const fitting = Object.values(LISTS).flatMap(({ names, interpretations }) => {
     return arrays.length > names.length
       ? []
-      : readings(renamed(file, arrays, names)).map((reading) => own(reading, arrays))
+      : interpretations(renamed(file, arrays, names)).map((interpretation) => own(interpretation, arrays))
   })
   if (convention !== undefined) return fitting
   if (fitting.length === 0) return []
@@ -37,7 +40,7 @@ export function unnamedReadings(file: WeightFile, { convention }: ReadingOptions
   throw new WeightFileError(
     'ERR_WEIGHTS_AMBIGUOUS',
     `Cannot import weights as arrays without names do not say whose gate order they follow: their shapes fit ${summaries.join('; or ')}; and others may store them so. Name whose they are by the option convention`,
-    { path: file.path, readings: summaries, decidedBy: ['convention'] },
+    { path: file.path, interpretations: summaries, decidedBy: ['convention'] },
   )
 }
 
@@ -45,6 +48,6 @@ function renamed(file: WeightFile, arrays: readonly StoredTensor[], names: reado
   return { ...file, tensors: arrays.map((tensor, index) => ({ ...tensor, name: names[index]! })) }
 }
 
-function own(reading: Reading, arrays: readonly StoredTensor[]): Reading {
-  return { ...reading, tensors: arrays }
+function own(interpretation: Interpretation, arrays: readonly StoredTensor[]): Interpretation {
+  return { ...interpretation, tensors: arrays }
 }

@@ -12,7 +12,7 @@ export interface TokenWindow {
 }
 
 /**
- * Cuts a sequence of ids into B lanes of equal length that are read side by side, T steps at a time, so that a state can
+ * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can
  * be carried from window to window. What does not fill a last window is left out.
  *
  * @throws RangeError `ERR_SEQUENCE_TOO_SHORT` when there is not one window
@@ -26,7 +26,7 @@ export function truncatedWindows(
   if (!(windows >= 1)) {
     throw codedRangeError(
       'ERR_SEQUENCE_TOO_SHORT',
-      `Cannot cut windows as ${batch} lanes of ${time} steps need at least ${batch * time + 1} ids: current number is ${ids.length}`,
+      `Cannot cut windows as ${batch} rows of ${time} steps need at least ${batch * time + 1} ids: current number is ${ids.length}`,
       { time, batch, length: ids.length },
     )
   }

@@ -75,7 +75,7 @@ export interface ImportedCell {
 }
 
 /** One way to read some tensors of a file; nothing is read before `result` is called. */
-export interface Reading {
+export interface Interpretation {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
@@ -83,15 +83,15 @@ export interface Reading {
   readonly direction?: Direction
   /** In words: whose, which gates in which order, sizes. */
   readonly summary: string
-  /** What another reading must not take, too. */
+  /** What another interpretation must not take, too. */
   readonly tensors: readonly StoredTensor[]
   /** What other networks may have part in, such as a zero bias that an exporter stores once. */
   readonly alsoUses?: readonly StoredTensor[]
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
-/** What decides between readings. */
-export interface ReadingOptions {
+/** What decides between interpretations. */
+export interface InterpretationOptions {
   /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
   readonly cellMode?: CellMode | undefined
   readonly convention?: Convention | undefined

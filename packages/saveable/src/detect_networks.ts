@@ -1,11 +1,11 @@
 import { type CanonicalParams, elementCount, flatLayout, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
-import { type KeyPlace, placeOfKey, scopesOfRelease13 } from './key_place.js'
 import { networkStructures } from './network_structures.js'
-import { type ParamsForm, schemeOf } from './params_form.js'
+import { type ParsedKey, parseKey, scopesOfRelease13 } from './parsed_key.js'
+import { type StorageForm, schemeOf } from './storage_form.js'
 
 /** Tensors of a checkpoint that are the parameters of one recurrent network. */
-export interface RecognisedNetwork {
-  readonly form: ParamsForm
+export interface DetectedNetwork {
+  readonly form: StorageForm
   /** The saveable's name; for `cells` and `opaque` the variable scope, which may be empty. */
   readonly name: string
   readonly keys: readonly string[]
@@ -21,12 +21,12 @@ export interface NamedShape {
   readonly shape: readonly number[]
 }
 
-interface Group extends KeyPlace {
+interface Group extends ParsedKey {
   readonly shapes: Map<string, readonly number[]>
 }
 
 /** Finds the recurrent networks of a checkpoint by the names and shapes of its tensors, ordered by their first keys. */
-export function recogniseNetworks(tensors: Iterable<NamedShape>): RecognisedNetwork[] {
+export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[] {
   const groups = groupsOf([...tensors])
   const structures = new Map<Group, RnnDescriptor[]>()
   for (const group of groups) {
@@ -43,28 +43,28 @@ export function recogniseNetworks(tensors: Iterable<NamedShape>): RecognisedNetw
 }
 
 /**
- * The canonical parameters of a recognised network that is not `opaque`.
+ * The canonical parameters of a detected network that is not `opaque`.
  *
  * @param structure one of the network's own.
  * @param tensors its tensors by their keys.
  * @throws RangeError as `tensorflowToCanonical`
  */
-export function recognisedToCanonical(
-  { form, name }: RecognisedNetwork,
+export function detectedToCanonical(
+  { form, name }: DetectedNetwork,
   structure: RnnDescriptor,
   tensors: ReadonlyMap<string, Tensor>,
 ): CanonicalParams {
-  return schemeOf(form as Exclude<ParamsForm, 'opaque'>, name).fromKeys(structure, tensors)
+  return schemeOf(form as Exclude<StorageForm, 'opaque'>, name).fromKeys(structure, tensors)
 }
 
 function groupsOf(tensors: readonly NamedShape[]): Group[] {
   const of13 = scopesOfRelease13(tensors.map(({ key }) => key))
   const groups = new Map<string, Group>()
   for (const { key, shape } of tensors) {
-    const place = placeOfKey(key, of13)
-    if (place === undefined) continue
-    const id = `${place.form}:${place.name}`
-    const group = groups.get(id) ?? { ...place, shapes: new Map() }
+    const parsed = parseKey(key, of13)
+    if (parsed === undefined) continue
+    const id = `${parsed.form}:${parsed.name}`
+    const group = groups.get(id) ?? { ...parsed, shapes: new Map() }
     groups.set(id, group)
     group.shapes.set(key, shape)
   }

@@ -1,4 +1,4 @@
-import { runConstructedCampaign } from '@cudnn-rnn/fuzzing'
+import { fuzzFiles } from '@cudnn-rnn/fuzzing'
 import { expect, it } from 'vitest'
 import { GRAMMARS, isCoded } from '../fuzz/constructed_files.js'
 
@@ -7,7 +7,7 @@ const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 1200)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 
 it(`${FILES} constructed files are read or refused with a code`, { timeout: 600_000 }, async () => {
-  const { outcomes } = await runConstructedCampaign({ grammars: GRAMMARS, files: FILES, seed: SEED, isCoded })
+  const { outcomes } = await fuzzFiles({ grammars: GRAMMARS, files: FILES, seed: SEED, isCoded })
   // Some of each grammar are read whole, or the grammar does not reach what it should.
   for (const grammar of Object.keys(GRAMMARS)) {
     expect(outcomes[grammar], grammar).toMatchObject({

@@ -11,8 +11,8 @@ export interface ConstructedFile {
 /** Builds a file out of random choices. */
 export type Grammar = (random: Random) => ConstructedFile | Promise<ConstructedFile>
 
-/** How a campaign went. */
-export interface CampaignCounts {
+/** Results of a run. */
+export interface FuzzCounts {
   files: number
   /** Files read to the end, and those refused, by grammar and code. */
   readonly outcomes: Record<string, Record<string, number>>
@@ -21,11 +21,11 @@ export interface CampaignCounts {
   peakGrowthBytes: number
 }
 
-export interface CampaignOptions {
+export interface FuzzOptions {
   readonly grammars: Readonly<Record<string, Grammar>>
   readonly files: number
   readonly seed: number
-  /** The first file; others than 0 repeat a part of a campaign. */
+  /** The first file; others than 0 repeat part of a run. */
   readonly first?: number | undefined
   readonly isCoded: (error: unknown) => boolean
   /** Told before each file. */
@@ -45,10 +45,10 @@ const WARM_UP = 300
  *
  * @throws Error naming seed, file and grammar
  */
-export async function runConstructedCampaign(options: CampaignOptions): Promise<CampaignCounts> {
+export async function fuzzFiles(options: FuzzOptions): Promise<FuzzCounts> {
   const { grammars, files, seed, first = 0, isCoded, onFile } = options
   const names = Object.keys(grammars)
-  const counts: CampaignCounts = { files: 0, outcomes: {}, slowestMilliseconds: 0, peakGrowthBytes: 0 }
+  const counts: FuzzCounts = { files: 0, outcomes: {}, slowestMilliseconds: 0, peakGrowthBytes: 0 }
   const prototypes = prototypeKeys()
   let floor = peakBytes()
   for (let file = first; file < first + files; file++) {

@@ -1,14 +1,14 @@
-import { DEFAULT_NAME, type ParamsForm } from './params_form.js'
+import { DEFAULT_NAME, type StorageForm } from './storage_form.js'
 
 /** The network that a key of a checkpoint belongs to. */
-export interface KeyPlace {
-  readonly form: ParamsForm
+export interface ParsedKey {
+  readonly form: StorageForm
   /** The saveable's name; for `cells` and `opaque` the variable scope, which may be empty. */
   readonly name: string
 }
 
-export interface SavedPlace extends KeyPlace {
-  readonly form: Exclude<ParamsForm, 'opaque'>
+export interface SavedNetwork extends ParsedKey {
+  readonly form: Exclude<StorageForm, 'opaque'>
 }
 
 const DEFAULT_KEY = /^(?<name>.+)\/layer_\d+\/(?:forward|backward)\/(?:weight|bias)_\d+$/
@@ -37,7 +37,7 @@ export function scopesOfRelease13(keys: readonly string[]): ReadonlySet<string> 
  *
  * @param of13 scopes whose cells are read as TensorFlow 1.3 wrote them: its names may be those of later releases too.
  */
-export function placeOfKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>): KeyPlace | undefined {
+export function parseKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>): ParsedKey | undefined {
   const canonical = DEFAULT_KEY.exec(key)?.groups
   if (canonical !== undefined) return { form: 'default', name: canonical['name']! }
   const tf12 = TF12_KEY.exec(key)?.groups
@@ -55,13 +55,13 @@ export function placeOfKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>):
   return opaque === undefined ? undefined : { form: 'opaque', name: opaque['name'] ?? '' }
 }
 
-/** Whether a key is of the network at `place`, also where that network has no such tensor. */
-export function ownsKey({ form, name }: SavedPlace, key: string): boolean {
+/** Whether a key is of a network, also where that network has no such tensor. */
+export function ownsKey({ form, name }: SavedNetwork, key: string): boolean {
   const of13 = { has: () => form === 'tf-1.3' }
-  const place = placeOfKey(key, of13)
-  if (place === undefined || place.name !== name) return false
+  const parsed = parseKey(key, of13)
+  if (parsed === undefined || parsed.name !== name) return false
   // TensorFlow 1.3 kept the keys of 1.2 for all but unidirectional LSTM and GRU.
-  return place.form === form || (form === 'tf-1.3' && place.form === 'tf-1.2')
+  return parsed.form === form || (form === 'tf-1.3' && parsed.form === 'tf-1.2')
 }
 
 /** A scope for an operation of the usual name, its whole name for any other, as `tf12Scheme` takes them. */

@@ -16,7 +16,7 @@ import { mutateTable } from './table_mutations.js'
 /** The fixtures that are damaged, by kind of file and of tensor. */
 export const SUBJECTS = ['plain', 'dtypes', 'strings', 'partitioned', 'sharded', 'v1', 'v1_snappy'] as const
 
-// The campaign also runs as one file beside its sources.
+// This module also runs bundled, as one file beside its sources.
 const FIXTURES = fileURLToPath(new URL('../../../fixtures/checkpoints', import.meta.url))
 
 /** A tensor read may take this many times the bytes of all files: snappy's ratio, and a byte of a V1 file may be 8. */
@@ -36,7 +36,7 @@ export interface Subject {
   readonly elements: ReadonlySet<string>
 }
 
-/** How often a campaign saw what. */
+/** Counts of the outcomes of a run. */
 export interface Counts {
   mutations: number
   /** By the code of the error. */
@@ -69,7 +69,7 @@ export async function loadSubject(folder: (typeof SUBJECTS)[number]): Promise<Su
  * @throws Error with seed and number of the mutation: when anything but a `CheckpointError` is thrown, or a tensor is read
  *   that cannot be right
  */
-export async function runCampaign(subject: Subject, mutations: number, seed: number): Promise<Counts> {
+export async function fuzzMutations(subject: Subject, mutations: number, seed: number): Promise<Counts> {
   const counts: Counts = { mutations, refused: {}, unchanged: 0, sound: 0, tensorsRead: 0, slowestMilliseconds: 0 }
   for (let mutation = 0; mutation < mutations; mutation++) {
     // Each mutation has a stream of its own, so that one can be repeated alone.

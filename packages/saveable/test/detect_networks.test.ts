@@ -7,8 +7,8 @@ import {
   CudnnLSTMSaveable,
   CudnnRNNReluSaveable,
   CudnnRNNTanhSaveable,
+  detectNetworks,
   RNNParamsSaveable,
-  recogniseNetworks,
 } from '../src/index.js'
 import { build, type Case, MODELS } from './small_models.js'
 
@@ -40,13 +40,13 @@ function saved(options: Case, form: (typeof FORMS)[number], name?: string) {
   return { descriptor: model.descriptor, tensors: saveable.tensors(form === 'cells' ? 'default' : form) }
 }
 
-describe('recogniseNetworks', () => {
+describe('detectNetworks', () => {
   it.each(CASES.flatMap((options) => FORMS.map((form) => ({ form, ...options }))))(
     'finds the structure in the keys: %o',
     async ({ form, ...options }) => {
       const { descriptor, tensors } = saved(options, form, 'outer/encoder')
       const shapes = [...(await tensors)].map(([key, { shape }]) => ({ key, shape }))
-      const [network, ...others] = recogniseNetworks([...shapes, { key: 'outer/dense/kernel', shape: [3, 4] }])
+      const [network, ...others] = detectNetworks([...shapes, { key: 'outer/dense/kernel', shape: [3, 4] }])
       expect(others).toEqual([])
       expect(network).toMatchObject({ name: 'outer/encoder', keys: shapes.map(({ key }) => key) })
       const { cellMode, ...sizes } = descriptor
@@ -65,13 +65,13 @@ describe('recogniseNetworks', () => {
         key,
         shape,
       }))
-      expect(recogniseNetworks(shapes)).toMatchObject([{ form: form, name }])
+      expect(detectNetworks(shapes)).toMatchObject([{ form: form, name }])
     }
   })
 
   it('tells all readings where sizes do not: two layers of one direction, or one layer of two', async () => {
     const { tensors } = saved({ model: 'CudnnGRU', numLayers: 2, numUnits: 4, inputSize: 4 }, 'tf-1.2')
-    const [network] = recogniseNetworks([...(await tensors)].map(([key, { shape }]) => ({ key, shape })))
+    const [network] = detectNetworks([...(await tensors)].map(([key, { shape }]) => ({ key, shape })))
     const gru = network!.structures.filter(({ cellMode }) => cellMode === 'gru')
     expect(gru.map(({ numLayers, direction }) => [numLayers, direction])).toEqual([
       [2, 'unidirectional'],
@@ -82,9 +82,9 @@ describe('recogniseNetworks', () => {
   it('tells no structure when a tensor is missing, and takes no optimizer slot of a cell for a cell', async () => {
     const { tensors } = saved({ model: 'CudnnLSTM' }, 'cells')
     const shapes = [...(await tensors)].map(([key, { shape }]) => ({ key, shape }))
-    expect(recogniseNetworks(shapes.slice(1))).toMatchObject([{ structures: [] }])
+    expect(detectNetworks(shapes.slice(1))).toMatchObject([{ structures: [] }])
     const slots = shapes.map(({ key, shape }) => ({ key: `${key}/Adam`, shape }))
-    expect(recogniseNetworks([...shapes, ...slots])).toEqual(recogniseNetworks(shapes))
+    expect(detectNetworks([...shapes, ...slots])).toEqual(detectNetworks(shapes))
   })
 })
 
@@ -111,7 +111,7 @@ describe.skipIf(!there)(`Calamari's checkpoints${there ? '' : ` (skipped: ${cala
     ['18th_century_french_0', 'cnn_lstm/cudnn_lstm'],
   ])('%s holds a bidirectional CudnnLSTM as buffer and as cells in %s', async (name, scope) => {
     const reader = await openCheckpoint(`${calamari}${name}.ckpt`)
-    const networks = recogniseNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
+    const networks = detectNetworks(reader.names().map((key) => ({ key, shape: reader.shape(key) })))
     const structure = { cellMode: 'lstm', direction: 'bidirectional', numLayers: 1, numUnits: 200, inputSize: 720 }
     expect(networks).toMatchObject([
       { form: 'opaque', name: scope, structures: [structure] },

@@ -18,7 +18,7 @@ export interface Counts {
 
 /** A directory as a scenario has it before the save, for as long as `use` runs. */
 async function inDirectory<Result>(name: ScenarioName, use: (directory: string) => Promise<Result>): Promise<Result> {
-  const folder = await mkdtemp(join(tmpdir(), 'save-campaign-'))
+  const folder = await mkdtemp(join(tmpdir(), 'save-faults-'))
   const directory = join(folder, 'run')
   try {
     await mkdir(directory)

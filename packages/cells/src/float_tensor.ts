@@ -30,7 +30,7 @@ export function addTensor(target: FloatTensor, source: FloatTensor): void {
  *
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
  */
-export function checkHostTensor(
+export function checkFloatTensor(
   action: string,
   name: string,
   tensor: FloatTensor,

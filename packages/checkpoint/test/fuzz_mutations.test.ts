@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { loadSubject, runCampaign, SUBJECTS } from '../fuzz/campaign.js'
+import { fuzzMutations, loadSubject, SUBJECTS } from '../fuzz/fuzz_mutations.js'
 
 /** Mutations of each fixture in a test run; `fuzz/mutations.mjs` runs as many as one likes. */
 const MUTATIONS = 2000
 
 describe.each(SUBJECTS)('a checkpoint damaged behind right checksums: %s', (folder) => {
   it(`is refused with a code, or is sound in itself, over ${MUTATIONS} mutations`, { timeout: 120_000 }, async () => {
-    const { refused, unchanged, sound } = await runCampaign(await loadSubject(folder), MUTATIONS, 1)
+    const { refused, unchanged, sound } = await fuzzMutations(await loadSubject(folder), MUTATIONS, 1)
     expect(Object.keys(refused)).toEqual(expect.arrayContaining(['ERR_CHECKPOINT_CORRUPT', 'ERR_CHECKPOINT_CHECKSUM']))
     // Both happen, or the mutations do not reach what they should.
     expect(unchanged).toBeGreaterThan(0)

@@ -12,10 +12,10 @@ export const DEFAULT_NAME = 'params_canonical'
  * How a network's parameters stand in a checkpoint: a {@link Naming} of `RNNParamsSaveable`; `cells`, the variables of
  * TensorFlow's CPU cells as its releases from 1.4 on write them; `opaque`, cuDNN's buffer as it is.
  */
-export type ParamsForm = Naming | 'cells' | 'opaque'
+export type StorageForm = Naming | 'cells' | 'opaque'
 
 /** The keys of a form for a saveable's name; for `cells` the name is the variable scope. */
-export function schemeOf(form: Exclude<ParamsForm, 'opaque'>, name: string): KeyScheme {
+export function schemeOf(form: Exclude<StorageForm, 'opaque'>, name: string): KeyScheme {
   switch (form) {
     case 'default':
       return defaultScheme(name)

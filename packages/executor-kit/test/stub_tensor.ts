@@ -1,7 +1,7 @@
 import { type BackendTensor, DTYPES, type DType } from '@cudnn-rnn/backend'
 
 /** A backend tensor with the fields that argument checks look at. */
-export function fakeTensor(
+export function stubTensor(
   shape: readonly number[],
   { dtype = 'float32' as DType, layout = undefined as string | undefined, disposed = false } = {},
 ): BackendTensor {

@@ -1,93 +1,94 @@
 import type { WeightFile } from '../weight_file.js'
+import type { Interpretation } from './interpretation.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
 import { functionOf, type KerasFunction, settingNotes, unlikeDirections } from './keras_function.js'
-import { namedKerasReadings } from './keras_names.js'
-import { NO_BIAS, networkReading, refusedReading } from './keras_network.js'
+import { namedKerasInterpretations } from './keras_names.js'
+import { NO_BIAS, networkInterpretation, refusedInterpretation } from './keras_network.js'
 import { DescribedVariables } from './keras_variables.js'
-import type { Reading } from './reading.js'
 
 /**
  * Recurrent layers under Keras's names. In a file that describes its model every layer is read as its own description
  * says; others are read by the names of their variables.
  */
-export function kerasReadings(file: WeightFile): Reading[] {
+export function kerasInterpretations(file: WeightFile): Interpretation[] {
   const { kerasModel } = file
-  if (kerasModel === undefined) return namedKerasReadings(file)
+  if (kerasModel === undefined) return namedKerasInterpretations(file)
   const layers = describedLayers(file.path, kerasModel)
   const variables = new DescribedVariables(file, layers)
   return [
     ...layers.flatMap((layer) => {
       const missing = variables.refusalOf(layer)
-      if (missing !== undefined) return refusedReading(file.path, layer.name, missing, variables.tensorsOf(layer))
-      return layer.directions.length === 0 ? [] : layerReadings(file.path, layer, variables)
+      if (missing !== undefined)
+        return refusedInterpretation(file.path, layer.name, missing, variables.tensorsOf(layer))
+      return layer.directions.length === 0 ? [] : layerInterpretations(file.path, layer, variables)
     }),
     ...variables.undescribed().map(({ name, tensors }) => {
-      return refusedReading(file.path, name, 'the description of the model does not describe it', tensors)
+      return refusedInterpretation(file.path, name, 'the description of the model does not describe it', tensors)
     }),
   ]
 }
 
 /** A layer's networks: one, or of stacked cells one for each. */
-function layerReadings(path: string, layer: KerasLayer, variables: DescribedVariables): Reading[] {
+function layerInterpretations(path: string, layer: KerasLayer, variables: DescribedVariables): Interpretation[] {
   const { name, directions, notes } = layer
   const [first] = directions
   const reason = layer.refusal ?? unlikeDirections(directions, layer.mergeMode)
   const tensors = variables.tensorsOf(layer)
-  if (reason !== undefined) return [refusedReading(path, name, reason, tensors)]
+  if (reason !== undefined) return [refusedInterpretation(path, name, reason, tensors)]
   const own = [...notes, ...settingNotes(first!)]
   const goesBackwards = directions.length === 1 && first!.config['go_backwards'] === true
   const isStack = first!.cells.length > 1
   if (isStack && goesBackwards && notes.some((note) => note.startsWith('The model masks'))) {
-    return [refusedReading(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
+    return [refusedInterpretation(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
   }
   if (!isStack) {
     const cells = directions.map(({ cells: [cell] }) => cell!)
-    return [cellReading(path, name, cells, variables, { goesBackwards, notes: own })]
+    return [cellInterpretation(path, name, cells, variables, { goesBackwards, notes: own })]
   }
   return first!.cells.map((cell, index) => {
     // Later cells are fed in the order in which the first one reads.
     const isReversed = goesBackwards && index === 0
     const chain = index === 0 ? [] : [`Its input is the output of ${name}/${first!.cells[index - 1]!.name}.`]
-    return cellReading(path, `${name}/${cell.name}`, [cell], variables, {
+    return cellInterpretation(path, `${name}/${cell.name}`, [cell], variables, {
       goesBackwards: isReversed,
       notes: [...own, ...chain],
     })
   })
 }
 
-function cellReading(
+function cellInterpretation(
   path: string,
   name: string,
   cells: readonly KerasCell[],
   variables: DescribedVariables,
   { goesBackwards, notes }: { readonly goesBackwards: boolean; readonly notes: readonly string[] },
-): Reading {
+): Interpretation {
   const directions = cells.map((cell) => variables.of(cell))
   const tensors = directions.flatMap((own) => [...own.values()])
   const functions = cells.map((cell, side) => functionOf(cell, directions[side]!.get('bias')))
   const wrong = functions.find((found) => typeof found === 'string')
-  if (typeof wrong === 'string') return refusedReading(path, name, wrong, tensors)
+  if (typeof wrong === 'string') return refusedInterpretation(path, name, wrong, tensors)
   const [own, other = own] = functions as KerasFunction[]
   for (const key of ['cellMode', 'variant', 'resetBefore'] as const) {
     if (own![key] === other![key]) continue
     const words = key === 'resetBefore' ? 'reset_after' : key
-    return refusedReading(path, name, `its directions must be alike: they differ in ${words}`, tensors)
+    return refusedInterpretation(path, name, `its directions must be alike: they differ in ${words}`, tensors)
   }
   const shapes = directions.map((each) => each.get('recurrent_kernel')?.shape)
   if (String(shapes[0]) !== String(shapes.at(-1))) {
-    return refusedReading(path, name, `its directions must be alike: they differ in units`, tensors)
+    return refusedInterpretation(path, name, `its directions must be alike: they differ in units`, tensors)
   }
   const units = cells[0]!.config['units']
   if (shapes[0]?.[0] !== units || directions[0]!.get('kernel')?.shape.length !== 2) {
     const words = shapes.map((shape) => `[${shape ?? ''}]`).join(' and ')
-    return refusedReading(
+    return refusedInterpretation(
       path,
       name,
       `its variables must be those of ${String(units)} units: recurrent kernels are ${words}`,
       tensors,
     )
   }
-  return networkReading(own!, {
+  return networkInterpretation(own!, {
     name,
     directions,
     reverse: goesBackwards,
