@@ -3,6 +3,7 @@ import { describe } from 'vitest'
 import { registerCallerConformance } from './caller_conformance.js'
 import { registerDenseConformance } from './dense_conformance.js'
 import { registerDropoutConformance } from './dropout_conformance.js'
+import type { Extent } from './extent.js'
 import { registerFixtureConformance } from './fixture_conformance.js'
 import { registerGoldenConformance } from './golden_conformance.js'
 import { registerNonFiniteConformance } from './non_finite_conformance.js'
@@ -18,9 +19,15 @@ export interface ConformanceOptions {
   /** Error divided by the larger of 1 and the expected tensor's largest magnitude. */
   readonly tolerances: Readonly<Record<FloatDType, number>>
   readonly roundingOracle?: RoundingOracle | undefined
+  /**
+   * Default `all`. `covering` is for executors that share all but kernels or libraries with one that runs everything: each
+   * pair of a network's attributes occurs, argument errors and long optimizations are left out.
+   */
+  readonly extent?: Extent | undefined
 }
 
-const PARTS = [
+/** Parts that depend on the arithmetic or on the libraries of an executor. */
+const NUMERICAL_PARTS = [
   registerFixtureConformance,
   registerGoldenConformance,
   registerNumericalConformance,
@@ -28,22 +35,26 @@ const PARTS = [
   registerPassConformance,
   registerDropoutConformance,
   registerStreamingConformance,
-  registerRefusalConformance,
-  registerCallerConformance,
   registerDenseConformance,
   registerOptimizerConformance,
 ]
 
-/** Registers everything that every executor must pass, for each of its dtypes. */
+/** Parts that test argument checks, which executors share; `covering` leaves them out. */
+const ARGUMENT_PARTS = [registerRefusalConformance, registerCallerConformance]
+
+/** Registers the tests that every executor must pass, for each of its dtypes. */
 export function runConformance(
   name: string,
   open: (options: { readonly dtype: FloatDType }) => Backend | Promise<Backend>,
-  { dtypes, tolerances, roundingOracle }: ConformanceOptions,
+  { dtypes, tolerances, roundingOracle, extent = 'all' }: ConformanceOptions,
 ): void {
   for (const dtype of dtypes) {
     describe(`${name} ${dtype}`, () => {
       const tolerance = tolerances[dtype]
-      for (const register of PARTS) register({ open: async () => open({ dtype }), dtype, tolerance, roundingOracle })
+      const parts = extent === 'all' ? [...NUMERICAL_PARTS, ...ARGUMENT_PARTS] : NUMERICAL_PARTS
+      for (const register of parts) {
+        register({ open: async () => open({ dtype }), dtype, tolerance, roundingOracle, extent })
+      }
     })
   }
 }

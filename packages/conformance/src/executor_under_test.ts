@@ -1,7 +1,8 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
+import type { Extent } from './extent.js'
 import type { RoundingOracle } from './rounding_oracle.js'
 
-/** What the parts of the suite know of the executor they test. */
+/** The executor under test, as the parts of the suite receive it. */
 export interface ExecutorUnderTest {
   /** Opens a fresh executor of the dtype under test. */
   readonly open: () => Promise<Backend>
@@ -9,4 +10,5 @@ export interface ExecutorUnderTest {
   /** Error divided by the larger of 1 and the expected tensor's largest magnitude. */
   readonly tolerance: number
   readonly roundingOracle?: RoundingOracle | undefined
+  readonly extent: Extent
 }

@@ -1,13 +1,15 @@
 import { createRnnDescriptor, hiddenColumns, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import { coveringCases } from './covering_cases.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { concatenated, filled, filledCanonical } from './fills.js'
 import { decodeFloat64, FIXTURES, type FixtureCase } from './fixture_case.js'
 import { expectNumbers, type NetworkMaker, type Numbers } from './rounding_oracle.js'
 
 /** Every fixture of PyTorch and TensorFlow: outputs, states and every gradient. */
-export function registerFixtureConformance({ open, tolerance, roundingOracle }: ExecutorUnderTest): void {
-  for (const [oracle, cases] of Object.entries(FIXTURES)) {
+export function registerFixtureConformance({ open, tolerance, roundingOracle, extent }: ExecutorUnderTest): void {
+  for (const [oracle, all] of Object.entries(FIXTURES)) {
+    const cases = extent === 'all' ? all : coveringFixtures(all, roundingOracle?.cases ?? [])
     describe(`agrees with ${oracle}`, () => {
       test.each(cases.map((c) => [c.id, c] as const))('%s', async (_, fixture) => {
         using backend = await open()
@@ -18,6 +20,25 @@ export function registerFixtureConformance({ open, tolerance, roundingOracle }: 
       })
     })
   }
+}
+
+/** The fixtures that cover each pair of a network's attributes, and those whose ids are in `also`. */
+export function coveringFixtures(cases: readonly FixtureCase[], also: readonly string[]): readonly FixtureCase[] {
+  const chosen = new Set(
+    coveringCases(cases, (c) => ({
+      cellMode: c.cellMode,
+      direction: c.direction,
+      inputMode: c.inputMode,
+      stacked: c.numLayers > 1,
+      projected: c.numProj !== undefined,
+      clipped: c.cellClip !== undefined,
+      ragged: c.sequenceLengths !== undefined,
+      initialState: c.initialState,
+      oneStep: c.T === 1,
+      oneRow: c.B === 1,
+    })),
+  )
+  return cases.filter((c) => chosen.has(c) || also.includes(c.id))
 }
 
 async function runFixture(backend: NetworkMaker, fixture: FixtureCase): Promise<Numbers> {

@@ -14,6 +14,7 @@
  */
 export { expectAllclose } from './closeness.js'
 export { type ConformanceOptions, runConformance } from './conformance.js'
+export type { Extent } from './extent.js'
 export { filled, filledCanonical } from './fills.js'
 export { decoded, type ElementType, encoded } from './half.js'
 export { type NvidiaSampleOptions, runNvidiaSample } from './nvidia_sample.js'
