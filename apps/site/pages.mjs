@@ -17,6 +17,7 @@ const SECTIONS = [
     [
       'docs/architecture.md',
       'docs/canonical_layout.md',
+      'docs/ctc.md',
       'docs/numerics.md',
       'docs/checkpoint_format.md',
       'docs/reliability.md',

@@ -1,4 +1,6 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor, TensorLike } from './backend_tensor.js'
+import type { CtcLossOptions, CtcLossResult } from './ctc_loss.js'
 
 export interface LinearGradients {
   readonly input: BackendTensor
@@ -77,6 +79,11 @@ export interface DenseOps {
    * `weights` [...] scales rows (0 masks a padded step); the mean divides by their sum, or by N without them.
    */
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
+  /**
+   * Connectionist temporal classification: loss of logits [T,B,K] (softmax is part of it) against labels [B,S] on the
+   * host, with its gradient. Absent where an executor has no kernel for it.
+   */
+  ctcLoss?(logits: TensorLike, labels: Tensor<Int32Array>, options: CtcLossOptions): CtcLossResult
   /** √(Σ‖t‖²) over all tensors, as a scalar. */
   globalNorm(tensors: readonly BackendTensor[]): BackendTensor
   /** Scales all tensors in place by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */

@@ -29,6 +29,7 @@ export {
   BackendUnavailableError,
   isBackendUnavailableError,
 } from './backend_unavailable_error.js'
+export type { CtcLossOptions, CtcLossResult, InfeasibleRows } from './ctc_loss.js'
 export type {
   AdagradOptions,
   AdamOptions,

@@ -2,6 +2,8 @@ import type {
   AdagradOptions,
   AdamOptions,
   BackendTensor,
+  CtcLossOptions,
+  CtcLossResult,
   DenseOps,
   LinearGradients,
   MomentumOptions,
@@ -9,7 +11,8 @@ import type {
   SoftmaxCrossEntropyResult,
   TensorLike,
 } from '@cudnn-rnn/backend'
-import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkIsObject, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { checkCtcLoss } from './ctc_problem.js'
 import {
   checkEmbedding,
   checkEmbeddingGradient,
@@ -30,10 +33,12 @@ import { checkDimensions, checkIsTensor, checkTensor } from './tensor_arguments.
 export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
   readonly #memory: ExecutorMemory<Own>
   readonly #kernels: DenseKernels<Own>
+  readonly ctcLoss?: NonNullable<DenseOps['ctcLoss']>
 
   constructor(memory: ExecutorMemory<Own>, kernels: DenseKernels<Own>) {
     this.#memory = memory
     this.#kernels = kernels
+    if (kernels.ctcLoss !== undefined) this.ctcLoss = (...args) => this.#ctcLoss(...args)
   }
 
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): Own {
@@ -73,6 +78,11 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
     const sizes = checkSoftmaxCrossEntropy(this.#memory.dtype, taken.logits, taken.labels, taken.weights)
     const operands = { ...taken, labels: this.#ids(action, 'labels', taken.labels, sizes.classes) }
     return this.#kernels.softmaxCrossEntropy(operands, sizes)
+  }
+
+  #ctcLoss(logits: TensorLike, labels: Tensor<Int32Array>, options: CtcLossOptions): CtcLossResult {
+    const operands = this.#taken('compute the CTC loss', { logits })
+    return this.#kernels.ctcLoss!(operands, checkCtcLoss(this.#memory.dtype, operands.logits, labels, options))
   }
 
   globalNorm(tensors: readonly BackendTensor[]): Own {

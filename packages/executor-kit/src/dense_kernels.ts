@@ -1,4 +1,11 @@
-import type { BackendTensor, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import type {
+  BackendTensor,
+  CtcLossResult,
+  LinearGradients,
+  SoftmaxCrossEntropyResult,
+  TensorLike,
+} from '@cudnn-rnn/backend'
+import type { CtcProblem } from './ctc_problem.js'
 import type { LinearSizes } from './dense_arguments.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
 
@@ -30,6 +37,8 @@ export interface DenseKernels<Own extends BackendTensor> {
     },
     sizes: { readonly rows: number; readonly classes: number },
   ): SoftmaxCrossEntropyResult
+  /** Absent where the executor has no kernel for it. */
+  ctcLoss?(operands: { readonly logits: TensorLike }, problem: CtcProblem): CtcLossResult
   /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) where it is above, and finite. */
   norm(tensors: readonly Own[], maxNorm: number): Own
   assign(variable: Own, source: TensorLike): void
@@ -41,5 +50,5 @@ export interface DenseKernels<Own extends BackendTensor> {
 
 /** The operands of one kernel. */
 export type KernelOperands<Kernel extends keyof DenseKernels<BackendTensor>> = Parameters<
-  DenseKernels<BackendTensor>[Kernel]
+  NonNullable<DenseKernels<BackendTensor>[Kernel]>
 >[0]

@@ -12,6 +12,14 @@ export const ERROR_CODES = {
     meaning: 'a stream of a bidirectional network, which needs the whole sequence',
     remedy: 'use `call()`',
   },
+  ERR_CTC_BLANK: {
+    meaning: 'the blank of a CTC loss or decoder is no class',
+    remedy: "`'last'`, `'first'` or a number in 0…K-1",
+  },
+  ERR_CTC_LABEL: {
+    meaning: 'a label of a CTC loss is the blank, or outside 0…K-1',
+    remedy: 'number the labels around the blank; the message names the position',
+  },
   ERR_DROPOUT_STATE: {
     meaning: 'bytes are not a dropout state of this kind of executor',
     remedy: 'restore what `dropoutState()` of the same kind of executor returned',

@@ -18,6 +18,7 @@
 
 // Dense operations
 export { CheckedDenseOps } from './checked_dense_ops.js'
+export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export {
   checkEmbedding,
   checkEmbeddingGradient,
@@ -42,11 +43,13 @@ export {
   type VersionedTensor,
 } from './executor_memory.js'
 // Executors in host memory
+export { hostCtcLoss } from './host/ctc_loss.js'
 export { allocating } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, checkStreamRows, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
+export { logAddExp, logSoftmaxInto } from './host/log_space.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'

@@ -1,12 +1,14 @@
-import type { LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import type { CtcLossResult, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import type {
-  DenseKernels,
-  HostMemory,
-  HostTensor,
-  KernelOperands,
-  LinearSizes,
-  OptimizerUpdate,
+import {
+  type CtcProblem,
+  type DenseKernels,
+  type HostMemory,
+  type HostTensor,
+  hostCtcLoss,
+  type KernelOperands,
+  type LinearSizes,
+  type OptimizerUpdate,
 } from '@cudnn-rnn/executor-kit'
 import { embedding, embeddingGradient } from './embedding.js'
 import { linear, linearGradients } from './linear.js'
@@ -75,6 +77,18 @@ export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
     const rowWeights = weights && memory.floats(weights)
     const loss = softmaxCrossEntropy(gradient, memory.floats(logits), this.readIds(labels), rowWeights, classes)
     return { loss: this.#scalar(loss), logitsGradient: memory.create(logits.shape, gradient) }
+  }
+
+  ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): CtcLossResult {
+    const memory = this.#memory
+    const gradient = memory.allocate(elementCount(logits.shape))
+    const rowLosses = memory.allocate(problem.batch)
+    const loss = hostCtcLoss(gradient, rowLosses, memory.floats(logits), problem)
+    return {
+      loss: this.#scalar(loss),
+      rowLosses: memory.create([problem.batch], rowLosses),
+      logitsGradient: memory.create(logits.shape, gradient),
+    }
   }
 
   /** √(Σ x²) over all tensors, in double precision. */

@@ -3,6 +3,7 @@ import type { CanonicalErrorCode } from '@cudnn-rnn/canonical'
 import type { CellErrorCode } from '@cudnn-rnn/cells'
 import type { CheckpointErrorCode } from '@cudnn-rnn/checkpoint'
 import type { CpuErrorCode } from '@cudnn-rnn/cpu'
+import type { CtcErrorCode } from '@cudnn-rnn/ctc'
 import type { CudnnErrorCode } from '@cudnn-rnn/cudnn'
 import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
 import type { InteropErrorCode } from '@cudnn-rnn/interop'
@@ -18,6 +19,7 @@ export type ErrorCode =
   | CellErrorCode
   | CheckpointErrorCode
   | CpuErrorCode
+  | CtcErrorCode
   | CudnnErrorCode
   | ExecutorErrorCode
   | FacadeErrorCode

@@ -1,6 +1,7 @@
 import * as canonical from '@cudnn-rnn/canonical'
 import * as cells from '@cudnn-rnn/cells'
 import * as checkpoint from '@cudnn-rnn/checkpoint'
+import * as ctc from '@cudnn-rnn/ctc'
 import * as interop from '@cudnn-rnn/interop'
 import * as report from '@cudnn-rnn/report'
 import * as saveable from '@cudnn-rnn/saveable'
@@ -9,6 +10,7 @@ import { expect, it } from 'vitest'
 import * as canonicalSubpath from '../src/canonical.js'
 import * as cellsSubpath from '../src/cells.js'
 import * as checkpointSubpath from '../src/checkpoint.js'
+import * as ctcSubpath from '../src/ctc.js'
 import * as executors from '../src/executors.js'
 import * as rnn from '../src/index.js'
 import * as interopSubpath from '../src/interop.js'
@@ -73,6 +75,7 @@ it.each([
   ['canonical', canonicalSubpath, canonical],
   ['cells', cellsSubpath, cells],
   ['checkpoint', checkpointSubpath, checkpoint],
+  ['ctc', ctcSubpath, ctc],
   ['interop', interopSubpath, interop],
   ['report', reportSubpath, report],
   ['saveable', saveableSubpath, saveable],

@@ -1,0 +1,189 @@
+import {
+  type Backend,
+  type CtcLossResult,
+  type CtcLossOptions as CtcOperationOptions,
+  DTYPES,
+  type InfeasibleRows,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  checkOptionNames,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  type FloatArray,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import { checkCtcLoss, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { type Blank, blankClass } from './blank.js'
+import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
+import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'
+
+export interface CtcLossOptions {
+  /** [T,B,K], time-major. Softmax is part of the loss; log-probabilities give the same, as softmax leaves them. */
+  readonly logits: TensorLike
+  readonly labels: CtcLabels
+  /** [B], of a tensor of labels. Default: its columns. */
+  readonly labelLengths?: readonly number[] | Int32Array | undefined
+  /** [B], TensorFlow's `sequence_length`. Default: T for every row. */
+  readonly logitLengths?: readonly number[] | Int32Array | undefined
+  /** Whose defaults apply; default `tensorflow`. */
+  readonly convention?: CtcConvention | undefined
+  /** Default `last` (`tensorflow`) or `first` (`pytorch`). */
+  readonly blank?: Blank | undefined
+  /** TensorFlow's `preprocess_collapse_repeated`: equal neighbors among the labels are one label. Default false. */
+  readonly preprocessCollapseRepeated?: boolean | undefined
+  /** TensorFlow's `ctc_merge_repeated`. False: every frame that is not blank is a label of its own. Default true. */
+  readonly ctcMergeRepeated?: boolean | undefined
+  /** TensorFlow's `ignore_longer_outputs_than_inputs`: rows with more labels than time steps get loss and gradient 0. Default false. */
+  readonly ignoreLongerOutputsThanInputs?: boolean | undefined
+  /** PyTorch's `zero_infinity`: rows whose labels no path spells get loss and gradient 0. Default false. */
+  readonly zeroInfinity?: boolean | undefined
+  /** Default `mean` (`tensorflow`) or `mean_per_label` (`pytorch`). */
+  readonly reduction?: Reduction | undefined
+}
+
+const ACTION = 'compute the CTC loss'
+const OPTION_NAMES: readonly (keyof CtcLossOptions)[] = [
+  'logits',
+  'labels',
+  'labelLengths',
+  'logitLengths',
+  'convention',
+  'blank',
+  'preprocessCollapseRepeated',
+  'ctcMergeRepeated',
+  'ignoreLongerOutputsThanInputs',
+  'zeroInfinity',
+  'reduction',
+]
+const FLAGS = [
+  'preprocessCollapseRepeated',
+  'ctcMergeRepeated',
+  'ignoreLongerOutputsThanInputs',
+  'zeroInfinity',
+] as const
+
+/**
+ * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
+ * `torch.nn.functional.ctc_loss`, with its gradient. Computed by the executor; on the host where it has no kernel for it.
+ *
+ * A row without labels is the probability of blanks alone, as in PyTorch (TensorFlow 1 refuses it). NaN logits of a row
+ * give it loss and gradient NaN; logits after a row's length are not read.
+ *
+ * @returns `loss`, a scalar by `reduction`; `rowLosses` [B], before it; `logitsGradient` [T,B,K], of `loss`
+ * @throws TypeError `ERR_CTC_LABELS`, `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`, `ERR_SEQUENCE_LENGTHS`,
+ *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`,
+ *   `ERR_CTC_BLANK`, `ERR_CTC_LABEL`, `ERR_CTC_LABELS_TOO_LONG`, `ERR_INVALID_OPTION`
+ * @example
+ * ```ts
+ * import { ctcLoss } from '@cudnn-rnn/ctc'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const logits = { data: new Float32Array(2 * 1 * 3), shape: [2, 1, 3] } // uniform over two classes and the blank
+ * const { loss } = await ctcLoss(backend, { logits, labels: [[0]] })
+ * console.log(((await loss.read()).data[0] ?? 0).toFixed(4)) // 1.0986: three of nine paths spell label 0
+ * ```
+ */
+export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
+  checkOptionNames(ACTION, options, OPTION_NAMES)
+  for (const flag of FLAGS) checkFlag(flag, options[flag])
+  const convention = CONVENTIONS[checkedConvention(options.convention)]
+  const { logits, reduction = convention.reduction } = options
+  if (!REDUCTIONS.includes(reduction)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${ACTION} as reduction must be one of ${REDUCTIONS.join(', ')}: current value is ${describeValue(reduction)}`,
+      { option: 'reduction', value: reduction },
+    )
+  }
+  const given = paddedLabels(ACTION, options.labels, options.labelLengths)
+  const [time = 0, batch = 0, classes = 0] = logits?.shape ?? []
+  const operation: CtcOperationOptions = {
+    logitLengths: options.logitLengths ?? new Int32Array(batch).fill(time),
+    labelLengths: given.labelLengths,
+    blank: blankClass(options.blank ?? convention.blank, classes),
+    mergeRepeated: options.ctcMergeRepeated ?? true,
+    infeasible: infeasibleRows(options, convention.infeasible),
+  }
+  // Checks the labels before they are collapsed.
+  const { labelLengths, logitLengths } = checkCtcLoss(backend.dtype, logits, given.labels, operation)
+  const isTooLong = Array.from(labelLengths, (length, row) => length > logitLengths[row]!)
+  const ignoresLong = options.ignoreLongerOutputsThanInputs ?? false
+  if (convention.refusesLongLabels && !ignoresLong && !options.zeroInfinity) {
+    refuseLongLabels(isTooLong, labelLengths, logitLengths)
+  }
+  const labels = options.preprocessCollapseRepeated ? collapseRepeated(given) : given
+  const rowWeights = isTooLong.map((tooLong, row) =>
+    ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row]!, batch),
+  )
+  return compute(backend, logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
+}
+
+/** By the executor's kernel, or on the host. */
+async function compute(
+  backend: Backend,
+  logits: TensorLike,
+  labels: Tensor<Int32Array>,
+  options: CtcOperationOptions,
+): Promise<CtcLossResult> {
+  if (backend.ops.ctcLoss !== undefined) return backend.ops.ctcLoss(logits, labels, options)
+  checkOwnTensors(backend, ACTION, { logits })
+  const problem = checkCtcLoss(backend.dtype, logits, labels, options)
+  const host = (isBackendTensor(logits) ? await logits.read() : logits).data as FloatArray
+  const { array: FloatArrayOf } = DTYPES[backend.dtype]
+  const gradient = new FloatArrayOf(host.length)
+  const rowLosses = new FloatArrayOf(problem.batch)
+  const loss = hostCtcLoss(gradient, rowLosses, host, problem)
+  return {
+    loss: backend.tensor({ data: FloatArrayOf.of(loss), shape: [] }),
+    rowLosses: backend.tensor({ data: rowLosses, shape: [problem.batch] }),
+    logitsGradient: backend.tensor({ data: gradient, shape: logits.shape }),
+  }
+}
+
+function infeasibleRows({ zeroInfinity }: CtcLossOptions, byConvention: InfeasibleRows): InfeasibleRows {
+  return zeroInfinity ? 'zero' : byConvention
+}
+
+/** The factor of a row's loss in the reduced one. */
+function rowWeight(reduction: Reduction, labels: number, batch: number): number {
+  switch (reduction) {
+    case 'sum':
+      return 1
+    case 'mean':
+      return 1 / batch
+    case 'mean_per_label':
+      return 1 / Math.max(1, labels) / batch
+  }
+}
+
+function refuseLongLabels(isTooLong: readonly boolean[], labelLengths: Int32Array, logitLengths: Int32Array): void {
+  const row = isTooLong.indexOf(true)
+  if (row < 0) return
+  throw codedRangeError(
+    'ERR_CTC_LABELS_TOO_LONG',
+    `Cannot ${ACTION} as labels[${row}] must not be longer than its ${logitLengths[row]} time steps: current number of labels is ${labelLengths[row]}. Set ignoreLongerOutputsThanInputs to leave such rows out.`,
+    { row, labels: labelLengths[row], timeSteps: logitLengths[row] },
+  )
+}
+
+function checkedConvention(convention: CtcConvention = 'tensorflow'): CtcConvention {
+  if (Object.hasOwn(CONVENTIONS, convention)) return convention
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${ACTION} as convention must be one of ${Object.keys(CONVENTIONS).join(', ')}: current value is ${describeValue(convention)}`,
+    { option: 'convention', value: convention },
+  )
+}
+
+function checkFlag(option: (typeof FLAGS)[number], value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${ACTION} as ${option} must be a boolean: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

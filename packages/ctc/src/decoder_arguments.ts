@@ -1,0 +1,72 @@
+import { codedRangeError, codedTypeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
+import { type Blank, blankClass } from './blank.js'
+
+/** The checked arguments that both decoders take. */
+export interface DecoderArguments {
+  /** The elements of logits [T,B,K]. */
+  readonly data: FloatArray
+  readonly batch: number
+  readonly classes: number
+  /** [B] */
+  readonly lengths: Int32Array
+  readonly blank: number
+}
+
+/**
+ * Checks logits [T,B,K], the lengths of their rows (T for each where null) and the blank.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR` (a backend tensor, too), `ERR_DTYPE`, `ERR_SEQUENCE_LENGTHS`; RangeError
+ *   `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_CTC_BLANK`, `ERR_CTC_LOGITS` for NaN
+ */
+export function checkDecoderArguments(
+  action: string,
+  given: Tensor,
+  sequenceLength: readonly number[] | Int32Array | null,
+  blank: Blank,
+): DecoderArguments {
+  const logits = checkIsHostTensor(action, 'logits', given)
+  const dtype = tensorDType(logits) === 'float64' ? 'float64' : 'float32'
+  checkTensor(action, 'logits', logits, { dtype })
+  checkShape(action, 'logits', logits.shape, ['T', 'B', 'K'])
+  const [time, batch, classes] = logits.shape as [number, number, number]
+  const lengths = checkSequenceLengths(action, sequenceLength, time, batch) ?? new Int32Array(batch).fill(time)
+  const number = blankClass(blank, classes)
+  if (!(Number.isInteger(number) && number >= 0 && number < classes)) {
+    throw codedRangeError(
+      'ERR_CTC_BLANK',
+      `Cannot ${action} as the blank must be 'first', 'last' or an integer in 0..${classes - 1}: current value is ${describeValue(blank)}`,
+      { value: blank, classes },
+    )
+  }
+  const data = logits.data as FloatArray
+  checkNoNaN(action, data, lengths, classes)
+  return { data, batch, classes, lengths, blank: number }
+}
+
+/** What comes after a row's length is not looked at. */
+function checkNoNaN(action: string, data: FloatArray, lengths: Int32Array, classes: number): void {
+  const batch = lengths.length
+  for (const [row, length] of lengths.entries()) {
+    for (let t = 0; t < length; t++) {
+      const at = (t * batch + row) * classes
+      const label = data.subarray(at, at + classes).findIndex(Number.isNaN)
+      if (label < 0) continue
+      throw codedRangeError(
+        'ERR_CTC_LOGITS',
+        `Cannot ${action} as logits[${t}][${row}][${label}] must be a number: current value is NaN`,
+        { step: t, row, label },
+      )
+    }
+  }
+}
+
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless an option is a boolean. */
+export function checkBooleanOption(action: string, option: string, value: unknown): void {
+  if (typeof value === 'boolean') return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${action} as ${option} must be a boolean: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

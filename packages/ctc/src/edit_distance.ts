@@ -1,0 +1,89 @@
+import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+
+/** Labels, characters or words. */
+export type Sequence = ArrayLike<number | string>
+
+/**
+ * TensorFlow's `tf.edit_distance` of one pair: the least number of insertions, deletions and substitutions that turn
+ * `hypothesis` into `truth`, divided by the truth's length where `normalize` (the default). Against an empty truth the
+ * normalized distance is ∞, or 0 where the hypothesis is empty, too.
+ *
+ * @example
+ * ```ts
+ * import { editDistance } from '@cudnn-rnn/ctc'
+ *
+ * console.log(editDistance([...'kitten'], [...'sitting'], { normalize: false })) // 3
+ * ```
+ */
+export function editDistance(
+  hypothesis: Sequence,
+  truth: Sequence,
+  { normalize = true }: { readonly normalize?: boolean | undefined } = {},
+): number {
+  checkSequence('hypothesis', hypothesis)
+  checkSequence('truth', truth)
+  const edits = levenshtein(hypothesis, truth)
+  if (!normalize) return edits
+  if (truth.length > 0) return edits / truth.length
+  return hypothesis.length > 0 ? Number.POSITIVE_INFINITY : 0
+}
+
+/** How often labels were read wrongly. */
+export interface LabelErrors {
+  /** edits / labels: the rate that character and word error rates mean. ∞ for edits against no labels. */
+  readonly rate: number
+  /** The mean of the normalized edit distances: `tf.reduce_mean(tf.edit_distance(…))`, the rate of Graves 2006. */
+  readonly meanRate: number
+  /** Insertions, deletions and substitutions of all pairs. */
+  readonly edits: number
+  /** Labels of all truths. */
+  readonly labels: number
+}
+
+/**
+ * The label error rate of a batch: of labels, characters (`[...text]`) or words (`text.split(' ')`).
+ *
+ * @throws RangeError `ERR_SHAPE` unless there is one hypothesis for each truth; TypeError `ERR_CTC_LABELS`
+ */
+export function labelErrorRate(hypotheses: readonly Sequence[], truths: readonly Sequence[]): LabelErrors {
+  if (hypotheses?.length !== truths?.length || hypotheses === undefined) {
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot compute the label error rate as there must be one hypothesis for each truth (${describeValue(truths?.length)}): current number is ${describeValue(hypotheses?.length)}`,
+      { argument: 'hypotheses', expected: truths?.length, actual: hypotheses?.length },
+    )
+  }
+  let edits = 0
+  let labels = 0
+  let rates = 0
+  for (const [index, truth] of truths.entries()) {
+    const hypothesis = hypotheses[index]!
+    edits += editDistance(hypothesis, truth, { normalize: false })
+    labels += truth.length
+    rates += editDistance(hypothesis, truth)
+  }
+  const rate = labels > 0 ? edits / labels : edits > 0 ? Number.POSITIVE_INFINITY : 0
+  return { rate, meanRate: truths.length === 0 ? 0 : rates / truths.length, edits, labels }
+}
+
+function levenshtein(a: Sequence, b: Sequence): number {
+  let above = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const substituted = above[j - 1]! + Number(a[i - 1] !== b[j - 1])
+      row.push(Math.min(substituted, above[j]! + 1, row[j - 1]! + 1))
+    }
+    above = row
+  }
+  return above[b.length]!
+}
+
+function checkSequence(name: string, sequence: Sequence): void {
+  if (typeof sequence === 'object' && sequence !== null && Number.isSafeInteger(sequence.length)) return
+  throw codedTypeError(
+    'ERR_CTC_LABELS',
+    `Cannot compute the edit distance as ${name} must be an array: current value is ${describeValue(sequence)}. Spread a text: [...text].`,
+    { argument: name },
+  )
+}

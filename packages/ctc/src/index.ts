@@ -1,0 +1,43 @@
+/**
+ * Connectionist temporal classification: the loss that trains a recurrent network to read sequences without knowing where
+ * each label is, decoders with language models, and error rates.
+ *
+ * It does not know which executor computes the loss; decoders run on the host.
+ *
+ * @example
+ * ```ts
+ * import { ctcGreedyDecoder, ctcLoss, labelErrorRate } from '@cudnn-rnn/ctc'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const logits = backend.tensor({ data: Float32Array.from({ length: 8 * 1 * 3 }, (_, k) => Math.sin(k)), shape: [8, 1, 3] })
+ * for (let step = 0; step < 100; step++) {
+ *   const { logitsGradient } = await ctcLoss(backend, { logits, labels: [[0, 1, 1]] })
+ *   backend.ops.applySgd(logits, logitsGradient, { learningRate: 1 })
+ * }
+ * const { decoded } = ctcGreedyDecoder(await logits.read(), null)
+ * console.log(decoded, labelErrorRate(decoded, [[0, 1, 1]]).rate) // [[0, 1, 1]] 0
+ * ```
+ * @packageDocumentation
+ */
+// Loss
+
+// Decoding
+export {
+  type BeamSearchDecoderOptions,
+  type BeamSearchDecoderResult,
+  ctcBeamSearchDecoder,
+} from './beam_search_decoder.js'
+export type { Blank } from './blank.js'
+export type { CtcConvention, Reduction } from './ctc_convention.js'
+export { type CtcLossOptions, ctcLoss } from './ctc_loss.js'
+// Error rates
+export { editDistance, type LabelErrors, labelErrorRate, type Sequence } from './edit_distance.js'
+export type { CtcErrorCode } from './error_codes.js'
+export { ctcGreedyDecoder, type GreedyDecoderOptions, type GreedyDecoderResult } from './greedy_decoder.js'
+export type { CtcLabels } from './labels.js'
+// Language models
+export { type CharacterScorerOptions, characterScorer } from './language/character_scorer.js'
+export { NGramModel, type NGramOptions, type SavedNGramModel } from './language/ngram_model.js'
+export { type WordScorerOptions, type WordState, wordScorer } from './language/word_scorer.js'
+export type { PrefixScorer } from './prefix_scorer.js'

@@ -1,0 +1,43 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import type { PrefixScorer } from '../prefix_scorer.js'
+import type { NGramModel } from './ngram_model.js'
+
+export interface CharacterScorerOptions {
+  /** Factor of the model's log-probabilities; default 1. */
+  readonly weight?: number | undefined
+  /** Added for every label: makes up for what the model takes from longer texts. Default 0. */
+  readonly bonus?: number | undefined
+}
+
+/**
+ * Scores every label by an n-gram model over characters.
+ *
+ * @param alphabet the character of each label, the blank left out.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_HYPERPARAMETER`
+ */
+export function characterScorer(
+  model: NGramModel,
+  alphabet: readonly string[],
+  options: CharacterScorerOptions = {},
+): PrefixScorer<readonly string[]> {
+  const action = 'score characters'
+  checkOptionNames(action, options, ['weight', 'bonus'])
+  const { weight = 1, bonus = 0 } = options
+  checkHyperparameter(action, 'weight', weight)
+  checkHyperparameter(action, 'bonus', bonus)
+  return {
+    initialState: [],
+    extend: (context, label) => {
+      const character = alphabet[label] ?? ''
+      const score = weight * model.logProbability(context, character) + bonus
+      return { state: nextContext(context, character, model.order), score }
+    },
+    end: (context) => weight * model.logProbability(context, null),
+  }
+}
+
+/** What of a context the model looks at, after one more token. */
+export function nextContext(context: readonly string[], token: string, order: number): readonly string[] {
+  return [...context, token].slice(-order)
+}

@@ -1,0 +1,71 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
+import { checkBooleanOption } from '../decoder_arguments.js'
+import type { PrefixScorer } from '../prefix_scorer.js'
+import { nextContext } from './character_scorer.js'
+import type { NGramModel } from './ngram_model.js'
+
+export interface WordScorerOptions {
+  /** Factor of the model's log-probabilities, DeepSpeech's α; default 1. */
+  readonly weight?: number | undefined
+  /** Added for every word, DeepSpeech's β; default 0. */
+  readonly wordBonus?: number | undefined
+  /** What stands between words; default a space. */
+  readonly separator?: string | undefined
+  /** Only words of the model's vocabulary are read; default false. */
+  readonly restricted?: boolean | undefined
+}
+
+/** The words before, and the letters of the one that is being spelled. */
+export interface WordState {
+  readonly words: readonly string[]
+  readonly letters: string
+}
+
+/**
+ * Scores words by an n-gram model when they end: at a separator, and at the end of the row (as DeepSpeech's decoder).
+ *
+ * @param alphabet the character of each label, the blank left out.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
+ */
+export function wordScorer(
+  model: NGramModel,
+  alphabet: readonly string[],
+  options: WordScorerOptions = {},
+): PrefixScorer<WordState> {
+  const action = 'score words'
+  checkOptionNames(action, options, ['weight', 'wordBonus', 'separator', 'restricted'])
+  const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = options
+  checkHyperparameter(action, 'weight', weight)
+  checkHyperparameter(action, 'wordBonus', wordBonus)
+  checkBooleanOption(action, 'restricted', restricted)
+  const words = new Set(restricted ? model.vocabulary : [])
+  const beginnings = new Set([...words].flatMap((word) => [...prefixesOf(word)]))
+  const wordScore = ({ words: before, letters }: WordState) => {
+    if (letters === '') return 0
+    if (restricted && !words.has(letters)) return Number.NEGATIVE_INFINITY
+    return weight * model.logProbability(before, letters) + wordBonus
+  }
+  return {
+    initialState: { words: [], letters: '' },
+    extend: (state, label) => {
+      const character = alphabet[label] ?? ''
+      if (character !== separator) {
+        const letters = state.letters + character
+        const isPossible = !restricted || beginnings.has(letters)
+        return { state: { words: state.words, letters }, score: isPossible ? 0 : Number.NEGATIVE_INFINITY }
+      }
+      const next = state.letters === '' ? state.words : nextContext(state.words, state.letters, model.order)
+      return { state: { words: next, letters: '' }, score: wordScore(state) }
+    },
+    end: wordScore,
+  }
+}
+
+function* prefixesOf(word: string): Generator<string> {
+  let prefix = ''
+  for (const character of word) {
+    prefix += character
+    yield prefix
+  }
+}

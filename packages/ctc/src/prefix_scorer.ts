@@ -1,0 +1,27 @@
+/**
+ * Scores the prefixes of a beam search, so that a language model has a say in what is read. `State` is what the scorer
+ * remembers of a prefix; it is passed along and never looked at.
+ *
+ * @example
+ * ```ts
+ * import type { PrefixScorer } from '@cudnn-rnn/ctc'
+ *
+ * // Prefers label 0 to follow label 1.
+ * const scorer: PrefixScorer<number> = {
+ *   initialState: -1,
+ *   extend: (last, label) => ({ state: label, score: last === 1 && label === 0 ? 1 : 0 }),
+ * }
+ * console.log(scorer.extend(1, 0).score) // 1
+ * ```
+ */
+export interface PrefixScorer<State> {
+  /** Of the empty prefix. */
+  readonly initialState: State
+  /**
+   * The state after `label` is appended, and what is added to the log-probability of the longer prefix: a weighted
+   * logarithm of the label's probability, -∞ for what must not follow. Called once for each prefix.
+   */
+  extend(state: State, label: number): { readonly state: State; readonly score: number }
+  /** Added at the end of the row, for what only the end makes known. Default 0. */
+  end?(state: State): number
+}

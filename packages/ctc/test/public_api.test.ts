@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest'
+import * as api from '../src/index.js'
+
+it('@cudnn-rnn/ctc exports these names', () => {
+  expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
+    [
+      "NGramModel",
+      "characterScorer",
+      "ctcBeamSearchDecoder",
+      "ctcGreedyDecoder",
+      "ctcLoss",
+      "editDistance",
+      "labelErrorRate",
+      "wordScorer",
+    ]
+  `)
+})
