@@ -3,7 +3,8 @@ import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } fro
 import { corrupt, unsupported } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
-import { PickleDict, PickleTensor, type PickleValue, readPickle } from './pickle_reader.js'
+import { readPickle } from './pickle_reader.js'
+import { PickleDict, PickleTensor, type PickleValue } from './pickle_values.js'
 import { TensorList } from './tensor_list.js'
 import type { ArchiveEntry } from './zip_archive.js'
 

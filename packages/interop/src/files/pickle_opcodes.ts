@@ -1,0 +1,84 @@
+import { COSTS, type PickleContext } from './pickle_context.js'
+import { reduce, storageOf } from './pickle_globals.js'
+import { PickleDict, type PickleGlobal, type PickleKey, type PickleValue } from './pickle_values.js'
+
+/** Opcodes by byte, of CPython's pickletools.py. The others build what no weight file needs. */
+export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) => void>> = {
+  128: (c) => void c.take(1), // PROTO
+  149: (c) => void c.take(8), // FRAME
+  40: (c) => c.mark(), // MARK
+  48: (c) => void c.pop(), // POP
+  78: (c) => c.push(null), // NONE
+  136: (c) => c.push(true), // NEWTRUE
+  137: (c) => c.push(false), // NEWFALSE
+  74: (c) => c.push(c.int32()), // BININT
+  75: (c) => c.push(c.unsigned(1)), // BININT1
+  77: (c) => c.push(c.unsigned(2)), // BININT2
+  138: (c) => c.push(long(c.take(c.unsigned(1)))), // LONG1
+  71: (c) => c.push(c.float64()), // BINFLOAT
+  88: (c) => c.push(c.text(c.unsigned(4))), // BINUNICODE
+  140: (c) => c.push(c.text(c.unsigned(1))), // SHORT_BINUNICODE
+  85: (c) => c.push(c.text(c.unsigned(1))), // SHORT_BINSTRING
+  66: (c) => c.push(c.take(c.unsigned(4))), // BINBYTES
+  67: (c) => c.push(c.take(c.unsigned(1))), // SHORT_BINBYTES
+  125: (c) => c.push(new PickleDict()), // EMPTY_DICT
+  93: (c) => c.push([]), // EMPTY_LIST
+  41: (c) => c.push([]), // EMPTY_TUPLE
+  116: (c) => c.push(c.popToMark()), // TUPLE
+  133: (c) => c.push([c.pop()]), // TUPLE1
+  134: (c) => c.push([c.pop(), c.pop()].reverse()), // TUPLE2
+  135: (c) => c.push([c.pop(), c.pop(), c.pop()].reverse()), // TUPLE3
+  97: (c) => append(c, [c.pop()]), // APPEND
+  101: (c) => append(c, c.popToMark()), // APPENDS
+  115: (c) => setItems(c, [c.pop(), c.pop()].reverse()), // SETITEM
+  117: (c) => setItems(c, c.popToMark()), // SETITEMS
+  113: (c) => c.remember(c.unsigned(1)), // BINPUT
+  114: (c) => c.remember(c.unsigned(4)), // LONG_BINPUT
+  148: (c) => c.remember(), // MEMOIZE
+  104: (c) => c.recall(c.unsigned(1)), // BINGET
+  106: (c) => c.recall(c.unsigned(4)), // LONG_BINGET
+  99: (c) => c.push(c.global(`${c.line()}.${c.line()}`)), // GLOBAL
+  147: (c) => c.push(stackGlobal(c)), // STACK_GLOBAL
+  81: (c) => c.push(storageOf(c, c.pop())), // BINPERSID
+  82: (c) => reduce(c), // REDUCE
+  98: (c) => void c.pop(), // BUILD: attributes, such as a state dict's _metadata
+}
+
+function stackGlobal(context: PickleContext): PickleGlobal {
+  const name = context.pop()
+  const module = context.pop()
+  if (typeof module === 'string' && typeof name === 'string') return context.global(`${module}.${name}`)
+  throw context.wrong('its pickle asks for a name that is no text')
+}
+
+function append(context: PickleContext, values: PickleValue[]): void {
+  const list = context.peek()
+  if (!Array.isArray(list)) throw context.wrong('its pickle appends to something that is no list')
+  context.charge(COSTS.reference * values.length)
+  for (const value of values) list.push(value)
+}
+
+function setItems(context: PickleContext, flat: PickleValue[]): void {
+  const dict = context.peek()
+  if (!(dict instanceof PickleDict) || flat.length % 2 !== 0) {
+    throw context.wrong('its pickle sets items of something that is no dict')
+  }
+  context.charge(COSTS.text * flat.length)
+  for (let index = 0; index < flat.length; index += 2) {
+    const key = flat[index]!
+    if (!isKey(key)) throw context.wrong('a key of its dicts is neither text nor a number')
+    dict.set(key, flat[index + 1]!)
+  }
+}
+
+function isKey(value: PickleValue): value is PickleKey {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value)
+}
+
+/** A little-endian two's complement integer: a number where it is exact. */
+function long(bytes: Uint8Array): number | bigint {
+  let value = 0n
+  for (let index = bytes.length - 1; index >= 0; index--) value = (value << 8n) | BigInt(bytes[index]!)
+  value = BigInt.asIntN(8 * bytes.length, value)
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+}
