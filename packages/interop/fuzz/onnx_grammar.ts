@@ -4,7 +4,10 @@ import { bytesFor, someName, someShape } from './hostile_values.js'
 import { field, joined, modelBytes, nodeMessage, numberField, textField } from './onnx_bytes.js'
 
 const OPERATORS = ['LSTM', 'LSTM', 'GRU', 'RNN', 'Constant', 'If', 'Loop', 'constructor']
+const SHAPING = ['Concat', 'Concat', 'Identity', 'Reshape', 'Expand', 'ConstantOfShape']
 const ACTIVATIONS = ['Tanh', 'Relu', 'Sigmoid', 'HardSigmoid', '\x1b[2J']
+
+const NODE_COUNTS = [1, 1, 2, 2, 2, 5, 5, 5, 20, 20, 300]
 
 /** A model whose nodes share initializers, within graphs within graphs. */
 export function onnxFile(random: Random): { bytes: Uint8Array; heldBytes: number } {
@@ -26,17 +29,19 @@ export function onnxFile(random: Random): { bytes: Uint8Array; heldBytes: number
     const shape = random.chance(0.9) ? shapes[index]! : someShape(random)
     return tensor(random, name, shape, name === 'L' ? 7 : 1)
   })
-  const nodes = Array.from({ length: random.pick([1, 2, 5, 40, 300]) }, (_, index) => node(random, names, index, 0))
+  const nodes = Array.from({ length: random.pick(NODE_COUNTS) }, (_, index) => node(random, names, index, 0))
   const bytes = modelBytes(nodes, initializers)
   return { bytes, heldBytes: bytes.length }
 }
 
 function node(random: Random, names: readonly string[], index: number, depth: number): Uint8Array {
+  if (random.chance(0.2)) return shapingNode(random, names, index)
   const operator = random.pick(OPERATORS)
   const usual = random.pick([
     ['X', 'W', 'R', 'B'],
     ['X', 'W', 'W'],
     ['X', 'W', 'R', '', 'L', 'h', 'c', 'P'],
+    ['X', 'W', 'R', '', '', `y${index - 1}`, `y${index - 1}`],
   ])
   const inputs = random.chance(0.85)
     ? usual
@@ -45,6 +50,15 @@ function node(random: Random, names: readonly string[], index: number, depth: nu
   if (random.chance(0.3)) parts.push(textField(3, someName(random)))
   for (let count = random.below(4); count > 0; count--) parts.push(field(5, attribute(random, names, depth)))
   return joined(parts)
+}
+
+/** A node between constants and initial states, often of the value before it, some times over. */
+function shapingNode(random: Random, names: readonly string[], index: number): Uint8Array {
+  const values = [...names, `y${index - 1}`, `y${index - 1}`, `y${index}`]
+  const inputs = random.chance(0.5)
+    ? Array.from({ length: random.pick([1, 2, 8]) }, () => `y${index - 1}`)
+    : Array.from({ length: random.below(5) }, () => random.pick(values))
+  return nodeMessage(random.pick(SHAPING), inputs, `y${index}`)
 }
 
 function attribute(random: Random, names: readonly string[], depth: number): Uint8Array {

@@ -107,6 +107,27 @@ describe('importWeights of networks that share their elements', () => {
   })
 })
 
+describe('importWeights of an ONNX model', () => {
+  it('visits each value before an initial state once, where each node names the one before it eight times', async () => {
+    const nodes = Array.from({ length: 16 }, (_, index) => {
+      return nodeMessage('Concat', Array<string>(8).fill(`c${index}`), `c${index + 1}`)
+    })
+    nodes.push(nodeMessage('RNN', ['X', 'W', 'W', '', '', 'c16'], 'y'))
+    const initializers = [tensorMessage('W', [1, 1, 1], 4), tensorMessage('c0', [1, 1, 1], 4)]
+    const { networks } = await importWeights(modelBytes(nodes, initializers), { cellMode: 'rnn_tanh' })
+    expect(networks).toHaveLength(1)
+    expect(networks[0]!.inputs).toEqual({})
+  })
+
+  it('leaves states that are computed by more nodes than exporters write to the caller', async () => {
+    const nodes = Array.from({ length: 100 }, (_, index) => nodeMessage('Identity', [`c${index}`], `c${index + 1}`))
+    nodes.push(nodeMessage('RNN', ['X', 'W', 'W', '', '', 'c100'], 'y'))
+    const initializers = [tensorMessage('W', [1, 1, 1], 4), tensorMessage('c0', [1, 1, 1], 4)]
+    const { networks } = await importWeights(modelBytes(nodes, initializers), { cellMode: 'rnn_tanh' })
+    expect(networks[0]!.notes).toEqual([expect.stringContaining('pass it as inputH')])
+  })
+})
+
 describe('importWeights of safetensors', () => {
   const entry = (dtype: string, begin: number, end: number) =>
     `{"dtype":"${dtype}","shape":[${(end - begin) / 4}],"data_offsets":[${begin},${end}]}`

@@ -23,8 +23,8 @@ const SHAPING: ReadonlyMap<string, 'first' | 'all'> = new Map([
   ['Unsqueeze', 'first'],
 ])
 
-/** Longer chains are not what exporters write for zeros. */
-const LONGEST_CHAIN = 16
+/** Exporters write a few nodes between a constant and an initial state. More are not followed: the state counts as computed. */
+const MOST_VALUES = 64
 
 /** Whether a node may stand between a constant and an initial state. */
 export function shapesConstants({ opType, domain }: OnnxNodeMessage): boolean {
@@ -43,6 +43,7 @@ export interface StateSource {
 export class OnnxStates {
   readonly #constants: ReadonlyMap<string, StoredTensor>
   readonly #producers = new Map<string, OnnxNodeMessage>()
+  readonly #sources = new Map<string, StateSource>()
 
   constructor(nodes: readonly OnnxNodeMessage[], constants: ReadonlyMap<string, StoredTensor>) {
     this.#constants = constants
@@ -51,21 +52,39 @@ export class OnnxStates {
     }
   }
 
-  /** @param value the name of a value of the graph. */
-  source(value: string, depth = 0): StateSource {
-    // Of a ConstantOfShape this is the element that it repeats.
-    const constant = this.#constants.get(value)
-    if (constant !== undefined) return { constants: [constant], isConstant: true }
-    const producer = this.#producers.get(value)
-    if (producer === undefined || depth > LONGEST_CHAIN) return { constants: [], isConstant: false }
-    const { opType, inputs } = producer
-    const elements = opType === 'ConstantOfShape' ? [] : SHAPING.get(opType) === 'all' ? inputs : inputs.slice(0, 1)
-    const sources = elements.map((input) => this.source(input, depth + 1))
-    const shapes = inputs.slice(elements.length).flatMap((input) => this.#constants.get(input) ?? [])
-    return {
-      constants: [...sources.flatMap(({ constants }) => constants), ...shapes],
-      isConstant: sources.every(({ isConstant }) => isConstant),
+  /**
+   * Visits each value once: a `Concat` may name one value many times, and so may each node before it.
+   *
+   * @param value the name of a value of the graph.
+   */
+  source(value: string): StateSource {
+    const known = this.#sources.get(value)
+    if (known !== undefined) return known
+    const values = new Set([value])
+    const constants = new Set<StoredTensor>()
+    let isConstant = true
+    // The iteration includes values that are added on the way.
+    for (const name of values) {
+      // Of a ConstantOfShape this is the element that it repeats.
+      const constant = this.#constants.get(name)
+      const producer = this.#producers.get(name)
+      if (constant !== undefined) constants.add(constant)
+      else if (producer === undefined || values.size > MOST_VALUES) isConstant = false
+      else {
+        const { opType, inputs } = producer
+        const elements = opType === 'ConstantOfShape' ? 0 : SHAPING.get(opType) === 'all' ? inputs.length : 1
+        for (const input of inputs.slice(0, elements)) {
+          if (values.size <= MOST_VALUES) values.add(input)
+        }
+        for (const input of inputs.slice(elements, elements + MOST_VALUES)) {
+          const shape = this.#constants.get(input)
+          if (shape !== undefined) constants.add(shape)
+        }
+      }
     }
+    const source = { constants: [...constants], isConstant }
+    this.#sources.set(value, source)
+    return source
   }
 }
 
