@@ -1,11 +1,11 @@
-/** Bytes written one after another, little-endian. */
+/** Bytes written one after another, little-endian. Arrays of bytes are not copied before `finish`. */
 export class ByteList {
   readonly #parts: Uint8Array[] = []
   length = 0
 
   bytes(...parts: readonly (Uint8Array | readonly number[])[]): this {
     for (const part of parts) {
-      this.#parts.push(Uint8Array.from(part))
+      this.#parts.push(part instanceof Uint8Array ? part : Uint8Array.from(part))
       this.length += part.length
     }
     return this

@@ -18,15 +18,15 @@ const STORAGES = ['0', '1', '2']
 
 /** A checkpoint of PyTorch: a pickle with a memo graph, mostly of dicts of tensors, over a few shared storages. */
 export function torchFile(random: Random): { bytes: Uint8Array; heldBytes: number } {
-  const counts = STORAGES.map(() => random.pick([0, 1, 16, 64, 256, 1024, 65_536]))
+  const counts = STORAGES.map(() => random.pick([0, 1, 16, 16, 64, 64, 256, 256, 1024, 65_536]))
   const pickle = new PickleBytes()
   if (random.chance(0.5)) stateDict(pickle, random, counts)
   else program(pickle, random, counts)
-  const deflate = random.chance(0.5)
+  const deflate = random.chance(0.25)
   const storages = counts.map((count, key): ZipFile => {
     return { name: `m/data/${key}`, bytes: new Uint8Array(4 * count), deflate }
   })
-  const files: ZipFile[] = [{ name: 'm/data.pkl', bytes: pickle.finish(), deflate: random.chance(0.3) }, ...storages]
+  const files: ZipFile[] = [{ name: 'm/data.pkl', bytes: pickle.finish(), deflate: random.chance(0.15) }, ...storages]
   if (random.chance(0.1)) files.push({ name: 'm/byteorder', bytes: new TextEncoder().encode('little') })
   return { bytes: zipBytes(files), heldBytes: files.reduce((sum, { bytes }) => sum + bytes.length, 0) }
 }
@@ -37,7 +37,7 @@ function stateDict(pickle: PickleBytes, random: Random, counts: readonly number[
   const gates = random.pick([1, 3, 4])
   const shared = random.chance(0.5)
   pickle.op(OPS.emptyDict, OPS.mark)
-  for (let network = random.pick([1, 2, 30, 200]); network > 0; network--) {
+  for (let network = random.pick([1, 1, 1, 2, 2, 2, 8, random.pick([30, 200])]); network > 0; network--) {
     for (const side of ['weight_ih_l0', 'weight_hh_l0']) {
       const offset = shared ? 0 : random.below(64)
       const view = {

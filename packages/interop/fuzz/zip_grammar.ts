@@ -35,9 +35,9 @@ export function npyBytes(random: Random): Uint8Array {
 /** A `.npz` archive whose directory lies in some places: sizes, offsets, methods, two files in one. */
 export function npzFile(random: Random): { bytes: Uint8Array; heldBytes: number } {
   const unnamed = random.chance(0.3)
-  const files = Array.from({ length: random.pick([1, 2, 3, 4, 30]) }, (_, index): ZipFile => {
+  const files = Array.from({ length: random.pick([1, 1, 2, 2, 3, 4, 30]) }, (_, index): ZipFile => {
     const bytes = npyBytes(random)
-    const deflate = random.chance(0.5)
+    const deflate = random.chance(0.25)
     const name = `${unnamed ? `arr_${index}` : someName(random)}.npy`
     const claims = random.chance(0.1) ? lies(random, deflate ? deflateRawSync(bytes).length : bytes.length) : {}
     return { name, bytes, deflate, claims, ...(index > 0 && random.chance(0.05) && { sameAs: random.below(index) }) }
