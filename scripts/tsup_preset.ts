@@ -7,13 +7,15 @@ import { optionalBuiltins } from './optional_builtins.js'
  * dependencies become part of the build (decision 0010).
  *
  * @param options what differs from the rule, `platform: 'node'` for programs.
+ * @param threads programs of threads by name, built beside the entries; they have no declarations.
  */
-export function packageBuild(options: Options = {}) {
+export function packageBuild(options: Options = {}, threads: Readonly<Record<string, string>> = {}) {
+  const declared = options.entry ?? { index: 'src/index.ts' }
   return defineConfig({
-    entry: ['src/index.ts'],
     format: ['esm', 'cjs'],
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without paths the siblings stay imports.
     dts: {
+      entry: declared,
       compilerOptions: { ignoreDeprecations: '6.0', composite: false, paths: {} },
       banner: '/// <reference lib="esnext.disposable" />',
     },
@@ -27,6 +29,9 @@ export function packageBuild(options: Options = {}) {
     },
     treeshake: true,
     clean: true,
+    // Names the place of a thread's program in CommonJS too.
+    shims: Object.keys(threads).length > 0,
     ...options,
+    entry: Array.isArray(declared) ? declared : { ...declared, ...threads },
   })
 }

@@ -19,19 +19,17 @@ const NUMBERED = /^(.+)\/vars\/\d+$/
  */
 export async function openKerasH5(source: ByteSource, isPath: boolean): Promise<WeightFile> {
   const { name: path, size } = source
-  const file = await openHdf5(isPath ? { path } : { path, bytes: await source.read(0, size) })
+  const file = await openHdf5(isPath ? { path } : { path, bytes: await source.read(0, size) }, size)
   const close = async () => {
-    file.close()
+    await file.close()
     await source.close()
   }
-  try {
-    const config = file.text('model_config')
-    const description = descriptionOf(path, config === undefined ? undefined : new TextEncoder().encode(config), file)
-    return { format: 'keras-h5', path, heldBytes: file.heldBytes, tensors: inOrder(file), ...description, close }
-  } catch (error) {
-    file.close()
-    throw error
-  }
+  return closingOnError(file, async () => {
+    const config = await file.text('model_config')
+    const json = config === undefined ? undefined : new TextEncoder().encode(config)
+    const description = await descriptionOf(path, json, file)
+    return { format: 'keras-h5', path, heldBytes: file.heldBytes, tensors: await inOrder(file), ...description, close }
+  })
 }
 
 /** Opens a `.keras` archive; files as {@link openKerasH5}. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
@@ -44,51 +42,64 @@ export async function openKerasArchive(
   if (config === undefined) throw corrupt(path, 'config.json is missing')
   const weights = entries.get('model.weights.h5')
   if (weights === undefined) throw corrupt(path, 'model.weights.h5 is missing')
-  const file = await openHdf5({ path, bytes: await weights.read() })
-  return {
+  const file = await openHdf5({ path, bytes: await weights.read() }, weights.size)
+  return closingOnError(file, async () => ({
     format: 'keras-archive',
     path,
     heldBytes: file.heldBytes,
-    tensors: inOrder(file),
-    ...descriptionOf(path, config, file),
+    tensors: await inOrder(file),
+    ...(await descriptionOf(path, config, file)),
     close: async () => {
-      file.close()
+      await file.close()
       await close()
     },
+  }))
+}
+
+async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result>): Promise<Result> {
+  try {
+    return await read()
+  } catch (error) {
+    await file.close()
+    throw error
   }
 }
 
 /** The description of a model, or what a file of weights alone says about its objects. */
-function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Partial<WeightFile> {
-  if (json === undefined) return { kerasNames: namesOf(file) }
+async function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Promise<Partial<WeightFile>> {
+  if (json === undefined) return { kerasNames: await namesOf(file) }
   return { kerasModel: parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS) }
 }
 
-/** Keras 3 writes on each object's variables what the object is called. */
-function namesOf(file: Hdf5File): ReadonlyMap<string, string> {
-  const names = new Map<string, string>()
-  const add = (place: string) => {
-    if (names.has(place)) return
-    const [name] = file.texts(`${place}/vars`, 'name')
-    if (name !== undefined) names.set(place, name)
-  }
+/** Keras 3 writes on each object's variables the name of the object. */
+async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
+  const places = new Set<string>()
   for (const tensor of file.tensors) {
     const match = NUMBERED.exec(tensor.name)
     if (match === null) continue
     const segments = match[1]!.split('/')
-    for (let end = segments.length; end > 0; end--) add(segments.slice(0, end).join('/'))
+    for (let end = segments.length; end > 0; end--) places.add(segments.slice(0, end).join('/'))
   }
+  const names = new Map<string, string>()
+  const groups = [...places]
+  const texts = await file.texts(
+    groups.map((place) => `${place}/vars`),
+    'name',
+  )
+  for (const [index, [name]] of texts.entries()) if (name !== undefined) names.set(groups[index]!, name)
   return names
 }
 
 /** Tensors in the order of the model where the file lists them, the others by name, numbers by their value. */
-function inOrder(file: Hdf5File): readonly StoredTensor[] {
+async function inOrder(file: Hdf5File): Promise<readonly StoredTensor[]> {
   const places = new Map<string, number>()
-  for (const root of ['', 'model_weights']) {
-    for (const layer of file.texts(root, 'layer_names')) {
-      const group = root === '' ? layer : `${root}/${layer}`
-      for (const weight of file.texts(group, 'weight_names')) places.set(`${group}/${weight}`, places.size)
-    }
+  const roots = ['', 'model_weights']
+  const layers = await file.texts(roots, 'layer_names')
+  const groups = roots.flatMap((root, index) =>
+    layers[index]!.map((layer) => (root === '' ? layer : `${root}/${layer}`)),
+  )
+  for (const [index, weights] of (await file.texts(groups, 'weight_names')).entries()) {
+    for (const weight of weights) places.set(`${groups[index]}/${weight}`, places.size)
   }
   const placeOf = ({ name }: StoredTensor) => places.get(name) ?? Number.POSITIVE_INFINITY
   return [...file.tensors].sort((a, b) => {

@@ -8,8 +8,8 @@ const MOST_TENSORS = 2 ** 17
 const FREE_NAME_LENGTH = 2 ** 23
 
 /** The tensors that a reader finds in a file, within limits that bound the memory of the list by the file's size. */
-export class TensorList {
-  readonly tensors: StoredTensor[] = []
+export class TensorList<Listed extends { readonly name: string } = StoredTensor> {
+  readonly tensors: Listed[] = []
   readonly #path: string
   readonly #mostNameLength: number
   #nameLength = 0
@@ -21,7 +21,7 @@ export class TensorList {
   }
 
   /** Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED` beyond a limit. */
-  add(tensor: StoredTensor): void {
+  add(tensor: Listed): void {
     const { length } = tensor.name
     if (length > LONGEST_NAME) throw corrupt(this.#path, `a name in it has ${length} characters, not ${LONGEST_NAME}`)
     this.#nameLength += length

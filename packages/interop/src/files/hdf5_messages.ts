@@ -1,0 +1,32 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { Hdf5Input } from './hdf5_mount.js'
+import type { Hdf5Dataset, Hdf5Listing, Hdf5Session } from './hdf5_session.js'
+
+/** What can be asked about an open HDF5 file: the methods of a session. */
+export interface Hdf5Calls {
+  list(): Hdf5Listing
+  read(index: number, dataset: Hdf5Dataset): FloatArray
+  text(attribute: string): string | undefined
+  texts(groups: readonly string[], attribute: string): readonly (readonly string[])[]
+  close(): void
+}
+
+export type Hdf5Call = keyof Hdf5Calls & keyof Hdf5Session
+
+/** To the thread of the library. */
+export type Hdf5Request =
+  | { readonly open: Hdf5Input }
+  | { readonly call: Hdf5Call; readonly parameters: readonly unknown[] }
+
+/** From the thread of the library, in the order of the requests. */
+export type Hdf5Answer = ({ readonly value: unknown } | { readonly error: SentError }) & {
+  /** False once the library failed: the thread serves no other file. */
+  readonly isSound: boolean
+}
+
+/** An error as it is sent: a copy of an Error would lose its code. */
+export interface SentError {
+  readonly code: unknown
+  readonly message: string
+  readonly cause: string
+}

@@ -1,0 +1,123 @@
+import type { Worker } from 'node:worker_threads'
+import { missingPackage } from '@cudnn-rnn/canonical'
+import { corrupt, WeightFileError, type WeightFileErrorCode } from '../errors.js'
+import type { Hdf5Answer, Hdf5Call, Hdf5Calls, Hdf5Request, SentError } from './hdf5_messages.js'
+import type { Hdf5Input } from './hdf5_mount.js'
+import { freeWorker, returnWorker } from './hdf5_workers.js'
+
+/** Seconds that one request may take, and bytes of the file for which it may take one more. */
+const LONGEST_REQUEST = 30
+const BYTES_PER_SECOND = 2 ** 24
+
+/**
+ * The HDF5 library in a thread of its own, for one file. The library was not written for hostile files: some keep it busy
+ * without end, some leave it broken. The thread is ended then, and the next file gets another one.
+ */
+export class Hdf5Thread {
+  readonly #path: string
+  readonly #worker: Worker
+  readonly #secondsPerRequest: number
+  readonly #waiting: { resolve(value: unknown): void; reject(error: unknown): void }[] = []
+  readonly #onMessage = (answer: Hdf5Answer) => this.#receive(answer)
+  readonly #onEnd = (cause: unknown) => this.#end(corrupt(this.#path, 'the HDF5 library fails on it', cause))
+  #watch: NodeJS.Timeout | undefined
+  #seconds = 0
+  #isSound = true
+  #ended: WeightFileError | undefined
+
+  private constructor(path: string, worker: Worker, secondsPerRequest: number) {
+    this.#path = path
+    this.#worker = worker
+    this.#secondsPerRequest = secondsPerRequest
+    worker.on('message', this.#onMessage).on('error', this.#onEnd).on('exit', this.#onEnd)
+  }
+
+  /**
+   * Opens a file in a thread; undefined where there are no threads, or the program was bundled without the thread's file.
+   *
+   * @param secondsPerRequest for tests.
+   * @throws as `Hdf5Session.open`
+   */
+  static async open(
+    input: Hdf5Input,
+    size: number,
+    secondsPerRequest = LONGEST_REQUEST,
+  ): Promise<Hdf5Thread | undefined> {
+    const worker = await freeWorker(input.path)
+    if (worker === undefined) return undefined
+    const thread = new Hdf5Thread(input.path, worker, secondsPerRequest + size / BYTES_PER_SECOND)
+    try {
+      await thread.#request({ open: input })
+      return thread
+    } catch (error) {
+      thread.#release(false)
+      throw error
+    }
+  }
+
+  call<Call extends Hdf5Call>(
+    call: Call,
+    ...parameters: Parameters<Hdf5Calls[Call]>
+  ): Promise<ReturnType<Hdf5Calls[Call]>> {
+    return this.#request({ call, parameters }) as Promise<ReturnType<Hdf5Calls[Call]>>
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended !== undefined) return
+    await this.call('close').catch(() => undefined)
+    this.#release(this.#isSound)
+  }
+
+  #request(request: Hdf5Request): Promise<unknown> {
+    if (this.#ended !== undefined) return Promise.reject(this.#ended)
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      // A program that waits for an answer must not end.
+      this.#worker.ref()
+      this.#watch ??= setInterval(() => this.#tick(), 1000)
+      this.#worker.postMessage(request)
+    })
+  }
+
+  #receive(answer: Hdf5Answer): void {
+    this.#seconds = 0
+    this.#isSound &&= answer.isSound
+    const { resolve, reject } = this.#waiting.shift()!
+    if (this.#waiting.length === 0) this.#rest()
+    if ('error' in answer) reject(errorOf(this.#path, answer.error))
+    else resolve(answer.value)
+  }
+
+  /** Counts seconds in which this thread ran too: answers may have come while it did not. */
+  #tick(): void {
+    if (++this.#seconds <= this.#secondsPerRequest) return
+    this.#end(corrupt(this.#path, `the HDF5 library does not finish within ${Math.ceil(this.#secondsPerRequest)} s`))
+  }
+
+  #end(error: WeightFileError): void {
+    this.#ended ??= error
+    this.#release(false)
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#ended)
+  }
+
+  #rest(): void {
+    clearInterval(this.#watch)
+    this.#watch = undefined
+    this.#seconds = 0
+    this.#worker.unref()
+  }
+
+  #release(isSound: boolean): void {
+    this.#rest()
+    this.#ended ??= corrupt(this.#path, 'it is closed')
+    this.#worker.off('message', this.#onMessage).off('error', this.#onEnd).off('exit', this.#onEnd)
+    returnWorker(this.#worker, isSound)
+  }
+}
+
+function errorOf(path: string, { code, message, cause }: SentError): Error {
+  if (code === 'ERR_PACKAGE_MISSING') return missingPackage('read HDF5', 'h5wasm', cause)
+  if (typeof code !== 'string') return corrupt(path, 'the HDF5 library fails on it', message)
+  // The message ends in the path already.
+  return Object.assign(new WeightFileError(code as WeightFileErrorCode, message, { cause }), { path })
+}
