@@ -63,7 +63,7 @@ const PRODUCTS = { FourChunks: 'LSTM, RNN relu, RNN tanh', ThreeChunks: 'GRU', P
 function productsOf(set, compiler, folder) {
   const file = join(folder, `${set.name}.s`)
   const source = join(root, 'native/cpu/test/hot_loops.cc')
-  const defines = [`-D${set.define}=1`, `-DHOT_LOOPS_VECTORS="vector_${set.name}.h"`]
+  const defines = [`-D${set.define}=1`, `-DHOT_LOOPS_VECTORS="kernels/vector_${set.name}.h"`]
   const common = ['-std=c++20', '-O3', '-fPIC', '-ffp-contract=off', '-fvisibility=hidden', '-w']
   run(compiler, [...common, ...set.flags, ...defines, `-I${join(root, 'native/cpu/src')}`, '-S', source, '-o', file])
   const functions = functionsOf(readFileSync(file, 'utf8'))

@@ -1,6 +1,8 @@
 // The rules behind `pnpm layers`. Each takes the workspace and returns its violations as sentences.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, posix, relative, sep } from 'node:path'
+import { cycles } from './graph_cycles.mjs'
+import { includeViolations } from './include_rules.mjs'
 import { filesBelow, importsOf, workspacePackages } from './workspace.mjs'
 
 const FORBIDDEN_NAMES = /(?:^|\/)(utils?|helpers?|common|misc)[./]/
@@ -17,6 +19,7 @@ export function layerViolations(root, layers) {
     ...packages.flatMap((each) => fileNameRules(root, each)),
     ...packages.flatMap((each) => fileCycles(root, each)),
     ...layerCycles(layers),
+    ...includeViolations(root, layers.includeOrder ?? {}),
   ]
 }
 
@@ -178,22 +181,4 @@ function fileCycles(root, { folder }) {
 
 function layerCycles({ mayImport }) {
   return cycles(new Map(Object.entries(mayImport))).map((cycle) => `layer cycle: ${cycle.join(' -> ')}`)
-}
-
-/** One cycle for every node from which a walk comes back to itself, each cycle once. */
-export function cycles(graph) {
-  const found = []
-  const done = new Set()
-  const walk = (node, path) => {
-    const begin = path.indexOf(node)
-    if (begin >= 0) {
-      found.push([...path.slice(begin), node])
-      return
-    }
-    if (done.has(node)) return
-    for (const next of graph.get(node) ?? []) walk(next, [...path, node])
-    done.add(node)
-  }
-  for (const node of graph.keys()) walk(node, [])
-  return found
 }

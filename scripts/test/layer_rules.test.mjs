@@ -2,7 +2,9 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { cycles, layerViolations } from '../layer_rules.mjs'
+import { cycles } from '../graph_cycles.mjs'
+import { includeViolations } from '../include_rules.mjs'
+import { layerViolations } from '../layer_rules.mjs'
 import { importsOf } from '../workspace.mjs'
 
 const LAYERS = {
@@ -164,5 +166,27 @@ describe('importsOf', () => {
       export const text = "from 'j'"
     `
     expect(importsOf(source)).toEqual(['a', 'b', 'd', 'e', 'f', 'g'])
+  })
+})
+
+describe('includeViolations', () => {
+  const order = { 'native/src': ['kernels', 'passes'] }
+  const below = {
+    'native/src/kernels/product.h': '#include <stddef.h>',
+    'native/src/passes/forward.cc': '#include "kernels/product.h"',
+  }
+
+  it('finds nothing where includes go down', () => {
+    expect(includeViolations(workspace(below), order)).toEqual([])
+  })
+
+  it.each([
+    ['an include of a layer above', { 'native/src/kernels/product.h': '#include "passes/tape.h"' }, 'of a layer above'],
+    ['a file outside the layers', { 'native/src/odd.h': '' }, 'is in none of the folders'],
+    ['Node-API outside of its setup', { 'native/src/kernels/product.h': '#include <napi.h>' }, 'includes napi.h'],
+    ['a cycle', { 'native/src/passes/tape.h': '#include "passes/tape.h"' }, 'include cycle'],
+  ])('finds %s', (_, files, expected) => {
+    const found = includeViolations(workspace({ ...below, 'native/src/passes/tape.h': '', ...files }), order)
+    expect(found).toEqual([expect.stringContaining(expected)])
   })
 })

@@ -1,8 +1,8 @@
-// The tiles that a product of 16 rows is made of, one function per width of a panel, for scripts/check_hot_loops.mjs to find
-// in the compiled code. HOT_LOOPS_VECTORS names the vector_*.h.
+// The tiles that a product of 16 rows is made of, one function per width of a panel, for scripts/check_hot_loops.mjs to
+// find in the compiled code. HOT_LOOPS_VECTORS names the vector_*.h.
 #include HOT_LOOPS_VECTORS
 // The vectors come first: the kernels are written over them.
-#include "product_kernels.h"
+#include "kernels/product_kernels.h"
 
 namespace {
 
@@ -13,7 +13,7 @@ void AllTiles(const PanelProduct<float>& product) {
   constexpr int kVectors = PanelVectors<VectorF32>(kChunks);
   constexpr int kTiles = (kRows + TileRows<VectorF32>(kVectors) - 1) / TileRows<VectorF32>(kVectors);
   constexpr int kRow = kRows * kTile / kTiles;
-  TilesOfRows<VectorF32, float, kRows * (kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow);
+  TilesOfRows<VectorF32, float, kRows*(kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow);
   if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kPacked, kTile + 1>(product);
 }
 

@@ -35,11 +35,11 @@ import {
 import type { CpuExecutor } from './cpu_executor.js'
 import { CpuStream } from './cpu_stream.js'
 import { CpuTape } from './cpu_tape.js'
-import { NarrowParamsCache } from './narrow_params.js'
 import type { NativeNetwork } from './native_addon.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
+import { QuantizedParamsCache } from './quantized_params.js'
 
-/** A network on the CPU executor. Its opaque layout is the panels its kernels stream through (native/cpu/src/network.h). */
+/** A network on the CPU executor. Its opaque layout is the panels its kernels stream through (native/cpu/src/weights/network.h). */
 export class CpuRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
@@ -47,7 +47,7 @@ export class CpuRnn extends Inspectable implements Rnn {
   readonly #life: Lifetime
   readonly #network: NativeNetwork
   readonly #entry: LedgerEntry
-  readonly #narrow: NarrowParamsCache
+  readonly #quantized: QuantizedParamsCache
   /** Words of the dropout generator drawn so far. */
   #dropoutPosition = 0
 
@@ -61,7 +61,7 @@ export class CpuRnn extends Inspectable implements Rnn {
     this.descriptor = descriptor
     this.#network = new addon.NativeNetwork(descriptor, memory.dtype === 'float64')
     this.paramsSize = this.#network.paramsSize()
-    this.#narrow = new NarrowParamsCache(executor, this.#network)
+    this.#quantized = new QuantizedParamsCache(executor, this.#network)
     this.#entry = memory.ledger.enter('rnns', this)
   }
 
@@ -102,9 +102,9 @@ export class CpuRnn extends Inspectable implements Rnn {
     const hFinal = memory.allocate(elementCount(shapes.h))
     const cFinal = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
     const tape = training ? new addon.NativeTape() : null
-    const narrow = training ? null : (this.#narrow.of(params, given.params)?.weights ?? null)
+    const quantized = training ? null : (this.#quantized.of(params, given.params)?.weights ?? null)
     const job = native.forward({
-      ...{ network: this.#network, time, batch, ...given, narrow, lengths: sequenceLengths },
+      ...{ network: this.#network, time, batch, ...given, quantized, lengths: sequenceLengths },
       ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape },
     })
     if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
@@ -149,7 +149,7 @@ export class CpuRnn extends Inspectable implements Rnn {
   stepper(params: TensorLike, batch: number): HostStepper {
     const given = this.#checkParams('open a stream', params)
     checkStream(this.descriptor, batch)
-    const stream = new CpuStream(this.#executor, this.#network, this.#narrow, given, batch)
+    const stream = new CpuStream(this.#executor, this.#network, this.#quantized, given, batch)
     const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params: given }
     return new HostStepper(owner, batch, stream)
   }

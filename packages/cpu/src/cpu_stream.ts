@@ -2,14 +2,14 @@ import type { TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostTensor, type StreamKernel } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
-import type { NarrowParamsCache } from './narrow_params.js'
 import type { NativeExecutor, NativeNetwork, NativeStepper } from './native_addon.js'
+import type { QuantizedParamsCache } from './quantized_params.js'
 
 /** A stream on the calling thread, with the pool's help. */
 export class CpuStream implements StreamKernel {
   readonly #native: NativeExecutor
   readonly #stepper: NativeStepper
-  readonly #narrow: NarrowParamsCache
+  readonly #quantized: QuantizedParamsCache
   readonly #params: FloatArray
   /** The tensor of the parameters: queued work may be about to write it. */
   readonly #variable: HostTensor | undefined
@@ -18,22 +18,22 @@ export class CpuStream implements StreamKernel {
   constructor(
     { addon, native, memory, weightFormat }: CpuExecutor,
     network: NativeNetwork,
-    narrow: NarrowParamsCache,
+    quantized: QuantizedParamsCache,
     params: TensorLike,
     batch: number,
   ) {
     this.#native = native
-    this.#narrow = narrow
+    this.#quantized = quantized
     this.#variable = params instanceof HostTensor ? params : undefined
     this.#params = memory.elements(params) as FloatArray
     this.#stepper = new addon.NativeStepper(native, network, batch, weightFormat === 'int8')
   }
 
   step(input: FloatArray, output: FloatArray, steps: number): void {
-    const narrow = this.#narrow.of(this.#variable, this.#params)
-    const job = narrow?.job ?? this.#variable?.job ?? 0
+    const quantized = this.#quantized.of(this.#variable, this.#params)
+    const job = quantized?.job ?? this.#variable?.job ?? 0
     if (job > 0) this.#native.wait(job)
-    this.#stepper.step(this.#params, input, output, steps, narrow?.weights ?? null)
+    this.#stepper.step(this.#params, input, output, steps, quantized?.weights ?? null)
   }
 
   resetRow(row: number): void {

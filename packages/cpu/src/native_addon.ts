@@ -2,7 +2,7 @@ import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { InstructionSet } from './instruction_set.js'
 
 /**
- * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/optimizer_updates.h: the operands, of which
+ * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h: the operands, of which
  * the first is written (others where their name says so), and the numbers that go with them.
  */
 export const UPDATE_RULES = Object.freeze([
@@ -41,8 +41,8 @@ export interface NativeNetwork {
   ): void
 }
 
-/** A copy of a network's matrices in fewer bytes; filled by `narrow`. */
-export type NativeNarrowWeights = object
+/** A copy of a network's matrices in fewer bytes; filled by `quantize`. */
+export type NativeQuantizedWeights = object
 
 /** What a training forward keeps; filled by `forward`. */
 export interface NativeTape {
@@ -51,13 +51,13 @@ export interface NativeTape {
 }
 
 export interface NativeStepper {
-  /** @param narrow must be filled. */
+  /** @param quantized must be filled. */
   step(
     params: FloatArray,
     input: FloatArray,
     output: FloatArray,
     steps: number,
-    narrow: NativeNarrowWeights | null,
+    quantized: NativeQuantizedWeights | null,
   ): void
   resetRow(row: number): void
   moveState(h: FloatArray, c: FloatArray | null, into: boolean): void
@@ -75,7 +75,7 @@ export interface NativeExecutor {
     readonly c: FloatArray | null
     readonly params: FloatArray
     /** Where the matrices are read from instead; float32 inference only. */
-    readonly narrow: NativeNarrowWeights | null
+    readonly quantized: NativeQuantizedWeights | null
     readonly lengths: Int32Array | null
     readonly dropoutPosition: number
     readonly output: FloatArray
@@ -96,10 +96,10 @@ export interface NativeExecutor {
     readonly dc: FloatArray | null
     readonly dParams: FloatArray
   }): number
-  narrow(job: {
+  quantize(job: {
     readonly network: NativeNetwork
     readonly params: FloatArray
-    readonly narrow: NativeNarrowWeights
+    readonly quantized: NativeQuantizedWeights
     /** False: bfloat16. */
     readonly int8: boolean
   }): number
@@ -167,7 +167,7 @@ export interface NativeAddon {
   activation(instructionSet: InstructionSet, name: 'sigmoid' | 'tanh', values: FloatArray): void
   readonly NativeExecutor: new (instructionSet: InstructionSet, threads: number, float64: boolean) => NativeExecutor
   readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
-  readonly NativeNarrowWeights: new () => NativeNarrowWeights
+  readonly NativeQuantizedWeights: new () => NativeQuantizedWeights
   readonly NativeTape: new () => NativeTape
   readonly NativeStepper: new (
     executor: NativeExecutor,

@@ -19,7 +19,7 @@ let job = 0
 for (let k = 0; k < 4; k++) {
   job = executor.forward({
     ...{ network, time: size.time, batch: size.batch, input: zeros(size.time * size.batch * size.units) },
-    ...{ h: null, c: null, params: zeros(network.paramsSize()), narrow: null, lengths: null, dropoutPosition: 0 },
+    ...{ h: null, c: null, params: zeros(network.paramsSize()), quantized: null, lengths: null, dropoutPosition: 0 },
     ...{ output: zeros(size.time * size.batch * size.units), hFinal: zeros(size.batch * size.units) },
     ...{ cFinal: zeros(size.batch * size.units), tape: null },
   })

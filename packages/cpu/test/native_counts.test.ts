@@ -30,7 +30,7 @@ describe('the native addon', () => {
       c: floats(B * H),
       params: floats(size),
     },
-    ...{ narrow: null, lengths: Int32Array.of(3, 1), dropoutPosition: 0, output: floats(T * B * H) },
+    ...{ quantized: null, lengths: Int32Array.of(3, 1), dropoutPosition: 0, output: floats(T * B * H) },
     ...{ hFinal: floats(B * H), cFinal: floats(B * H), tape: null },
   })
   const open = () => new addon!.NativeExecutor('portable', 1, false)

@@ -1,0 +1,61 @@
+# Builds a Node-API addon: include this file, then call cudnn_rnn_addon(target sources…).
+
+# cmake-js passes CMAKE_JS_INC with the headers of Node-API; plain CMake asks the npm packages. node-addon-api is asked in both
+# cases, as cmake-js does not know it.
+function(cudnn_rnn_node_api_headers result)
+  set(headers ${CMAKE_JS_INC})
+  if(NOT headers)
+    execute_process(
+      COMMAND node -p "require('node-api-headers').include_dir"
+      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+      OUTPUT_VARIABLE headers OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  execute_process(
+    COMMAND node -p "require('path').resolve(require('node-addon-api').include_dir)"
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+    OUTPUT_VARIABLE addon_api OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  set(${result} ${headers} ${addon_api} PARENT_SCOPE)
+endfunction()
+
+function(cudnn_rnn_addon target)
+  cudnn_rnn_node_api_headers(headers)
+  add_library(${target} SHARED ${ARGN} ${CMAKE_JS_SRC})
+  set_target_properties(${target} PROPERTIES PREFIX "" SUFFIX ".node")
+  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  target_include_directories(${target} SYSTEM PRIVATE ${headers})
+  target_compile_definitions(${target} PRIVATE
+    NAPI_VERSION=9 NODE_ADDON_API_DISABLE_DEPRECATED NODE_ADDON_API_CPP_EXCEPTIONS BUILDING_NODE_EXTENSION
+    # A worker thread that is being terminated takes no more exceptions: without this they end the process.
+    NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS)
+  target_link_libraries(${target} PRIVATE ${CMAKE_JS_LIB})
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,relro,-z,now -Wl,--gc-sections)
+    # The sanitizers' run-time libraries wrap the thread functions themselves.
+    if(NOT CUDNN_RNN_SANITIZE)
+      cudnn_rnn_old_glibc(${target})
+      # libgcc stays shared, as Node.js itself needs it: a static one asks for glibc 2.35.
+      target_link_options(${target} PRIVATE -static-libstdc++ $<$<CONFIG:Release>:-s>)
+    endif()
+  elseif(APPLE)
+    target_link_options(${target} PRIVATE -undefined dynamic_lookup)
+  elseif(MSVC AND CMAKE_JS_NODELIB_DEF AND CMAKE_JS_NODELIB_TARGET)
+    execute_process(
+      COMMAND ${CMAKE_AR} /def:${CMAKE_JS_NODELIB_DEF} /out:${CMAKE_JS_NODELIB_TARGET} ${CMAKE_STATIC_LINKER_FLAGS})
+  endif()
+endfunction()
+
+# Links an addon so that it loads on a glibc older than this one; glibc_compat.cc says how.
+function(cudnn_rnn_old_glibc target)
+  include(CheckCXXSourceCompiles)
+  check_cxx_source_compiles("#include <features.h>\n#ifndef __GLIBC__\n#error musl\n#endif\nint main() {}" CUDNN_RNN_GLIBC)
+  if(NOT CUDNN_RNN_GLIBC)
+    return()
+  endif()
+  set(compat ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/glibc_compat.cc)
+  target_sources(${target} PRIVATE ${compat})
+  # A section for each function: --gc-sections then drops the wrappers that an addon does not call, and their symbols.
+  set_source_files_properties(${compat} PROPERTIES COMPILE_OPTIONS -ffunction-sections)
+  foreach(symbol pthread_create pthread_join pthread_once pthread_mutex_trylock pthread_cond_clockwait dlopen dlsym dlerror dlinfo)
+    target_link_options(${target} PRIVATE -Wl,--wrap=${symbol})
+  endforeach()
+endfunction()

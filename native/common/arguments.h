@@ -1,0 +1,98 @@
+// How JavaScript values become arguments. Shapes were checked in TypeScript; but JavaScript can transfer, resize or
+// shrink an array between that check and its use, so its type and its number of elements are checked here, where its
+// address is taken.
+#pragma once
+
+#include <napi.h>
+
+#include <cstddef>
+#include <string>
+
+namespace cudnn_rnn {
+
+template <typename T>
+inline constexpr napi_typedarray_type kArrayType = napi_uint8_array;
+template <>
+inline constexpr napi_typedarray_type kArrayType<float> = napi_float32_array;
+template <>
+inline constexpr napi_typedarray_type kArrayType<double> = napi_float64_array;
+template <>
+inline constexpr napi_typedarray_type kArrayType<int32_t> = napi_int32_array;
+
+// Elements of a typed array, and how many there are now.
+template <typename T>
+struct ElementSpan {
+  T* data = nullptr;
+  ptrdiff_t count = 0;
+};
+
+// The elements of a typed array of T; none for null and undefined. The array must outlive their use.
+template <typename T>
+ElementSpan<T> Span(const Napi::Value& value) {
+  if (value.IsNull() || value.IsUndefined()) return {};
+  napi_typedarray_type type;
+  size_t count;
+  void* data = nullptr;
+  const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
+  if (status != napi_ok || type != kArrayType<T>) {
+    Napi::TypeError error =
+        Napi::TypeError::New(value.Env(), "Cannot use this value as an array of the executor's dtype");
+    error.Set("code", Napi::String::New(value.Env(), "ERR_DTYPE"));
+    throw error;
+  }
+  return {static_cast<T*>(data), static_cast<ptrdiff_t>(count)};
+}
+
+// Throws RangeError ERR_TENSOR_TRANSFERRED.
+[[noreturn]] inline void ThrowCount(const Napi::Env& env, const char* name, ptrdiff_t expected, ptrdiff_t count) {
+  Napi::RangeError error = Napi::RangeError::New(
+      env, "Cannot use " + std::string(name) + " as it must have " + std::to_string(expected) +
+               " elements: current number is " + std::to_string(count) + ". Its buffer was transferred or resized.");
+  error.Set("code", Napi::String::New(env, "ERR_TENSOR_TRANSFERRED"));
+  throw error;
+}
+
+// Throws RangeError ERR_OUT_OF_MEMORY.
+[[noreturn]] inline void ThrowOutOfMemory(const Napi::Env& env, const char* action) {
+  Napi::RangeError error =
+      Napi::RangeError::New(env, "Cannot " + std::string(action) + " as this process can have no more memory");
+  error.Set("code", Napi::String::New(env, "ERR_OUT_OF_MEMORY"));
+  throw error;
+}
+
+// As Span, of exactly `expected` elements; null for null and undefined.
+template <typename T>
+T* Elements(const Napi::Value& value, const char* name, ptrdiff_t expected) {
+  if (value.IsNull() || value.IsUndefined()) return nullptr;
+  const ElementSpan<T> span = Span<T>(value);
+  if (span.count != expected) ThrowCount(value.Env(), name, expected, span.count);
+  return span.data;
+}
+
+template <typename T>
+T* Elements(const Napi::Object& object, const char* name, ptrdiff_t expected) {
+  return Elements<T>(object.Get(name), name, expected);
+}
+
+// As Elements, of an array that cannot be left out.
+template <typename T>
+T* Required(const Napi::Value& value, const char* name, ptrdiff_t expected) {
+  T* data = Elements<T>(value, name, expected);
+  if (data == nullptr && expected > 0) ThrowCount(value.Env(), name, expected, 0);
+  return data;
+}
+
+template <typename T>
+T* Required(const Napi::Object& object, const char* name, ptrdiff_t expected) {
+  return Required<T>(object.Get(name), name, expected);
+}
+
+inline double Number(const Napi::Object& object, const char* name) { return object.Get(name).ToNumber().DoubleValue(); }
+
+inline ptrdiff_t Size(const Napi::Object& object, const char* name) {
+  return static_cast<ptrdiff_t>(Number(object, name));
+}
+
+inline bool Flag(const Napi::Object& object, const char* name) { return object.Get(name).ToBoolean().Value(); }
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,170 @@
+#include "binding/dense_jobs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "arguments.h"
+#include "dense/dense_ops.h"
+#include "dense/optimizer_updates.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Moving an element costs as much as this many multiply-adds.
+constexpr double kOperationsPerMove = 16;
+
+template <typename T>
+Job LinearJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t inputs = Size(arguments, "inputs");
+  const ptrdiff_t outputs = Size(arguments, "outputs");
+  const T* input = Required<T>(arguments, "input", rows * inputs);
+  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
+  const T* bias = Required<T>(arguments, "bias", outputs);
+  T* output = Required<T>(arguments, "output", rows * outputs);
+  const auto run = [=, engine = context.core->engine<T>()] {
+    Multiply<T>(engine, {input, inputs, 1}, {kernel, outputs, 1}, bias, output, rows, inputs, outputs);
+  };
+  return {run, 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs)};
+}
+
+template <typename T>
+Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t inputs = Size(arguments, "inputs");
+  const ptrdiff_t outputs = Size(arguments, "outputs");
+  const T* input = Required<T>(arguments, "input", rows * inputs);
+  const T* kernel = Required<T>(arguments, "kernel", inputs * outputs);
+  const T* d_output = Required<T>(arguments, "dOutput", rows * outputs);
+  T* d_input = Required<T>(arguments, "dInput", rows * inputs);
+  T* d_kernel = Required<T>(arguments, "dKernel", inputs * outputs);
+  T* d_bias = Required<T>(arguments, "dBias", outputs);
+  const auto run = [=, engine = context.core->engine<T>()] {
+    Multiply<T>(engine, {d_output, outputs, 1}, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
+    Multiply<T>(engine, {input, 1, inputs}, {d_output, outputs, 1}, nullptr, d_kernel, inputs, rows, outputs);
+    SumRows(d_output, d_bias, rows, outputs);
+  };
+  return {run};
+}
+
+template <typename T>
+Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, bool is_gradient) {
+  const ptrdiff_t columns = Size(arguments, "columns");
+  const auto [ids, count] = Span<int32_t>(arguments.Get("ids"));
+  T* output = Required<T>(arguments, "output", count * columns);
+  const auto [table, table_count] = Span<T>(arguments.Get("table"));
+  for (ptrdiff_t n = 0; n < count; n++) {
+    if (ids[n] < 0 || (ids[n] + ptrdiff_t{1}) * columns > table_count) {
+      ThrowCount(arguments.Env(), "table", (ids[n] + ptrdiff_t{1}) * columns, table_count);
+    }
+  }
+  const auto run = [=, ids = ids, count = count, table = table] {
+    for (ptrdiff_t n = 0; n < count; n++) {
+      T* row = table + ids[n] * columns;
+      T* out = output + n * columns;
+      if (is_gradient) {
+        for (ptrdiff_t k = 0; k < columns; k++) row[k] += out[k];
+      } else {
+        std::copy_n(row, columns, out);
+      }
+    }
+  };
+  // Rows that ids repeat are added one after another: on the queue, in order.
+  if (is_gradient) return {run};
+  return {run, kOperationsPerMove * static_cast<double>(count * columns)};
+}
+
+template <typename T>
+Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const ptrdiff_t rows = Size(arguments, "rows");
+  const ptrdiff_t classes = Size(arguments, "classes");
+  const T* logits = Required<T>(arguments, "logits", rows * classes);
+  const int32_t* labels = Required<int32_t>(arguments, "labels", rows);
+  const T* weights = Elements<T>(arguments, "weights", rows);
+  T* loss = Required<T>(arguments, "loss", 1);
+  T* gradient = Required<T>(arguments, "gradient", rows * classes);
+  const auto run = [=, engine = context.core->engine<T>()] {
+    *loss = SoftmaxCrossEntropy(engine, logits, labels, weights, gradient, rows, classes);
+  };
+  return {run};
+}
+
+template <typename T>
+Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
+  std::vector<std::pair<T*, ptrdiff_t>> tensors;
+  for (uint32_t k = 0; k < list.Length(); k++) {
+    const ElementSpan<T> tensor = Span<T>(list.Get(k));
+    tensors.emplace_back(tensor.data, tensor.count);
+  }
+  T* result = Required<T>(arguments, "norm", 1);
+  const double max_norm = Number(arguments, "maxNorm");
+  const auto run = [=, engine = context.core->engine<T>()] {
+    const double norm = Norm(tensors);
+    *result = static_cast<T>(norm);
+    // A norm that is not finite leaves the tensors as they are, for the caller to see.
+    if (!(norm > max_norm) || !std::isfinite(norm)) return;
+    const T scale = static_cast<T>(max_norm / norm);
+    for (const auto& [data, count] : tensors) {
+      ForEach(engine, count, kElementwisePart, [data = data, scale](ptrdiff_t begin, ptrdiff_t end) {
+        for (ptrdiff_t k = begin; k < end; k++) data[k] *= scale;
+      });
+    }
+  };
+  return {run};
+}
+
+template <typename T>
+Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
+  UpdateOperands<T> update{};
+  const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
+  // Those written and those read have one shape; only a mask may be left out.
+  const ptrdiff_t count = Span<T>(operands.Get(uint32_t{0})).count;
+  for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {
+    update.data[k] = Elements<T>(operands.Get(k), "an operand of an update", count);
+  }
+  const ElementSpan<double> numbers = Span<double>(arguments.Get("numbers"));
+  for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxNumbers); k++) {
+    update.numbers[k] = numbers.data[k];
+  }
+  const auto rule = static_cast<UpdateRule>(static_cast<int>(Number(arguments, "rule")));
+  const auto run = [=, engine = context.core->engine<T>()] {
+    ForEach(engine, count, kElementwisePart,
+            [&](ptrdiff_t begin, ptrdiff_t end) { ApplyUpdate(rule, update, begin, end); });
+  };
+  return {run};
+}
+
+}  // namespace
+
+Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return LinearJobOf<T>(context, arguments); });
+}
+
+Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return LinearGradientsJobOf<T>(context, arguments); });
+}
+
+Job EmbeddingJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return EmbeddingJobOf<T>(context, arguments, false); });
+}
+
+Job EmbeddingGradientJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return EmbeddingJobOf<T>(context, arguments, true); });
+}
+
+Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return SoftmaxCrossEntropyJobOf<T>(context, arguments); });
+}
+
+Job NormJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return NormJobOf<T>(context, arguments); });
+}
+
+Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return UpdateJobOf<T>(context, arguments); });
+}
+
+}  // namespace cudnn_rnn

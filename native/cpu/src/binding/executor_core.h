@@ -1,0 +1,67 @@
+// What an executor's objects share and keep alive: the threads, the kernels and the memory.
+#pragma once
+
+#include <memory>
+
+#include "memory/block_cache.h"
+#include "threads/engine.h"
+#include "threads/thread_pool.h"
+
+namespace cudnn_rnn {
+
+struct ExecutorCore {
+  ExecutorCore(const Kernels* kernels, int threads, bool is_double)
+      : kernels(kernels), is_double(is_double), pool(threads) {}
+
+  const Kernels* kernels;
+  const bool is_double;
+  ThreadPool pool;
+  BlockCache blocks;
+  // Of results that JavaScript has let go of. They may outlive the executor.
+  const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes);
+
+  // What JavaScript's thread computes itself: a quarter of a millisecond at most. Waking another thread and being woken
+  // by it takes a fifth of that, and whoever awaits the result would wait as long.
+  double brief_operations() const {
+    const double rate = is_double ? kernels->f64.operations_per_ns : kernels->f32.operations_per_ns;
+    return kBriefNs * rate * pool.size();
+  }
+
+  static constexpr double kBriefNs = 250e3;
+  static constexpr size_t kKeptResultBytes = size_t{128} << 20;
+
+  template <typename T>
+  Engine<T> engine(const std::atomic<bool>* cancelled = nullptr) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return {&pool, &kernels->f32, &blocks, cancelled};
+    } else {
+      return {&pool, &kernels->f64, &blocks, cancelled};
+    }
+  }
+};
+
+// A value that exists in one of the two element types.
+template <template <typename> class Value>
+struct OfEitherType {
+  std::shared_ptr<Value<float>> f32;
+  std::shared_ptr<Value<double>> f64;
+
+  template <typename T>
+  const std::shared_ptr<Value<T>>& get() const {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      return f32;
+    } else {
+      return f64;
+    }
+  }
+  template <typename T>
+  void set(std::shared_ptr<Value<T>> value) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+      f32 = std::move(value);
+    } else {
+      f64 = std::move(value);
+    }
+  }
+};
+
+}  // namespace cudnn_rnn

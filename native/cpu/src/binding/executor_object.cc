@@ -1,0 +1,188 @@
+#include "binding/executor_object.h"
+
+#include <string>
+#include <utility>
+
+#include "arguments.h"
+#include "binding/dense_jobs.h"
+#include "binding/rnn_jobs.h"
+#include "kernels/instruction_sets.h"
+#include "memory/block_cache.h"
+#include "memory/memory_block.h"
+
+namespace cudnn_rnn {
+namespace {
+
+const Kernels* KernelsNamed(const std::string& name) {
+  for (const Kernels* kernels : SupportedKernels()) {
+    if (kernels->name == name) return kernels;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+// <operation>(arguments: object): number. Settling first lets go of arguments that finished operations still hold.
+template <Job (*read)(const JobContext&, const Napi::Object&)>
+Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
+  const Napi::Object arguments = info[0].As<Napi::Object>();
+  Job job = read({core_, &queue_->cancelled()}, arguments);
+  Settle();
+  const bool is_brief = job.operations <= core_->brief_operations();
+  const uint64_t number = is_brief ? queue_->RunOrPush(std::move(job.run)) : queue_->Push(std::move(job.run));
+  if (queue_->completed() < number) pending_.push_back({number, Napi::Persistent(arguments)});
+  return Napi::Number::New(env_, static_cast<double>(number));
+}
+
+Napi::Function ExecutorObject::Define(Napi::Env env) {
+  return DefineClass(env, "NativeExecutor",
+                     {
+                         InstanceMethod<&ExecutorObject::Describe>("describe"),
+                         InstanceMethod<&ExecutorObject::Queue<ForwardJob>>("forward"),
+                         InstanceMethod<&ExecutorObject::Queue<BackwardJob>>("backward"),
+                         InstanceMethod<&ExecutorObject::Queue<QuantizeJob>>("quantize"),
+                         InstanceMethod<&ExecutorObject::Queue<LinearJob>>("linear"),
+                         InstanceMethod<&ExecutorObject::Queue<LinearGradientsJob>>("linearGradients"),
+                         InstanceMethod<&ExecutorObject::Queue<EmbeddingJob>>("embedding"),
+                         InstanceMethod<&ExecutorObject::Queue<EmbeddingGradientJob>>("embeddingGradient"),
+                         InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),
+                         InstanceMethod<&ExecutorObject::Queue<NormJob>>("norm"),
+                         InstanceMethod<&ExecutorObject::Queue<UpdateJob>>("update"),
+                         InstanceMethod<&ExecutorObject::ResultBuffer>("resultBuffer"),
+                         InstanceMethod<&ExecutorObject::Completed>("completed"),
+                         InstanceMethod<&ExecutorObject::Done>("done"),
+                         InstanceMethod<&ExecutorObject::Wait>("wait"),
+                         InstanceMethod<&ExecutorObject::Close>("close"),
+                     });
+}
+
+// new NativeExecutor(instructionSet: string, threads: number, float64: boolean)
+ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<ExecutorObject>(info), env_(info.Env()) {
+  const Kernels* kernels = KernelsNamed(info[0].ToString().Utf8Value());
+  if (kernels == nullptr)
+    throw Napi::Error::New(env_, "Cannot open the executor as this processor lacks the instruction set");
+  core_ = std::make_shared<ExecutorCore>(kernels, info[1].ToNumber().Int32Value(), info[2].ToBoolean().Value());
+  const auto settle = [](napi_env env, napi_value, void* context, void*) {
+    // env is null while Node.js tears the environment down.
+    if (env != nullptr) static_cast<ExecutorObject*>(context)->Settle();
+  };
+  const napi_status status = napi_create_threadsafe_function(
+      env_, nullptr, nullptr, Napi::String::New(env_, "cudnn_rnn_cpu"), 0, 1, nullptr, nullptr, this, settle, &notify_);
+  if (status != napi_ok)
+    throw Napi::Error::New(env_, "Cannot open the executor as Node.js refused a thread-safe function");
+  napi_unref_threadsafe_function(env_, notify_);
+  queue_ = std::make_unique<JobQueue>(
+      [notify = notify_] { napi_call_threadsafe_function(notify, nullptr, napi_tsfn_nonblocking); });
+  // An operation in flight reads JavaScript's memory: it must end before the environment does.
+  napi_add_env_cleanup_hook(env_, StopAtExit, this);
+}
+
+ExecutorObject::~ExecutorObject() {
+  napi_remove_env_cleanup_hook(env_, StopAtExit, this);
+  Stop();
+}
+
+void ExecutorObject::Stop() {
+  if (notify_ == nullptr) return;
+  queue_->Stop();
+  napi_release_threadsafe_function(std::exchange(notify_, nullptr), napi_tsfn_abort);
+}
+
+// close(): drops queued operations, rejects the promises that await them, and joins the threads.
+void ExecutorObject::Close(const Napi::CallbackInfo& info) {
+  Stop();
+  Settle();
+  for (auto& [number, deferred] : std::exchange(waiting_, {})) {
+    deferred.Reject(Napi::Error::New(info.Env(), "closed").Value());
+  }
+  pending_.clear();
+  core_.reset();
+}
+
+// describe(): { instructionSet: string, threads: number }
+Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
+  Napi::Object description = Napi::Object::New(info.Env());
+  description.Set("instructionSet", core_->kernels->name);
+  description.Set("threads", core_->pool.size());
+  return description;
+}
+
+void ExecutorObject::Settle() {
+  const Napi::HandleScope scope(env_);
+  for (;;) {
+    const uint64_t completed = queue_->completed();
+    while (!pending_.empty() && pending_.front().number <= completed) pending_.pop_front();
+    while (!waiting_.empty() && waiting_.begin()->first <= completed) {
+      const auto [number, deferred] = *waiting_.begin();
+      waiting_.erase(waiting_.begin());
+      const JobQueue::Failure failure = queue_->FailureOf(number);
+      if (failure.message.empty()) {
+        deferred.Resolve(Napi::Env(env_).Undefined());
+      } else {
+        Napi::Error error = Napi::Error::New(env_, failure.message);
+        if (failure.is_out_of_memory) error.Set("code", Napi::String::New(env_, "ERR_OUT_OF_MEMORY"));
+        deferred.Reject(error.Value());
+      }
+    }
+    if (waiting_.empty()) {
+      if (notify_ != nullptr) napi_unref_threadsafe_function(env_, notify_);
+      return;
+    }
+    if (notify_ == nullptr || queue_->Await(waiting_.begin()->first)) return;
+  }
+}
+
+// resultBuffer(bytes): ArrayBuffer with undefined contents, aligned to a cache line. The garbage collector returns its
+// memory to the cache of results (memory/block_cache.h says why).
+Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
+  struct Lent {
+    MemoryBlock block;
+    std::shared_ptr<BlockCache> cache;
+  };
+  const auto bytes = static_cast<size_t>(info[0].ToNumber().Int64Value());
+  std::unique_ptr<Lent> lent;
+  try {
+    lent = std::make_unique<Lent>(Lent{core_->results->Take(bytes), core_->results});
+  } catch (const std::bad_alloc&) {
+    ThrowOutOfMemory(info.Env(), "allocate a result");
+  }
+  const auto give_back = [](napi_env, void*, void* hint) {
+    const std::unique_ptr<Lent> returned(static_cast<Lent*>(hint));
+    returned->cache->GiveBack(std::move(returned->block));
+  };
+  napi_value buffer;
+  const napi_status status =
+      napi_create_external_arraybuffer(info.Env(), lent->block.data(), bytes, give_back, lent.get(), &buffer);
+  if (status == napi_ok) {
+    lent.release();
+    return Napi::Value(info.Env(), buffer);
+  }
+  // V8 with pointer compression refuses memory outside its cage: Electron. Such a buffer is not recycled.
+  // https://www.electronjs.org/blog/v8-memory-cage
+  if (status == napi_no_external_buffers_allowed) return Napi::ArrayBuffer::New(info.Env(), bytes);
+  throw Napi::Error::New(info.Env());
+}
+
+// completed(number): boolean
+Napi::Value ExecutorObject::Completed(const Napi::CallbackInfo& info) {
+  const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+  return Napi::Boolean::New(info.Env(), queue_->completed() >= number);
+}
+
+// done(number): Promise<void>
+Napi::Value ExecutorObject::Done(const Napi::CallbackInfo& info) {
+  const auto number = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
+  const auto deferred = Napi::Promise::Deferred::New(info.Env());
+  waiting_.insert({number, deferred});
+  napi_ref_threadsafe_function(env_, notify_);
+  Settle();
+  return deferred.Promise();
+}
+
+// wait(number): void
+void ExecutorObject::Wait(const Napi::CallbackInfo& info) {
+  queue_->Wait(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "binding/executor_core.h"
+#include "binding/job.h"
+#include "napi_setup.h"
+#include "threads/job_queue.h"
+
+namespace cudnn_rnn {
+
+// JavaScript's NativeExecutor. Every operation is queued, unless it is brief, and returns its number; done(number)
+// resolves when it is done. The arguments of an operation are one object: a reference to it keeps every array in it
+// alive until the operation is done.
+class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit ExecutorObject(const Napi::CallbackInfo& info);
+  ~ExecutorObject() override;
+
+  const std::shared_ptr<ExecutorCore>& core() const { return core_; }
+
+ private:
+  Napi::Value Describe(const Napi::CallbackInfo& info);
+  Napi::Value ResultBuffer(const Napi::CallbackInfo& info);
+  Napi::Value Completed(const Napi::CallbackInfo& info);
+  Napi::Value Done(const Napi::CallbackInfo& info);
+  void Wait(const Napi::CallbackInfo& info);
+  void Close(const Napi::CallbackInfo& info);
+
+  // Queues the operation whose arguments `read` reads, or runs it at once where it is brief and nothing is queued.
+  template <Job (*read)(const JobContext&, const Napi::Object&)>
+  Napi::Value Queue(const Napi::CallbackInfo& info);
+
+  // Releases the arguments of finished operations and settles the promises that await them.
+  void Settle();
+  void Stop();
+  static void StopAtExit(void* self) { static_cast<ExecutorObject*>(self)->Stop(); }
+
+  struct Pending {
+    uint64_t number;
+    Napi::ObjectReference arguments;
+  };
+
+  std::shared_ptr<ExecutorCore> core_;
+  std::unique_ptr<JobQueue> queue_;
+  std::deque<Pending> pending_;
+  std::multimap<uint64_t, Napi::Promise::Deferred> waiting_;
+  napi_threadsafe_function notify_ = nullptr;
+  napi_env env_;
+};
+
+}  // namespace cudnn_rnn

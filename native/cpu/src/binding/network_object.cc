@@ -1,0 +1,94 @@
+#include "binding/network_object.h"
+
+#include <limits>
+#include <string>
+
+#include "arguments.h"
+
+namespace cudnn_rnn {
+namespace {
+
+Cell CellOf(const std::string& mode) {
+  if (mode == "lstm") return Cell::kLstm;
+  if (mode == "gru") return Cell::kGru;
+  return mode == "rnn_relu" ? Cell::kRelu : Cell::kTanh;
+}
+
+NetworkOptions OptionsOf(const Napi::Object& descriptor) {
+  NetworkOptions options{};
+  const std::string bias = descriptor.Get("biasMode").ToString().Utf8Value();
+  options.cell = CellOf(descriptor.Get("cellMode").ToString().Utf8Value());
+  options.layers = static_cast<int>(Number(descriptor, "numLayers"));
+  options.directions = descriptor.Get("direction").ToString().Utf8Value() == "bidirectional" ? 2 : 1;
+  options.units = static_cast<ptrdiff_t>(Number(descriptor, "numUnits"));
+  options.input_size = static_cast<ptrdiff_t>(Number(descriptor, "inputSize"));
+  options.projection =
+      descriptor.Get("numProj").IsUndefined() ? 0 : static_cast<ptrdiff_t>(Number(descriptor, "numProj"));
+  options.skip_input = descriptor.Get("inputMode").ToString().Utf8Value() == "skip_input";
+  options.input_bias = bias == "double" || bias == "single_input";
+  options.recurrent_bias = bias == "double" || bias == "single_recurrent";
+  options.clip = descriptor.Get("cellClip").IsUndefined() ? std::numeric_limits<double>::infinity()
+                                                          : Number(descriptor, "cellClip");
+  options.dropout = Number(descriptor, "dropout");
+  options.seed = static_cast<uint64_t>(Number(descriptor, "seed"));
+  return options;
+}
+
+}  // namespace
+
+Napi::Function NetworkObject::Define(Napi::Env env) {
+  return DefineClass(env, "NativeNetwork",
+                     {
+                         InstanceMethod<&NetworkObject::ParamsSize>("paramsSize"),
+                         InstanceMethod<&NetworkObject::MoveRegion>("moveRegion"),
+                     });
+}
+
+// new NativeNetwork(descriptor: RnnDescriptor, float64: boolean)
+NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NetworkObject>(info) {
+  const NetworkOptions options = OptionsOf(info[0].As<Napi::Object>());
+  if (info[1].ToBoolean().Value()) {
+    network_.f64 = std::make_shared<Network<double>>(options);
+  } else {
+    network_.f32 = std::make_shared<Network<float>>(options);
+  }
+}
+
+// paramsSize(): number
+Napi::Value NetworkObject::ParamsSize(const Napi::CallbackInfo& info) {
+  const ptrdiff_t size = network_.f64 ? network_.f64->params_size() : network_.f32->params_size();
+  return Napi::Number::New(info.Env(), static_cast<double>(size));
+}
+
+// moveRegion(params, canonical, pseudoLayer: number, side: 0 | 1 | 2, gate: number, isBias: boolean, into: boolean):
+// void
+void NetworkObject::MoveRegion(const Napi::CallbackInfo& info) {
+  if (network_.f64) {
+    MoveRegionOf<double>(info);
+  } else {
+    MoveRegionOf<float>(info);
+  }
+}
+
+template <typename T>
+void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
+  const int pseudo_layer = info[2].ToNumber().Int32Value();
+  const Side side = static_cast<Side>(info[3].ToNumber().Int32Value());
+  const int gate = info[4].ToNumber().Int32Value();
+  const bool into = info[6].ToBoolean().Value();
+  const bool is_bias = info[5].ToBoolean().Value();
+  T* params = Required<T>(info[0], "params", network<T>()->params_size());
+  T* canonical = Required<T>(info[1], "canonical",
+                             is_bias ? network<T>()->options().units : network<T>()->WeightSize(pseudo_layer, side));
+  if (is_bias) {
+    network<T>()->MoveBias(params, canonical, pseudo_layer, side, gate, into);
+  } else {
+    network<T>()->MoveWeight(params, canonical, pseudo_layer, side, gate, into);
+  }
+}
+
+Napi::Function TapeObject::Define(Napi::Env env) {
+  return DefineClass(env, "NativeTape", {InstanceMethod<&TapeObject::Release>("release")});
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,128 @@
+#include "binding/rnn_jobs.h"
+
+#include <memory>
+#include <utility>
+
+#include "arguments.h"
+#include "binding/network_object.h"
+#include "memory/arena.h"
+#include "passes/rnn_backward.h"
+#include "passes/rnn_forward.h"
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+namespace {
+
+template <typename T>
+std::shared_ptr<Network<T>> NetworkOf(const Napi::Object& arguments) {
+  return NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->template network<T>();
+}
+
+// Elements of all h [L·D,B,C] and all c [L·D,B,H] of a network.
+template <typename T>
+std::pair<ptrdiff_t, ptrdiff_t> StateSizes(const Network<T>& network, ptrdiff_t batch) {
+  const ptrdiff_t rows = network.pseudo_layers() * batch;
+  return {rows * network.columns(), rows * network.options().units};
+}
+
+// A tape for `pass` behind JavaScript's `object`. Its memory returns to the executor's cache once neither JavaScript
+// nor a queued backward holds the tape.
+template <typename T>
+std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass<T>& pass, Napi::Object object) {
+  const auto core = context.core;
+  std::shared_ptr<Tape<T>> tape(new Tape<T>(), [core](Tape<T>* released) {
+    core->blocks.GiveBack(std::move(released->memory));
+    delete released;
+  });
+  tape->time = pass.time;
+  tape->batch = pass.batch;
+  if (pass.lengths != nullptr) tape->lengths.assign(pass.lengths, pass.lengths + pass.batch);
+  // The size is known before the forward has run.
+  Arena measure(nullptr);
+  tape->Carve(*pass.network, &measure);
+  object.Set("bytes", static_cast<double>(measure.used()));
+  TapeObject::Unwrap(object)->tape.set(tape);
+  return tape;
+}
+
+template <typename T>
+Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const auto network = NetworkOf<T>(arguments);
+  ForwardPass<T> pass{};
+  pass.network = network.get();
+  pass.time = Size(arguments, "time");
+  pass.batch = Size(arguments, "batch");
+  const ptrdiff_t rows = pass.time * pass.batch;
+  const auto [h_size, c_size] = StateSizes(*network, pass.batch);
+  pass.input = Required<T>(arguments, "input", rows * network->options().input_size);
+  pass.h = Elements<T>(arguments, "h", h_size);
+  pass.c = Elements<T>(arguments, "c", c_size);
+  pass.params.data = Required<T>(arguments, "params", network->params_size());
+  pass.lengths = Elements<int32_t>(arguments, "lengths", pass.batch);
+  pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
+  pass.output = Required<T>(arguments, "output", rows * network->output_size());
+  pass.h_final = Required<T>(arguments, "hFinal", h_size);
+  pass.c_final = network->has_cell_state() ? Required<T>(arguments, "cFinal", c_size) : nullptr;
+
+  std::shared_ptr<Tape<T>> tape;
+  const Napi::Value tape_object = arguments.Get("tape");
+  if (tape_object.IsObject()) tape = AttachTape(context, pass, tape_object.As<Napi::Object>());
+  pass.tape = tape.get();
+  std::shared_ptr<std::unique_ptr<QuantizedWeights>> quantized;
+  const Napi::Value quantized_object = arguments.Get("quantized");
+  if (quantized_object.IsObject()) {
+    quantized = QuantizedWeightsObject::Unwrap(quantized_object.As<Napi::Object>())->slot;
+  }
+  const Engine<T> engine = context.core->engine<T>(context.cancelled);
+  // Every parameter is used once by every step of a row.
+  const double operations = 2.0 * static_cast<double>(rows) * static_cast<double>(network->params_size());
+  const auto run = [engine, pass, network, tape, quantized]() mutable {
+    // The quantize operation that fills the slot may be queued before this one.
+    if (quantized != nullptr) pass.params.quantized = quantized->get();
+    RunForward(engine, pass);
+  };
+  return {run, operations};
+}
+
+template <typename T>
+Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const auto network = NetworkOf<T>(arguments);
+  const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
+  BackwardPass<T> pass{};
+  pass.network = network.get();
+  pass.tape = tape.get();
+  const ptrdiff_t rows = tape->time * tape->batch;
+  const ptrdiff_t input_size = rows * network->options().input_size;
+  const auto [h_size, c_size] = StateSizes(*network, tape->batch);
+  pass.input = Required<T>(arguments, "input", input_size);
+  pass.params = Required<T>(arguments, "params", network->params_size());
+  pass.d_output = Elements<T>(arguments, "dOutput", rows * network->output_size());
+  pass.dh_final = Elements<T>(arguments, "dhFinal", h_size);
+  pass.dc_final = Elements<T>(arguments, "dcFinal", c_size);
+  pass.d_input = Required<T>(arguments, "dInput", input_size);
+  pass.dh = Required<T>(arguments, "dh", h_size);
+  pass.dc = network->has_cell_state() ? Required<T>(arguments, "dc", c_size) : nullptr;
+  pass.d_params = Required<T>(arguments, "dParams", network->params_size());
+  const Engine<T> engine = context.core->engine<T>(context.cancelled);
+  return {[engine, pass, network, tape] { RunBackward(engine, pass); }};
+}
+
+}  // namespace
+
+Job ForwardJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return ForwardJobOf<T>(context, arguments); });
+}
+
+Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return BackwardJobOf<T>(context, arguments); });
+}
+
+Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
+  const auto network = NetworkOf<float>(arguments);
+  const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;
+  const float* params = Required<float>(arguments, "params", network->params_size());
+  const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
+  return {[=] { *slot = std::make_unique<QuantizedWeights>(*network, params, format); }};
+}
+
+}  // namespace cudnn_rnn

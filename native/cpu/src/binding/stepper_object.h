@@ -1,0 +1,32 @@
+#pragma once
+
+#include <memory>
+
+#include "binding/executor_core.h"
+#include "napi_setup.h"
+#include "passes/rnn_stepper.h"
+
+namespace cudnn_rnn {
+
+// JavaScript's NativeStepper: one stream, computed on the calling thread with the help of the pool.
+class StepperObject : public Napi::ObjectWrap<StepperObject> {
+ public:
+  static Napi::Function Define(Napi::Env env);
+  explicit StepperObject(const Napi::CallbackInfo& info);
+
+ private:
+  void Step(const Napi::CallbackInfo& info);
+  void ResetRow(const Napi::CallbackInfo& info);
+  void MoveState(const Napi::CallbackInfo& info);
+  template <typename T>
+  void StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
+  template <typename T>
+  void MoveStateOf(const Napi::CallbackInfo& info);
+
+  std::shared_ptr<ExecutorCore> core_;
+  ptrdiff_t batch_ = 0;
+  OfEitherType<Network> network_;
+  OfEitherType<Stepper> stepper_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,171 @@
+#include "dense/dense_ops.h"
+
+#include "memory/arena.h"
+#include "memory/memory_block.h"
+#include "threads/shared_loops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr ptrdiff_t kRowBlock = 96;
+constexpr ptrdiff_t kDepthBlock = 512;
+constexpr int kPanelChunks = 4;
+
+}  // namespace
+
+template <typename T>
+void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
+              ptrdiff_t columns) {
+  if (rows == 0 || columns == 0) return;
+  constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<T>;
+  const ptrdiff_t panels = (columns + kWidth - 1) / kWidth;
+  const ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
+  const bool pack_a = a.column_stride != 1;
+  const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
+
+  T *packed_b, *packed_a, *tiles;
+  MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
+    packed_b = arena->Take<T>(panels * kWidth * depth);
+    packed_a = pack_a ? arena->Take<T>(rows * depth) : nullptr;
+    tiles = arena->Take<T>(members * std::min(rows, kRowBlock) * kWidth + panels * kWidth);
+  });
+
+  const ptrdiff_t tile_size = std::min(rows, kRowBlock) * kWidth;
+  T* padded_bias = tiles + members * tile_size;
+  std::fill_n(padded_bias, panels * kWidth, T{0});
+  if (bias != nullptr) std::copy_n(bias, columns, padded_bias);
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(panels, [&](ptrdiff_t panel) {
+      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
+      for (ptrdiff_t k = 0; k < depth; k++) {
+        T* to = packed_b + (panel * depth + k) * kWidth;
+        const T* from = b.data + k * b.row_stride + panel * kWidth * b.column_stride;
+        for (ptrdiff_t j = 0; j < valid; j++) to[j] = from[j * b.column_stride];
+        std::fill(to + valid, to + kWidth, T{0});
+      }
+    });
+    member.Run(pack_a ? blocks : 0, [&](ptrdiff_t block) {
+      const ptrdiff_t last = std::min(rows, (block + 1) * kRowBlock);
+      for (ptrdiff_t k = 0; k < depth; k++) {
+        for (ptrdiff_t row = block * kRowBlock; row < last; row++) {
+          packed_a[row * depth + k] = a.data[row * a.row_stride + k * a.column_stride];
+        }
+      }
+    });
+    member.Run(blocks * panels, [&](ptrdiff_t item) {
+      const ptrdiff_t row = item / panels * kRowBlock;
+      const ptrdiff_t panel = item % panels;
+      const ptrdiff_t count = std::min(kRowBlock, rows - row);
+      const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
+      T* target = c + row * columns + panel * kWidth;
+      // Full panels are written in place, the last one by way of a tile.
+      T* tile = tiles + index * tile_size;
+      T* result = valid == kWidth ? target : tile;
+      const ptrdiff_t stride = valid == kWidth ? columns : kWidth;
+      for (ptrdiff_t k = 0; k < depth || k == 0; k += kDepthBlock) {
+        PanelProduct<T> product{};
+        product.a = pack_a ? packed_a + row * depth + k : a.data + row * a.row_stride + k;
+        product.a_stride = pack_a ? depth : a.row_stride;
+        product.rows = count;
+        product.depth = std::min(kDepthBlock, depth - k);
+        product.panel = packed_b + (panel * depth + k) * kWidth;
+        product.panel_stride = kWidth;
+        product.chunks = kPanelChunks;
+        product.init = k == 0 ? padded_bias + panel * kWidth : result;
+        product.init_stride = k == 0 ? 0 : stride;
+        product.c = result;
+        product.c_stride = stride;
+        engine.kernels->product(product);
+      }
+      if (result == target) return;
+      for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * columns);
+    });
+  });
+  engine.blocks->GiveBack(std::move(memory));
+}
+
+template <typename T>
+void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
+  std::vector<double> total(columns);
+  for (ptrdiff_t row = 0; row < rows; row++) {
+    for (ptrdiff_t k = 0; k < columns; k++) total[k] += x[row * columns + k];
+  }
+  std::copy(total.begin(), total.end(), sums);
+}
+
+template <typename T>
+T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
+                      ptrdiff_t rows, ptrdiff_t classes) {
+  double total = weights == nullptr ? static_cast<double>(rows) : 0;
+  for (ptrdiff_t row = 0; weights != nullptr && row < rows; row++) total += weights[row];
+  if (total == 0) {
+    std::fill_n(gradient, rows * classes, T{0});
+    return 0;
+  }
+  std::vector<double> losses(rows);
+  ForEach(engine, rows, std::max<ptrdiff_t>(1, kElementwisePart / 4 / classes), [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t row = begin; row < end; row++) {
+      const T* z = logits + row * classes;
+      T* g = gradient + row * classes;
+      const double weight = (weights == nullptr ? 1 : weights[row]) / total;
+      T maximum = z[0];
+      for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
+      const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
+      double sum = engine.kernels->exp_sum(z, maximum, g, whole);
+      for (ptrdiff_t k = whole; k < classes; k++) sum += g[k] = std::exp(z[k] - maximum);
+      const ptrdiff_t label = labels[row];
+      if (weight != 0) losses[row] = weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
+      const T scale = static_cast<T>(weight / sum);
+      for (ptrdiff_t k = 0; k < classes; k++) g[k] *= scale;
+      g[label] -= static_cast<T>(weight);
+    }
+  });
+  double loss = 0;
+  for (const double each : losses) loss += each;
+  return static_cast<T>(loss);
+}
+
+template <typename T>
+double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
+  // Eight sums side by side: one alone would wait for each addition.
+  double sums[8] = {};
+  for (const auto& [data, count] : tensors) {
+    ptrdiff_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+      for (int j = 0; j < 8; j++) sums[j] += static_cast<double>(data[k + j]) * data[k + j];
+    }
+    for (; k < count; k++) sums[0] += static_cast<double>(data[k]) * data[k];
+  }
+  double total = 0;
+  for (const double sum : sums) total += sum;
+  return std::sqrt(total);
+}
+
+template <typename T>
+void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
+             const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
+  const ptrdiff_t parts = (count + part_size - 1) / part_size;
+  const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(parts, [&](ptrdiff_t k) { part(k * part_size, std::min(count, (k + 1) * part_size)); });
+  });
+}
+
+#define CUDNN_RNN_INSTANTIATE(T)                                                                                   \
+  template void Multiply(const Engine<T>&, Operand<T>, Operand<T>, const T*, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t); \
+  template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                       \
+  template T SoftmaxCrossEntropy(const Engine<T>&, const T*, const int32_t*, const T*, T*, ptrdiff_t, ptrdiff_t);  \
+  template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                              \
+  template void ForEach(const Engine<T>&, ptrdiff_t, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
+
+CUDNN_RNN_INSTANTIATE(float)
+CUDNN_RNN_INSTANTIATE(double)
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,47 @@
+// The dense operations of training. Equations: packages/reference/src.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+
+// An operand of a product, element (i, j) at data[i · row_stride + j · column_stride].
+template <typename T>
+struct Operand {
+  const T* data;
+  ptrdiff_t row_stride;
+  ptrdiff_t column_stride;
+};
+
+// c [rows, columns] = bias [columns] (zeros for null) + a [rows, depth] · b [depth, columns]
+template <typename T>
+void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
+              ptrdiff_t columns);
+
+// sums [columns] = the sum of the rows of x [rows, columns]
+template <typename T>
+void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns);
+
+// Mean cross-entropy of softmax(logits [rows, classes]) and its gradient; weights [rows] may be null.
+template <typename T>
+T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
+                      ptrdiff_t rows, ptrdiff_t classes);
+
+// The root of the sum of all squares, in double precision.
+template <typename T>
+double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors);
+
+// Elements of an elementwise operation that one thread takes at a time.
+inline constexpr ptrdiff_t kElementwisePart = 1 << 14;
+
+// Runs `part` on ranges of `part_size` that cover [0, count), side by side where there are several.
+template <typename T>
+void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
+             const std::function<void(ptrdiff_t, ptrdiff_t)>& part);
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,118 @@
+#include "dense/optimizer_updates.h"
+
+#include <cmath>
+
+namespace cudnn_rnn {
+namespace {
+
+// √x + ε, or √(x + ε).
+template <typename T>
+T Root(T x, T epsilon, bool epsilon_in_root) {
+  return epsilon_in_root ? std::sqrt(x + epsilon) : std::sqrt(x) + epsilon;
+}
+
+}  // namespace
+
+template <typename T>
+void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t begin, ptrdiff_t end) {
+  T* const x = update.data[0];
+  const auto number = [&](int k) { return static_cast<T>(update.numbers[k]); };
+  const auto flag = [&](int k) { return update.numbers[k] != 0; };
+  switch (rule) {
+    case UpdateRule::kAssign: {
+      const T* source = update.data[1];
+      for (ptrdiff_t i = begin; i < end; i++) x[i] = source[i];
+      return;
+    }
+    case UpdateRule::kAddScaled: {
+      const T* source = update.data[1];
+      const T scale = number(0);
+      for (ptrdiff_t i = begin; i < end; i++) x[i] += scale * source[i];
+      return;
+    }
+    case UpdateRule::kMomentum: {
+      T* velocity = update.data[1];
+      const T* gradient = update.data[2];
+      const T rate = number(0), momentum = number(1);
+      const bool nesterov = flag(2), rate_in_velocity = flag(3);
+      // What enters the velocity, and what leaves it, carry the rate.
+      const T in = rate_in_velocity ? rate : T{1};
+      const T out = rate_in_velocity ? T{1} : rate;
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const T g = in * gradient[i];
+        const T v = momentum * velocity[i] + g;
+        velocity[i] = v;
+        x[i] -= out * (nesterov ? g + momentum * v : v);
+      }
+      return;
+    }
+    case UpdateRule::kAdam: {
+      T* first = update.data[1];
+      T* second = update.data[2];
+      const T* gradient = update.data[3];
+      const T beta1 = number(1), rest1 = static_cast<T>(1 - update.numbers[1]);
+      const T beta2 = number(2), rest2 = static_cast<T>(1 - update.numbers[2]);
+      const T epsilon = number(3);
+      const T rate = static_cast<T>(update.numbers[0] / (1 - std::pow(update.numbers[1], update.numbers[4])));
+      const T correction2 = static_cast<T>(1 / (1 - std::pow(update.numbers[2], update.numbers[4])));
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const T g = gradient[i];
+        const T m = beta1 * first[i] + rest1 * g;
+        const T v = beta2 * second[i] + rest2 * g * g;
+        first[i] = m;
+        second[i] = v;
+        x[i] -= rate * m / (std::sqrt(v * correction2) + epsilon);
+      }
+      return;
+    }
+    case UpdateRule::kRmsProp: {
+      T* square = update.data[1];
+      T* velocity = update.data[2];
+      const T* gradient = update.data[3];
+      const T decay = number(1), rest = static_cast<T>(1 - update.numbers[1]);
+      const T momentum = number(2), epsilon = number(3);
+      const bool in_root = flag(4), rate_in_velocity = flag(5);
+      const T in = rate_in_velocity ? number(0) : T{1};
+      const T out = rate_in_velocity ? T{1} : number(0);
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const T g = gradient[i];
+        const T s = decay * square[i] + rest * g * g;
+        const T v = momentum * velocity[i] + in * g / Root(s, epsilon, in_root);
+        square[i] = s;
+        velocity[i] = v;
+        x[i] -= out * v;
+      }
+      return;
+    }
+    case UpdateRule::kAdagrad: {
+      T* square = update.data[1];
+      const T* gradient = update.data[2];
+      const T rate = number(0), epsilon = number(1);
+      const bool in_root = flag(2);
+      for (ptrdiff_t i = begin; i < end; i++) {
+        const T g = gradient[i];
+        const T s = square[i] + g * g;
+        square[i] = s;
+        x[i] -= rate * g / Root(s, epsilon, in_root);
+      }
+      return;
+    }
+    case UpdateRule::kWeightDecay: {
+      const T* mask = update.data[1];
+      const T rate = number(0);
+      for (ptrdiff_t i = begin; i < end; i++) x[i] -= rate * (mask == nullptr ? T{1} : mask[i]) * x[i];
+      return;
+    }
+    case UpdateRule::kClip: {
+      const T limit = number(0);
+      // Comparisons with NaN are false, so NaN stays.
+      for (ptrdiff_t i = begin; i < end; i++) x[i] = x[i] > limit ? limit : x[i] < -limit ? -limit : x[i];
+      return;
+    }
+  }
+}
+
+template void ApplyUpdate(UpdateRule, const UpdateOperands<float>&, ptrdiff_t, ptrdiff_t);
+template void ApplyUpdate(UpdateRule, const UpdateOperands<double>&, ptrdiff_t, ptrdiff_t);
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,80 @@
+// exp, sigmoid and tanh over vectors, without calls into libm. Included, after one vector_*.h, by the kernel files
+// only.
+//
+// All three reduce x to x = n·ln 2 + r with |r| <= ln(2)/2 and take e^r - 1 from a polynomial: Cephes' expf in float32,
+// the Taylor series to the 13th power in float64 (remainder below 2^-57). Measured errors: docs/numerics.md.
+#pragma once
+
+namespace {
+
+template <typename T>
+struct ExpConstants;
+
+template <>
+struct ExpConstants<float> {
+  static constexpr float kLimit = 87.0f;     // e^±87 is a normal number
+  static constexpr float kTanhLimit = 9.1f;  // tanh is 1 in float32 from 9.02 on
+  static constexpr float kLog2E = 1.44269504f;
+  static constexpr float kLn2High = 0.693359375f;
+  static constexpr float kLn2Low = -2.12194440e-4f;
+  // (e^r - 1 - r) / r², highest power first.
+  static constexpr float kPolynomial[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                                          4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
+};
+
+template <>
+struct ExpConstants<double> {
+  static constexpr double kLimit = 708.0;
+  static constexpr double kTanhLimit = 19.1;  // tanh is 1 in float64 from 19.07 on
+  static constexpr double kLog2E = 1.4426950408889634;
+  static constexpr double kLn2High = 6.93147180369123816490e-01;
+  static constexpr double kLn2Low = 1.90821492927058770002e-10;
+  static constexpr double kPolynomial[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
+                                           1.0 / 362880,     1.0 / 40320,     1.0 / 5040,     1.0 / 720,
+                                           1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
+};
+
+// Sets power = 2^n and returns e^r - 1. |x| must be within kLimit, or NaN.
+template <typename V>
+static inline V ReducedExp(V x, V* power) {
+  using C = ExpConstants<typename V::Element>;
+  const V n = Round(x * V::Set(C::kLog2E));
+  const V r = MultiplyAdd(n, V::Set(-C::kLn2Low), MultiplyAdd(n, V::Set(-C::kLn2High), x));
+  V sum = V::Set(C::kPolynomial[0]);
+  for (size_t k = 1; k < sizeof C::kPolynomial / sizeof C::kPolynomial[0]; k++) {
+    sum = MultiplyAdd(sum, r, V::Set(C::kPolynomial[k]));
+  }
+  *power = PowerOfTwo(n);
+  return MultiplyAdd(sum, r * r, r);
+}
+
+template <typename V>
+static inline V Clamp(V x, typename V::Element limit) {
+  return Min(V::Set(limit), Max(V::Set(-limit), x));
+}
+
+template <typename V>
+static inline V Exp(V x) {
+  V power;
+  const V reduced = ReducedExp(Clamp(x, ExpConstants<typename V::Element>::kLimit), &power);
+  return MultiplyAdd(reduced, power, power);
+}
+
+// 1 / (1 + e^-x)
+template <typename V>
+static inline V Sigmoid(V x) {
+  const V one = V::Set(1);
+  return one / (one + Exp(V::Set(0) - x));
+}
+
+// (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits where x is small.
+template <typename V>
+static inline V Tanh(V x) {
+  const V magnitude = Min(V::Set(ExpConstants<typename V::Element>::kTanhLimit), Abs(x));
+  V power;
+  const V reduced = ReducedExp(magnitude + magnitude, &power);
+  const V minus_one = MultiplyAdd(reduced, power, power - V::Set(1));
+  return CopySign(minus_one / (minus_one + V::Set(2)), x);
+}
+
+}  // namespace

@@ -1,0 +1,157 @@
+// The equations of the cells, forward and backward side by side; sources and derivations:
+// packages/reference/src/*_step.ts. Included, after activations.h, by the kernel files only.
+#pragma once
+
+#include "kernels/activations.h"
+#include "kernels/kernels.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+// i, f, o = σ(a_i, a_f, a_o)   g = tanh(a_g)   c' = clip(f·c + i·g)   h' = o·tanh(c')
+template <typename V>
+static void LstmForward(const CellForward<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr ptrdiff_t kPlane = kChunk<T>;
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    T* z = p.z + row * p.z_stride;
+    for (ptrdiff_t u = 0; u < kPlane; u += V::kLanes) {
+      const ptrdiff_t unit = row * p.state_stride + u;
+      const V i = Sigmoid(V::Load(z + u));
+      const V f = Sigmoid(V::Load(z + kPlane + u));
+      const V g = Tanh(V::Load(z + 2 * kPlane + u));
+      const V o = Sigmoid(V::Load(z + 3 * kPlane + u));
+      const V c = Clamp(MultiplyAdd(f, V::Load(p.c_previous + unit), i * g), p.clip);
+      c.Store(p.c + unit);
+      (o * Tanh(c)).Store(p.h + unit);
+      if (p.keep) {
+        i.Store(z + u);
+        f.Store(z + kPlane + u);
+        g.Store(z + 2 * kPlane + u);
+        o.Store(z + 3 * kPlane + u);
+      }
+    }
+  }
+}
+
+template <typename V>
+static void LstmBackward(const CellBackward<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr ptrdiff_t kPlane = kChunk<T>;
+  const V one = V::Set(1);
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    T* z = p.z + row * p.z_stride;
+    for (ptrdiff_t u = 0; u < kPlane; u += V::kLanes) {
+      const ptrdiff_t unit = row * p.state_stride + u;
+      const ptrdiff_t slope = row * p.gradient_stride + u;
+      const V i = V::Load(z + u);
+      const V f = V::Load(z + kPlane + u);
+      const V g = V::Load(z + 2 * kPlane + u);
+      const V o = V::Load(z + 3 * kPlane + u);
+      const V c = V::Load(p.c + unit);
+      const V tanh_c = Tanh(c);
+      const V dh = V::Load(p.dh + slope);
+      const V unclipped = MultiplyAdd(dh * o, one - tanh_c * tanh_c, V::Load(p.dc + slope));
+      const V dc = WhereLess(Abs(c), V::Set(p.clip), unclipped);
+      (dc * g * i * (one - i)).Store(z + u);
+      (dc * V::Load(p.c_previous + unit) * f * (one - f)).Store(z + kPlane + u);
+      (dc * i * (one - g * g)).Store(z + 2 * kPlane + u);
+      (dh * tanh_c * o * (one - o)).Store(z + 3 * kPlane + u);
+      (dc * f).Store(p.dc + slope);
+    }
+  }
+}
+
+// r, u = σ(x + q)   n = tanh(x_n + r·q_n)   h' = (1 - u)·n + u·h; linear before reset.
+// Planes x_n, r, u, q_n, so that the input side (x_n, r, u) and the recurrent side (r, u, q_n) are contiguous.
+template <typename V>
+static void GruForward(const CellForward<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr ptrdiff_t kPlane = kChunk<T>;
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    T* z = p.z + row * p.z_stride;
+    for (ptrdiff_t k = 0; k < kPlane; k += V::kLanes) {
+      const ptrdiff_t unit = row * p.state_stride + k;
+      const V r = Sigmoid(V::Load(z + kPlane + k));
+      const V u = Sigmoid(V::Load(z + 2 * kPlane + k));
+      const V n = Tanh(MultiplyAdd(r, V::Load(z + 3 * kPlane + k), V::Load(z + k)));
+      MultiplyAdd(u, V::Load(p.h_previous + unit), (V::Set(1) - u) * n).Store(p.h + unit);
+      if (p.keep) {
+        n.Store(z + k);
+        r.Store(z + kPlane + k);
+        u.Store(z + 2 * kPlane + k);
+      }
+    }
+  }
+}
+
+template <typename V>
+static void GruBackward(const CellBackward<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr ptrdiff_t kPlane = kChunk<T>;
+  const V one = V::Set(1);
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    T* z = p.z + row * p.z_stride;
+    for (ptrdiff_t k = 0; k < kPlane; k += V::kLanes) {
+      const ptrdiff_t unit = row * p.state_stride + k;
+      const ptrdiff_t slope = row * p.gradient_stride + k;
+      const V n = V::Load(z + k);
+      const V r = V::Load(z + kPlane + k);
+      const V u = V::Load(z + 2 * kPlane + k);
+      const V dh = V::Load(p.dh + slope);
+      const V dn = dh * (one - u) * (one - n * n);
+      dn.Store(z + k);
+      (dn * V::Load(z + 3 * kPlane + k) * r * (one - r)).Store(z + kPlane + k);
+      (dh * (V::Load(p.h_previous + unit) - n) * u * (one - u)).Store(z + 2 * kPlane + k);
+      (dn * r).Store(z + 3 * kPlane + k);
+      (dh * u).Store(p.dh + slope);
+    }
+  }
+}
+
+struct Relu {
+  template <typename V>
+  static V Forward(V a) {
+    return Max(V::Set(0), a);
+  }
+  // dh · φ'(a), in terms of h = φ(a)
+  template <typename V>
+  static V Backward(V h, V dh) {
+    return WhereLess(V::Set(0), h, dh);
+  }
+};
+
+struct HyperbolicTangent {
+  template <typename V>
+  static V Forward(V a) {
+    return Tanh(a);
+  }
+  template <typename V>
+  static V Backward(V h, V dh) {
+    return dh * (V::Set(1) - h * h);
+  }
+};
+
+// h' = φ(a)
+template <typename V, typename Activation>
+static void PlainForward(const CellForward<typename V::Element>& p) {
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    for (ptrdiff_t k = 0; k < p.chunks * kChunk<typename V::Element>; k += V::kLanes) {
+      Activation::Forward(V::Load(p.z + row * p.z_stride + k)).Store(p.h + row * p.state_stride + k);
+    }
+  }
+}
+
+template <typename V, typename Activation>
+static void PlainBackward(const CellBackward<typename V::Element>& p) {
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    for (ptrdiff_t k = 0; k < p.chunks * kChunk<typename V::Element>; k += V::kLanes) {
+      const V h = V::Load(p.h + row * p.state_stride + k);
+      const V dh = V::Load(p.dh + row * p.gradient_stride + k);
+      Activation::Backward(h, dh).Store(p.z + row * p.z_stride + k);
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,132 @@
+// Products of int8 weights in integers: four weights of a column times four numbers at once, exactly.
+//
+// A row of a is brought to 16 bits, q = round(a / max|a| · 32767) + 32768, whose low and high bytes are multiplied
+// apart, as the instruction takes unsigned bytes. What a loses by that is 2^-16 of its largest element; the weights
+// have lost 2^-8.
+//   Σ (q - 32768)·w = Σ low·w + 256·(Σ high·w - 128·Σ w)
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/int8_dots.h"
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr float kLimit = 32767;
+constexpr int kOffset = 32768;
+// Three have too many sums for the registers.
+constexpr int kMaxRows = 2;
+constexpr ptrdiff_t kLanes = 16;
+
+// Quads of a block, and where the high bytes of a row's block begin.
+constexpr ptrdiff_t kQuads = kInt8BlockRows / 4;
+
+ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt8BlockRows; }
+
+__mmask16 LanesBelow(ptrdiff_t count) { return count >= kLanes ? 0xffff : static_cast<__mmask16>((1u << count) - 1); }
+
+// One row of a block. Returns what the integers are to be multiplied by; NaN for a row that is not finite.
+float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
+  const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
+  __m512i largest = _mm512_setzero_si512();
+  for (ptrdiff_t k = 0; k < count; k += kLanes) {
+    const __m512i bits = _mm512_castps_si512(_mm512_maskz_loadu_ps(LanesBelow(count - k), a + k));
+    largest = _mm512_max_epi32(largest, _mm512_and_si512(bits, magnitude));
+  }
+  const float limit = _mm_cvtss_f32(_mm_castsi128_ps(_mm_cvtsi32_si128(_mm512_reduce_max_epi32(largest))));
+  const bool finite = limit <= 3.402823466e38f;
+  // Where the factor would overflow, the products are nothing beside any weight's rounding.
+  const __m512 factor = _mm512_set1_ps(finite && limit > 1e-30f ? kLimit / limit : 0.0f);
+  for (ptrdiff_t k = 0; k < count; k += kLanes) {
+    const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(LanesBelow(count - k), a + k), factor);
+    const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(kOffset));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + k / 4), _mm512_cvtepi32_epi8(q));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + kQuads + k / 4),
+                     _mm512_cvtepi32_epi8(_mm512_srli_epi32(q, 8)));
+  }
+  return finite ? limit / kLimit : __builtin_nanf("");
+}
+
+void Quantize(const PanelProduct<float>& p) {
+  const ptrdiff_t blocks = BlocksOf(p.depth);
+  for (ptrdiff_t row = 0; row < p.rows; row++) {
+    for (ptrdiff_t block = 0; block < blocks; block++) {
+      const ptrdiff_t first = block * kInt8BlockRows;
+      const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
+      p.int8_rows->factors[row * blocks + block] = QuantizeBlock(
+          p.a + row * p.a_stride + first, count, p.int8_rows->digits + (row * blocks + block) * 2 * kQuads);
+    }
+  }
+  p.int8_rows->version = p.version;
+}
+
+template <int kRows, int kChunks>
+void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
+  const ptrdiff_t blocks = BlocksOf(p.depth);
+  for (ptrdiff_t block = 0; block < blocks; block++) {
+    const ptrdiff_t first = block * kInt8BlockRows;
+    const ptrdiff_t count = p.depth - first < kInt8BlockRows ? p.depth - first : kInt8BlockRows;
+    const uint32_t* digits = p.int8_rows->digits + (row * blocks + block) * 2 * kQuads;
+    const float* factors = p.int8_rows->factors + row * blocks + block;
+    const int32_t* column_sums = p.column_sums + block * p.panel_stride;
+    __m512i low[kRows][kChunks], high[kRows][kChunks];
+    for (int j = 0; j < kChunks; j++) {
+      const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
+      for (int i = 0; i < kRows; i++) {
+        low[i][j] = _mm512_setzero_si512();
+        high[i][j] = _mm512_sub_epi32(_mm512_setzero_si512(), offset);
+      }
+    }
+    const Int8Quad* weights = static_cast<const Int8Quad*>(p.panel) + first / 4 * p.panel_stride;
+    for (ptrdiff_t quad = 0; quad < (count + 3) / 4; quad++) {
+      __m512i w[kChunks];
+      for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
+      for (int i = 0; i < kRows; i++) {
+        const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * blocks * 2 * kQuads + quad]));
+        const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[(i * blocks * 2 + 1) * kQuads + quad]));
+        for (int j = 0; j < kChunks; j++) {
+          low[i][j] = _mm512_dpbusd_epi32(low[i][j], l, w[j]);
+          high[i][j] = _mm512_dpbusd_epi32(high[i][j], h, w[j]);
+        }
+      }
+      weights += p.panel_stride;
+    }
+    for (int i = 0; i < kRows; i++) {
+      float* c = p.c + (row + i) * p.c_stride;
+      const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
+      for (int j = 0; j < kChunks; j++) {
+        const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
+        const __m512 sum =
+            _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[i][j]), _mm512_set1_ps(256), _mm512_cvtepi32_ps(low[i][j]));
+        const __m512 scale = _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));
+        _mm512_storeu_ps(c + j * kLanes, _mm512_fmadd_ps(sum, scale, start));
+      }
+    }
+  }
+}
+
+template <int kChunks>
+void Rows(const PanelProduct<float>& p) {
+  ptrdiff_t row = 0;
+  for (; row + kMaxRows <= p.rows; row += kMaxRows) Tile<kMaxRows, kChunks>(p, row);
+  if (row < p.rows) Tile<1, kChunks>(p, row);
+}
+
+}  // namespace
+
+void ProductByInt8Dots(const PanelProduct<float>& product) {
+  if (product.int8_rows->version != product.version) Quantize(product);
+  switch (product.chunks) {
+    case 1:
+      return Rows<1>(product);
+    case 2:
+      return Rows<2>(product);
+    case 3:
+      return Rows<3>(product);
+    default:
+      return Rows<4>(product);
+  }
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,73 @@
+// Fills the tables of kernels.h for the vectors of the vector_*.h included before.
+#pragma once
+
+#include "kernels/activations.h"
+#include "kernels/cell_kernels.h"
+#include "kernels/kernels.h"
+#include "kernels/product_kernels.h"
+#include "kernels/transposed_kernels.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+template <typename V>
+static void MapSigmoid(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) Sigmoid(V::Load(x + k)).Store(y + k);
+}
+
+template <typename V>
+static void MapTanh(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) Tanh(V::Load(x + k)).Store(y + k);
+}
+
+template <typename V>
+static typename V::Element ExpSum(const typename V::Element* x, typename V::Element offset, typename V::Element* y,
+                                  ptrdiff_t count) {
+  V sum = V::Set(0);
+  for (ptrdiff_t k = 0; k < count; k += V::kLanes) {
+    const V exponential = Exp(V::Load(x + k) - V::Set(offset));
+    exponential.Store(y + k);
+    sum = sum + exponential;
+  }
+  return Sum(sum);
+}
+
+// The formats of an inference's weights exist in float32 only.
+template <typename V, typename Weight>
+static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Element>&) {
+  if constexpr (sizeof(typename V::Element) == 4) {
+    return Product<V, Weight, false>;
+  } else {
+    return nullptr;
+  }
+}
+
+// float64 moves half the elements in a vector, and so in a nanosecond.
+template <typename V>
+static constexpr KernelTable<typename V::Element> TableOf(double float32_operations_per_ns) {
+  using T = typename V::Element;
+  return {
+      float32_operations_per_ns * 4 / sizeof(T),
+      kPackedRows<V>,
+      Product<V, T, false>,
+      QuantizedProduct<V, Bfloat16Pair>(),
+      QuantizedProduct<V, Int8Quad>(),
+      Product<V, T, true>,
+      Transposed<V>,
+      LstmForward<V>,
+      GruForward<V>,
+      PlainForward<V, Relu>,
+      PlainForward<V, HyperbolicTangent>,
+      LstmBackward<V>,
+      GruBackward<V>,
+      PlainBackward<V, Relu>,
+      PlainBackward<V, HyperbolicTangent>,
+      ColumnSums<V>,
+      MapSigmoid<V>,
+      MapTanh<V>,
+      ExpSum<V>,
+  };
+}
+
+}  // namespace

@@ -1,0 +1,168 @@
+// The kernels that exist once per instruction set, and the tables through which the drivers call them.
+//
+// Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, whatever the instruction set, so
+// that one layout of the parameters serves all. A *panel* is up to four chunks side by side: the gates of one chunk of
+// units, or four chunks of a matrix without gates. Matrices are stored panel by panel as [depth][chunks of the panel],
+// the order in which the kernels stream through them.
+//
+// This header is included by files that are compiled for one instruction set: it must not include anything that emits
+// inline functions, as the linker might keep the copy compiled for the newest processor.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace cudnn_rnn {
+
+// Elements of a chunk.
+template <typename T>
+inline constexpr ptrdiff_t kChunk = 64 / sizeof(T);
+
+// How the weights of an inference are stored.
+enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
+
+// Quantize weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the last are
+// zeros.
+struct Bfloat16Pair {
+  uint32_t bits;
+};
+struct Int8Quad {
+  uint32_t bits;
+};
+
+// Rows of the depth after which sums of int8 weights start anew, so that integers hold them.
+inline constexpr ptrdiff_t kInt8BlockRows = 1024;
+
+// A product's `a` in the integers by which int8 weights are multiplied, kept by a thread from panel to panel.
+struct Int8Rows {
+  uint64_t version;  // of the `a` that it was made of; 0 for none
+  float* factors;    // [rows][blocks]
+  uint32_t* digits;  // [rows][blocks][2][kInt8BlockRows / 4]
+};
+
+// c [rows, chunks] = init + a [rows, depth] · panel [depth, chunks]
+template <typename T>
+struct PanelProduct {
+  const T* a;
+  ptrdiff_t a_stride;  // between rows; ignored where a is packed in tiles, [depth][rows of the tile] each
+  // Where a itself lies in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
+  ptrdiff_t a_panel_width;
+  ptrdiff_t a_panel_stride;
+  ptrdiff_t rows;
+  ptrdiff_t depth;
+  const void* panel;
+  ptrdiff_t panel_stride;      // elements, pairs or quads between steps of the depth
+  int chunks;                  // 1..4
+  const T* scales;             // int8 only: one per column
+  const int32_t* column_sums;  // int8 only: of every kInt8BlockRows rows, [blocks][chunks]
+  Int8Rows* int8_rows;         // int8 only
+  uint64_t version;            // int8 only: another number for other contents of a
+  const T* init;               // null for zeros
+  ptrdiff_t init_stride;       // 0 repeats one row
+  T* c;
+  ptrdiff_t c_stride;
+};
+
+// c [rows, columns] (+)= sum over panels p of a_p [rows, chunks of p] · panel_p [columns, chunks of p]ᵀ: the product by
+// the transpose of a matrix, read in the order in which it is stored.
+template <typename T>
+struct TransposedProduct {
+  const T* a;
+  ptrdiff_t a_stride;        // between rows
+  ptrdiff_t a_panel_stride;  // between panels
+  ptrdiff_t rows;
+  const T* panels;
+  ptrdiff_t panel_count;
+  int chunks;         // of every panel but the last
+  int last_chunks;    // of the last panel
+  ptrdiff_t depth;    // of the stored matrix: its columns in this product
+  ptrdiff_t column;   // first one computed
+  ptrdiff_t columns;  // how many
+  T* c;
+  ptrdiff_t c_stride;
+  bool accumulate;
+};
+
+// One time step of one panel of units for `rows` batch rows. Row b of the state planes is b · state_stride further.
+// z holds the pre-activations [rows][planes · chunk]: LSTM i f g o; GRU x_n, r, u, q_n; plain cells one plane per
+// chunk.
+template <typename T>
+struct CellForward {
+  T* z;
+  ptrdiff_t z_stride;
+  ptrdiff_t rows;
+  int chunks;  // plain cells: chunks of units in this panel
+  const T* c_previous;
+  T* c;
+  const T* h_previous;
+  T* h;
+  ptrdiff_t state_stride;
+  T clip;
+  bool keep;  // overwrite z with what the backward reads: the activations
+};
+
+// The step backwards. On entry dh is the gradient of h and dc that of c (from the steps after); on return z holds the
+// gradients of the pre-activations, dc that of the cell state before, and dh (GRU) the part that bypasses the matrix.
+template <typename T>
+struct CellBackward {
+  T* z;
+  ptrdiff_t z_stride;
+  ptrdiff_t rows;
+  int chunks;
+  const T* c_previous;
+  const T* c;
+  const T* h_previous;
+  const T* h;
+  ptrdiff_t state_stride;
+  T* dh;
+  T* dc;
+  ptrdiff_t gradient_stride;
+  T clip;
+};
+
+template <typename T>
+struct KernelTable {
+  // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level
+  // cache.
+  double operations_per_ns;
+  ptrdiff_t tile_rows;  // rows of a packed tile
+  void (*product)(const PanelProduct<T>&);
+  void (*product_bfloat16)(const PanelProduct<T>&);
+  void (*product_int8)(const PanelProduct<T>&);
+  void (*product_packed)(const PanelProduct<T>&);
+  void (*transposed_product)(const TransposedProduct<T>&);
+  void (*lstm_forward)(const CellForward<T>&);
+  void (*gru_forward)(const CellForward<T>&);
+  void (*relu_forward)(const CellForward<T>&);
+  void (*tanh_forward)(const CellForward<T>&);
+  void (*lstm_backward)(const CellBackward<T>&);
+  void (*gru_backward)(const CellBackward<T>&);
+  void (*relu_backward)(const CellBackward<T>&);
+  void (*tanh_backward)(const CellBackward<T>&);
+  // sums [chunks] = sum over the rows of z [rows, chunks]
+  void (*column_sums)(const T* z, ptrdiff_t stride, ptrdiff_t rows, int chunks, T* sums);
+  // y[i] = f(x[i]), for the measurement of the activations' error; count is a multiple of a chunk
+  void (*sigmoid)(const T* x, T* y, ptrdiff_t count);
+  void (*tanh)(const T* x, T* y, ptrdiff_t count);
+  // y[i] = exp(x[i] - offset); returns the sum
+  T (*exp_sum)(const T* x, T offset, T* y, ptrdiff_t count);
+};
+
+// The kernels of one instruction set.
+struct Kernels {
+  const char* name;  // as in packages/cpu/src/instruction_set.ts
+  KernelTable<float> f32;
+  KernelTable<double> f64;
+};
+
+extern const Kernels kPortableKernels;
+#if defined(CUDNN_RNN_X86)
+extern const Kernels kAvx2Kernels;
+extern const Kernels kAvx512Kernels;
+// The same with products of int8 weights in integers.
+extern const Kernels kAvx512VnniKernels;
+#elif defined(CUDNN_RNN_NEON)
+extern const Kernels kNeonKernels;
+#endif
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,20 @@
+#include "kernels/vector_avx512.h"
+// The vectors come first: the kernels are written over them.
+#include "kernels/kernel_tables.h"
+
+#include "kernels/int8_dots.h"
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
+  table.product_int8 = ProductByInt8Dots;
+  return table;
+}
+
+}  // namespace
+
+const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50), TableOf<VectorF64>(50)};
+const Kernels kAvx512VnniKernels = {"avx512-vnni", WithInt8Dots(TableOf<VectorF32>(50)), TableOf<VectorF64>(50)};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,9 @@
+#include "kernels/vector_neon.h"
+// The vectors come first: the kernels are written over them.
+#include "kernels/kernel_tables.h"
+
+namespace cudnn_rnn {
+
+const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25)};
+
+}  // namespace cudnn_rnn

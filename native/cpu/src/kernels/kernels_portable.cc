@@ -1,0 +1,9 @@
+#include "kernels/vector_portable.h"
+// The vectors come first: the kernels are written over them.
+#include "kernels/kernel_tables.h"
+
+namespace cudnn_rnn {
+
+const Kernels kPortableKernels = {"portable", TableOf<VectorF32>(5), TableOf<VectorF64>(5)};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,244 @@
+// The matrix product over panels. Included, after one vector_*.h, by the kernel files only.
+#pragma once
+
+#include "kernels/kernels.h"
+#include "kernels/tile_shapes.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+// Rows of the depth in one element of a stored matrix.
+template <typename Weight>
+inline constexpr int kRowsOf = 1;
+template <>
+inline constexpr int kRowsOf<Bfloat16Pair> = 2;
+template <>
+inline constexpr int kRowsOf<Int8Quad> = 4;
+
+constexpr int Larger(int a, int b) { return a > b ? a : b; }
+
+// Before loops over the registers of a tile. Left to itself g++ keeps the larger of them as loops, for which the sums
+// must have addresses: it then writes them to the stack at every step.
+#if defined(__GNUC__)
+#define CUDNN_RNN_UNROLL _Pragma("GCC unroll 16")
+#else
+#define CUDNN_RNN_UNROLL
+#endif
+
+// How a tile of kRows rows reads a and the panel.
+template <typename T, typename Weight, int kRows>
+struct TileOperands {
+  // Row 3 i is read at a[i], the two after it one and two strides on: addresses that processors compute as they load,
+  // from fewer pointers than a pointer for each row would take. Packed tiles have only the first.
+  static constexpr int kPointers = (kRows + 2) / 3;
+  const T* a[kPointers];
+  ptrdiff_t a_stride;  // between rows
+  const Weight* b;
+  ptrdiff_t b_stride;  // between elements of the depth
+  ptrdiff_t b_ahead;   // to what is prefetched
+
+  const T* Row(int row) const { return a[row / 3] + row % 3 * a_stride; }
+  void Start(const T* first, bool packed) {
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kPointers; i++) a[i] = packed ? first : first + 3 * i * a_stride;
+  }
+  void Advance(ptrdiff_t elements) {
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kPointers; i++) a[i] += elements;
+  }
+};
+
+static inline void PrefetchLine(const void* line) {
+#if defined(_MSC_VER)
+  static_cast<void>(line);
+#else
+  __builtin_prefetch(line);
+#endif
+}
+
+// Where a tile is narrower than the panel, the lines that it reads lie a panel's row apart, and a few of them in a
+// page: the processor's own prefetching loses their trace. 16 steps take longer than a line from the third-level cache.
+inline constexpr ptrdiff_t kPrefetchedSteps = 16;
+
+// Adds kSteps steps of the depth to the sums; step s goes to sums[s % kSplit].
+template <typename V, typename Weight, int kRows, int kVectors, int kSplit, int kSteps, bool kPacked, bool kPrefetches>
+static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRows>& p,
+                             V (&sums)[kSplit][kRows][kVectors]) {
+  constexpr int kGroup = kRowsOf<Weight>;
+  constexpr ptrdiff_t kLine = 64 / sizeof(Weight);
+  // Where lanes of a register are multiplied by, a register holds a row's next steps or, packed, the rows of one step.
+  constexpr int kHeld = kPacked ? (kRows + V::kLanes - 1) / V::kLanes : kRows;
+  const Weight* b = p.b;
+  V held[V::kMultipliesLanes ? kHeld : 1];
+  if constexpr (V::kMultipliesLanes && !kPacked) {
+    static_assert(kSteps == V::kLanes);
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kRows; i++) held[i] = V::Load(p.Row(i));
+  }
+  CUDNN_RNN_UNROLL
+  for (int s = 0; s < kSteps; s++, b += s % kGroup == 0 ? p.b_stride : 0) {
+    if constexpr (kPrefetches) {
+      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLine) PrefetchLine(b + p.b_ahead + k);
+    }
+    V(&sum)[kRows][kVectors] = sums[s % kSplit];
+    if constexpr (V::kMultipliesLanes) {
+      if constexpr (kPacked) {
+        CUDNN_RNN_UNROLL
+        for (int h = 0; h < kHeld; h++) held[h] = V::Load(p.a[0] + s * kRows + h * V::kLanes);
+      }
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        const V weights = V::LoadRow(b + j * V::kLanes, s % kGroup);
+        CUDNN_RNN_UNROLL
+        for (int i = 0; i < kRows; i++) {
+          const int lane = kPacked ? i % V::kLanes : s;
+          sum[i][j] = MultiplyAddLane(held[kPacked ? i / V::kLanes : i], lane, weights, sum[i][j]);
+        }
+      }
+    } else if constexpr (kRows < kVectors) {
+      V x[kRows];
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) x[i] = V::Set(kPacked ? p.a[0][s * kRows + i] : p.Row(i)[s]);
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        const V weights = V::LoadRow(b + j * V::kLanes, s % kGroup);
+        CUDNN_RNN_UNROLL
+        for (int i = 0; i < kRows; i++) sum[i][j] = MultiplyAdd(x[i], weights, sum[i][j]);
+      }
+    } else {
+      V weights[kVectors];
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) weights[j] = V::LoadRow(b + j * V::kLanes, s % kGroup);
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) {
+        const V x = V::Set(kPacked ? p.a[0][s * kRows + i] : p.Row(i)[s]);
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kVectors; j++) sum[i][j] = MultiplyAdd(x, weights[j], sum[i][j]);
+      }
+    }
+  }
+}
+
+// kRows x kVectors vectors of the product, from `row` and column `column` on. A function of its own, which panels of
+// any width share and scripts/check_hot_loops.mjs finds by its name.
+template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bool kPrefetches>
+[[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column) {
+  using T = typename V::Element;
+  constexpr int kSplit = TileSplit<V>(kRows * kVectors);
+  V sums[kSplit][kRows][kVectors];
+  CUDNN_RNN_UNROLL
+  for (int s = 0; s < kSplit; s++) {
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kRows; i++) {
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        const bool starts = s == 0 && p.init != nullptr && p.scales == nullptr;
+        sums[s][i][j] = starts ? V::Load(p.init + (row + i) * p.init_stride + column + j * V::kLanes) : V::Set(0);
+      }
+    }
+  }
+  constexpr int kGroup = kRowsOf<Weight>;
+  // Several steps share the counting of the loop: older cores take in four instructions a cycle, two of them
+  // multiply-adds.
+  constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
+  static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
+  TileOperands<T, Weight, kRows> operands{
+      {}, p.a_stride, static_cast<const Weight*>(p.panel) + column, p.panel_stride, kPrefetchedSteps * p.panel_stride};
+  const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
+  const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+  for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
+    operands.Start(a_panel, kPacked);
+    const ptrdiff_t depth = left < panel_width ? left : panel_width;
+    ptrdiff_t k = 0;
+    for (; k + kSteps <= depth; k += kSteps) {
+      TileSteps<V, Weight, kRows, kVectors, kSplit, kSteps, kPacked, kPrefetches>(operands, sums);
+      operands.Advance(kPacked ? kSteps * kRows : kSteps);
+      operands.b += kSteps / kGroup * p.panel_stride;
+    }
+    for (int s = 0; k < depth; k++, s++) {
+      CUDNN_RNN_UNROLL
+      for (int i = 0; i < kRows; i++) {
+        const V x = V::Set(kPacked ? operands.a[0][i] : *operands.Row(i));
+        CUDNN_RNN_UNROLL
+        for (int j = 0; j < kVectors; j++) {
+          const V weights = V::LoadRow(operands.b + s / kGroup * p.panel_stride + j * V::kLanes, s % kGroup);
+          sums[0][i][j] = MultiplyAdd(x, weights, sums[0][i][j]);
+        }
+      }
+      operands.Advance(kPacked ? kRows : 1);
+    }
+  }
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kRows; i++) {
+    CUDNN_RNN_UNROLL
+    for (int j = 0; j < kVectors; j++) {
+      const ptrdiff_t element = column + j * V::kLanes;
+      V sum = sums[0][i][j];
+      CUDNN_RNN_UNROLL
+      for (int s = 1; s < kSplit; s++) sum = sum + sums[s][i][j];
+      if (p.scales != nullptr) {
+        const V start = p.init == nullptr ? V::Set(0) : V::Load(p.init + (row + i) * p.init_stride + element);
+        sum = MultiplyAdd(sum, V::Load(p.scales + element), start);
+      }
+      sum.Store(p.c + (row + i) * p.c_stride + element);
+    }
+  }
+}
+
+// The tiles from number kTile on that lie side by side over the panel, for kRows rows.
+template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked, int kTile = 0>
+static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row) {
+  constexpr int kTiles = TilesAcross<V>(kRows, kPanelVectors);
+  constexpr int kFirst = kPanelVectors * kTile / kTiles;
+  constexpr int kVectors = kPanelVectors * (kTile + 1) / kTiles - kFirst;
+  ProductTile<V, Weight, kRows, kVectors, kPacked, (kTiles > 1)>(p, row, kFirst * V::kLanes);
+  if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row);
+}
+
+// `rows` <= kRows rows from `row` on.
+template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked>
+static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows) {
+  if constexpr (kRows > 1) {
+    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kPacked>(p, row, rows);
+  }
+  TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row);
+}
+
+// Rows of a packed tile: the same for every panel, so that one packing serves a last panel of fewer chunks too.
+template <typename V>
+inline constexpr int kPackedRows = TileRows<V>(PanelVectors<V>(4));
+
+template <typename V, typename Weight, int kChunks, bool kPacked>
+static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
+  constexpr int kVectors = PanelVectors<V>(kChunks);
+  if constexpr (kPacked) {
+    for (ptrdiff_t row = 0; row < p.rows; row += kPackedRows<V>) {
+      ProductRows<V, Weight, kPackedRows<V>, kVectors, true>(p, row, p.rows - row);
+    }
+  } else {
+    // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
+    constexpr int kRows = TileRows<V>(kVectors);
+    const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
+    for (ptrdiff_t tile = 0; tile < tiles; tile++) {
+      const ptrdiff_t row = p.rows * tile / tiles;
+      ProductRows<V, Weight, kRows, kVectors, false>(p, row, p.rows * (tile + 1) / tiles - row);
+    }
+  }
+}
+
+template <typename V, typename Weight, bool kPacked>
+static void Product(const PanelProduct<typename V::Element>& p) {
+  switch (p.chunks) {
+    case 1:
+      return ProductOfChunks<V, Weight, 1, kPacked>(p);
+    case 2:
+      return ProductOfChunks<V, Weight, 2, kPacked>(p);
+    case 3:
+      return ProductOfChunks<V, Weight, 3, kPacked>(p);
+    default:
+      return ProductOfChunks<V, Weight, 4, kPacked>(p);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,67 @@
+// Which tiles of a product stay in a processor's registers. Included by the kernel files only.
+//
+// A tile is `rows` rows of a times `vectors` consecutive vectors of the panel, summed in registers over the whole
+// depth. It takes rows · vectors registers for the sums, and those of one operand while the other passes by: min(rows,
+// vectors) + 1. A vector_*.h names the widest tile of every number of rows as `kTileVectors`, within its `kRegisters`.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+template <typename V>
+inline constexpr int kMaxTileRows = sizeof V::kTileVectors / sizeof V::kTileVectors[0];
+
+// Vectors of a panel of `chunks` chunks.
+template <typename V>
+constexpr int PanelVectors(int chunks) {
+  return chunks * static_cast<int>(kChunk<typename V::Element> / V::kLanes);
+}
+
+// Tiles side by side over a panel's width.
+template <typename V>
+constexpr int TilesAcross(int rows, int panel_vectors) {
+  return (panel_vectors + V::kTileVectors[rows - 1] - 1) / V::kTileVectors[rows - 1];
+}
+
+template <typename V>
+constexpr bool TilesFit() {
+  for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {
+    const int vectors = V::kTileVectors[rows - 1];
+    // Where lanes of a register are multiplied by, the rows are what is held.
+    const int held = V::kMultipliesLanes || rows < vectors ? rows : vectors;
+    if (rows * vectors + held + 1 > V::kRegisters) return false;
+  }
+  return true;
+}
+
+// Rows of the tiles that cover a panel with the fewest bytes loaded per multiply-add. Weights count twice: a's part of
+// a tile stays in the first-level cache, the panel comes from the second at half the rate.
+template <typename V>
+constexpr int TileRows(int panel_vectors) {
+  static_assert(TilesFit<V>(), "a tile of kTileVectors needs more than kRegisters");
+  int best = 1;
+  double least = 1e9;
+  for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {
+    const double vectors = static_cast<double>(panel_vectors) / TilesAcross<V>(rows, panel_vectors);
+    const double loads = (rows + 2 * vectors) / (rows * vectors);
+    if (loads <= least) {
+      least = loads;
+      best = rows;
+    }
+  }
+  return best;
+}
+
+// Steps of the depth that a tile sums apart, in further registers: a multiply-add waits about four cycles for the one
+// before on the same sum, and two begin each cycle, so fewer than eight sums would leave the units idle.
+template <typename V>
+constexpr int TileSplit(int sums) {
+  int split = 1;
+  while (split < 4 && sums * split < 8 && 2 * split * sums + 2 <= V::kRegisters) split *= 2;
+  return split;
+}
+
+}  // namespace

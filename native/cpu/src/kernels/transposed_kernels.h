@@ -1,0 +1,91 @@
+// Products by the transpose of a stored matrix, and sums over rows. Included, after one vector_*.h, by the kernel files
+// only.
+#pragma once
+
+#include "kernels/kernels.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+// kRows x kColumns elements of the product, of the panels [first, last) only.
+template <typename V, int kRows, int kColumns>
+static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
+                                  ptrdiff_t row, ptrdiff_t column) {
+  using T = typename V::Element;
+  V sums[kRows][kColumns];
+  for (int i = 0; i < kRows; i++) {
+    for (int j = 0; j < kColumns; j++) sums[i][j] = V::Set(0);
+  }
+  const ptrdiff_t full = p.chunks * kChunk<T>;
+  for (ptrdiff_t panel = first; panel < last; panel++) {
+    const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
+    const T* a = p.a + row * p.a_stride + panel * p.a_panel_stride;
+    const T* b = p.panels + panel * p.depth * full + (p.column + column) * width;
+    for (ptrdiff_t k = 0; k < width; k += V::kLanes) {
+      V weights[kColumns];
+      for (int j = 0; j < kColumns; j++) weights[j] = V::Load(b + j * width + k);
+      for (int i = 0; i < kRows; i++) {
+        const V x = V::Load(a + i * p.a_stride + k);
+        for (int j = 0; j < kColumns; j++) sums[i][j] = MultiplyAdd(x, weights[j], sums[i][j]);
+      }
+    }
+  }
+  const bool accumulate = p.accumulate || first > 0;
+  for (int i = 0; i < kRows; i++) {
+    T* c = p.c + (row + i) * p.c_stride + column;
+    if constexpr (kColumns % 4 == 0) {
+      for (int j = 0; j < kColumns; j += 4) StoreSums(&sums[i][j], c + j, accumulate);
+    } else {
+      for (int j = 0; j < kColumns; j++) c[j] = Sum(sums[i][j]) + (accumulate ? c[j] : T{0});
+    }
+  }
+}
+
+// All rows of kColumns columns.
+template <typename V, int kRows, int kColumns>
+static inline void TransposedRows(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
+                                  ptrdiff_t row, ptrdiff_t column) {
+  for (; row + kRows <= p.rows; row += kRows) TransposedTile<V, kRows, kColumns>(p, first, last, row, column);
+  if constexpr (kRows > 1) TransposedRows<V, kRows - 1, kColumns>(p, first, last, row, column);
+}
+
+template <typename V>
+static void Transposed(const TransposedProduct<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr int kRows = V::kTransposedRows;
+  constexpr int kWide = V::kTransposedColumns;
+  // The panels of a tile's columns that stay in the first-level cache while all rows pass by.
+  constexpr ptrdiff_t kCachedElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));
+  const bool is_row = p.rows == 1;
+  const ptrdiff_t group =
+      is_row ? p.panel_count : (kCachedElements + p.chunks * kChunk<T> - 1) / (p.chunks * kChunk<T>);
+  for (ptrdiff_t first = 0; first < p.panel_count; first += group) {
+    const ptrdiff_t last = first + group < p.panel_count ? first + group : p.panel_count;
+    ptrdiff_t column = 0;
+    // A single row has accumulators to spare.
+    for (; is_row && column + kWide <= p.columns; column += kWide)
+      TransposedTile<V, 1, kWide>(p, first, last, 0, column);
+    for (; column + 4 <= p.columns; column += 4) TransposedRows<V, kRows, 4>(p, first, last, 0, column);
+    for (; column < p.columns; column++) TransposedRows<V, kRows, 1>(p, first, last, 0, column);
+  }
+}
+
+template <typename V>
+static void ColumnSums(const typename V::Element* z, ptrdiff_t stride, ptrdiff_t rows, int chunks,
+                       typename V::Element* sums) {
+  using T = typename V::Element;
+  // Sums of 64 rows at a time: the error grows with the number of blocks, not of rows.
+  constexpr ptrdiff_t kBlock = 64;
+  for (ptrdiff_t k = 0; k < chunks * kChunk<T>; k += V::kLanes) {
+    V total = V::Set(0);
+    for (ptrdiff_t begin = 0; begin < rows; begin += kBlock) {
+      V sum = V::Set(0);
+      for (ptrdiff_t row = begin; row < rows && row < begin + kBlock; row++) sum = sum + V::Load(z + row * stride + k);
+      total = total + sum;
+    }
+    total.Store(sums + k);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,121 @@
+// Vectors of 64-bit ARM. Included by kernels_neon.cc only. Functions as in vector_avx512.h.
+#pragma once
+
+#include <arm_neon.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+
+namespace {
+
+struct VectorF32 {
+  using Element = float;
+  static constexpr ptrdiff_t kLanes = 4;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr bool kMultipliesLanes = true;
+  static constexpr int kTransposedColumns = 16;
+  static constexpr int kTransposedRows = 4;
+  float32x4_t v;
+
+  static VectorF32 Load(const float* p) { return {vld1q_f32(p)}; }
+  static VectorF32 LoadRow(const float* p, int) { return Load(p); }
+  static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
+    const uint32x4_t pairs = vld1q_u32(&p->bits);
+    return {vreinterpretq_f32_u32(row == 0 ? vshlq_n_u32(pairs, 16) : vandq_u32(pairs, vdupq_n_u32(0xffff0000u)))};
+  }
+  static VectorF32 LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
+    const uint32x4_t quads = vld1q_u32(&p->bits);
+    const uint32x4_t high = row == 0   ? vshlq_n_u32(quads, 24)
+                            : row == 1 ? vshlq_n_u32(quads, 16)
+                            : row == 2 ? vshlq_n_u32(quads, 8)
+                                       : quads;
+    return {vcvtq_f32_s32(vshrq_n_s32(vreinterpretq_s32_u32(high), 24))};
+  }
+  static VectorF32 Set(float x) { return {vdupq_n_f32(x)}; }
+  void Store(float* p) const { vst1q_f32(p, v); }
+};
+
+static inline VectorF32 operator+(VectorF32 a, VectorF32 b) { return {vaddq_f32(a.v, b.v)}; }
+static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {vsubq_f32(a.v, b.v)}; }
+static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {vmulq_f32(a.v, b.v)}; }
+static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {vdivq_f32(a.v, b.v)}; }
+static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
+// a[lane] · b + c. The instruction takes the lane as it is, where loading a scalar into all lanes would cost the units
+// that multiply an operation of their own.
+static inline VectorF32 MultiplyAddLane(VectorF32 a, int lane, VectorF32 b, VectorF32 c) {
+  switch (lane) {
+    case 0:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 0)};
+    case 1:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 1)};
+    case 2:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 2)};
+    default:
+      return {vfmaq_laneq_f32(c.v, b.v, a.v, 3)};
+  }
+}
+static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {vminq_f32(a.v, b.v)}; }
+static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {vmaxq_f32(a.v, b.v)}; }
+static inline VectorF32 Abs(VectorF32 a) { return {vabsq_f32(a.v)}; }
+static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
+  return {vbslq_f32(vdupq_n_u32(0x80000000u), sign.v, magnitude.v)};
+}
+static inline VectorF32 Round(VectorF32 a) { return {vrndnq_f32(a.v)}; }
+static inline VectorF32 PowerOfTwo(VectorF32 n) {
+  return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
+}
+static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
+  return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
+}
+static inline float Sum(VectorF32 a) { return vaddvq_f32(a.v); }
+static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
+  float32x4_t sums = vpaddq_f32(vpaddq_f32(a[0].v, a[1].v), vpaddq_f32(a[2].v, a[3].v));
+  if (accumulate) sums = vaddq_f32(sums, vld1q_f32(p));
+  vst1q_f32(p, sums);
+}
+
+struct VectorF64 {
+  using Element = double;
+  static constexpr ptrdiff_t kLanes = 2;
+  static constexpr int kRegisters = 32;
+  static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
+  static constexpr bool kMultipliesLanes = true;
+  static constexpr int kTransposedColumns = 16;
+  static constexpr int kTransposedRows = 4;
+  float64x2_t v;
+
+  static VectorF64 Load(const double* p) { return {vld1q_f64(p)}; }
+  static VectorF64 LoadRow(const double* p, int) { return Load(p); }
+  static VectorF64 Set(double x) { return {vdupq_n_f64(x)}; }
+  void Store(double* p) const { vst1q_f64(p, v); }
+};
+
+static inline VectorF64 operator+(VectorF64 a, VectorF64 b) { return {vaddq_f64(a.v, b.v)}; }
+static inline VectorF64 operator-(VectorF64 a, VectorF64 b) { return {vsubq_f64(a.v, b.v)}; }
+static inline VectorF64 operator*(VectorF64 a, VectorF64 b) { return {vmulq_f64(a.v, b.v)}; }
+static inline VectorF64 operator/(VectorF64 a, VectorF64 b) { return {vdivq_f64(a.v, b.v)}; }
+static inline VectorF64 MultiplyAdd(VectorF64 a, VectorF64 b, VectorF64 c) { return {vfmaq_f64(c.v, a.v, b.v)}; }
+static inline VectorF64 MultiplyAddLane(VectorF64 a, int lane, VectorF64 b, VectorF64 c) {
+  return {lane == 0 ? vfmaq_laneq_f64(c.v, b.v, a.v, 0) : vfmaq_laneq_f64(c.v, b.v, a.v, 1)};
+}
+static inline VectorF64 Min(VectorF64 a, VectorF64 b) { return {vminq_f64(a.v, b.v)}; }
+static inline VectorF64 Max(VectorF64 a, VectorF64 b) { return {vmaxq_f64(a.v, b.v)}; }
+static inline VectorF64 Abs(VectorF64 a) { return {vabsq_f64(a.v)}; }
+static inline VectorF64 CopySign(VectorF64 magnitude, VectorF64 sign) {
+  return {vbslq_f64(vdupq_n_u64(0x8000000000000000u), sign.v, magnitude.v)};
+}
+static inline VectorF64 Round(VectorF64 a) { return {vrndnq_f64(a.v)}; }
+static inline VectorF64 PowerOfTwo(VectorF64 n) {
+  return {vreinterpretq_f64_s64(vshlq_n_s64(vaddq_s64(vcvtq_s64_f64(n.v), vdupq_n_s64(1023)), 52))};
+}
+static inline VectorF64 WhereLess(VectorF64 a, VectorF64 b, VectorF64 x) {
+  return {vreinterpretq_f64_u64(vandq_u64(vcltq_f64(a.v, b.v), vreinterpretq_u64_f64(x.v)))};
+}
+static inline double Sum(VectorF64 a) { return vaddvq_f64(a.v); }
+static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {
+  for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
+}
+
+}  // namespace

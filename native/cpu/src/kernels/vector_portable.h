@@ -1,0 +1,110 @@
+// Vectors without intrinsics: four lanes in plain C++, for the compiler to do with as it can. Included by
+// kernels_portable.cc only. Functions as in vector_avx512.h.
+#pragma once
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+
+namespace {
+
+template <typename T, typename Bits, int kMantissa, int kBias>
+struct PortableVector {
+  using Element = T;
+  static constexpr ptrdiff_t kLanes = 4;
+  static constexpr int kRegisters = 16;
+  static constexpr int kTileVectors[] = {8, 4, 3, 2};
+  static constexpr bool kMultipliesLanes = false;
+  static constexpr int kTransposedColumns = 4;
+  static constexpr int kTransposedRows = 2;
+  T v[4];
+
+  static PortableVector Load(const T* p) { return {{p[0], p[1], p[2], p[3]}}; }
+  static PortableVector LoadRow(const T* p, int) { return Load(p); }
+  static PortableVector LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
+    return Map([&](int k) {
+      const uint32_t bits = row == 0 ? p[k].bits << 16 : p[k].bits & 0xffff0000u;
+      float x;
+      memcpy(&x, &bits, sizeof x);
+      return static_cast<T>(x);
+    });
+  }
+  static PortableVector LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
+    return Map([&](int k) { return static_cast<T>(static_cast<int8_t>(p[k].bits >> 8 * row)); });
+  }
+  static PortableVector Set(T x) { return {{x, x, x, x}}; }
+  void Store(T* p) const {
+    for (int k = 0; k < 4; k++) p[k] = v[k];
+  }
+  template <typename Function>
+  static PortableVector Map(Function function) {
+    return {{function(0), function(1), function(2), function(3)}};
+  }
+  friend PortableVector operator+(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] + b.v[k]; });
+  }
+  friend PortableVector operator-(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] - b.v[k]; });
+  }
+  friend PortableVector operator*(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] * b.v[k]; });
+  }
+  friend PortableVector operator/(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] / b.v[k]; });
+  }
+  friend PortableVector MultiplyAdd(PortableVector a, PortableVector b, PortableVector c) {
+    return Map([&](int k) { return a.v[k] * b.v[k] + c.v[k]; });
+  }
+  friend PortableVector Min(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] < b.v[k] ? a.v[k] : b.v[k]; });
+  }
+  friend PortableVector Max(PortableVector a, PortableVector b) {
+    return Map([&](int k) { return a.v[k] > b.v[k] ? a.v[k] : b.v[k]; });
+  }
+  friend PortableVector Abs(PortableVector a) {
+    return Map([&](int k) { return a.v[k] < 0 ? -a.v[k] : a.v[k]; });
+  }
+  friend PortableVector CopySign(PortableVector magnitude, PortableVector sign) {
+    return Map([&](int k) {
+      Bits bits[2];
+      memcpy(&bits[0], &magnitude.v[k], sizeof(T));
+      memcpy(&bits[1], &sign.v[k], sizeof(T));
+      bits[0] |= bits[1] & (Bits{1} << (sizeof(T) * 8 - 1));
+      T x;
+      memcpy(&x, &bits[0], sizeof x);
+      return x;
+    });
+  }
+  // Adding and subtracting 1.5 · 2^mantissa rounds to an integer.
+  friend PortableVector Round(PortableVector a) {
+    constexpr T kShift = static_cast<T>(Bits{3} << (kMantissa - 1));
+    return Map([&](int k) {
+      const T shifted = a.v[k] + kShift;
+      return shifted - kShift;
+    });
+  }
+  friend PortableVector PowerOfTwo(PortableVector n) {
+    return Map([&](int k) {
+      // A NaN has no integer; what stands here is multiplied with one anyway.
+      const Bits bits = (n.v[k] == n.v[k] ? static_cast<Bits>(static_cast<int>(n.v[k]) + kBias) : Bits{0}) << kMantissa;
+      T x;
+      memcpy(&x, &bits, sizeof x);
+      return x;
+    });
+  }
+  friend PortableVector WhereLess(PortableVector a, PortableVector b, PortableVector x) {
+    return Map([&](int k) { return a.v[k] < b.v[k] ? x.v[k] : T{0}; });
+  }
+  friend T Sum(PortableVector a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
+  friend void StoreSums(const PortableVector a[4], T* p, bool accumulate) {
+    for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);
+  }
+};
+
+using VectorF32 = PortableVector<float, uint32_t, 23, 127>;
+using VectorF64 = PortableVector<double, uint64_t, 52, 1023>;
+
+}  // namespace

@@ -1,9 +1,0 @@
-#include "vector_avx2.h"
-// The vectors come first: the kernels are written over them.
-#include "kernel_tables.h"
-
-namespace cudnn_rnn {
-
-const Kernels kAvx2Kernels = {"avx2", TableOf<VectorF32>(50), TableOf<VectorF64>(50)};
-
-}  // namespace cudnn_rnn

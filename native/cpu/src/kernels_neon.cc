@@ -1,9 +1,0 @@
-#include "vector_neon.h"
-// The vectors come first: the kernels are written over them.
-#include "kernel_tables.h"
-
-namespace cudnn_rnn {
-
-const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25)};
-
-}  // namespace cudnn_rnn

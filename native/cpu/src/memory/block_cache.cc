@@ -1,0 +1,42 @@
+#include "memory/block_cache.h"
+
+#include <utility>
+
+namespace cudnn_rnn {
+namespace {
+
+// Linear search is cheap over so few, and one executor rarely alternates between more sizes.
+constexpr size_t kKeptBlocks = 8;
+
+}  // namespace
+
+MemoryBlock BlockCache::Take(size_t bytes) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    for (MemoryBlock& block : free_) {
+      if (block.bytes() != bytes) continue;
+      MemoryBlock found = std::move(block);
+      std::swap(block, free_.back());
+      free_.pop_back();
+      return found;
+    }
+  }
+  return MemoryBlock(bytes);
+}
+
+void BlockCache::GiveBack(MemoryBlock block) {
+  if (block.bytes() == 0) return;
+  // Declared before the lock, so destroyed after it: unmapping large blocks takes long and needs no lock.
+  std::vector<MemoryBlock> dropped;
+  std::lock_guard<std::mutex> lock(mutex_);
+  free_.push_back(std::move(block));
+  size_t bytes = 0;
+  for (const MemoryBlock& kept : free_) bytes += kept.bytes();
+  while (free_.size() > kKeptBlocks || bytes > kept_bytes_) {
+    bytes -= free_.front().bytes();
+    dropped.push_back(std::move(free_.front()));
+    free_.erase(free_.begin());
+  }
+}
+
+}  // namespace cudnn_rnn

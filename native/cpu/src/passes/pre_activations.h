@@ -1,0 +1,55 @@
+// What the pre-activations of a panel begin with, in whole passes and in streams: the biases, and with skip_input the
+// input itself, which then reaches every gate as it is.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "weights/network.h"
+
+namespace cudnn_rnn {
+
+// z [z_width] = b_W + b_R, but b_R of GRU's new memory belongs to q_n alone; the order of the planes sees to that.
+template <typename T>
+void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const T* params, ptrdiff_t panel, T* z) {
+  const ptrdiff_t input_width = network.z_input_width();
+  const ptrdiff_t width = layout.recurrent.ChunksOf(panel) * kChunk<T>;
+  T* recurrent_side = z + network.z_recurrent_begin();
+  std::fill_n(z, network.z_width(), T{0});
+  for (ptrdiff_t k = 0; k < width; k++) {
+    if (layout.input_bias >= 0) z[k] += params[layout.input_bias + panel * input_width + k];
+    if (layout.recurrent_bias >= 0) recurrent_side[k] += params[layout.recurrent_bias + panel * input_width + k];
+  }
+}
+
+// Adds x [rows][H], x_stride apart, to every gate of z [rows][z_width].
+template <typename T>
+void AddSkippedInput(const Network<T>& network, ptrdiff_t panel, const T* x, ptrdiff_t x_stride, ptrdiff_t rows, T* z) {
+  const ptrdiff_t units = network.panel_units();
+  const ptrdiff_t valid = std::min(units, network.options().units - panel * units);
+  for (ptrdiff_t row = 0; row < rows; row++) {
+    const T* source = x + row * x_stride + panel * units;
+    T* target = z + row * network.z_width();
+    for (ptrdiff_t gate = 0; gate < network.z_input_width(); gate += units) {
+      for (ptrdiff_t k = 0; k < valid; k++) target[gate + k] += source[k];
+    }
+  }
+}
+
+// The gradient of that: the columns [first, last) of dx [rows][H] = the sums over the gates of dz [rows][z_width],
+// whose panels are dz_panel_stride apart.
+template <typename T>
+void SkippedInputGradient(const Network<T>& network, const T* dz, ptrdiff_t dz_panel_stride, ptrdiff_t rows,
+                          ptrdiff_t first, ptrdiff_t last, T* dx) {
+  const ptrdiff_t units = network.panel_units();
+  for (ptrdiff_t row = 0; row < rows; row++) {
+    for (ptrdiff_t k = first; k < last; k++) {
+      const T* gates = dz + k / units * dz_panel_stride + row * network.z_width() + k % units;
+      T sum = 0;
+      for (int gate = 0; gate < network.gates(); gate++) sum += gates[gate * units];
+      dx[row * network.options().units + k] = sum;
+    }
+  }
+}
+
+}  // namespace cudnn_rnn

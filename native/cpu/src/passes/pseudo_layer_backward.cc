@@ -1,0 +1,240 @@
+#include "passes/pseudo_layer_backward.h"
+
+#include <algorithm>
+
+#include "passes/recurrent_step.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Rows of a step that a thread takes at a time where there are many. The number of such parts must not depend on that
+// of the threads, as the last bits of a result depend on how many rows are summed side by side.
+constexpr ptrdiff_t kStepRows = 48;
+
+}  // namespace
+
+template <typename T>
+PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const BackwardPass<T>& pass, int pseudo_layer,
+                                            const BackwardMemory<T>& memory)
+    : engine_(engine),
+      pass_(pass),
+      network_(*pass.network),
+      pseudo_layer_(pseudo_layer),
+      layout_(network_.layer(pseudo_layer)),
+      record_(pass.tape->records[pseudo_layer]),
+      memory_(memory.direction(pseudo_layer % network_.options().directions)),
+      matrices_(memory.matrices(pseudo_layer)),
+      time_(pass.tape->time),
+      batch_(pass.tape->batch),
+      order_(pass.order(pseudo_layer % network_.options().directions)) {}
+
+// A step's panels need dh of their own columns only, so each begins with the product that the step after owes it.
+template <typename T>
+void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output) const {
+  const TransposedMatrix<T>& recurrent = matrices_.recurrent;
+  const TransposedMatrix<T>& projection = matrices_.projection;
+  const bool projects = layout_.projection.present();
+  const ptrdiff_t h_width =
+      projects || recurrent.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
+  const ptrdiff_t unit_width = projection.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
+
+  member->Run(1, [&](ptrdiff_t) { Start(); });
+  member->Run(recurrent.items(), [&](ptrdiff_t item) { recurrent.Pack(item); });
+  if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
+  for (ptrdiff_t n = time_ - 1; n >= 0; n--) {
+    RunParts(member, n, network_.columns(), h_width, [&](const Part& part) {
+      if (n + 1 < time_) HiddenGradient(n + 1, part);
+      AddOutputGradients(n, d_output, part);
+      if (projects) {
+        KeepProjected(n, part);
+      } else {
+        CellPanels(n, part);
+      }
+    });
+    if (!projects) continue;
+    RunParts(member, n, network_.options().units, unit_width, [&](const Part& part) {
+      UnprojectedGradient(n, part);
+      CellPanels(n, part);
+    });
+  }
+  RunParts(member, 1, network_.columns(), h_width, [&](const Part& part) {
+    HiddenGradient(0, part);
+    FinishHidden(part);
+  });
+  if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(); });
+}
+
+// Steps walk through the matrix forwards and backwards by turns: each begins with what the last one left in the cache.
+template <typename T>
+template <typename Body>
+void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width,
+                                      const Body& body) const {
+  const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
+  member->Run((columns + width - 1) / width * groups,
+              [&](ptrdiff_t item) {
+                if (engine_.is_cancelled()) return;
+                const ptrdiff_t first = item / groups * width;
+                const ptrdiff_t row = batch_ * (item % groups) / groups;
+                const ptrdiff_t end = batch_ * (item % groups + 1) / groups;
+                body({row, end - row, first, std::min(columns, first + width)});
+              },
+              n % 2 != 0);
+}
+
+template <typename T>
+void PseudoLayerBackward<T>::Start() const {
+  std::fill_n(memory_.dh, batch_ * network_.padded_columns(), T{0});
+  std::fill_n(memory_.dc, batch_ * network_.padded_units(), T{0});
+  // Without a projection these are dh itself.
+  if (layout_.projection.present()) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
+}
+
+// dh before step n: dz·R, and for GRU what bypasses the matrix.
+template <typename T>
+void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const {
+  typename TransposedMatrix<T>::Product product{};
+  product.a = record_.z + (n * batch_ + part.row) * network_.z_width() + network_.z_recurrent_begin();
+  product.a_stride = network_.z_width();
+  product.a_panel_stride = pass_.rows() * network_.z_width();
+  product.rows = part.rows;
+  product.c = memory_.dh + part.row * network_.padded_columns();
+  product.c_stride = network_.padded_columns();
+  product.accumulate = network_.options().cell == Cell::kGru;
+  matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
+}
+
+// Adds the gradients of the loss by the output of step n and, at a row's last step, by the final h.
+template <typename T>
+void PseudoLayerBackward<T>::AddOutputGradients(ptrdiff_t n, const T* d_output, const Part& part) const {
+  const ptrdiff_t columns = network_.columns();
+  for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    if (n >= order_.Length(row)) continue;
+    T* dh = memory_.dh + row * network_.padded_columns();
+    if (d_output != nullptr) {
+      const ptrdiff_t time = order_.TimeOf(n, row);
+      const T* from = d_output + (time * batch_ + row) * network_.output_size() + order_.direction * columns;
+      for (ptrdiff_t k = part.first; k < part.last; k++) dh[k] += from[k];
+    }
+    if (n + 1 < order_.Length(row) || pass_.dh_final == nullptr) continue;
+    const T* from = pass_.dh_final + (pseudo_layer_ * batch_ + row) * columns;
+    for (ptrdiff_t k = part.first; k < part.last; k++) dh[k] += from[k];
+  }
+}
+
+// The last part takes the padding along.
+template <typename T>
+void PseudoLayerBackward<T>::KeepProjected(ptrdiff_t n, const Part& part) const {
+  const ptrdiff_t padded = network_.padded_columns();
+  const ptrdiff_t last = part.last == network_.columns() ? padded : part.last;
+  for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    const T* dh = memory_.dh + row * padded;
+    std::copy(dh + part.first, dh + last, memory_.dh_projected + (n * batch_ + row) * padded + part.first);
+  }
+}
+
+// dh before the projection.
+template <typename T>
+void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) const {
+  const ptrdiff_t padded = network_.padded_columns();
+  typename TransposedMatrix<T>::Product product{};
+  product.a = memory_.dh_projected + (n * batch_ + part.row) * padded;
+  product.a_stride = padded;
+  product.a_panel_stride = layout_.projection.chunks * kChunk<T>;
+  product.rows = part.rows;
+  product.c = memory_.dh_units + part.row * network_.padded_units();
+  product.c_stride = network_.padded_units();
+  product.accumulate = false;
+  matrices_.projection.Multiply(*engine_.kernels, product, part.first, part.last);
+}
+
+template <typename T>
+void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
+  const ptrdiff_t cells = batch_ * network_.padded_units();
+  const ptrdiff_t hidden = batch_ * network_.padded_columns();
+  if (network_.has_cell_state()) AddFinalCellGradients(n, part);
+  for (ptrdiff_t first = part.first; first < part.last; first += network_.panel_units()) {
+    const ptrdiff_t panel = first / network_.panel_units();
+    const ptrdiff_t unit = part.row * network_.padded_units() + first;
+    const ptrdiff_t column = part.row * network_.padded_columns() + first;
+    CellBackward<T> step{};
+    step.z = record_.z + (panel * pass_.rows() + n * batch_ + part.row) * network_.z_width();
+    step.z_stride = network_.z_width();
+    step.rows = part.rows;
+    step.chunks = layout_.recurrent.ChunksOf(panel);
+    step.c_previous = record_.cells == nullptr ? nullptr : record_.cells + n * cells + unit;
+    step.c = record_.cells == nullptr ? nullptr : record_.cells + (n + 1) * cells + unit;
+    step.h_previous = record_.hidden + n * hidden + column;
+    step.h = record_.hidden + (n + 1) * hidden + column;
+    step.state_stride = network_.padded_units();
+    step.dh = memory_.dh_units + unit;
+    step.dc = memory_.dc + unit;
+    step.gradient_stride = network_.padded_units();
+    step.clip = static_cast<T>(network_.options().clip);
+    BackwardKernel(*engine_.kernels, network_.options().cell)(step);
+    ZeroUnused(n, part, first, step);
+  }
+}
+
+// Past a row's end, and in the lanes beyond the last unit, every gradient is 0. The kernel multiplies that 0 by what
+// the forward left there, which is not finite where an input was not.
+template <typename T>
+void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first,
+                                        const CellBackward<T>& step) const {
+  const ptrdiff_t width = network_.is_gated() ? kChunk<T> : step.chunks * kChunk<T>;
+  const ptrdiff_t planes = network_.is_gated() ? network_.z_width() / kChunk<T> : 1;
+  const ptrdiff_t used = std::min(width, network_.options().units - first);
+  for (ptrdiff_t k = 0; k < part.rows; k++) {
+    const bool is_past_end = n >= order_.Length(part.row + k);
+    if (!is_past_end && used == width) continue;
+    const ptrdiff_t begin = is_past_end ? 0 : used;
+    T* z = step.z + k * step.z_stride;
+    for (ptrdiff_t plane = 0; plane < planes; plane++)
+      std::fill(z + plane * width + begin, z + (plane + 1) * width, T{0});
+    if (!is_past_end) continue;
+    std::fill_n(step.dh + k * step.gradient_stride, used, T{0});
+    std::fill_n(step.dc + k * step.gradient_stride, used, T{0});
+  }
+}
+
+template <typename T>
+void PseudoLayerBackward<T>::AddFinalCellGradients(ptrdiff_t n, const Part& part) const {
+  if (pass_.dc_final == nullptr) return;
+  for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    if (n + 1 != order_.Length(row)) continue;
+    T* dc = memory_.dc + row * network_.padded_units();
+    const T* from = pass_.dc_final + (pseudo_layer_ * batch_ + row) * network_.options().units;
+    for (ptrdiff_t k = part.first; k < part.last; k++) dc[k] += from[k];
+  }
+}
+
+// A row without steps passes its state through, and so its gradient.
+template <typename T>
+void PseudoLayerBackward<T>::FinishHidden(const Part& part) const {
+  const ptrdiff_t columns = network_.columns();
+  for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    const ptrdiff_t state = pseudo_layer_ * batch_ + row;
+    const T* dh = memory_.dh + row * network_.padded_columns();
+    for (ptrdiff_t k = part.first; k < part.last; k++) {
+      const T through = pass_.dh_final == nullptr ? T{0} : pass_.dh_final[state * columns + k];
+      pass_.dh[state * columns + k] = order_.Length(row) == 0 ? through : dh[k];
+    }
+  }
+}
+
+template <typename T>
+void PseudoLayerBackward<T>::FinishCells() const {
+  const ptrdiff_t units = network_.options().units;
+  for (ptrdiff_t row = 0; row < batch_; row++) {
+    const ptrdiff_t state = pseudo_layer_ * batch_ + row;
+    const T* dc = memory_.dc + row * network_.padded_units();
+    for (ptrdiff_t k = 0; k < units; k++) {
+      const T through = pass_.dc_final == nullptr ? T{0} : pass_.dc_final[state * units + k];
+      pass_.dc[state * units + k] = order_.Length(row) == 0 ? through : dc[k];
+    }
+  }
+}
+
+template class PseudoLayerBackward<float>;
+template class PseudoLayerBackward<double>;
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,188 @@
+#include "passes/pseudo_layer_forward.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "passes/pre_activations.h"
+#include "passes/recurrent_step.h"
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+PseudoLayerForward<T>::PseudoLayerForward(const Engine<T>& engine, const ForwardPass<T>& pass, int pseudo_layer,
+                                          const PseudoLayerMemory<T>& memory)
+    : engine_(engine),
+      pass_(pass),
+      network_(*pass.network),
+      memory_(memory),
+      pseudo_layer_(pseudo_layer),
+      layout_(network_.layer(pseudo_layer)),
+      order_{pass.time, pass.lengths, pseudo_layer % network_.options().directions},
+      is_training_(pass.is_training()) {}
+
+template <typename T>
+void PseudoLayerForward<T>::Start() const {
+  for (ptrdiff_t panel = 0; panel < network_.panels(); panel++) {
+    FillWithBiases(network_, layout_, pass_.params.data, panel, memory_.bias + panel * network_.z_width());
+  }
+  StartStates();
+}
+
+template <typename T>
+void PseudoLayerForward<T>::StartStates() const {
+  const ptrdiff_t columns = network_.columns();
+  const ptrdiff_t units = network_.options().units;
+  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+    const ptrdiff_t state = pseudo_layer_ * pass_.batch + row;
+    T* h = HiddenAt(0) + row * network_.padded_columns();
+    std::fill_n(h, network_.padded_columns(), T{0});
+    if (pass_.h != nullptr) std::copy_n(pass_.h + state * columns, columns, h);
+    T* c = CellsAt(0);
+    if (c != nullptr) {
+      c += row * network_.padded_units();
+      std::fill_n(c, network_.padded_units(), T{0});
+      if (pass_.c != nullptr) std::copy_n(pass_.c + state * units, units, c);
+    }
+    if (order_.Length(row) > 0) continue;
+    std::copy_n(h, columns, pass_.h_final + state * columns);
+    if (c != nullptr) std::copy_n(c, units, pass_.c_final + state * units);
+  }
+}
+
+template <typename T>
+void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) const {
+  if (!gathers()) return;
+  const ptrdiff_t size = layout_.input_size;
+  T* target = memory_.record.own_input + RowsBefore(time_block, n) * size;
+  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+    if (n < order_.Length(row)) {
+      const T* source = memory_.input + (order_.TimeOf(n, row) * pass_.batch + row) * size;
+      std::memcpy(target + row * size, source, size * sizeof(T));
+    } else {
+      std::fill_n(target + row * size, size, T{0});
+    }
+  }
+}
+
+template <typename T>
+void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
+                                          Int8Rows* int8_rows) const {
+  const ptrdiff_t z_width = network_.z_width();
+  const ptrdiff_t rows = last - first;
+  const ptrdiff_t held_row = RowsBefore(time_block, time_block.begin) + first;
+  const ptrdiff_t pass_row = time_block.begin * pass_.batch + first;
+  const T* x = gathers() ? memory_.record.own_input + held_row * layout_.input_size
+                         : memory_.input + pass_row * layout_.input_size;
+  const T* bias = memory_.bias + panel * z_width;
+  T* z = memory_.record.z + (panel * memory_.z_rows + held_row) * z_width;
+  if (!layout_.input.present()) {
+    for (ptrdiff_t row = 0; row < rows; row++) std::copy_n(bias, z_width, z + row * z_width);
+    AddSkippedInput(network_, panel, x, layout_.input_size, rows, z);
+    return;
+  }
+  const ptrdiff_t depth = layout_.input.depth;
+  const ptrdiff_t depth_block = pass_.params.DepthBlock(depth);
+  for (ptrdiff_t k = 0; k < depth; k += depth_block) {
+    PanelProduct<T> product{};
+    product.a = x + k;
+    product.a_stride = layout_.input_size;
+    product.rows = rows;
+    product.depth = std::min(depth_block, depth - k);
+    product.init = k == 0 ? bias : z;
+    product.init_stride = k == 0 ? 0 : z_width;
+    product.c = z;
+    product.c_stride = z_width;
+    product.int8_rows = int8_rows;
+    product.version = InputVersion(pass_row);
+    pass_.params.Multiply(*engine_.kernels, layout_.input, panel, k, product);
+  }
+  if (network_.options().cell != Cell::kGru) return;
+  // q_n is of the recurrent side alone.
+  for (ptrdiff_t row = 0; row < rows; row++) {
+    std::copy_n(bias + 3 * kChunk<T>, kChunk<T>, z + row * z_width + 3 * kChunk<T>);
+  }
+}
+
+// Inline, as are the two below: calls would cost a small network two percent of a step.
+template <typename T>
+inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_block, ptrdiff_t n,
+                                                      Int8Rows* int8_rows) const {
+  RecurrentStep<T> step{network_, *engine_.kernels, layout_, pass_.params, pass_.batch};
+  step.z = memory_.record.z + RowsBefore(time_block, n) * network_.z_width();
+  step.z_panel_stride = memory_.z_rows * network_.z_width();
+  step.h_previous = HiddenAt(n);
+  step.h = HiddenAt(n + 1);
+  step.c_previous = CellsAt(n);
+  step.c = CellsAt(n + 1);
+  if (memory_.record.unprojected != nullptr) {
+    step.unprojected = memory_.record.unprojected + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
+  }
+  step.keep = is_training_;
+  step.int8_rows = int8_rows;
+  step.version = StepVersion(n);
+  return step;
+}
+
+// Copies columns of h to the output and, at a row's last step, to the final state. Past a row's end the states are
+// zeros, which keeps whatever padding computes finite.
+template <typename T>
+inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) const {
+  const auto [first, last] = columns;
+  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+    T* h = HiddenAt(n + 1) + row * network_.padded_columns();
+    const bool active = n < order_.Length(row);
+    const ptrdiff_t time = active ? order_.TimeOf(n, row) : n;
+    T* out =
+        memory_.output + (time * pass_.batch + row) * network_.output_size() + order_.direction * network_.columns();
+    if (!active) std::fill(h + first, h + last, T{0});
+    std::copy(h + first, h + last, out + first);
+    if (n + 1 != order_.Length(row)) continue;
+    const ptrdiff_t state = pseudo_layer_ * pass_.batch + row;
+    std::copy(h + first, h + last, pass_.h_final + state * network_.columns() + first);
+  }
+}
+
+template <typename T>
+inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const {
+  if (pass_.lengths == nullptr && n + 1 < pass_.time) return;
+  const auto [first, last] = units;
+  for (ptrdiff_t row = 0; row < pass_.batch; row++) {
+    T* c = CellsAt(n + 1) + row * network_.padded_units();
+    if (n >= order_.Length(row)) std::fill(c + first, c + last, T{0});
+    if (n + 1 != order_.Length(row)) continue;
+    const ptrdiff_t state = pseudo_layer_ * pass_.batch + row;
+    std::copy(c + first, c + last, pass_.c_final + state * network_.options().units + first);
+  }
+}
+
+template <typename T>
+void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
+                                     Int8Rows* int8_rows) const {
+  const bool projects = layout_.projection.present();
+  for (ptrdiff_t n = time_block.begin; n < time_block.end; n++) {
+    const RecurrentStep<T> step = StepAt(time_block, n, int8_rows);
+    step.PrefetchState();
+    member->Run(
+        network_.panels(),
+        [&](ptrdiff_t panel) {
+          if (engine_.is_cancelled()) return;
+          step.RunPanel(panel);
+          const Columns units = step.UnitsOf(panel);
+          if (step.c != nullptr) FinishCells(n, units);
+          if (!projects) FinishHidden(n, units);
+        },
+        n % 2 != 0);
+    if (!projects) continue;
+    member->Run(layout_.projection.panels, [&](ptrdiff_t panel) {
+      if (engine_.is_cancelled()) return;
+      step.RunProjectionPanel(panel);
+      FinishHidden(n, step.ProjectedColumnsOf(panel));
+    });
+  }
+}
+
+template class PseudoLayerForward<float>;
+template class PseudoLayerForward<double>;
+
+}  // namespace cudnn_rnn

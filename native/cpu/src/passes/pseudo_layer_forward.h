@@ -1,0 +1,74 @@
+// What one lane of a forward pass computes: one layer in one direction, time_block by time_block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "passes/recurrent_step.h"
+#include "passes/rnn_forward_memory.h"
+#include "passes/rnn_forward_schedule.h"
+#include "passes/rnn_pass.h"
+#include "passes/time_order.h"
+#include "threads/engine.h"
+#include "threads/shared_loops.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+class PseudoLayerForward {
+ public:
+  PseudoLayerForward(const Engine<T>& engine, const ForwardPass<T>& pass, int pseudo_layer,
+                     const PseudoLayerMemory<T>& memory);
+
+  // Brings the biases and the initial states into place. Rows without steps are done with that.
+  void Start() const;
+
+  // Whether its input must be gathered: where the order of walking is not that of time.
+  bool gathers() const { return memory_.record.own_input != nullptr; }
+  // Brings the input of step n of a time_block into time order, with zeros where a row has ended.
+  void Gather(const TimeBlock& time_block, ptrdiff_t n) const;
+
+  // z = x·Wᵀ + b of one panel, for the rows [first, last) of a time_block's steps.
+  void MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
+                     Int8Rows* int8_rows) const;
+
+  // The recurrence, step by step. Every thread must call this.
+  void RunSteps(SharedLoops::Member* member, const TimeBlock& time_block, Int8Rows* int8_rows) const;
+
+ private:
+  void StartStates() const;
+  RecurrentStep<T> StepAt(const TimeBlock& time_block, ptrdiff_t n, Int8Rows* int8_rows) const;
+  void FinishHidden(ptrdiff_t n, Columns columns) const;
+  void FinishCells(ptrdiff_t n, Columns units) const;
+
+  // The first step whose pre-activations and gathered input are held during a time_block.
+  ptrdiff_t FirstHeld(const TimeBlock& time_block) const { return is_training_ ? 0 : time_block.begin; }
+  // Rows of z and of the gathered input before step n.
+  ptrdiff_t RowsBefore(const TimeBlock& time_block, ptrdiff_t n) const {
+    return (n - FirstHeld(time_block)) * pass_.batch;
+  }
+  // States before step n. Inference keeps two h, by turns, and one c.
+  T* HiddenAt(ptrdiff_t n) const {
+    return memory_.record.hidden + (is_training_ ? n : n & 1) * pass_.batch * network_.padded_columns();
+  }
+  T* CellsAt(ptrdiff_t n) const {
+    if (memory_.record.cells == nullptr) return nullptr;
+    return memory_.record.cells + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
+  }
+  // Numbers for what products multiply: inputs from a row on, the state before a step, and, one more, what it projects.
+  uint64_t InputVersion(ptrdiff_t row) const {
+    return 4 * static_cast<uint64_t>(pseudo_layer_ * pass_.time * pass_.batch + row) + 1;
+  }
+  uint64_t StepVersion(ptrdiff_t n) const { return InputVersion(n * pass_.batch) + 1; }
+
+  const Engine<T>& engine_;
+  const ForwardPass<T>& pass_;
+  const Network<T>& network_;
+  const PseudoLayerMemory<T>& memory_;
+  const int pseudo_layer_;
+  const LayerLayout& layout_;
+  const TimeOrder order_;
+  const bool is_training_;
+};
+
+}  // namespace cudnn_rnn

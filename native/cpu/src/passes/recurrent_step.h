@@ -1,0 +1,131 @@
+// One time step of one layer and direction, shared by whole passes and streams.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "threads/spin_wait.h"
+#include "weights/network.h"
+#include "weights/params.h"
+#include "weights/quantized_weights.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_forward;
+    case Cell::kGru:
+      return kernels.gru_forward;
+    case Cell::kRelu:
+      return kernels.relu_forward;
+    default:
+      return kernels.tanh_forward;
+  }
+}
+
+template <typename T>
+void (*BackwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellBackward<T>&) {
+  switch (cell) {
+    case Cell::kLstm:
+      return kernels.lstm_backward;
+    case Cell::kGru:
+      return kernels.gru_backward;
+    case Cell::kRelu:
+      return kernels.relu_backward;
+    default:
+      return kernels.tanh_backward;
+  }
+}
+
+// Columns of h, or units.
+struct Columns {
+  ptrdiff_t first;
+  ptrdiff_t last;
+};
+
+// Where one step reads and writes. The panels of units are independent of each other; those of the projection come
+// after all of them.
+template <typename T>
+struct RecurrentStep {
+  const Network<T>& network;
+  const KernelTable<T>& kernels;
+  const LayerLayout& layout;
+  Params<T> params;
+  ptrdiff_t batch;
+  T* z;  // of this step: [panels][B][z_width], z_panel_stride apart
+  ptrdiff_t z_panel_stride;
+  const T* h_previous;  // [B][padded columns]
+  T* h;
+  const T* c_previous;  // [B][padded units]
+  T* c;
+  T* unprojected;  // [B][padded units], with a projection
+  bool keep;
+  static constexpr ptrdiff_t kPrefetched = 2048;
+  // int8 only: the calling thread's, and an even number of its own for every step.
+  Int8Rows* int8_rows;
+  uint64_t version;
+
+  // What a panel writes: units, which are columns of h where nothing projects them.
+  Columns UnitsOf(ptrdiff_t panel) const {
+    const ptrdiff_t first = panel * network.panel_units();
+    return {first, std::min(network.options().units, first + network.panel_units())};
+  }
+  // What a panel of the projection writes.
+  Columns ProjectedColumnsOf(ptrdiff_t panel) const {
+    const ptrdiff_t width = layout.projection.chunks * kChunk<T>;
+    return {panel * width, std::min(network.columns(), (panel + 1) * width)};
+  }
+
+  // Asks for all of h at once, as other threads have written most of it: line by line each would be waited for.
+  void PrefetchState() const {
+    const ptrdiff_t count = std::min(batch * network.padded_columns(), kPrefetched);
+    for (ptrdiff_t k = 0; k < count; k += kChunk<T>) Prefetch(h_previous + k);
+  }
+
+  // Adds R·h to the pre-activations of one panel and applies the cell.
+  void RunPanel(ptrdiff_t panel) const {
+    T* pre = z + panel * z_panel_stride;
+    const ptrdiff_t unit = panel * network.panel_units();
+    PanelProduct<T> product{};
+    product.a = h_previous;
+    product.a_stride = network.padded_columns();
+    product.rows = batch;
+    product.depth = network.columns();
+    product.c = pre + network.z_recurrent_begin();
+    product.init = product.c;
+    product.init_stride = product.c_stride = network.z_width();
+    product.int8_rows = int8_rows;
+    product.version = version;
+    params.Multiply(kernels, layout.recurrent, panel, 0, product);
+    CellForward<T> step{};
+    step.z = pre;
+    step.z_stride = network.z_width();
+    step.rows = batch;
+    step.chunks = layout.recurrent.ChunksOf(panel);
+    step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
+    step.c = c == nullptr ? nullptr : c + unit;
+    step.h_previous = h_previous + unit;
+    step.h = (layout.projection.present() ? unprojected : h) + unit;
+    step.state_stride = network.padded_units();
+    step.clip = static_cast<T>(network.options().clip);
+    step.keep = keep;
+    ForwardKernel(kernels, network.options().cell)(step);
+  }
+
+  void RunProjectionPanel(ptrdiff_t panel) const {
+    PanelProduct<T> product{};
+    product.a = unprojected;
+    product.a_stride = network.padded_units();
+    product.rows = batch;
+    product.depth = network.options().units;
+    product.c = h + panel * layout.projection.chunks * kChunk<T>;
+    product.c_stride = network.padded_columns();
+    product.int8_rows = int8_rows;
+    product.version = version + 1;
+    params.Multiply(kernels, layout.projection, panel, 0, product);
+  }
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,71 @@
+#include "passes/rnn_backward_memory.h"
+
+#include <algorithm>
+
+#include "memory/arena.h"
+#include "passes/weight_gradient.h"
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+BackwardMemory<T>::BackwardMemory(const Engine<T>& engine, const BackwardPass<T>& pass) : blocks_(engine.blocks) {
+  block_ = blocks_->TakeFor([&](Arena* arena) { Carve(pass, arena); });
+}
+
+template <typename T>
+void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, Arena* arena) {
+  const Network<T>& network = *pass.network;
+  const NetworkOptions& options = network.options();
+  const ptrdiff_t batch = pass.tape->batch;
+  for (int d = 0; d < options.directions; d++) {
+    DirectionMemory<T>& direction = directions_[d];
+    direction.dh = arena->Take<T>(batch * network.padded_columns());
+    direction.dc = arena->Take<T>(batch * network.padded_units());
+    direction.dh_units = direction.dh;
+    direction.dh_projected = nullptr;
+    if (options.projection > 0) {
+      direction.dh_units = arena->Take<T>(batch * network.padded_units());
+      direction.dh_projected = arena->Take<T>(pass.rows() * network.padded_columns());
+    }
+    direction.dx = d == 0 ? nullptr : arena->Take<T>(pass.rows() * std::max(options.input_size, network.output_size()));
+  }
+  const ptrdiff_t widest = std::max({options.input_size, network.output_size(), options.units});
+  packed_ = arena->Take<T>(WeightGradient<T>::PackedSize(widest));
+  CarveMatrices(pass, arena);
+  for (int k = 0; k < 2; k++) {
+    d_inputs_[k] = options.layers > 2 - k ? arena->Take<T>(pass.rows() * network.output_size()) : nullptr;
+  }
+}
+
+// Layers run one after another and share the memory of their copies; directions run side by side.
+template <typename T>
+void BackwardMemory<T>::CarveMatrices(const BackwardPass<T>& pass, Arena* arena) {
+  const Network<T>& network = *pass.network;
+  const int directions = network.options().directions;
+  const auto packed = [&](PanelMatrix LayerLayout::* matrix, int d, ptrdiff_t products, ptrdiff_t rows) -> T* {
+    if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return nullptr;
+    ptrdiff_t size = 0;
+    for (int p = d; p < network.pseudo_layers(); p += directions) {
+      size = std::max(size, TransposedMatrix<T>::PackedSize(network.layer(p).*matrix));
+    }
+    return size == 0 ? nullptr : arena->Take<T>(size);
+  };
+  matrices_.resize(network.pseudo_layers());
+  for (int d = 0; d < directions; d++) {
+    T* input = packed(&LayerLayout::input, d, 1, pass.rows());
+    T* recurrent = packed(&LayerLayout::recurrent, d, pass.tape->time, pass.tape->batch);
+    T* projection = packed(&LayerLayout::projection, d, pass.tape->time, pass.tape->batch);
+    for (int p = d; p < network.pseudo_layers(); p += directions) {
+      const LayerLayout& layout = network.layer(p);
+      matrices_[p] = {{layout.input, pass.params, input},
+                      {layout.recurrent, pass.params, recurrent},
+                      {layout.projection, pass.params, projection}};
+    }
+  }
+}
+
+template class BackwardMemory<float>;
+template class BackwardMemory<double>;
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,61 @@
+// What a backward pass needs besides its tape and its results.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "memory/arena.h"
+#include "memory/block_cache.h"
+#include "memory/memory_block.h"
+#include "passes/rnn_pass.h"
+#include "threads/engine.h"
+#include "weights/transposed_matrix.h"
+
+namespace cudnn_rnn {
+
+// Gradients of the lanes of one direction: layers run one after another and share them.
+template <typename T>
+struct DirectionMemory {
+  T* dh;            // [B][padded columns]
+  T* dc;            // [B][padded units]
+  T* dh_units;      // [B][padded units]; without a projection dh itself
+  T* dh_projected;  // [T·B][padded columns], with a projection: dh of every step
+  T* dx;            // [T·B][in] in time order, backward direction only
+};
+
+// The matrices of a lane.
+template <typename T>
+struct PseudoLayerMatrices {
+  TransposedMatrix<T> input;
+  TransposedMatrix<T> recurrent;
+  TransposedMatrix<T> projection;
+};
+
+template <typename T>
+class BackwardMemory {
+ public:
+  BackwardMemory(const Engine<T>& engine, const BackwardPass<T>& pass);
+  ~BackwardMemory() { blocks_->GiveBack(std::move(block_)); }
+  BackwardMemory(const BackwardMemory&) = delete;
+  BackwardMemory& operator=(const BackwardMemory&) = delete;
+
+  const DirectionMemory<T>& direction(int direction) const { return directions_[direction]; }
+  const PseudoLayerMatrices<T>& matrices(int pseudo_layer) const { return matrices_[pseudo_layer]; }
+  // Of the weight gradients.
+  T* packed() const { return packed_; }
+  // [T,B,D·C], the gradient of a layer's input that is the output of the layer below.
+  T* d_input(int layer) const { return d_inputs_[layer % 2]; }
+
+ private:
+  void Carve(const BackwardPass<T>& pass, Arena* arena);
+  void CarveMatrices(const BackwardPass<T>& pass, Arena* arena);
+
+  BlockCache* const blocks_;
+  DirectionMemory<T> directions_[2];
+  std::vector<PseudoLayerMatrices<T>> matrices_;  // by pseudo-layer
+  T* packed_ = nullptr;
+  T* d_inputs_[2] = {};  // by turns
+  MemoryBlock block_;
+};
+
+}  // namespace cudnn_rnn

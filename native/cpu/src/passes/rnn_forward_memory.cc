@@ -1,0 +1,76 @@
+#include "passes/rnn_forward_memory.h"
+
+#include <algorithm>
+
+#include "weights/quantized_weights.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+ForwardMemory<T>::ForwardMemory(const Engine<T>& engine, const ForwardPass<T>& pass, const ForwardSchedule& schedule)
+    : blocks_(engine.blocks), int8_rows_(pass.params.is_int8() ? engine.pool->size() : 0) {
+  if (pass.is_training()) {
+    pass.tape->memory = blocks_->TakeFor([&](Arena* arena) { pass.tape->Carve(*pass.network, arena); });
+  }
+  block_ = blocks_->TakeFor([&](Arena* arena) { Carve(pass, schedule, arena); });
+}
+
+template <typename T>
+void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& schedule, Arena* arena) {
+  const Network<T>& network = *pass.network;
+  const int layers = network.options().layers;
+  const int directions = network.options().directions;
+  pseudo_layers_.assign(network.pseudo_layers(), {});
+  for (int p = 0; p < network.pseudo_layers(); p++) {
+    pseudo_layers_[p].bias = arena->Take<T>(network.panels() * network.z_width());
+    pseudo_layers_[p].z_rows = (pass.is_training() ? pass.time : schedule.steps()) * pass.batch;
+    if (pass.is_training()) {
+      pseudo_layers_[p].record = pass.tape->records[p];
+    } else {
+      CarveRecord(pass, schedule, p, arena);
+    }
+  }
+  std::vector<T*> outputs;  // by layer; inference needs those of two at a time
+  for (int layer = 0; layer + 1 < layers; layer++) {
+    outputs.push_back(pass.is_training() ? pass.tape->outputs[layer]
+                      : layer < 2        ? arena->Take<T>(pass.time * pass.batch * network.output_size())
+                                         : outputs[layer - 2]);
+  }
+  outputs.push_back(pass.output);
+  for (int p = 0; p < network.pseudo_layers(); p++) {
+    const int layer = p / directions;
+    pseudo_layers_[p].input = layer == 0 ? pass.input : outputs[layer - 1];
+    pseudo_layers_[p].output = outputs[layer];
+  }
+  if constexpr (sizeof(T) == 4) {
+    const ptrdiff_t rows = std::max(ForwardSchedule::kRowBlock, pass.batch);
+    for (Int8Rows& int8_rows : int8_rows_) int8_rows = TakeInt8Rows(network, rows, arena);
+  }
+}
+
+template <typename T>
+void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSchedule& schedule, int pseudo_layer,
+                                   Arena* arena) {
+  const Network<T>& network = *pass.network;
+  const int directions = network.options().directions;
+  PseudoLayerMemory<T>& lane = pseudo_layers_[pseudo_layer];
+  if (pseudo_layer >= directions && !schedule.is_wavefront()) {
+    // Layers run one after another and may share.
+    lane.record = pseudo_layers_[pseudo_layer - directions].record;
+    // All but the first have inputs of one size.
+    if (pseudo_layer >= 2 * directions) return;
+  } else {
+    lane.record.z = arena->Take<T>(network.panels() * lane.z_rows * network.z_width());
+    lane.record.hidden = arena->Take<T>(2 * pass.batch * network.padded_columns());
+    if (network.has_cell_state()) lane.record.cells = arena->Take<T>(pass.batch * network.padded_units());
+    if (network.options().projection > 0) lane.record.unprojected = arena->Take<T>(pass.batch * network.padded_units());
+  }
+  if (pseudo_layer % directions == 1 || pass.lengths != nullptr) {
+    lane.record.own_input = arena->Take<T>(lane.z_rows * network.layer(pseudo_layer).input_size);
+  }
+}
+
+template class ForwardMemory<float>;
+template class ForwardMemory<double>;
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,50 @@
+// Where the lanes of a forward pass read and write.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "memory/arena.h"
+#include "memory/block_cache.h"
+#include "memory/memory_block.h"
+#include "passes/rnn_forward_schedule.h"
+#include "passes/rnn_pass.h"
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+
+// Training keeps every step of the record; inference holds the pre-activations of one time_block, two h by turns and
+// one c.
+template <typename T>
+struct PseudoLayerMemory {
+  LayerRecord<T> record;
+  T* bias;           // [panels][z_width]: what every pre-activation starts with
+  ptrdiff_t z_rows;  // rows of a panel of z
+  const T* input;    // [T,B,in]
+  T* output;         // [T,B,D·C]; a direction writes its columns
+};
+
+template <typename T>
+class ForwardMemory {
+ public:
+  // Allocates the tape of a pass that has one.
+  ForwardMemory(const Engine<T>& engine, const ForwardPass<T>& pass, const ForwardSchedule& schedule);
+  ~ForwardMemory() { blocks_->GiveBack(std::move(block_)); }
+  ForwardMemory(const ForwardMemory&) = delete;
+  ForwardMemory& operator=(const ForwardMemory&) = delete;
+
+  const PseudoLayerMemory<T>& pseudo_layer(int pseudo_layer) const { return pseudo_layers_[pseudo_layer]; }
+  // What a thread needs for int8 weights; null without.
+  Int8Rows* int8_rows(int thread) { return int8_rows_.empty() ? nullptr : &int8_rows_[thread]; }
+
+ private:
+  void Carve(const ForwardPass<T>& pass, const ForwardSchedule& schedule, Arena* arena);
+  void CarveRecord(const ForwardPass<T>& pass, const ForwardSchedule& schedule, int pseudo_layer, Arena* arena);
+
+  BlockCache* const blocks_;
+  std::vector<PseudoLayerMemory<T>> pseudo_layers_;  // by pseudo-layer
+  std::vector<Int8Rows> int8_rows_;                  // by thread
+  MemoryBlock block_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,131 @@
+#include "passes/rnn_layer_gradients.h"
+
+#include <algorithm>
+
+#include "passes/pre_activations.h"
+#include "passes/weight_gradient.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Blocks of the product that gives the gradient of the input: both operands' parts stay in the second-level cache.
+constexpr ptrdiff_t kRowBlock = 64;
+constexpr ptrdiff_t kColumnBlock = 32;
+
+}  // namespace
+
+template <typename T>
+void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) const {
+  const int directions = network_.options().directions;
+  const LayerLayout& layout = network_.layer(pseudo_layer);
+  const LayerRecord<T>& record = pass_.tape->records[pseudo_layer];
+  const auto gradient = [&](const PanelMatrix& matrix, const T* x, ptrdiff_t x_stride, const T* dz, ptrdiff_t dz_stride,
+                            ptrdiff_t dz_panel_stride) {
+    WeightGradient<T>{kernels_,
+                      matrix,
+                      pass_.rows(),
+                      x,
+                      x_stride,
+                      dz,
+                      dz_stride,
+                      dz_panel_stride,
+                      pass_.d_params + matrix.offset,
+                      memory_.packed()}
+        .Run(all);
+  };
+  if (layout.input.present()) {
+    const T* x = record.own_input != nullptr ? record.own_input
+                 : pseudo_layer < directions ? pass_.input
+                                             : pass_.tape->outputs[pseudo_layer / directions - 1];
+    gradient(layout.input, x, layout.input_size, record.z, network_.z_width(), z_panel_stride());
+  }
+  gradient(layout.recurrent, record.hidden, network_.padded_columns(), record.z + network_.z_recurrent_begin(),
+           network_.z_width(), z_panel_stride());
+  if (layout.projection.present()) {
+    gradient(layout.projection, record.unprojected, network_.padded_units(),
+             memory_.direction(pseudo_layer % directions).dh_projected, network_.padded_columns(),
+             layout.projection.chunks * kChunk<T>);
+  }
+  OfBiases(all, pseudo_layer);
+}
+
+template <typename T>
+void LayerGradients<T>::OfBiases(SharedLoops::Member* all, int pseudo_layer) const {
+  const LayerLayout& layout = network_.layer(pseudo_layer);
+  const T* input_side = pass_.tape->records[pseudo_layer].z;
+  const T* recurrent_side = input_side + network_.z_recurrent_begin();
+  all->Run(network_.panels(), [&](ptrdiff_t panel) {
+    const auto sum = [&](const T* dz, ptrdiff_t bias) {
+      if (bias < 0) return;
+      kernels_.column_sums(dz + panel * z_panel_stride(), network_.z_width(), pass_.rows(),
+                           layout.recurrent.ChunksOf(panel), pass_.d_params + bias + panel * network_.z_input_width());
+    };
+    sum(input_side, layout.input_bias);
+    sum(recurrent_side, layout.recurrent_bias);
+  });
+}
+
+template <typename T>
+void LayerGradients<T>::OfInput(SharedLoops::Member* all, int layer, T* d_input) const {
+  const int directions = network_.options().directions;
+  // In the forward direction time order is time order.
+  OfPseudoLayerInput(all, layer * directions, d_input);
+  for (int d = 1; d < directions; d++) {
+    T* dx = memory_.direction(d).dx;
+    OfPseudoLayerInput(all, layer * directions + d, dx);
+    AddInTime(all, d, dx, network_.layer(layer * directions + d).input_size, d_input);
+  }
+}
+
+// dx [T·B][in] = dz·W, in time order.
+template <typename T>
+void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const {
+  const LayerLayout& layout = network_.layer(pseudo_layer);
+  const TransposedMatrix<T>& matrix = memory_.matrices(pseudo_layer).input;
+  if (layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
+  const ptrdiff_t size = layout.input_size;
+  const ptrdiff_t width = matrix.is_packed() ? TransposedMatrix<T>::kPanelColumns : kColumnBlock;
+  const ptrdiff_t row_blocks = (pass_.rows() + kRowBlock - 1) / kRowBlock;
+  const ptrdiff_t column_blocks = (size + width - 1) / width;
+  all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
+    if (engine_.is_cancelled()) return;
+    const ptrdiff_t row = item / column_blocks * kRowBlock;
+    const ptrdiff_t rows = std::min(kRowBlock, pass_.rows() - row);
+    const ptrdiff_t first = item % column_blocks * width;
+    const ptrdiff_t last = std::min(size, first + width);
+    const T* dz = pass_.tape->records[pseudo_layer].z + row * network_.z_width();
+    if (!layout.input.present()) {
+      return SkippedInputGradient(network_, dz, z_panel_stride(), rows, first, last, dx + row * size);
+    }
+    typename TransposedMatrix<T>::Product product{};
+    product.a = dz;
+    product.a_stride = network_.z_width();
+    product.a_panel_stride = z_panel_stride();
+    product.rows = rows;
+    product.c = dx + row * size;
+    product.c_stride = size;
+    product.accumulate = false;
+    matrix.Multiply(kernels_, product, first, last);
+  });
+}
+
+// Adds dx [T·B][size] in time order to d_input [T,B,size].
+template <typename T>
+void LayerGradients<T>::AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size,
+                                  T* d_input) const {
+  const TimeOrder order = pass_.order(direction);
+  const ptrdiff_t batch = pass_.tape->batch;
+  all->Run(order.time, [&](ptrdiff_t n) {
+    for (ptrdiff_t row = 0; row < batch; row++) {
+      if (n >= order.Length(row)) continue;
+      const T* from = dx + (n * batch + row) * size;
+      T* to = d_input + (order.TimeOf(n, row) * batch + row) * size;
+      for (ptrdiff_t k = 0; k < size; k++) to[k] += from[k];
+    }
+  });
+}
+
+template class LayerGradients<float>;
+template class LayerGradients<double>;
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,40 @@
+// The gradients of a layer's parameters and of its input, each as products over all rows of a pass, from the gradients
+// of the pre-activations that PseudoLayerBackward leaves in the tape's z.
+#pragma once
+
+#include <cstddef>
+
+#include "passes/rnn_backward_memory.h"
+#include "passes/rnn_pass.h"
+#include "threads/engine.h"
+#include "threads/shared_loops.h"
+
+namespace cudnn_rnn {
+
+// Every thread must call these.
+template <typename T>
+class LayerGradients {
+ public:
+  LayerGradients(const Engine<T>& engine, const BackwardPass<T>& pass, const BackwardMemory<T>& memory)
+      : engine_(engine), kernels_(*engine.kernels), pass_(pass), network_(*pass.network), memory_(memory) {}
+
+  // Of the matrices and biases of one layer in one direction.
+  void OfParams(SharedLoops::Member* all, int pseudo_layer) const;
+  // d_input [T,B,in] = the sum over the directions of dz·W, in the order of time.
+  void OfInput(SharedLoops::Member* all, int layer, T* d_input) const;
+
+ private:
+  void OfBiases(SharedLoops::Member* all, int pseudo_layer) const;
+  void OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const;
+  void AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size, T* d_input) const;
+
+  ptrdiff_t z_panel_stride() const { return pass_.rows() * network_.z_width(); }
+
+  const Engine<T>& engine_;
+  const KernelTable<T>& kernels_;
+  const BackwardPass<T>& pass_;
+  const Network<T>& network_;
+  const BackwardMemory<T>& memory_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,56 @@
+// The operands of one forward and one backward pass, as plain structs: the interface between the binding, which fills
+// them, and the files that compute a part of a pass. Shapes in letters: T time steps, B batch, I input size, H units, C
+// columns of h (H, or the projection size), L layers, D directions. All arrays are row-major.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "passes/rnn_tape.h"
+#include "passes/time_order.h"
+#include "weights/network.h"
+#include "weights/params.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+struct ForwardPass {
+  const Network<T>* network;
+  ptrdiff_t time;
+  ptrdiff_t batch;
+  const T* input;  // [T,B,I]
+  const T* h;      // [L·D,B,C] or null for zeros
+  const T* c;      // [L·D,B,H] or null for zeros
+  Params<T> params;
+  const int32_t* lengths;  // [B] or null for T everywhere
+  uint64_t dropout_position;
+  T* output;      // [T,B,D·C]
+  T* h_final;     // [L·D,B,C]
+  T* c_final;     // [L·D,B,H], LSTM only
+  Tape<T>* tape;  // null in inference; otherwise filled
+
+  bool is_training() const { return tape != nullptr; }
+};
+
+template <typename T>
+struct BackwardPass {
+  const Network<T>* network;
+  const T* input;  // [T,B,I], of the forward
+  const T* params;
+  Tape<T>* tape;      // consumed: its pre-activations are overwritten with their gradients
+  const T* d_output;  // gradients of the loss by the results; null for zeros
+  const T* dh_final;
+  const T* dc_final;
+  T* d_input;   // [T,B,I]
+  T* dh;        // [L·D,B,C]
+  T* dc;        // [L·D,B,H], LSTM only
+  T* d_params;  // opaque
+
+  // Rows of a panel of pre-activations.
+  ptrdiff_t rows() const { return tape->time * tape->batch; }
+  TimeOrder order(int direction) const {
+    return {tape->time, tape->lengths.empty() ? nullptr : tape->lengths.data(), direction};
+  }
+};
+
+}  // namespace cudnn_rnn

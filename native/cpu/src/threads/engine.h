@@ -1,0 +1,40 @@
+// What computes a pass: an executor's threads, kernels and memory.
+#pragma once
+
+#include <atomic>
+
+#include "kernels/kernels.h"
+#include "memory/block_cache.h"
+#include "threads/thread_pool.h"
+
+namespace cudnn_rnn {
+
+template <typename T>
+struct Engine {
+  ThreadPool* pool;
+  const KernelTable<T>* kernels;
+  BlockCache* blocks;
+  // Set from elsewhere to abandon a pass at its next step; its results are then undefined.
+  const std::atomic<bool>* cancelled;
+
+  bool is_cancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
+};
+
+// Threads with which a step of `operations` multiplications and additions ends first, as far as is known: each takes
+// its share of the work, and all then wait for the last, which the pool has measured for all its threads.
+template <typename T>
+int MembersFor(const ThreadPool& pool, const KernelTable<T>& kernels, double operations) {
+  int best = 1;
+  double least = operations / kernels.operations_per_ns;
+  for (int members = 2; members <= pool.size(); members++) {
+    const double waiting = pool.meeting_ns() * (members - 1) / (pool.size() - 1);
+    const double time = operations / (kernels.operations_per_ns * members) + waiting;
+    if (time < least) {
+      best = members;
+      least = time;
+    }
+  }
+  return best;
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,115 @@
+#include "threads/job_queue.h"
+
+#include <chrono>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include "threads/spin_wait.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Some 60 µs: who awaits one result mostly asks for the next soon, and waking this thread takes as long.
+constexpr int kPolls = 3 * kSpins;
+
+}  // namespace
+
+JobQueue::JobQueue(std::function<void()> notify) : notify_(std::move(notify)), thread_([this] { Work(); }) {}
+
+JobQueue::~JobQueue() { Stop(); }
+
+uint64_t JobQueue::Push(std::function<void()> job) {
+  uint64_t number;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    number = ++last_;
+    jobs_.push_back({number, std::move(job)});
+  }
+  pushed_.notify_one();
+  return number;
+}
+
+uint64_t JobQueue::RunOrPush(std::function<void()> run) {
+  if (cancelled_ || completed() != last_) return Push(std::move(run));
+  Job job{++last_, std::move(run)};
+  Run(&job);
+  completed_.store(job.number);
+  return job.number;
+}
+
+bool JobQueue::Await(uint64_t number) {
+  if (completed() >= number) return false;
+  uint64_t awaited = awaited_.load();
+  while (number < awaited && !awaited_.compare_exchange_weak(awaited, number)) {
+  }
+  // Done meanwhile: its completion may have looked before the number stood there.
+  return completed_.load() < number;
+}
+
+void JobQueue::Wait(uint64_t number) const {
+  // Rare, and no place to wake anyone up from: a stream that steps while its parameters are being updated.
+  while (completed() < number && !cancelled_) std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = failures_.find(number);
+  return found == failures_.end() ? Failure{} : found->second;
+}
+
+void JobQueue::Stop() {
+  std::deque<Job> dropped;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    cancelled_ = true;
+    dropped.swap(jobs_);
+  }
+  pushed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+void JobQueue::Run(Job* job) {
+  Failure failure;
+  try {
+    job->run();
+  } catch (const std::bad_alloc&) {
+    failure = {"no memory", true};
+  } catch (const std::exception& error) {
+    failure = {error.what(), false};
+  }
+  job->run = nullptr;
+  if (failure.message.empty()) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  failures_[job->number] = failure;
+}
+
+void JobQueue::Work() {
+  for (;;) {
+    Job job;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      pushed_.wait(lock, [this] { return cancelled_ || !jobs_.empty(); });
+      if (cancelled_) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    Run(&job);
+    bool idle;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      idle = jobs_.empty();
+    }
+    completed_.store(job.number);
+    if (job.number >= awaited_.load()) {
+      awaited_.store(UINT64_MAX);
+      notify_();
+    } else if (idle) {
+      notify_();
+    }
+    for (int spin = 0; spin < kPolls && last_.load(std::memory_order_relaxed) == job.number && !cancelled_; spin++)
+      Pause();
+  }
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,73 @@
+// The thread on which an executor's calls run, in the order they were made.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+
+namespace cudnn_rnn {
+
+class JobQueue {
+ public:
+  // `notify` is called on the queue's thread when an awaited job or the last one queued is done.
+  explicit JobQueue(std::function<void()> notify);
+  ~JobQueue();
+  JobQueue(const JobQueue&) = delete;
+  JobQueue& operator=(const JobQueue&) = delete;
+
+  // Returns the job's number; numbers grow by one.
+  uint64_t Push(std::function<void()> job);
+
+  // Runs the job before it returns where nothing is queued or at work, else as Push: for jobs that take less time than
+  // waking a thread. One thread only may push.
+  uint64_t RunOrPush(std::function<void()> job);
+
+  // The number of the last job that is done; all before it are.
+  uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
+
+  // Asks to be notified when job `number` is done. False when it already is.
+  bool Await(uint64_t number);
+
+  // Blocks until job `number` is done.
+  void Wait(uint64_t number) const;
+
+  // Why a job ended early; an empty message where it did not.
+  struct Failure {
+    std::string message;
+    bool is_out_of_memory = false;
+  };
+  Failure FailureOf(uint64_t number);
+
+  // Drops what is queued, sets `cancelled` for the job at work, and joins the thread. Idempotent.
+  void Stop();
+  const std::atomic<bool>& cancelled() const { return cancelled_; }
+
+ private:
+  struct Job {
+    uint64_t number;
+    std::function<void()> run;
+  };
+
+  void Work();
+  // Runs the job and keeps what it throws.
+  void Run(Job* job);
+
+  const std::function<void()> notify_;
+  std::mutex mutex_;
+  std::condition_variable pushed_;
+  std::deque<Job> jobs_;
+  std::unordered_map<uint64_t, Failure> failures_;
+  std::atomic<uint64_t> last_{0};
+  std::atomic<uint64_t> completed_{0};
+  std::atomic<uint64_t> awaited_{UINT64_MAX};
+  std::atomic<bool> cancelled_{false};
+  std::thread thread_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,126 @@
+// Loops that threads run together, built so that a thread which the system has put aside holds nobody up.
+//
+// Every loop is cut into items, and every home thread has a range of them, the same from loop to loop where the number
+// of items is: its part of the weights stays in its cache. Who is done with its own range takes from the others', and a
+// loop is over when all items are done, whoever did them; a thread that was away finds the loops it missed finished and
+// passes through. Items of one loop must be independent of each other; all of them come before any of the next loop.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "threads/spin_wait.h"
+
+namespace cudnn_rnn {
+
+class SharedLoops {
+ public:
+  explicit SharedLoops(int homes) : homes_(homes), claims_(new Claim[homes]) {}
+
+  // Back to the first loop, for new members. No thread may be inside.
+  void Reset() {
+    for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
+    ended_.store(0, std::memory_order_relaxed);
+    done_.store(0, std::memory_order_release);
+  }
+
+  // One thread's place in the sequence of loops. All threads must run the same loops in the same order.
+  class Member {
+   public:
+    // A thread with home -1 has no items of its own and only helps.
+    Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
+
+    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Loops over the
+    // same data that turn `backwards` by turns begin with what the last one left in the cache.
+    template <typename Body>
+    void Run(ptrdiff_t items, const Body& body, bool backwards = false) {
+      if (items <= 0) return;
+      const int loop = loop_++;
+      target_ += static_cast<uint64_t>(items);
+      if (loops_->done_.load(std::memory_order_acquire) >= target_) return;
+      if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body, backwards));
+      if (loops_->homes_ > 1 || home_ < 0) {
+        if (SpinWhileAtMost(loops_->done_, target_ - 1, patience_)) return;
+        uint64_t helped = 0;
+        for (int k = 0; k < loops_->homes_; k++) {
+          helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body, backwards);
+        }
+        loops_->Report(loop, target_, helped);
+        // Who had to help once need not wait to see whether it must again.
+        patience_ = helped > 0 ? 0 : kPatience;
+      }
+      loops_->WaitFor(target_);
+    }
+
+   private:
+    // Polls before a thread takes what belongs to another, which mostly is about to take it itself.
+    static constexpr int kPatience = 128;
+
+    template <typename Body>
+    uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body, bool backwards) {
+      const ptrdiff_t begin = items * home / loops_->homes_;
+      const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
+      uint64_t done = 0;
+      for (ptrdiff_t item; (item = loops_->Take(loop, home, count)) >= 0; done++) {
+        body(begin + (backwards ? count - 1 - item : item));
+      }
+      return done;
+    }
+
+    SharedLoops* const loops_;
+    const int home_;
+    int patience_ = kPatience;
+    int loop_ = 0;
+    uint64_t target_ = 0;
+  };
+
+ private:
+  // (number of the loop + 1) << 32 | items taken of it
+  struct alignas(64) Claim {
+    std::atomic<uint64_t> word{0};
+  };
+
+  // The next item of a home's range, or -1.
+  ptrdiff_t Take(int loop, int home, ptrdiff_t count) {
+    const uint64_t mine = static_cast<uint64_t>(loop) + 1;
+    std::atomic<uint64_t>& word = claims_[home].word;
+    uint64_t seen = word.load(std::memory_order_acquire);
+    for (;;) {
+      // An older number: nobody has begun this loop's range.
+      const uint64_t taken = (seen >> 32) == mine ? (seen & UINT32_MAX) : 0;
+      if ((seen >> 32) > mine || taken >= static_cast<uint64_t>(count)) return -1;
+      if (word.compare_exchange_weak(seen, mine << 32 | (taken + 1), std::memory_order_acq_rel)) {
+        return static_cast<ptrdiff_t>(taken);
+      }
+    }
+  }
+
+  // Who polls sees the count itself; only who sleeps needs to be woken. All accesses here and in WaitFor are
+  // sequentially consistent: either this sees the sleeper, or the sleeper the loop's last items.
+  void Report(int loop, uint64_t target, uint64_t items) {
+    if (items == 0 || done_.fetch_add(items) + items < target || sleepers_.load() == 0) return;
+    ended_.store(loop + 1);
+    ended_.notify_all();
+  }
+
+  void WaitFor(uint64_t target) {
+    if (SpinWhileAtMost(done_, target - 1, kSpins)) return;
+    sleepers_.fetch_add(1);
+    for (int seen = ended_.load(); done_.load() < target; seen = ended_.load()) ended_.wait(seen);
+    sleepers_.fetch_sub(1);
+  }
+
+  const int homes_;
+  std::unique_ptr<Claim[]> claims_;
+  // Items of all loops: a loop is over when its last one is counted. In one cache line with the sleepers, as threads on
+  // cores far apart wait longest for lines of each other.
+  alignas(64) std::atomic<uint64_t> done_{0};
+  // Threads that sleep until a loop ends. A call to wake them costs more than a short loop, even where nobody sleeps.
+  std::atomic<int> sleepers_{0};
+  // The last loop at whose end somebody slept.
+  std::atomic<int> ended_{0};
+};
+
+}  // namespace cudnn_rnn

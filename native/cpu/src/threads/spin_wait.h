@@ -1,0 +1,50 @@
+// Waiting for another thread: polling briefly, then sleeping, so that waiting threads leave a busy machine to those
+// that work; and for what it wrote.
+#pragma once
+
+#include <atomic>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <immintrin.h>
+#endif
+
+namespace cudnn_rnn {
+
+// About 20 µs: longer than threads that run undisturbed ever wait for each other.
+inline constexpr int kSpins = 1 << 10;
+
+inline void Pause() {
+#if defined(__x86_64__) || defined(_M_X64)
+  _mm_pause();
+#elif defined(__aarch64__) && !defined(_MSC_VER)
+  asm volatile("yield");
+#endif
+}
+
+// Begins to bring a cache line near.
+inline void Prefetch(const void* line) {
+#if defined(_MSC_VER)
+  static_cast<void>(line);
+#else
+  __builtin_prefetch(line);
+#endif
+}
+
+// Polls until value > limit; false after `spins` polls in vain.
+template <typename Integer>
+bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins) {
+  for (int spin = 0; spin < spins; spin++) {
+    if (value.load(std::memory_order_acquire) > limit) return true;
+    Pause();
+  }
+  return false;
+}
+
+inline void WaitWhileAtMost(const std::atomic<int>& value, int limit) {
+  if (SpinWhileAtMost(value, limit, kSpins)) return;
+  for (int seen = value.load(std::memory_order_acquire); seen <= limit; seen = value.load(std::memory_order_acquire)) {
+    value.wait(seen, std::memory_order_acquire);
+  }
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,60 @@
+// Which threads of a pass are at home in which branch, a branch being one layer in one direction.
+//
+// Lanes that run side by side have loops of their own, each on its part of the threads, so that a step's threads are
+// fewer and meet faster. Who is done with its own branch helps with the others. What concerns all branches is shared by
+// all threads.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "threads/shared_loops.h"
+
+namespace cudnn_rnn {
+
+class ThreadTeams {
+ public:
+  ThreadTeams(int threads, int branches)
+      : threads_(threads),
+        teams_(std::min(threads, branches)),
+        team_size_(std::max(1, threads / teams_)),
+        all_(threads) {
+    for (int branch = 0; branch < branches; branch++) branches_.push_back(std::make_unique<SharedLoops>(team_size_));
+  }
+
+  int threads() const { return threads_; }
+
+  // One thread's place in all of these loops. All threads must run the same loops of a branch in the same order.
+  class Member {
+   public:
+    Member(ThreadTeams* teams, int thread)
+        : team_(std::min(thread / teams->team_size_, teams->teams_ - 1)), all_(&teams->all_, thread) {
+      // Threads that do not divide evenly are left over, and only help.
+      const int place = thread - team_ * teams->team_size_;
+      for (int branch = 0; branch < static_cast<int>(teams->branches_.size()); branch++) {
+        const bool is_home = branch % teams->teams_ == team_ && place < teams->team_size_;
+        branches_.emplace_back(teams->branches_[branch].get(), is_home ? place : -1);
+      }
+    }
+
+    // The branch that the thread should begin with; the others follow in order, around.
+    int first_branch() const { return team_; }
+    SharedLoops::Member* branch(int branch) { return &branches_[branch]; }
+    SharedLoops::Member* all() { return &all_; }
+
+   private:
+    const int team_;
+    SharedLoops::Member all_;
+    std::vector<SharedLoops::Member> branches_;
+  };
+
+ private:
+  const int threads_;
+  const int teams_;
+  const int team_size_;
+  SharedLoops all_;
+  std::vector<std::unique_ptr<SharedLoops>> branches_;
+};
+
+}  // namespace cudnn_rnn

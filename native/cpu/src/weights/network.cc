@@ -1,0 +1,146 @@
+#include "weights/network.h"
+
+#include <algorithm>
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr int kPanelChunks = 4;
+
+ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+template <typename T>
+Network<T>::Network(const NetworkOptions& options) : options_(options) {
+  const ptrdiff_t unit_chunks = DivideUp(options.units, kChunk<T>);
+  padded_units_ = unit_chunks * kChunk<T>;
+  padded_columns_ = DivideUp(columns(), kChunk<T>) * kChunk<T>;
+  if (is_gated()) {
+    panels_ = unit_chunks;
+    panel_units_ = kChunk<T>;
+    z_width_ = 4 * kChunk<T>;
+    input_chunks_ = gates();
+  } else {
+    input_chunks_ = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, unit_chunks));
+    panels_ = DivideUp(unit_chunks, input_chunks_);
+    panel_units_ = z_width_ = input_chunks_ * kChunk<T>;
+  }
+  for (int pseudo_layer = 0; pseudo_layer < pseudo_layers(); pseudo_layer++) {
+    const bool first = pseudo_layer < options.directions;
+    LayerLayout layout;
+    layout.input_size = first ? options.input_size : output_size();
+    if (!(first && options.skip_input)) layout.input = PlaceGates(layout.input_size);
+    layout.recurrent = PlaceGates(columns());
+    if (options.projection > 0) layout.projection = PlacePlain(options.projection, options.units);
+    const ptrdiff_t bias_size = gates() * padded_units_;
+    if (options.input_bias) layout.input_bias = Place(bias_size);
+    if (options.recurrent_bias) layout.recurrent_bias = Place(bias_size);
+    layers_.push_back(layout);
+  }
+}
+
+template <typename T>
+int Network<T>::gates() const {
+  switch (options_.cell) {
+    case Cell::kLstm:
+      return 4;
+    case Cell::kGru:
+      return 3;
+    default:
+      return 1;
+  }
+}
+
+template <typename T>
+PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
+  if (!is_gated()) return PlacePlain(options_.units, depth);
+  PanelMatrix matrix;
+  matrix.depth = depth;
+  matrix.panels = panels_;
+  matrix.chunks = matrix.last_chunks = gates();
+  matrix.offset = Place(panels_ * depth * gates() * kChunk<T>);
+  return matrix;
+}
+
+template <typename T>
+PanelMatrix Network<T>::PlacePlain(ptrdiff_t outputs, ptrdiff_t depth) {
+  const ptrdiff_t chunks = DivideUp(outputs, kChunk<T>);
+  PanelMatrix matrix;
+  matrix.depth = depth;
+  matrix.chunks = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, chunks));
+  matrix.panels = DivideUp(chunks, matrix.chunks);
+  matrix.last_chunks = static_cast<int>(chunks - (matrix.panels - 1) * matrix.chunks);
+  matrix.offset = Place(chunks * depth * kChunk<T>);
+  return matrix;
+}
+
+template <typename T>
+ptrdiff_t Network<T>::Place(ptrdiff_t size) {
+  const ptrdiff_t offset = params_size_;
+  params_size_ += size;
+  return offset;
+}
+
+// The gates of GRU in canonical order are r u n.
+template <typename T>
+int Network<T>::ChunkOfGate(Side side, int gate) const {
+  return options_.cell == Cell::kGru && side == Side::kInput ? (gate + 1) % 3 : gate;
+}
+
+template <typename T>
+const PanelMatrix& Network<T>::MatrixOf(int pseudo_layer, Side side) const {
+  const LayerLayout& layout = layers_[pseudo_layer];
+  if (side == Side::kProjection) return layout.projection;
+  return side == Side::kInput ? layout.input : layout.recurrent;
+}
+
+template <typename T>
+ptrdiff_t Network<T>::WeightSize(int pseudo_layer, Side side) const {
+  return (side == Side::kProjection ? options_.projection : options_.units) * MatrixOf(pseudo_layer, side).depth;
+}
+
+template <typename T>
+void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
+  const bool projects = side == Side::kProjection;
+  const PanelMatrix& matrix = MatrixOf(pseudo_layer, side);
+  const bool gated = is_gated() && !projects;
+  const ptrdiff_t rows = projects ? options_.projection : options_.units;
+  const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;
+  const ptrdiff_t panel_size = matrix.depth * matrix.chunks * kChunk<T>;
+  const ptrdiff_t column = gated ? ChunkOfGate(side, gate) * kChunk<T> : 0;
+  for (ptrdiff_t row = 0; row < rows; row++) {
+    const ptrdiff_t panel = row / panel_rows;
+    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
+    T* element = params + matrix.offset + panel * panel_size + column + row % panel_rows;
+    T* source = canonical + row * matrix.depth;
+    for (ptrdiff_t k = 0; k < matrix.depth; k++) {
+      if (into) {
+        element[k * width] = source[k];
+      } else {
+        source[k] = element[k * width];
+      }
+    }
+  }
+}
+
+template <typename T>
+void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
+  const LayerLayout& layout = layers_[pseudo_layer];
+  T* bias = params + (side == Side::kInput ? layout.input_bias : layout.recurrent_bias);
+  for (ptrdiff_t unit = 0; unit < options_.units; unit++) {
+    const ptrdiff_t panel = unit / kChunk<T>;
+    T* element =
+        is_gated() ? bias + (panel * gates() + ChunkOfGate(side, gate)) * kChunk<T> + unit % kChunk<T> : bias + unit;
+    if (into) {
+      *element = canonical[unit];
+    } else {
+      canonical[unit] = *element;
+    }
+  }
+}
+
+template class Network<float>;
+template class Network<double>;
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/kernels.h"
+#include "weights/network.h"
+#include "weights/quantized_weights.h"
+
+namespace cudnn_rnn {
+
+// The parameters of a pass: the opaque buffer, and its quantized copy where the inference reads that instead.
+template <typename T>
+struct Params {
+  const T* data;
+  const QuantizedWeights* quantized = nullptr;
+
+  // c = init + a · rows [first_row, first_row + depth) of panel `panel` of the matrix
+  void Multiply(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row,
+                PanelProduct<T> product) const {
+    const ptrdiff_t begin = matrix.PanelBegin<T>(panel);
+    product.chunks = matrix.ChunksOf(panel);
+    product.panel_stride = product.chunks * kChunk<T>;
+    product.scales = nullptr;
+    if (quantized == nullptr) {
+      product.panel = data + begin + first_row * product.panel_stride;
+      kernels.product(product);
+    } else if constexpr (sizeof(T) == 4) {
+      quantized->Point(&product, begin, first_row);
+      (quantized->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(product);
+    }
+  }
+
+  bool is_int8() const { return quantized != nullptr && quantized->format() == WeightFormat::kInt8; }
+
+  // The most rows of a matrix that one product may be about.
+  ptrdiff_t DepthBlock(ptrdiff_t depth) const { return is_int8() ? depth : std::min(depth, kDepthBlock); }
+
+  // Rows after which the input product starts over with the next rows of the input.
+  static constexpr ptrdiff_t kDepthBlock = 512;
+};
+
+}  // namespace cudnn_rnn

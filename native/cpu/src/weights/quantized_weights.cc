@@ -1,0 +1,102 @@
+#include "weights/quantized_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr float kInt8Limit = 127;
+
+// Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
+uint32_t ToBfloat16(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof bits);
+  if (x != x) return bits >> 16 | 0x40;
+  return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
+}  // namespace
+
+Int8Rows TakeInt8Rows(const Network<float>& network, ptrdiff_t rows, Arena* arena) {
+  const ptrdiff_t depth = std::max({network.options().input_size, network.output_size(), network.options().units});
+  const ptrdiff_t blocks = (depth + kInt8BlockRows - 1) / kInt8BlockRows;
+  return {0, arena->Take<float>(rows * blocks), arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
+}
+
+QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
+    : format_(format), place_of_(network.params_size() / kChunk<float> + 1) {
+  std::vector<PanelMatrix> matrices;
+  for (int pseudo_layer = 0; pseudo_layer < network.pseudo_layers(); pseudo_layer++) {
+    const LayerLayout& layout = network.layer(pseudo_layer);
+    for (const PanelMatrix& matrix : {layout.input, layout.recurrent, layout.projection}) {
+      if (matrix.present()) matrices.push_back(matrix);
+    }
+  }
+  for (const PanelMatrix& matrix : matrices) Measure(matrix);
+  words_ = MemoryBlock(static_cast<size_t>(end_.words) * sizeof(uint32_t));
+  std::memset(words_.data(), 0, words_.bytes());
+  scales_.resize(end_.scales);
+  column_sums_.resize(end_.column_sums);
+  for (const PanelMatrix& matrix : matrices) Convert(matrix, params);
+}
+
+void QuantizedWeights::Measure(const PanelMatrix& matrix) {
+  for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
+    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
+    place_of_[matrix.PanelBegin<float>(panel) / kChunk<float>] = static_cast<int32_t>(places_.size());
+    places_.push_back(end_);
+    end_.words += (matrix.depth + rows_per_word() - 1) / rows_per_word() * width;
+    if (format_ != WeightFormat::kInt8) continue;
+    end_.scales += width;
+    end_.column_sums += (matrix.depth + kInt8BlockRows - 1) / kInt8BlockRows * width;
+  }
+}
+
+void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
+  for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
+    const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
+    const ptrdiff_t begin = matrix.PanelBegin<float>(panel);
+    const Place& place = PlaceOf(begin);
+    const float* source = params + begin;
+    if (format_ == WeightFormat::kInt8) {
+      ConvertToInt8(source, matrix.depth, width, place);
+      continue;
+    }
+    for (ptrdiff_t k = 0; k < matrix.depth; k++) {
+      uint32_t* target = words() + place.words + k / 2 * width;
+      for (ptrdiff_t column = 0; column < width; column++) {
+        target[column] |= ToBfloat16(source[k * width + column]) << 16 * (k % 2);
+      }
+    }
+  }
+}
+
+void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdiff_t width, const Place& place) {
+  std::vector<float> largest(width, 0.0f);
+  for (ptrdiff_t k = 0; k < depth * width; k++) largest[k % width] = std::max(largest[k % width], std::fabs(source[k]));
+  for (ptrdiff_t column = 0; column < width; column++) {
+    scales_[place.scales + column] = largest[column] / kInt8Limit;
+    largest[column] = largest[column] > 0 ? kInt8Limit / largest[column] : 0;
+  }
+  for (ptrdiff_t k = 0; k < depth; k++) {
+    uint32_t* target = words() + place.words + k / 4 * width;
+    int32_t* sums = &column_sums_[place.column_sums + k / kInt8BlockRows * width];
+    for (ptrdiff_t column = 0; column < width; column++) {
+      const auto weight = static_cast<int8_t>(std::lrintf(source[k * width + column] * largest[column]));
+      sums[column] += weight;
+      target[column] |= static_cast<uint32_t>(static_cast<uint8_t>(weight)) << 8 * (k % 4);
+    }
+  }
+}
+
+void QuantizedWeights::Point(PanelProduct<float>* product, ptrdiff_t begin, ptrdiff_t first_row) const {
+  const Place& place = PlaceOf(begin);
+  product->panel = words() + place.words + first_row / rows_per_word() * product->panel_stride;
+  if (format_ != WeightFormat::kInt8) return;
+  product->scales = scales_.data() + place.scales;
+  product->column_sums = column_sums_.data() + place.column_sums;
+}
+
+}  // namespace cudnn_rnn

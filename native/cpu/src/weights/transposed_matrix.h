@@ -1,0 +1,168 @@
+// A matrix by whose transpose a backward pass multiplies.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/kernels.h"
+#include "weights/network.h"
+
+namespace cudnn_rnn {
+
+// The product with few rows reads the matrix as it is stored, as dot products along its rows. These cost up to a third
+// more than products of panels, whose sums never leave the lane they are made in; so where a pass multiplies many rows,
+// the matrix is first copied to panels of its transpose. That takes the time of a few rows, once per pass, and leaves
+// the opaque buffer in the order that forward passes stream through.
+template <typename T>
+class TransposedMatrix {
+ public:
+  // Columns of the product that one panel of the transpose gives.
+  static constexpr ptrdiff_t kPanelColumns = 4 * kChunk<T>;
+
+  // c [rows, columns of the matrix] (+)= a · matrixᵀ, where a lies in the panels of the matrix's outputs.
+  struct Product {
+    const T* a;
+    ptrdiff_t a_stride;        // between rows
+    ptrdiff_t a_panel_stride;  // between panels
+    ptrdiff_t rows;
+    T* c;
+    ptrdiff_t c_stride;
+    bool accumulate;
+  };
+
+  TransposedMatrix() = default;
+  // `packed` has room for PackedSize elements, or is null.
+  TransposedMatrix(const PanelMatrix& matrix, const T* params, T* packed)
+      : matrix_(matrix), params_(params), packed_(packed) {}
+
+  // Whether copying pays for `products` products of `rows` rows each.
+  static bool IsWorthPacking(ptrdiff_t products, ptrdiff_t rows) {
+    return rows >= kProductRows && products * rows >= kPassRows;
+  }
+  static ptrdiff_t PackedSize(const PanelMatrix& matrix) {
+    return matrix.present() ? OutputsOf(matrix) * WidthBefore(matrix, PanelsOf(matrix)) : 0;
+  }
+
+  bool is_packed() const { return packed_ != nullptr; }
+  // What may be packed side by side.
+  ptrdiff_t items() const { return is_packed() ? matrix_.panels : 0; }
+
+  // Copies one panel of outputs.
+  void Pack(ptrdiff_t item) const {
+    const ptrdiff_t width = matrix_.ChunksOf(item) * kChunk<T>;
+    const ptrdiff_t first_output = item * FullWidth();
+    const T* panel = params_ + matrix_.template PanelBegin<T>(item);
+    for (ptrdiff_t p = 0; p < PanelsOf(matrix_); p++) {
+      const ptrdiff_t column = p * kPanelColumns;
+      const ptrdiff_t columns = std::min(kPanelColumns, matrix_.depth - column);
+      const ptrdiff_t padded = Padded(columns);
+      T* to = PanelOf(p) + first_output * padded;
+      for (ptrdiff_t output = 0; output < width; output++, to += padded) {
+        for (ptrdiff_t k = 0; k < columns; k++) to[k] = panel[(column + k) * width + output];
+        std::fill(to + columns, to + padded, T{0});
+      }
+    }
+  }
+
+  // The columns [first, last) of a product; of a packed matrix, first is a multiple of kPanelColumns.
+  void Multiply(const KernelTable<T>& kernels, const Product& product, ptrdiff_t first, ptrdiff_t last) const {
+    if (!is_packed()) return MultiplyStored(kernels, product, first, last);
+    for (ptrdiff_t column = first; column < last; column += kPanelColumns) {
+      const ptrdiff_t columns = std::min(kPanelColumns, matrix_.depth - column);
+      Product part = product;
+      part.c += column;
+      if (Padded(columns) == columns) {
+        MultiplyPanel(kernels, part, column / kPanelColumns);
+      } else {
+        MultiplyLastPanel(kernels, part, column / kPanelColumns, columns);
+      }
+    }
+  }
+
+ private:
+  // Rows of one product, and of all that a pass makes, from which on copying is the faster way.
+  static constexpr ptrdiff_t kProductRows = 4;
+  static constexpr ptrdiff_t kPassRows = 256;
+  // Outputs multiplied at a time: their part of a panel stays in the second-level cache while all rows pass by.
+  static constexpr ptrdiff_t kDepthBlock = 512;
+
+  static ptrdiff_t Padded(ptrdiff_t columns) { return (columns + kChunk<T> - 1) / kChunk<T> * kChunk<T>; }
+  static ptrdiff_t PanelsOf(const PanelMatrix& matrix) { return (matrix.depth + kPanelColumns - 1) / kPanelColumns; }
+  static ptrdiff_t WidthBefore(const PanelMatrix& matrix, ptrdiff_t panel) {
+    return std::min(panel * kPanelColumns, Padded(matrix.depth));
+  }
+  static ptrdiff_t OutputsOf(const PanelMatrix& matrix) {
+    return ((matrix.panels - 1) * matrix.chunks + matrix.last_chunks) * kChunk<T>;
+  }
+  ptrdiff_t FullWidth() const { return matrix_.chunks * kChunk<T>; }
+  T* PanelOf(ptrdiff_t panel) const { return packed_ + OutputsOf(matrix_) * WidthBefore(matrix_, panel); }
+
+  // All columns of one panel, the first of which is at p.c.
+  void MultiplyPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel) const {
+    const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
+    const ptrdiff_t panels_at_once = std::max<ptrdiff_t>(1, kDepthBlock / FullWidth());
+    for (ptrdiff_t first = 0; first < matrix_.panels; first += panels_at_once) {
+      const ptrdiff_t output = first * FullWidth();
+      PanelProduct<T> product{};
+      product.a = p.a + first * p.a_panel_stride;
+      product.a_stride = p.a_stride;
+      product.a_panel_width = FullWidth();
+      product.a_panel_stride = p.a_panel_stride;
+      product.rows = p.rows;
+      product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
+      product.panel = PanelOf(panel) + output * width;
+      product.panel_stride = width;
+      product.chunks = static_cast<int>(width / kChunk<T>);
+      product.init = first == 0 && !p.accumulate ? nullptr : p.c;
+      product.init_stride = p.c_stride;
+      product.c = p.c;
+      product.c_stride = p.c_stride;
+      kernels.product(product);
+    }
+  }
+
+  // The same by way of rows that have room for the padding.
+  void MultiplyLastPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel, ptrdiff_t columns) const {
+    constexpr ptrdiff_t kRows = 24;
+    T padded[kRows * kPanelColumns];
+    for (ptrdiff_t row = 0; row < p.rows; row += kRows) {
+      Product part = p;
+      part.a = p.a + row * p.a_stride;
+      part.rows = std::min(kRows, p.rows - row);
+      part.c = padded;
+      part.c_stride = kPanelColumns;
+      part.accumulate = false;
+      MultiplyPanel(kernels, part, panel);
+      for (ptrdiff_t r = 0; r < part.rows; r++) {
+        T* c = p.c + (row + r) * p.c_stride;
+        const T* from = padded + r * kPanelColumns;
+        for (ptrdiff_t k = 0; k < columns; k++) c[k] = p.accumulate ? c[k] + from[k] : from[k];
+      }
+    }
+  }
+
+  void MultiplyStored(const KernelTable<T>& kernels, const Product& p, ptrdiff_t first, ptrdiff_t last) const {
+    TransposedProduct<T> product{};
+    product.a = p.a;
+    product.a_stride = p.a_stride;
+    product.a_panel_stride = p.a_panel_stride;
+    product.rows = p.rows;
+    product.panels = params_ + matrix_.offset;
+    product.panel_count = matrix_.panels;
+    product.chunks = matrix_.chunks;
+    product.last_chunks = matrix_.last_chunks;
+    product.depth = matrix_.depth;
+    product.column = first;
+    product.columns = last - first;
+    product.c = p.c + first;
+    product.c_stride = p.c_stride;
+    product.accumulate = p.accumulate;
+    kernels.transposed_product(product);
+  }
+
+  PanelMatrix matrix_;
+  const T* params_ = nullptr;  // the opaque buffer
+  T* packed_ = nullptr;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,133 @@
+#include "weights/network.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+namespace cudnn_rnn {
+namespace {
+
+struct Region {
+  int pseudo_layer;
+  Side side;
+  int gate;
+  bool is_bias;
+};
+
+template <typename T>
+std::vector<Region> RegionsOf(const Network<T>& network) {
+  std::vector<Region> regions;
+  const NetworkOptions& options = network.options();
+  for (int p = 0; p < network.pseudo_layers(); p++) {
+    for (int gate = 0; gate < network.gates(); gate++) {
+      if (network.layer(p).input.present()) regions.push_back({p, Side::kInput, gate, false});
+      regions.push_back({p, Side::kRecurrent, gate, false});
+      if (options.input_bias) regions.push_back({p, Side::kInput, gate, true});
+      if (options.recurrent_bias) regions.push_back({p, Side::kRecurrent, gate, true});
+    }
+    if (options.projection > 0) regions.push_back({p, Side::kProjection, 0, false});
+  }
+  return regions;
+}
+
+template <typename T>
+size_t SizeOf(const Network<T>& network, const Region& region) {
+  return static_cast<size_t>(region.is_bias ? network.options().units
+                                            : network.WeightSize(region.pseudo_layer, region.side));
+}
+
+template <typename T>
+void Move(const Network<T>& network, const Region& region, T* params, T* canonical, bool into) {
+  if (region.is_bias) {
+    network.MoveBias(params, canonical, region.pseudo_layer, region.side, region.gate, into);
+  } else {
+    network.MoveWeight(params, canonical, region.pseudo_layer, region.side, region.gate, into);
+  }
+}
+
+std::vector<NetworkOptions> AllOptions() {
+  std::vector<NetworkOptions> all;
+  for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+    for (const ptrdiff_t units : {1, 16, 37, 80}) {
+      all.push_back({cell, 2, 1, units, 5, 0, false, true, true, INFINITY, 0, 0});
+      all.push_back({cell, 2, 2, units, 19, 0, false, false, true, INFINITY, 0, 0});
+      all.push_back({cell, 1, 1, units, units, 0, true, true, false, INFINITY, 0, 0});
+    }
+  }
+  all.push_back({Cell::kLstm, 2, 2, 37, 19, 21, false, true, true, INFINITY, 0, 0});
+  return all;
+}
+
+TEST_CASE_TEMPLATE("Network gives every canonical element a place of its own and returns it", T, float, double) {
+  for (const NetworkOptions& options : AllOptions()) {
+    const Network<T> network(options);
+    std::vector<T> params(static_cast<size_t>(network.params_size()));
+    T next = 1;
+    size_t elements = 0;
+    for (const Region& region : RegionsOf(network)) {
+      std::vector<T> canonical(SizeOf(network, region));
+      for (T& value : canonical) value = next++;
+      elements += canonical.size();
+      Move(network, region, params.data(), canonical.data(), true);
+    }
+    // Every number stands once; what is left is padding, which stays zero.
+    std::set<T> seen;
+    size_t zeros = 0;
+    for (const T value : params) {
+      if (value == 0) zeros++;
+      seen.insert(value);
+    }
+    CHECK(params.size() - zeros == elements);
+    CHECK(seen.size() == elements + (zeros > 0 ? 1 : 0));
+
+    T expected = 1;
+    for (const Region& region : RegionsOf(network)) {
+      std::vector<T> canonical(SizeOf(network, region));
+      Move(network, region, params.data(), canonical.data(), false);
+      for (const T value : canonical) REQUIRE(value == expected++);
+    }
+  }
+}
+
+TEST_CASE_TEMPLATE("Network aligns every matrix and bias to a chunk", T, float, double) {
+  for (const NetworkOptions& options : AllOptions()) {
+    const Network<T> network(options);
+    CHECK(network.params_size() % kChunk<T> == 0);
+    for (int p = 0; p < network.pseudo_layers(); p++) {
+      const LayerLayout& layout = network.layer(p);
+      for (const PanelMatrix& matrix : {layout.input, layout.recurrent, layout.projection}) {
+        for (ptrdiff_t panel = 0; matrix.present() && panel < matrix.panels; panel++) {
+          CHECK(matrix.template PanelBegin<T>(panel) % kChunk<T> == 0);
+        }
+      }
+    }
+  }
+}
+
+// Unit 17 of gate f, column 2: panel 1, step 2 of the depth, chunk 1, lane 1.
+TEST_CASE("Network stores an LSTM panel as [depth][gates i f g o][16 units]") {
+  const Network<float> network({Cell::kLstm, 1, 1, 20, 3, 0, false, true, true, INFINITY, 0, 0});
+  std::vector<float> params(static_cast<size_t>(network.params_size()));
+  std::vector<float> f(20 * 3, 0.0f);
+  f[17 * 3 + 2] = 1;
+  network.MoveWeight(params.data(), f.data(), 0, Side::kInput, 1, true);
+  CHECK(params[1 * (3 * 64) + 2 * 64 + 1 * 16 + 1] == 1);
+}
+
+// The planes of GRU's pre-activations are x_n r u q_n: the input side stores n first, the recurrent side last.
+TEST_CASE("Network stores GRU's new memory first on the input side and last on the recurrent side") {
+  const Network<float> network({Cell::kGru, 1, 1, 16, 1, 0, false, true, true, INFINITY, 0, 0});
+  constexpr int kNewMemory = 2;  // canonical order r u n
+  std::vector<float> params(static_cast<size_t>(network.params_size()));
+  std::vector<float> ones(16 * 16, 1.0f);
+  network.MoveWeight(params.data(), ones.data(), 0, Side::kInput, kNewMemory, true);
+  CHECK(params[network.layer(0).input.offset] == 1);
+  network.MoveWeight(params.data(), ones.data(), 0, Side::kRecurrent, kNewMemory, true);
+  CHECK(params[network.layer(0).recurrent.offset] == 0);
+  CHECK(params[network.layer(0).recurrent.offset + 2 * 16] == 1);
+}
+
+}  // namespace
+}  // namespace cudnn_rnn

@@ -1,0 +1,199 @@
+// Whole passes: independent of the number of threads, equal on all instruction sets. Their numbers against the
+// reference: packages/cpu/test.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "passes/rnn_backward.h"
+#include "passes/rnn_forward.h"
+#include "test_values.h"
+#include "weights/quantized_weights.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Of one training step.
+template <typename T>
+struct Results {
+  std::vector<T> output, h, c, dx, dh, dc, dw;
+};
+
+struct PassCase {
+  NetworkOptions options;
+  ptrdiff_t time;
+  ptrdiff_t batch;
+  std::vector<int32_t> lengths;
+};
+
+// Every cell in one direction, and in both with lengths; sizes with odd tails; few rows, and so many that a backward
+// copies its matrices.
+std::vector<PassCase> PassCases() {
+  std::vector<PassCase> cases;
+  for (const Cell cell : {Cell::kLstm, Cell::kGru, Cell::kRelu, Cell::kTanh}) {
+    for (const ptrdiff_t batch : {5, 50}) {
+      NetworkOptions options{cell, 2, 1, 37, 19, 0, false, true, true, INFINITY, 0.25, 7};
+      cases.push_back({options, 11, batch, {}});
+      options.directions = 2;
+      if (cell == Cell::kLstm) options.projection = 21;
+      std::vector<int32_t> lengths;
+      while (static_cast<ptrdiff_t>(lengths.size()) < batch) lengths.insert(lengths.end(), {9, 0, 4, 11, 1});
+      cases.push_back({options, 11, batch, lengths});
+    }
+  }
+  return cases;
+}
+
+template <typename T>
+Results<T> Train(const Network<T>& network, const Kernels& kernels, int threads, const PassCase& each) {
+  ThreadPool pool(threads);
+  BlockCache blocks;
+  const Engine<T> engine = EngineOf<T>(&pool, &blocks, kernels);
+  const auto& options = network.options();
+  const size_t states = static_cast<size_t>(network.pseudo_layers() * each.batch);
+  const std::vector<T> params = SineParams(network);
+  const std::vector<T> input = Sine<T>(static_cast<size_t>(each.time * each.batch * options.input_size), 0.37);
+  Results<T> r;
+  r.output.resize(static_cast<size_t>(each.time * each.batch * network.output_size()));
+  r.h.resize(states * network.columns());
+  r.c.resize(states * options.units);
+  r.dx.resize(input.size());
+  r.dh.resize(r.h.size());
+  r.dc.resize(r.c.size());
+  r.dw.resize(params.size());
+  Tape<T> tape{};
+  tape.time = each.time;
+  tape.batch = each.batch;
+  tape.lengths = each.lengths;
+  ForwardPass<T> forward{};
+  forward.network = &network;
+  forward.time = each.time;
+  forward.batch = each.batch;
+  forward.input = input.data();
+  forward.params.data = params.data();
+  forward.lengths = each.lengths.empty() ? nullptr : each.lengths.data();
+  forward.output = r.output.data();
+  forward.h_final = r.h.data();
+  forward.c_final = r.c.data();
+  forward.tape = &tape;
+  RunForward(engine, forward);
+  BackwardPass<T> backward{};
+  backward.network = &network;
+  backward.input = input.data();
+  backward.params = params.data();
+  backward.tape = &tape;
+  backward.d_output = r.output.data();
+  backward.d_input = r.dx.data();
+  backward.dh = r.dh.data();
+  backward.dc = r.dc.data();
+  backward.d_params = r.dw.data();
+  RunBackward(engine, backward);
+  return r;
+}
+
+TEST_CASE("a pass gives the same bits on any number of threads") {
+  for (const Kernels* kernels : SupportedKernels()) {
+    for (const PassCase& each : PassCases()) {
+      const Network<float> network(each.options);
+      const auto one = Train(network, *kernels, 1, each);
+      for (const int threads : {2, 3, 4}) {
+        const auto several = Train(network, *kernels, threads, each);
+        INFO(kernels->name << " on " << threads << " threads");
+        CHECK(one.output == several.output);
+        CHECK(one.h == several.h);
+        CHECK(one.dx == several.dx);
+        CHECK(one.dw == several.dw);
+        CHECK(one.dh == several.dh);
+      }
+    }
+  }
+}
+
+// vitest compares the instruction sets of the machine it runs on with the reference; this covers those that only the
+// C++ tests reach, such as NEON under an emulator. Tolerances: packages/cpu/test/sizes.test.ts.
+template <typename T>
+void CompareWithPortable(double tolerance) {
+  for (const PassCase& each : PassCases()) {
+    const Network<T> network(each.options);
+    const auto expected = Train(network, kPortableKernels, 1, each);
+    for (const Kernels* kernels : SupportedKernels()) {
+      const auto actual = Train(network, *kernels, 1, each);
+      INFO(std::string(kernels->name));
+      for (const auto part : {&Results<T>::output, &Results<T>::h, &Results<T>::c, &Results<T>::dx, &Results<T>::dh,
+                              &Results<T>::dc, &Results<T>::dw}) {
+        CHECK(Difference(actual.*part, expected.*part) <= tolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("a pass agrees with the portable kernels in float32 and float64") {
+  CompareWithPortable<float>(2e-5);
+  CompareWithPortable<double>(1e-12);
+}
+
+TEST_CASE("a pass with quantized weights agrees with the portable kernels") {
+  for (const PassCase& each : PassCases()) {
+    if (each.options.directions == 2) continue;
+    const Network<float> network(each.options);
+    const std::vector<float> params = SineParams(network);
+    const std::vector<float> input =
+        Sine<float>(static_cast<size_t>(each.time * each.batch * each.options.input_size), 0.37);
+    for (const WeightFormat format : {WeightFormat::kBfloat16, WeightFormat::kInt8}) {
+      const QuantizedWeights quantized(network, params.data(), format);
+      const auto infer = [&](const Kernels& kernels) {
+        ThreadPool pool(2);
+        BlockCache blocks;
+        std::vector<float> output(static_cast<size_t>(each.time * each.batch * network.output_size()));
+        std::vector<float> h(static_cast<size_t>(network.pseudo_layers() * each.batch * network.columns()));
+        std::vector<float> c(static_cast<size_t>(network.pseudo_layers() * each.batch * each.options.units));
+        ForwardPass<float> pass{};
+        pass.network = &network;
+        pass.time = each.time;
+        pass.batch = each.batch;
+        pass.input = input.data();
+        pass.params = {params.data(), &quantized};
+        pass.output = output.data();
+        pass.h_final = h.data();
+        pass.c_final = c.data();
+        RunForward(EngineOf<float>(&pool, &blocks, kernels), pass);
+        return output;
+      };
+      const std::vector<float> expected = infer(kPortableKernels);
+      for (const Kernels* kernels : SupportedKernels()) {
+        // With AVX-512 VNNI the activations are quantized as well.
+        const double tolerance = format == WeightFormat::kInt8 ? 1e-3 : 2e-5;
+        INFO(std::string(kernels->name));
+        CHECK(Difference(infer(*kernels), expected) <= tolerance);
+      }
+    }
+  }
+}
+
+TEST_CASE("a cancelled pass returns") {
+  ThreadPool pool(2);
+  BlockCache blocks;
+  const std::atomic<bool> cancelled{true};
+  Engine<float> engine = EngineOf<float>(&pool, &blocks, kPortableKernels);
+  engine.cancelled = &cancelled;
+  const Network<float> network({Cell::kLstm, 1, 1, 64, 64, 0, false, true, true, INFINITY, 0, 0});
+  const std::vector<float> params = SineParams(network);
+  const std::vector<float> input = Sine<float>(10000 * 64, 0.1);
+  std::vector<float> output(10000 * 64), h(64), c(64);
+  ForwardPass<float> pass{};
+  pass.network = &network;
+  pass.time = 10000;
+  pass.batch = 1;
+  pass.input = input.data();
+  pass.params.data = params.data();
+  pass.output = output.data();
+  pass.h_final = h.data();
+  pass.c_final = c.data();
+  RunForward(engine, pass);
+  // No step was computed.
+  CHECK(std::all_of(output.begin(), output.end(), [](float value) { return value == 0; }));
+}
+
+}  // namespace
+}  // namespace cudnn_rnn

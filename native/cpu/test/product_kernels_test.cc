@@ -1,0 +1,279 @@
+// Every product of every instruction set against the loop of its definition.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "kernels/instruction_sets.h"
+#include "test_values.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// Rounding of a sum of `depth` products of numbers below 0.1, at worst.
+template <typename T>
+constexpr double Tolerance(ptrdiff_t depth) {
+  return (sizeof(T) == 4 ? 6e-8 : 1.2e-16) * (8 + static_cast<double>(depth) / 8);
+}
+
+// c = init + a · panel in double precision. a [rows, depth], panel [depth, width].
+template <typename T>
+std::vector<T> Naive(const std::vector<T>& a, const std::vector<T>& panel, const std::vector<T>& init, ptrdiff_t rows,
+                     ptrdiff_t depth, ptrdiff_t width) {
+  std::vector<T> c(static_cast<size_t>(rows * width));
+  for (ptrdiff_t i = 0; i < rows; i++) {
+    for (ptrdiff_t j = 0; j < width; j++) {
+      double sum = init[i * width + j];
+      for (ptrdiff_t k = 0; k < depth; k++) sum += static_cast<double>(a[i * depth + k]) * panel[k * width + j];
+      c[i * width + j] = static_cast<T>(sum);
+    }
+  }
+  return c;
+}
+
+// Rows below, at and above the tallest tile; depths that no unrolled loop divides.
+constexpr ptrdiff_t kRows[] = {1, 2, 3, 5, 6, 7, 8, 13, 17, 50};
+constexpr ptrdiff_t kDepths[] = {1, 3, 16, 37, 600};
+
+template <typename T>
+void ProductsEqualTheirDefinition(const Kernels& kernels) {
+  for (const ptrdiff_t rows : kRows) {
+    for (const ptrdiff_t depth : kDepths) {
+      for (int chunks = 1; chunks <= 4; chunks++) {
+        const ptrdiff_t width = chunks * kChunk<T>;
+        const std::vector<T> a = Sine<T>(static_cast<size_t>(rows * depth), 0.31);
+        const std::vector<T> panel = Sine<T>(static_cast<size_t>(depth * width), 0.17);
+        const std::vector<T> init = Sine<T>(static_cast<size_t>(rows * width), 0.05);
+        std::vector<T> c(init.size());
+        PanelProduct<T> product{};
+        product.a = a.data();
+        product.a_stride = depth;
+        product.rows = rows;
+        product.depth = depth;
+        product.panel = panel.data();
+        product.panel_stride = width;
+        product.chunks = chunks;
+        product.init = init.data();
+        product.init_stride = width;
+        product.c = c.data();
+        product.c_stride = width;
+        TableOfType<T>(kernels).product(product);
+        INFO(kernels.name << " rows " << rows << " depth " << depth << " chunks " << chunks);
+        REQUIRE(Difference(c, Naive(a, panel, init, rows, depth, width)) <= Tolerance<T>(depth));
+      }
+    }
+  }
+}
+
+TEST_CASE("KernelTable::product is init + a · panel") {
+  for (const Kernels* kernels : SupportedKernels()) {
+    ProductsEqualTheirDefinition<float>(*kernels);
+    ProductsEqualTheirDefinition<double>(*kernels);
+  }
+}
+
+TEST_CASE("KernelTable::product reads a from panels") {
+  constexpr ptrdiff_t kWidth = 64, kInPanel = 32, kPanels = 3, kRowCount = 9, kDepth = kInPanel * kPanels;
+  const std::vector<float> a = Sine<float>(kRowCount * kDepth, 0.31);
+  const std::vector<float> panel = Sine<float>(kDepth * kWidth, 0.17);
+  const std::vector<float> zeros(kRowCount * kWidth);
+  // [panels][rows][columns of the panel]
+  std::vector<float> in_panels(a.size());
+  for (ptrdiff_t row = 0; row < kRowCount; row++) {
+    for (ptrdiff_t k = 0; k < kDepth; k++) {
+      in_panels[(k / kInPanel * kRowCount + row) * kInPanel + k % kInPanel] = a[row * kDepth + k];
+    }
+  }
+  for (const Kernels* kernels : SupportedKernels()) {
+    std::vector<float> c(zeros.size());
+    PanelProduct<float> product{};
+    product.a = in_panels.data();
+    product.a_stride = kInPanel;
+    product.a_panel_width = kInPanel;
+    product.a_panel_stride = kRowCount * kInPanel;
+    product.rows = kRowCount;
+    product.depth = kDepth;
+    product.panel = panel.data();
+    product.panel_stride = kWidth;
+    product.chunks = 4;
+    product.c = c.data();
+    product.c_stride = kWidth;
+    kernels->f32.product(product);
+    CHECK(Difference(c, Naive(a, panel, zeros, kRowCount, kDepth, kWidth)) <= Tolerance<float>(kDepth));
+  }
+}
+
+template <typename T>
+void PackedProductsEqualTheirDefinition(const Kernels& kernels) {
+  const KernelTable<T>& table = TableOfType<T>(kernels);
+  for (const ptrdiff_t rows : kRows) {
+    for (const ptrdiff_t depth : kDepths) {
+      const ptrdiff_t width = 4 * kChunk<T>;
+      const std::vector<T> a = Sine<T>(static_cast<size_t>(rows * depth), 0.31);
+      const std::vector<T> panel = Sine<T>(static_cast<size_t>(depth * width), 0.17);
+      // [tiles][depth][rows of the tile]; kernels that multiply by lanes load a vector past the end.
+      std::vector<T> packed(a.size() + kChunk<T>);
+      T* to = packed.data();
+      for (ptrdiff_t first = 0; first < rows; first += table.tile_rows) {
+        const ptrdiff_t count = std::min(table.tile_rows, rows - first);
+        for (ptrdiff_t k = 0; k < depth; k++) {
+          for (ptrdiff_t row = first; row < first + count; row++) *to++ = a[row * depth + k];
+        }
+      }
+      std::vector<T> c(static_cast<size_t>(rows * width));
+      PanelProduct<T> product{};
+      product.a = packed.data();
+      product.rows = rows;
+      product.depth = depth;
+      product.panel = panel.data();
+      product.panel_stride = width;
+      product.chunks = 4;
+      product.c = c.data();
+      product.c_stride = width;
+      table.product_packed(product);
+      INFO(kernels.name << " rows " << rows << " depth " << depth);
+      REQUIRE(Difference(c, Naive(a, panel, std::vector<T>(c.size()), rows, depth, width)) <= Tolerance<T>(depth));
+    }
+  }
+}
+
+TEST_CASE("KernelTable::product_packed is the same of packed rows") {
+  for (const Kernels* kernels : SupportedKernels()) {
+    PackedProductsEqualTheirDefinition<float>(*kernels);
+    PackedProductsEqualTheirDefinition<double>(*kernels);
+  }
+}
+
+template <typename T>
+void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
+  for (const ptrdiff_t rows : {1, 2, 7, 13}) {
+    for (const ptrdiff_t depth : {1, 5, 37}) {
+      for (const int last_chunks : {1, 4}) {
+        constexpr ptrdiff_t kPanels = 3;
+        const ptrdiff_t full = 4 * kChunk<T>;
+        const ptrdiff_t outputs = (kPanels - 1) * full + last_chunks * kChunk<T>;
+        const std::vector<T> matrix = Sine<T>(static_cast<size_t>(outputs * depth), 0.17);
+        const std::vector<T> a = Sine<T>(static_cast<size_t>(kPanels * rows * full), 0.31);
+        std::vector<T> c = Sine<T>(static_cast<size_t>(rows * depth), 0.05);
+        std::vector<T> expected(c.size());
+        for (ptrdiff_t row = 0; row < rows; row++) {
+          for (ptrdiff_t k = 0; k < depth; k++) {
+            double sum = c[row * depth + k];
+            for (ptrdiff_t panel = 0; panel < kPanels; panel++) {
+              const ptrdiff_t width = panel == kPanels - 1 ? last_chunks * kChunk<T> : full;
+              for (ptrdiff_t j = 0; j < width; j++) {
+                sum += static_cast<double>(a[(panel * rows + row) * full + j]) *
+                       matrix[panel * depth * full + k * width + j];
+              }
+            }
+            expected[row * depth + k] = static_cast<T>(sum);
+          }
+        }
+        TransposedProduct<T> product{};
+        product.a = a.data();
+        product.a_stride = full;
+        product.a_panel_stride = rows * full;
+        product.rows = rows;
+        product.panels = matrix.data();
+        product.panel_count = kPanels;
+        product.chunks = 4;
+        product.last_chunks = last_chunks;
+        product.depth = depth;
+        product.columns = depth;
+        product.c = c.data();
+        product.c_stride = depth;
+        product.accumulate = true;
+        TableOfType<T>(kernels).transposed_product(product);
+        INFO(kernels.name << " rows " << rows << " depth " << depth << " last chunks " << last_chunks);
+        REQUIRE(Difference(c, expected) <= Tolerance<T>(outputs));
+      }
+    }
+  }
+}
+
+TEST_CASE("KernelTable::transposed_product adds a · panelᵀ over all panels") {
+  for (const Kernels* kernels : SupportedKernels()) {
+    TransposedProductsEqualTheirDefinition<float>(*kernels);
+    TransposedProductsEqualTheirDefinition<double>(*kernels);
+  }
+}
+
+TEST_CASE("KernelTable::product_bfloat16 multiplies by the upper halves of float32") {
+  for (const ptrdiff_t depth : {1, 2, 7, 40}) {
+    for (const ptrdiff_t rows : {1, 6, 13}) {
+      constexpr ptrdiff_t kWidth = 64;
+      std::vector<float> panel = Sine<float>(static_cast<size_t>(depth * kWidth), 0.17);
+      std::vector<Bfloat16Pair> pairs(static_cast<size_t>((depth + 1) / 2 * kWidth));
+      for (ptrdiff_t k = 0; k < depth; k++) {
+        for (ptrdiff_t j = 0; j < kWidth; j++) {
+          float& weight = panel[k * kWidth + j];
+          uint32_t bits;
+          std::memcpy(&bits, &weight, sizeof bits);
+          bits &= 0xffff0000u;
+          std::memcpy(&weight, &bits, sizeof bits);
+          pairs[k / 2 * kWidth + j].bits |= bits >> 16 << 16 * (k % 2);
+        }
+      }
+      const std::vector<float> a = Sine<float>(static_cast<size_t>(rows * depth), 0.31);
+      const std::vector<float> expected =
+          Naive(a, panel, std::vector<float>(static_cast<size_t>(rows * kWidth)), rows, depth, kWidth);
+      for (const Kernels* kernels : SupportedKernels()) {
+        std::vector<float> c(expected.size());
+        PanelProduct<float> product{};
+        product.a = a.data();
+        product.a_stride = depth;
+        product.rows = rows;
+        product.depth = depth;
+        product.panel = pairs.data();
+        product.panel_stride = kWidth;
+        product.chunks = 4;
+        product.c = c.data();
+        product.c_stride = kWidth;
+        kernels->f32.product_bfloat16(product);
+        INFO(kernels->name << " rows " << rows << " depth " << depth);
+        REQUIRE(Difference(c, expected) <= Tolerance<float>(depth));
+      }
+    }
+  }
+}
+
+TEST_CASE("KernelTable::column_sums is the sum over the rows") {
+  constexpr ptrdiff_t kRowCount = 131, kWidth = 64;
+  const std::vector<float> z = Sine<float>(kRowCount * kWidth, 0.31);
+  std::vector<float> expected(kWidth);
+  for (ptrdiff_t j = 0; j < kWidth; j++) {
+    double sum = 0;
+    for (ptrdiff_t row = 0; row < kRowCount; row++) sum += z[row * kWidth + j];
+    expected[j] = static_cast<float>(sum);
+  }
+  for (const Kernels* kernels : SupportedKernels()) {
+    std::vector<float> sums(kWidth);
+    kernels->f32.column_sums(z.data(), kWidth, kRowCount, 4, sums.data());
+    CHECK(Difference(sums, expected) <= Tolerance<float>(kRowCount));
+  }
+}
+
+TEST_CASE("activations saturate, keep NaN, and are odd or complementary") {
+  const float values[] = {0.0f, -0.0f, 1e-8f, -3.0f, 200.0f, -200.0f, INFINITY, -INFINITY, NAN};
+  for (const Kernels* kernels : SupportedKernels()) {
+    std::vector<float> x(16, 0.0f), sigmoid(16), tanh(16);
+    std::copy(std::begin(values), std::end(values), x.begin());
+    kernels->f32.sigmoid(x.data(), sigmoid.data(), 16);
+    kernels->f32.tanh(x.data(), tanh.data(), 16);
+    INFO(std::string(kernels->name));
+    CHECK(sigmoid[0] == 0.5f);
+    CHECK(std::signbit(tanh[1]));
+    CHECK(tanh[2] == doctest::Approx(1e-8));
+    CHECK(sigmoid[4] == 1.0f);
+    CHECK(tanh[5] == -1.0f);
+    CHECK(tanh[6] == 1.0f);
+    CHECK(std::isnan(sigmoid[8]));
+    CHECK(std::isnan(tanh[8]));
+  }
+}
+
+}  // namespace
+}  // namespace cudnn_rnn

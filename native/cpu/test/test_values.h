@@ -1,0 +1,73 @@
+// Deterministic operands and comparisons shared by the tests.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/instruction_sets.h"
+#include "threads/engine.h"
+#include "weights/network.h"
+
+namespace cudnn_rnn {
+
+// Samples of a sine of amplitude 0.3: no two neighbors are equal and no sum of them overflows.
+template <typename T>
+std::vector<T> Sine(size_t count, double step) {
+  std::vector<T> values(count);
+  for (size_t k = 0; k < count; k++) values[k] = static_cast<T>(0.3 * std::sin(step * static_cast<double>(k + 1)));
+  return values;
+}
+
+// Parameters of `network` with zeros in the padding, as every opaque buffer has.
+template <typename T>
+std::vector<T> SineParams(const Network<T>& network) {
+  std::vector<T> params(network.params_size());
+  const auto& options = network.options();
+  const ptrdiff_t widest = std::max(options.input_size, network.output_size());
+  std::vector<T> region = Sine<T>(static_cast<size_t>(options.units * widest), 0.77);
+  for (int p = 0; p < network.pseudo_layers(); p++) {
+    for (int gate = 0; gate < network.gates(); gate++) {
+      for (const Side side : {Side::kInput, Side::kRecurrent}) {
+        network.MoveWeight(params.data(), region.data(), p, side, gate, true);
+        network.MoveBias(params.data(), region.data(), p, side, gate, true);
+      }
+    }
+    if (options.projection > 0) network.MoveWeight(params.data(), region.data(), p, Side::kProjection, 0, true);
+  }
+  return params;
+}
+
+template <typename T>
+Engine<T> EngineOf(ThreadPool* pool, BlockCache* blocks, const Kernels& kernels) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return {pool, &kernels.f32, blocks, nullptr};
+  } else {
+    return {pool, &kernels.f64, blocks, nullptr};
+  }
+}
+
+template <typename T>
+const KernelTable<T>& TableOfType(const Kernels& kernels) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return kernels.f32;
+  } else {
+    return kernels.f64;
+  }
+}
+
+// The largest difference, in units of the largest expected magnitude where that is above 1. NaN for a NaN.
+template <typename T>
+double Difference(const std::vector<T>& actual, const std::vector<T>& expected) {
+  double magnitude = 1, difference = 0;
+  for (size_t k = 0; k < expected.size(); k++) {
+    magnitude = std::max(magnitude, std::abs(static_cast<double>(expected[k])));
+    const double own = std::abs(static_cast<double>(actual[k]) - static_cast<double>(expected[k]));
+    // Not std::max, which drops a NaN.
+    if (!(own <= difference)) difference = own;
+  }
+  return difference / magnitude;
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,39 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { HostTensor } from '@cudnn-rnn/executor-kit'
+import type { CpuExecutor } from './cpu_executor.js'
+import type { NativeNetwork, NativeQuantizedWeights } from './native_addon.js'
+
+/** Quantized weights, and the number of the operation that fills them. */
+export interface QuantizedParams {
+  readonly weights: NativeQuantizedWeights
+  readonly job: number
+}
+
+/** The quantized copies of one network's parameters: made when first needed and again when a tensor was overwritten. */
+export class QuantizedParamsCache {
+  readonly #executor: CpuExecutor
+  readonly #network: NativeNetwork
+  readonly #made = new WeakMap<HostTensor, QuantizedParams & { readonly version: number }>()
+
+  constructor(executor: CpuExecutor, network: NativeNetwork) {
+    this.#executor = executor
+    this.#network = network
+  }
+
+  /**
+   * The quantized copy of `params`, or null where the executor reads the parameters themselves.
+   *
+   * @param key the tensor as given: a host tensor is converted every time, as nobody would notice a change.
+   */
+  of(key: unknown, params: FloatArray): QuantizedParams | null {
+    const { weightFormat, addon, native } = this.#executor
+    if (weightFormat === 'float32') return null
+    const made = key instanceof HostTensor ? this.#made.get(key) : undefined
+    if (made !== undefined && made.version === (key as HostTensor).version) return made
+    const weights = new addon.NativeQuantizedWeights()
+    const job = native.quantize({ network: this.#network, params, quantized: weights, int8: weightFormat === 'int8' })
+    const quantized = { weights, job, version: key instanceof HostTensor ? key.version : 0 }
+    if (key instanceof HostTensor) this.#made.set(key, quantized)
+    return quantized
+  }
+}

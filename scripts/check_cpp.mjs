@@ -1,0 +1,90 @@
+// The C++ of native/: clang-format over every file, clang-tidy over every file that the build compiles.
+//   node scripts/check_cpp.mjs [format | tidy]… [--fix]
+// What clang-tidy found nothing in is remembered by its contents in node_modules/.cache, so that a second run checks only what
+// changed. Each tool is skipped with a message where its pinned version is missing.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { filesBelow, readJson } from './workspace.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
+/** Other versions format otherwise. */
+const LLVM = 19
+const FOLDERS = ['native/common', 'native/cpu']
+const DATABASE = 'native/cpu/build/release/compile_commands.json'
+const CACHE = join(root, 'node_modules/.cache/clang-tidy')
+
+const files = FOLDERS.flatMap((folder) => filesBelow(root, join(root, folder), /\.(cc|h)$/))
+
+/** The command `name` of the pinned version, or undefined after a message. */
+function tool(name) {
+  for (const command of [`${name}-${LLVM}`, name]) {
+    const { stdout } = spawnSync(command, ['--version'], { encoding: 'utf8' })
+    if (new RegExp(`version ${LLVM}\\.`).test(stdout ?? '')) return command
+  }
+  console.log(`${name}: skipped, as version ${LLVM} was not found (Debian: ${name}-${LLVM})`)
+  return undefined
+}
+
+function format() {
+  const clangFormat = tool('clang-format')
+  if (clangFormat === undefined) return true
+  const mode = process.argv.includes('--fix') ? ['-i'] : ['--dry-run', '--Werror']
+  const { status } = spawnSync(clangFormat, [...mode, ...files], { cwd: root, stdio: 'inherit' })
+  console.log(`clang-format: ${files.length} files`)
+  return status === 0
+}
+
+/** A file with every header of native/ that it includes, and what else decides what clang-tidy says about it. */
+function fingerprint(file, command) {
+  const hash = createHash('sha256')
+    .update(`${LLVM} ${command}`)
+    .update(readFileSync(join(root, '.clang-tidy')))
+  const seen = new Set()
+  const add = (path) => {
+    if (seen.has(path)) return
+    seen.add(path)
+    const source = readFileSync(path, 'utf8')
+    hash.update(source)
+    for (const [, name] of source.matchAll(/^#include "([^"]+)"/gm)) {
+      for (const folder of ['native/cpu/src', 'native/cpu/test', 'native/common']) {
+        if (existsSync(join(root, folder, name))) add(join(root, folder, name))
+      }
+    }
+  }
+  add(file)
+  return hash.digest('hex')
+}
+
+function tidy() {
+  const clangTidy = tool('clang-tidy')
+  if (clangTidy === undefined) return true
+  if (!existsSync(join(root, DATABASE))) {
+    console.log(`clang-tidy: skipped, as ${DATABASE} is missing (npm run build:native makes it)`)
+    return true
+  }
+  const ours = readJson(join(root, DATABASE)).filter(({ file }) => !relative(root, file).startsWith('..'))
+  const changed = ours
+    .map(({ file, command }) => ({ file, mark: join(CACHE, fingerprint(file, command)) }))
+    .filter(({ file, mark }) => !file.includes('node_modules') && !existsSync(mark))
+  // xargs runs as many at a time as there are processors.
+  const { status } = spawnSync(
+    'xargs',
+    ['-P', String(availableParallelism()), '-n', '1', clangTidy, '--quiet', '-p', join(root, dirname(DATABASE))],
+    { cwd: root, input: changed.map(({ file }) => file).join('\n'), stdio: ['pipe', 'inherit', 'ignore'] },
+  )
+  if (status === 0 || changed.length === 0) {
+    mkdirSync(CACHE, { recursive: true })
+    for (const { mark } of changed) writeFileSync(mark, '')
+  }
+  console.log(`clang-tidy: ${changed.length} of ${ours.length} files had changed`)
+  return status === 0 || changed.length === 0
+}
+
+const checks = { format, tidy }
+const named = process.argv.slice(2).filter((argument) => argument in checks)
+const chosen = named.length > 0 ? named : Object.keys(checks)
+if (!chosen.map((name) => checks[name]()).every(Boolean)) process.exitCode = 1
