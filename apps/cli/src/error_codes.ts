@@ -14,7 +14,7 @@ export const ERROR_CODES = {
   },
   ERR_FILE_EXISTS: {
     meaning: 'the file to write exists',
-    remedy: 'name another, or `--force`',
+    remedy: 'name another; where `--out` names it, it is replaced',
   },
   ERR_NO_CHECKPOINT: {
     meaning: 'there is no checkpoint at that path',
@@ -27,6 +27,10 @@ export const ERROR_CODES = {
   ERR_OUTPUT_DIRECTORY: {
     meaning: 'the directory to write to cannot be made',
     remedy: 'name another by `--out`; `cause` names the reason',
+  },
+  ERR_OUTPUT_FILE: {
+    meaning: 'the system refused to write a file, or what has its name is no regular file',
+    remedy: 'name another path; `cause` has the reason',
   },
   ERR_RESUME_OPTION: {
     meaning: "`--resume` with an option whose value differs from the run's",

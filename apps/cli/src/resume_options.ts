@@ -35,3 +35,14 @@ export function checkFixedOptions<Settings>(
     )
   }
 }
+
+/** The options that may change when a run is resumed, where the command line gives them: they replace those of the run. */
+export function changedOptions<Settings, Name extends keyof Settings & string>(
+  given: ReadonlySet<string>,
+  asked: Settings,
+  names: readonly Name[],
+): Partial<Pick<Settings, Name>> {
+  const changed: Partial<Pick<Settings, Name>> = {}
+  for (const name of names) if (given.has(name)) changed[name] = asked[name]
+  return changed
+}

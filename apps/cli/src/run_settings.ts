@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
 import { taskOf } from './run_kind.js'
+import { writeFileWhole } from './write_file.js'
 
 /** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
 export interface RunSettings {
@@ -15,7 +15,8 @@ export interface RunSettings {
 const FILE_NAME = 'run.json'
 
 /** What a run leaves in its directory; nothing else there is touched. */
-const OF_A_RUN = /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json)\..*\.tmp|run\.json)$/
+const OF_A_RUN =
+  /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json|report\.html|forecast\.csv)\..*\.tmp|run\.json)$/
 
 /** Begins a run: removes what `directory` holds of another one, and writes its settings. The caller holds its lock. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
@@ -28,15 +29,7 @@ export async function beginRun(directory: string, settings: RunSettings): Promis
 
 /** Replaces the settings of a run that goes on with others. The caller holds its lock. */
 export async function writeRunSettings(directory: string, settings: RunSettings): Promise<void> {
-  const path = join(directory, FILE_NAME)
-  const beside = `${path}.${randomUUID()}.tmp`
-  try {
-    await writeFile(beside, `${JSON.stringify(settings, null, 2)}\n`, { flag: 'wx' })
-    await rename(beside, path)
-  } catch (error) {
-    await rm(beside, { force: true })
-    throw error
-  }
+  await writeFileWhole(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
 }
 
 /** Throws RangeError `ERR_RUN_EXISTS` when the directory holds a run, which a new one would overwrite. */

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importWeights, openCheckpoint } from '@cudnn-rnn/rnn'
@@ -65,6 +65,22 @@ it('export writes any weight file for another framework, and replaces none unask
   const second = await run('export', source, '--format', 'safetensors')
   expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('ERR_FILE_EXISTS')])
 })
+
+it.runIf(process.platform !== 'win32')(
+  'export --out replaces a symbolic link, and says why a file cannot be written',
+  async () => {
+    const directory = await temporaryDirectory()
+    const [out, target] = [join(directory, 'gru.npz'), join(directory, 'precious')]
+    await writeFile(target, 'precious')
+    await symlink(target, out)
+    const source = fixture('keras/gru.keras')
+    expect((await run('export', source, '--format', 'npz', '--out', out)).exitCode).toBe(0)
+    expect(await readFile(target, 'utf8')).toBe('precious')
+    expect((await importWeights(out)).networks).toHaveLength(1)
+    const refused = await run('export', source, '--format', 'npz', '--out', join(target, 'gru.npz'))
+    expect([refused.exitCode, refused.stderr]).toEqual([1, expect.stringMatching(/ERR_OUTPUT_FILE.*ENOTDIR/)])
+  },
+)
 
 it('import lists a network that only a cell computes, and says so when it is to be written', async () => {
   const file = fixture('onnx/lstm_clip.onnx')

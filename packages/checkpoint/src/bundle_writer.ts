@@ -1,5 +1,6 @@
-import { type FileHandle, mkdir } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { makeDirectory } from '@cudnn-rnn/files'
 import { encodeBundleEntry } from './bundle_messages.js'
 import { maskCrc } from './crc32c.js'
 import { DTYPES } from './dtype.js'
@@ -38,7 +39,7 @@ export async function writeCheckpoint(
 ): Promise<void> {
   const data = temporaryPath(`${prefix}.data`)
   try {
-    await mkdir(dirname(prefix), { recursive: true })
+    await makeDirectory(dirname(prefix))
     const entries = await createFile(data, (file) => writeElements(file, tensors))
     await commitSave(prefix, data, entries, retention)
   } catch (cause) {

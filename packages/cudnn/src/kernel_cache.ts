@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { makeDirectory } from '@cudnn-rnn/files'
 
 /** Compiled kernels on disk, one file per source, options and compiler. Whatever goes wrong, kernels are compiled anew. */
 export class KernelCache {
@@ -30,11 +31,12 @@ export class KernelCache {
   async #write(file: string, image: Uint8Array): Promise<void> {
     const half = `${file}.${randomUUID()}`
     try {
-      await mkdir(this.#folder, { recursive: true })
-      await writeFile(half, image)
+      await makeDirectory(this.#folder)
+      await writeFile(half, image, { flag: 'wx' })
       await rename(half, file)
     } catch {
       // A read-only or full disk costs the compilation next time, nothing else.
+      await rm(half, { force: true }).catch(() => undefined)
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdir, readdir } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
@@ -11,6 +11,7 @@ import {
   recoverSaves,
   resolvePath,
 } from '@cudnn-rnn/checkpoint'
+import { makeDirectory } from '@cudnn-rnn/files'
 import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
 import { type NumericTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
@@ -63,7 +64,7 @@ export class TrainingCheckpoints implements TrainingSaver {
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
   async save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void> {
     const folder = this.#folder(kind)
-    await mkdir(folder, { recursive: true })
+    await makeDirectory(folder)
     const data = Uint8Array.from(Buffer.from(JSON.stringify(record)))
     const saver = new Saver(
       [
@@ -110,7 +111,7 @@ export class TrainingCheckpoints implements TrainingSaver {
    */
   async lock(): Promise<AsyncDisposable> {
     if (this.#lock === undefined) {
-      await mkdir(this.directory, { recursive: true })
+      await makeDirectory(this.directory)
       try {
         this.#lock = await FileLock.acquire(join(this.directory, LOCK_FILE))
       } catch (cause) {

@@ -40,6 +40,14 @@ export const ERROR_CODES = {
     meaning: 'there is not one gradient per variable',
     remedy: 'pass gradients in the order of the variables',
   },
+  ERR_LOG_DAMAGED: {
+    meaning: 'a line of `metrics.jsonl` is not a step in JSON',
+    remedy: 'remove the line that the message shows, or the file',
+  },
+  ERR_LOG_IO: {
+    meaning: 'the system refused to read or write a log, or a symbolic link has its name',
+    remedy: 'look at `cause`: full disk, permissions, a link in its place',
+  },
   ERR_NON_FINITE_GRADIENTS: {
     meaning: 'too many updates in a row had infinite or NaN gradients',
     remedy: 'lower the learning rate, clip, look for infinities in the data',

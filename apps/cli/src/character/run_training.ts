@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
@@ -8,6 +7,7 @@ import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { checkNoRun } from '../run_settings.js'
+import { writeFileWhole } from '../write_file.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
 
@@ -54,7 +54,7 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
     // Who interrupts does not wait for a text.
     const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')
-    await writeFile(page, characterPage(run, training.reports, sampled, await run.gates()))
+    await writeFileWhole(page, characterPage(run, training.reports, sampled, await run.gates()))
     if (!json) process.stdout.write(conclusion(run, training, sampled, page))
     if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {

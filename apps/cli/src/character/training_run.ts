@@ -15,7 +15,7 @@ import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { dropoutState } from '../dropout_state.js'
 import { programCommand } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
-import { checkFixedOptions, type FixedOption } from '../resume_options.js'
+import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
 import type { CarriedState } from './carried_state.js'
@@ -274,6 +274,8 @@ const FIXED: readonly FixedOption<{ readonly plan: TrainingPlan; readonly sizes:
   { name: 'seed', value: ({ plan }) => plan.seed },
 ]
 
+const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery'] as const
+
 function resumed(
   directory: string,
   saved: CharacterSettings,
@@ -281,13 +283,11 @@ function resumed(
 ): CharacterSettings {
   checkFixedOptions(directory, FIXED, given, newRun, saved)
   const { textFile, plan } = newRun
-  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery'>(name: Name) =>
-    given.has(name) ? { [name]: plan[name] } : {}
   return {
     ...saved,
     // The file may have moved; that it holds the same text is checked when it has been read.
     textFile: textFile === undefined ? saved.textFile : resolve(textFile),
-    plan: { ...saved.plan, ...changed('steps'), ...changed('evaluateEvery'), ...changed('saveEvery') },
+    plan: { ...saved.plan, ...changedOptions(given, plan, CHANGEABLE) },
   }
 }
 

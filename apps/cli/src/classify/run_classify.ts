@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
@@ -8,8 +7,9 @@ import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
-import { checkFixedOptions, type FixedOption } from '../resume_options.js'
+import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { writeFileWhole } from '../write_file.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
@@ -44,7 +44,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
     if (!json) process.stdout.write(introduction(run))
     const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
-    await writeFile(page, classifyPage(run, result, await run.model.recurrent.gates()))
+    await writeFileWhole(page, classifyPage(run, result, await run.model.recurrent.gates()))
     process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
@@ -70,17 +70,14 @@ const FIXED: readonly FixedOption<ClassifyRequest['settings']>[] = [
   { name: 'weightDecay', value: ({ weightDecay }) => weightDecay },
 ]
 
+const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery', 'patience'] as const
+
 function resumed({ directory, given, settings }: ClassifyRequest, saved: ClassifySettings): ClassifySettings {
   const asked = absolute(settings)
   checkFixedOptions(directory, FIXED, given, asked, saved)
-  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery' | 'patience'>(name: Name) =>
-    given.has(name) ? { [name]: asked[name] } : {}
   return {
     ...saved,
-    ...changed('steps'),
-    ...changed('evaluateEvery'),
-    ...changed('saveEvery'),
-    ...changed('patience'),
+    ...changedOptions(given, asked, CHANGEABLE),
     // The file may have moved; that it holds the same data is checked when it has been read.
     source: given.has('jsonl') ? { ...saved.source, jsonl: asked.source.jsonl } : saved.source,
   }

@@ -1,5 +1,4 @@
-import { writeFile } from 'node:fs/promises'
-import { type ExportFormat, exportWeights } from '@cudnn-rnn/rnn'
+import { type ExportFormat, exportWeights, hasErrorCode } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { visibleText } from '@cudnn-rnn/text'
 import { type Command, Option } from 'commander'
@@ -12,6 +11,7 @@ import {
   selectNetworks,
 } from '../imported_networks.js'
 import { networkOfAnyRun } from '../run_networks.js'
+import { writeFileWhole } from '../write_file.js'
 import { addReadingOptions } from './import.js'
 
 interface ExportCommandOptions extends ReadAsOptions, SelectOptions {
@@ -50,10 +50,9 @@ export function addExportCommand(program: Command): void {
     const bytes = await exportWeights(networks, { format: options.format })
     const target = options.out ?? `${model.replace(/[\\/]$/, '')}.${EXTENSIONS[options.format]}`
     // An existing file is only replaced when it was named.
-    await writeFile(target, bytes, { flag: options.out === undefined ? 'wx' : 'w' }).catch((cause: unknown) => {
-      if ((cause as NodeJS.ErrnoException).code !== 'EEXIST') throw cause
-      const message = `Cannot export as ${target} must not exist: it does. Name it by --out to replace it`
-      throw Object.assign(codedRangeError('ERR_FILE_EXISTS', message), { cause })
+    await writeFileWhole(target, bytes, { replace: options.out !== undefined }).catch((cause: unknown) => {
+      if (!hasErrorCode(cause, 'ERR_FILE_EXISTS')) throw cause
+      throw codedRangeError('ERR_FILE_EXISTS', `${cause.message}. Name it by --out to replace it`, { cause })
     })
     process.stdout.write(`${target}: ${networks.map(({ name }) => visibleText(name)).join(', ')}\n`)
   })

@@ -1,10 +1,10 @@
-import { writeFile } from 'node:fs/promises'
 import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'
 import { textTable } from '../text_table.js'
+import { writeFileWhole } from '../write_file.js'
 
 interface LayoutOptions {
   readonly mode: CellMode
@@ -42,7 +42,7 @@ export function addLayoutCommand(program: Command): void {
         inputMode: options.skipInput ? 'skip_input' : 'linear_input',
       })
       if (html !== undefined) {
-        await writeFile(html, layoutPage(descriptor))
+        await writeFileWhole(html, layoutPage(descriptor))
         process.stdout.write(`${html}\n`)
         return
       }

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
@@ -8,8 +7,9 @@ import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
-import { checkFixedOptions, type FixedOption } from '../resume_options.js'
+import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { writeFileWhole } from '../write_file.js'
 import { forecastAdvice } from './forecast_advice.js'
 import { forecastPage, forecastTable } from './forecast_page.js'
 import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type ForecastSettings } from './forecast_run.js'
@@ -45,8 +45,8 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
     if (!json) process.stdout.write(introduction(run))
     const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
-    await writeFile(page, forecastPage(run, result, await run.model.recurrent.gates()))
-    await writeFile(join(directory, 'forecast.csv'), forecastCsv(run, result))
+    await writeFileWhole(page, forecastPage(run, result, await run.model.recurrent.gates()))
+    await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(run, result))
     process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
@@ -72,17 +72,14 @@ const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
   { name: 'seed', value: ({ seed }) => seed },
 ]
 
+const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery', 'patience'] as const
+
 function resumed({ directory, given, settings }: ForecastRequest, saved: ForecastSettings): ForecastSettings {
   const asked = absolute(settings)
   checkFixedOptions(directory, FIXED, given, asked, saved)
-  const changed = <Name extends 'steps' | 'evaluateEvery' | 'saveEvery' | 'patience'>(name: Name) =>
-    given.has(name) ? { [name]: asked[name] } : {}
   return {
     ...saved,
-    ...changed('steps'),
-    ...changed('evaluateEvery'),
-    ...changed('saveEvery'),
-    ...changed('patience'),
+    ...changedOptions(given, asked, CHANGEABLE),
     // The file may have moved; that it holds the same data is checked when it has been read.
     source: given.has('csv') ? { ...saved.source, csv: asked.source.csv } : saved.source,
   }

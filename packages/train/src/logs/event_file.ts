@@ -1,8 +1,10 @@
-import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { makeDirectory } from '@cudnn-rnn/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
 import { histogramOf } from './histogram.js'
+import { coded, logError } from './log_error.js'
 import { frameRecord } from './tf_record.js'
 
 export interface EventFileOptions {
@@ -27,13 +29,14 @@ export class EventFile {
    *
    * @param options.afterStep where a resumed run goes on: what files of before hold of later steps is hidden.
    * @param options.now the wall time in seconds; the clock by default.
+   * @throws RangeError `ERR_LOG_IO`
    */
   static async create(directory: string, options: EventFileOptions = {}): Promise<EventFile> {
     const { afterStep = 0, now = () => Date.now() / 1000 } = options
-    await mkdir(directory, { recursive: true })
+    await coded('make', directory, () => makeDirectory(directory))
     const seconds = String(Math.floor(now())).padStart(10, '0')
-    const path = join(directory, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}`)
-    const events = new EventFile(path, await open(path, 'a'), now)
+    const [path, file] = await newFile(join(directory, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}`))
+    const events = new EventFile(path, file, now)
     await events.#append(versionEvent(now()))
     if (afterStep > 0) await events.#append(sessionStartEvent(now(), afterStep + 1))
     return events
@@ -54,10 +57,22 @@ export class EventFile {
   }
 
   async close(): Promise<void> {
-    await this.#file.close()
+    await coded('close', this.path, () => this.#file.close())
   }
 
   async #append(event: Uint8Array): Promise<void> {
-    await this.#file.appendFile(frameRecord(event))
+    await coded('write', this.path, () => this.#file.appendFile(frameRecord(event)))
+  }
+}
+
+/** Creates a file of this name, or of this name and a number where one exists: nothing is written into a file or link of others. */
+async function newFile(path: string): Promise<[path: string, file: FileHandle]> {
+  for (let number = 0; ; number++) {
+    const free = number === 0 ? path : `${path}.${number}`
+    try {
+      return [free, await open(free, 'ax')]
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw logError('create', free, error)
+    }
   }
 }

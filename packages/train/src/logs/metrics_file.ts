@@ -1,6 +1,10 @@
-import { type FileHandle, mkdir, open, readFile } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import { makeDirectory } from '@cudnn-rnn/files'
 import type { StepReport } from '../loop/fit_options.js'
+import { coded, logError } from './log_error.js'
 
 /** A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity". */
 export function metricsLine(report: StepReport): string {
@@ -19,48 +23,79 @@ export class MetricsFile {
     this.#file = file
   }
 
-  /** Opens the file to go on after `step`: lines of later steps, and one that a dying process left half, are dropped. */
-  static async open(path: string, step = 0): Promise<MetricsFile> {
-    await mkdir(dirname(path), { recursive: true })
-    const file = await open(path, 'a+')
-    try {
-      // Steps ascend, so what goes is the end of the file: one call cuts it, and nothing is written again.
-      await file.truncate(lengthUpTo(await file.readFile(), step))
-      return new MetricsFile(path, file)
-    } catch (error) {
-      await file.close()
-      throw error
-    }
+  /**
+   * Opens the file to go on after `step`: lines of later steps, and one that a killed process left half, are dropped. A
+   * symbolic link is refused.
+   *
+   * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
+   */
+  static open(path: string, step = 0): Promise<MetricsFile> {
+    return coded('open', path, async () => {
+      await makeDirectory(dirname(path))
+      const file = await open(path, APPEND_TO_OWN_FILE, 0o666)
+      try {
+        // Steps ascend, so the end of the file is dropped: one call truncates it, and nothing is rewritten.
+        await file.truncate(lengthUpTo(path, await file.readFile(), step))
+        return new MetricsFile(path, file)
+      } catch (error) {
+        await file.close()
+        throw error
+      }
+    })
   }
 
+  /** Throws RangeError `ERR_LOG_IO`. */
   async write(report: StepReport): Promise<void> {
-    await this.#file.write(`${metricsLine(report)}\n`)
+    await coded('write', this.path, () => this.#file.write(`${metricsLine(report)}\n`))
   }
 
+  /** Throws RangeError `ERR_LOG_IO`. */
   async close(): Promise<void> {
-    await this.#file.close()
+    await coded('close', this.path, () => this.#file.close())
   }
 }
 
-/** The reports of a metrics file, for charts; none when there is no file. A truncated last line is left out. */
+/** Windows has no such flag as O_NOFOLLOW. */
+const APPEND_TO_OWN_FILE =
+  constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | ((constants.O_NOFOLLOW as number | undefined) ?? 0)
+
+/**
+ * The reports of a metrics file, for charts; none when there is no file. A truncated last line is left out.
+ *
+ * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
+ */
 export async function readMetrics(path: string): Promise<StepReport[]> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
-    throw error
+    throw logError('read', path, error)
   })
   const complete = text.slice(0, text.lastIndexOf('\n') + 1)
-  return complete.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line, revive) as StepReport]))
+  return complete.split('\n').flatMap((line) => (line === '' ? [] : [reportOf(path, line)]))
 }
 
 /** Bytes of the complete lines whose steps are at most `step`. */
-function lengthUpTo(bytes: Uint8Array, step: number): number {
+function lengthUpTo(path: string, bytes: Uint8Array, step: number): number {
   let length = 0
   for (let end = bytes.indexOf(NEW_LINE); end >= 0; end = bytes.indexOf(NEW_LINE, length)) {
     const line = new TextDecoder().decode(bytes.subarray(length, end))
-    if (line !== '' && (JSON.parse(line) as StepReport).step > step) break
+    if (line !== '' && reportOf(path, line).step > step) break
     length = end + 1
   }
   return length
+}
+
+function reportOf(path: string, line: string): StepReport {
+  try {
+    const report = JSON.parse(line, revive) as StepReport | null
+    if (typeof report?.step === 'number') return report
+  } catch {
+    // The message shows the line.
+  }
+  throw codedRangeError(
+    'ERR_LOG_DAMAGED',
+    `Cannot read ${path} as each line must be a step in JSON: current line is ${line.slice(0, 100)}`,
+    { path },
+  )
 }
 
 const NEW_LINE = 10

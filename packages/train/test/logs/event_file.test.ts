@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -40,5 +40,25 @@ it('EventFile of a resumed run hides what earlier files hold of later steps', as
   const files = { killed: await written(steps(1, 4, 1)), resumed: await written(steps(4, 5, 2), 3) }
   for (const [name, bytes] of Object.entries(files)) {
     expect(bytes.equals(await fixture(`resumed_run/events.out.tfevents.${name}`))).toBe(true)
+  }
+})
+
+it('EventFile takes another name where its own is taken, and writes through no symbolic link', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'train-events-'))
+  try {
+    const now = () => 1_700_000_000
+    const target = join(directory, 'target')
+    await writeFile(target, 'precious')
+    const first = await EventFile.create(directory, { now })
+    await first.close()
+    await rm(first.path)
+    await symlink(target, first.path)
+    const [second, third] = [await EventFile.create(directory, { now }), await EventFile.create(directory, { now })]
+    await Promise.all([second.close(), third.close()])
+    expect([second.path, third.path]).toEqual([`${first.path}.1`, `${first.path}.2`])
+    expect(await readFile(target, 'utf8')).toBe('precious')
+    await expect(EventFile.create(join(target, 'events'))).rejects.toMatchObject({ code: 'ERR_LOG_IO' })
+  } finally {
+    await rm(directory, { recursive: true })
   }
 })

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -34,4 +34,36 @@ it('MetricsFile holds every step once, although the process died in between', as
 
 it('readMetrics finds nothing where no file is', async () => {
   expect(await readMetrics(join(folder, 'none'))).toEqual([])
+})
+
+it.runIf(process.platform !== 'win32')(
+  'MetricsFile refuses a symbolic link and leaves its target as it is',
+  async () => {
+    const [path, target] = [join(folder, 'metrics.jsonl'), join(folder, 'target')]
+    await writeFile(target, 'precious')
+    await symlink(target, path)
+    await expect(MetricsFile.open(path)).rejects.toMatchObject({ code: 'ERR_LOG_IO', path })
+    expect(await readFile(target, 'utf8')).toBe('precious')
+  },
+)
+
+it('MetricsFile and readMetrics refuse a line that is no step, with a code', async () => {
+  const path = join(folder, 'metrics.jsonl')
+  for (const line of ['no json', 'null', '{"loss":1}']) {
+    await writeFile(path, `${JSON.stringify(report(1))}\n${line}\n`)
+    await expect(MetricsFile.open(path, 9)).rejects.toMatchObject({ code: 'ERR_LOG_DAMAGED', path })
+    await expect(readMetrics(path)).rejects.toMatchObject({ code: 'ERR_LOG_DAMAGED', path })
+  }
+})
+
+it('MetricsFile names the path and the error of the system', async () => {
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  for (const path of [folder, join(file, 'metrics.jsonl')]) {
+    await expect(MetricsFile.open(path)).rejects.toMatchObject({
+      code: 'ERR_LOG_IO',
+      path,
+      cause: expect.objectContaining({ syscall: expect.any(String) }),
+    })
+  }
 })

@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto'
+import { constants } from 'node:fs'
+import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
+import { codedRangeError } from './coded_error.js'
+
+/**
+ * Writes a file as a whole or not at all: under an unpredictable name beside it, flushed, then renamed. A symbolic link at
+ * `path` is replaced, and its target is not touched.
+ *
+ * @param options.replace whether a file that exists is replaced. Default true.
+ * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` for what the system refuses, and for devices, FIFOs and directories
+ */
+export async function writeFileWhole(
+  path: string,
+  content: string | Uint8Array,
+  { replace = true }: { readonly replace?: boolean } = {},
+): Promise<void> {
+  const beside = `${path}.${randomUUID()}.tmp`
+  try {
+    // A rename would put a file in the place of a device.
+    const there = await stat(path).catch(() => undefined)
+    if (there !== undefined && !there.isFile()) throw new Error('it exists and is no regular file')
+    const file = await open(beside, 'wx')
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    if (replace) await rename(beside, path)
+    else await linkOrCopy(beside, path)
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (!replace && code === 'EEXIST') {
+      throw codedRangeError('ERR_FILE_EXISTS', `Cannot write ${path} as it must not exist: it does`, { path, cause })
+    }
+    throw codedRangeError('ERR_OUTPUT_FILE', `Cannot write ${path} (${message})`, { path, cause })
+  } finally {
+    await rm(beside, { force: true }).catch(() => undefined)
+  }
+}
+
+/** Both fail with EEXIST where `path` exists, a link included; not every file system has hard links. */
+async function linkOrCopy(from: string, path: string): Promise<void> {
+  try {
+    await link(from, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
+    await copyFile(from, path, constants.COPYFILE_EXCL)
+  }
+}

@@ -1,0 +1,29 @@
+import { mkdir, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * Makes a directory and those above it, one by one. `mkdir` with `recursive` never returns for a path below /proc.
+ *
+ * @throws the error of the system, also where `path` is something else than a directory
+ */
+export async function makeDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
+    if (code !== 'ENOENT' || dirname(path) === path) throw error
+    await makeDirectory(dirname(path))
+    await makeOne(path)
+  }
+}
+
+/** Another process may have made it meanwhile. */
+async function makeOne(path: string): Promise<void> {
+  try {
+    await mkdir(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'EEXIST' || !(await stat(path)).isDirectory()) throw error
+  }
+}

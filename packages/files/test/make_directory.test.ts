@@ -1,0 +1,30 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { makeDirectory } from '../src/index.js'
+
+async function temporaryDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'files-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  return directory
+}
+
+describe('makeDirectory', () => {
+  it('makes the directories above, also when called several times at once', async () => {
+    const path = join(await temporaryDirectory(), 'a/b/c')
+    await Promise.all([1, 2, 3].map(() => makeDirectory(path)))
+    expect((await stat(path)).isDirectory()).toBe(true)
+  })
+
+  it('rejects for a file and a path below one', async () => {
+    const file = join(await temporaryDirectory(), 'file')
+    await writeFile(file, '')
+    await expect(makeDirectory(file)).rejects.toMatchObject({ code: 'EEXIST' })
+    await expect(makeDirectory(join(file, 'x'))).rejects.toMatchObject({ code: 'ENOTDIR' })
+  })
+
+  it.runIf(process.platform === 'linux')('ends below /proc', async () => {
+    await expect(makeDirectory('/proc/none/x')).rejects.toMatchObject({ code: 'ENOENT' })
+  })
+})
