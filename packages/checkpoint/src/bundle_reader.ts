@@ -4,7 +4,8 @@ import type { CheckpointReader } from './checkpoint_reader.js'
 import { crc32c, maskCrc } from './crc32c.js'
 import { type CheckpointDType, DTYPES, dtypeOfId } from './dtype.js'
 import { checkEntryPlaces } from './entry_places.js'
-import { CheckpointError } from './errors.js'
+import type { CheckpointErrorCode } from './error_codes.js'
+import { CheckpointError, isCheckpointError } from './errors.js'
 import { sliceKey } from './ordered_code.js'
 import { assembleSlices } from './slices.js'
 import { readTable } from './table_reader.js'
@@ -53,19 +54,7 @@ export class BundleReader implements CheckpointReader {
 
   /** Reads the index. Throws as {@link readTable}, and `ERR_CHECKPOINT_UNSUPPORTED` for big-endian or newer bundles. */
   static async open(prefix: string, index: ByteSource, open: OpenByteSource, verify: boolean): Promise<BundleReader> {
-    const [header, ...rest] = await readTable(index)
-    if (header === undefined || header.key.length !== 0) {
-      throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as its index has no header', {
-        path: index.name,
-      })
-    }
-    const { numShards, bigEndian, minConsumer } = decodeBundleHeader(header.value)
-    const unsupported = (rule: string) =>
-      new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read checkpoint as ${rule}`, { path: index.name })
-    if (bigEndian) throw unsupported('it was written on a big-endian machine')
-    if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
-    const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
-    checkEntryPlaces(index.name, entries)
+    const { numShards, entries } = await readIndex(index)
     return new BundleReader(prefix, open, verify, numShards, entries)
   }
 
@@ -94,6 +83,15 @@ export class BundleReader implements CheckpointReader {
 
   async read(name: string): Promise<CheckpointTensor> {
     const entry = this.#entry(name)
+    try {
+      return await this.#tensor(name, entry)
+    } catch (cause) {
+      if (!isCheckpointError(cause, ...SIGNS_OF_A_SAVE) || (await this.#isCurrent().catch(() => true))) throw cause
+      throw this.#replaced(cause)
+    }
+  }
+
+  async #tensor(name: string, entry: BundleEntry): Promise<CheckpointTensor> {
     const dtype = this.#dtype(name, entry)
     if (entry.slices.length === 0) {
       return { data: await this.#elements(name, dtype, entry), shape: entry.shape, dtype }
@@ -112,6 +110,10 @@ export class BundleReader implements CheckpointReader {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
+  }
+
+  [Symbol.dispose](): void {
+    void this.close().catch(() => undefined)
   }
 
   async #elements(name: string, dtype: CheckpointDType, { shard, offset, size, crc, shape }: BundleEntry) {
@@ -154,15 +156,45 @@ export class BundleReader implements CheckpointReader {
     let source = this.#shards.get(shard)
     if (source === undefined) {
       const path = shardPath(this.prefix, shard, this.#numShards)
-      source = this.#open(path).then((opened) => {
-        if (opened !== undefined) return opened
-        throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot read checkpoint as a data file is missing', {
-          path,
-        })
+      source = this.#open(path).then(async (opened) => {
+        if (opened === undefined) {
+          throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot read checkpoint as a data file is missing', {
+            path,
+          })
+        }
+        // Saves use the names of data files again. Where checksums are not compared, the index must show that it is this one.
+        if (this.#verify || (await this.#isCurrent())) return opened
+        await opened.close()
+        throw this.#replaced()
       })
       this.#shards.set(shard, source)
     }
     return source
+  }
+
+  /** Whether the index on disk is still the one that was read. */
+  async #isCurrent(): Promise<boolean> {
+    const index = await this.#open(`${this.prefix}.index`)
+    if (index === undefined) return false
+    try {
+      const { numShards, entries } = await readIndex(index)
+      if (numShards !== this.#numShards || entries.size !== this.#entries.size) return false
+      for (const [key, { crc, shard, offset }] of entries) {
+        const known = this.#entries.get(key)
+        if (known?.crc !== crc || known.shard !== shard || known.offset !== offset) return false
+      }
+      return true
+    } finally {
+      await index.close()
+    }
+  }
+
+  #replaced(cause?: unknown): CheckpointError {
+    return new CheckpointError(
+      'ERR_CHECKPOINT_REPLACED',
+      'Cannot read checkpoint as a save replaced or removed it since it was opened',
+      { path: this.prefix, cause },
+    )
   }
 
   #entry(name: string): BundleEntry {
@@ -199,6 +231,33 @@ export class BundleReader implements CheckpointReader {
       tensorName: name,
     })
   }
+}
+
+/** Codes of what a reader meets when a save replaces or removes the files under it. */
+const SIGNS_OF_A_SAVE = [
+  'ERR_CHECKPOINT_NOT_FOUND',
+  'ERR_CHECKPOINT_CORRUPT',
+  'ERR_CHECKPOINT_CHECKSUM',
+] as const satisfies readonly CheckpointErrorCode[]
+
+/** What an index holds. Throws as {@link BundleReader.open}. */
+async function readIndex(
+  index: ByteSource,
+): Promise<{ readonly numShards: number; readonly entries: ReadonlyMap<string, BundleEntry> }> {
+  const [header, ...rest] = await readTable(index)
+  if (header === undefined || header.key.length !== 0) {
+    throw new CheckpointError('ERR_CHECKPOINT_CORRUPT', 'Cannot read checkpoint as its index has no header', {
+      path: index.name,
+    })
+  }
+  const { numShards, bigEndian, minConsumer } = decodeBundleHeader(header.value)
+  const unsupported = (rule: string) =>
+    new CheckpointError('ERR_CHECKPOINT_UNSUPPORTED', `Cannot read checkpoint as ${rule}`, { path: index.name })
+  if (bigEndian) throw unsupported('it was written on a big-endian machine')
+  if (minConsumer > CONSUMER_VERSION) throw unsupported(`it needs a reader of version ${minConsumer}`)
+  const entries = new Map(rest.map(({ key, value }) => [keyText(key), decodeBundleEntry(value)]))
+  checkEntryPlaces(index.name, entries)
+  return { numShards, entries }
 }
 
 /** Names are UTF-8; keys of slices are bytes, told apart by their first byte 0, and keep one character per byte. */

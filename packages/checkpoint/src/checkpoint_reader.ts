@@ -16,9 +16,17 @@ export interface CheckpointReader {
   dtype(name: string): CheckpointDType
   /** Bytes the tensor takes in the files. */
   byteLength(name: string): number
-  /** Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes are not what was written. */
+  /**
+   * Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes are not what was written, and with
+   * `ERR_CHECKPOINT_REPLACED` when a save replaced or removed the checkpoint since it was opened.
+   */
   read(name: string): Promise<CheckpointTensor>
   close(): Promise<void>
   /** `await using reader = await openCheckpoint(prefix)` closes it at the end of the block. */
   [Symbol.asyncDispose](): Promise<void>
+  /**
+   * `using reader = await openCheckpoint(prefix)` begins to close it at the end of the block and does not wait. The files were
+   * only read, so an error of closing them loses nothing and is not reported.
+   */
+  [Symbol.dispose](): void
 }

@@ -115,6 +115,8 @@ export class CheckpointV1Reader implements CheckpointReader {
 
   async [Symbol.asyncDispose](): Promise<void> {}
 
+  [Symbol.dispose](): void {}
+
   #corrupt(name: string, rule: string): CheckpointError {
     return new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, {
       path: this.prefix,

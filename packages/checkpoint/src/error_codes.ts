@@ -24,6 +24,10 @@ export const ERROR_CODES = {
     meaning: 'there is no checkpoint of that prefix; a directory or an `.index` file is none',
     remedy: "`run/model-100`, or what `latestCheckpoint('run')` finds",
   },
+  ERR_CHECKPOINT_REPLACED: {
+    meaning: 'a checkpoint was replaced or removed, by a save or by `maxToKeep`, while it was read',
+    remedy: "open it again, or what `latestCheckpoint('run')` finds now",
+  },
   ERR_CHECKPOINT_UNSUPPORTED: {
     meaning: 'a checkpoint uses a part of the format that is not read here',
     remedy: 'save it again with TensorFlow as a V2 checkpoint of numbers',

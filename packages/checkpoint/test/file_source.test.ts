@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, readdir, readlink, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { openCheckpoint, openFileSource, writeCheckpoint } from '../src/index.js'
+import { latestCheckpoint, openCheckpoint, openFileSource, readCheckpointState, writeCheckpoint } from '../src/index.js'
 
 let directory = ''
 beforeEach(async () => {
@@ -52,6 +53,17 @@ it.skipIf(process.platform !== 'linux')('openCheckpoint: `await using` closes at
   expect(await openFiles()).toEqual([])
 })
 
+it.skipIf(process.platform !== 'linux')('openCheckpoint: `using` closes soon after the end of the block', async () => {
+  const prefix = join(directory, 'model')
+  await writeCheckpoint(prefix, [['a', { data: Float32Array.of(1), shape: [1] }]])
+  {
+    using reader = await openCheckpoint(prefix)
+    await reader.read('a')
+    expect(await openFiles()).toHaveLength(1)
+  }
+  expect(await closed()).toBe(true)
+})
+
 it('openFileSource refuses a file that was replaced or removed while it was closed', async () => {
   const path = join(directory, 'file')
   await writeFile(path, 'first')
@@ -62,8 +74,30 @@ it('openFileSource refuses a file that was replaced or removed while it was clos
   await source?.close()
   await writeFile(`${path}2`, 'other')
   await rename(`${path}2`, path)
-  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_CORRUPT' }))
+  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_REPLACED' }))
   await rm(path)
-  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_NOT_FOUND' }))
+  await expect(source?.read(0, 5)).rejects.toThrow(expect.objectContaining({ code: 'ERR_CHECKPOINT_REPLACED' }))
   await source?.close()
 })
+
+it.skipIf(process.platform === 'win32')(
+  'a state file, an index or a data file that is a FIFO is refused at once',
+  async () => {
+    const prefix = join(directory, 'model')
+    await writeCheckpoint(prefix, [['a', { data: Float32Array.of(1), shape: [1] }]])
+    const refused = { code: 'ERR_CHECKPOINT_IO', message: expect.stringContaining('must be a regular file') }
+    const plant = async (path: string) => {
+      await rm(path, { force: true })
+      expect(spawnSync('mkfifo', [path]).status).toBe(0)
+    }
+    await plant(join(directory, 'checkpoint'))
+    await expect(readCheckpointState(directory)).rejects.toMatchObject(refused)
+    await expect(latestCheckpoint(directory)).rejects.toMatchObject(refused)
+    await plant(`${prefix}.data-00000-of-00001`)
+    const reader = await openCheckpoint(prefix)
+    await expect(reader.read('a')).rejects.toMatchObject(refused)
+    await reader.close()
+    await plant(`${prefix}.index`)
+    await expect(openCheckpoint(prefix)).rejects.toMatchObject(refused)
+  },
+)

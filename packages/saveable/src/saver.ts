@@ -1,5 +1,12 @@
+import { existsSync } from 'node:fs'
 import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
-import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+import {
+  type CheckpointReader,
+  isCheckpointError,
+  type NamedTensor,
+  openCheckpoint,
+  writeCheckpoint,
+} from '@cudnn-rnn/checkpoint'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
 import type { ExpectedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
 
@@ -20,6 +27,9 @@ const OPTION_NAMES: readonly (keyof SaverOptions)[] = [
   'padStepNumber',
   'naming',
 ]
+/** Readings of one restore, of which each but the last met a save over the same prefix. */
+const MOST_ATTEMPTS = 20
+
 const NAMINGS: readonly Naming[] = ['default', 'tf-1.2', 'tf-1.3']
 
 /**
@@ -107,11 +117,24 @@ export class Saver {
   }
 
   /**
-   * Restores everything from a checkpoint, or changes nothing.
+   * Restores everything from a checkpoint, or changes nothing. Where saves replace the checkpoint meanwhile, it is read again.
    *
-   * @throws RestoreError naming every missing, extra or misshapen tensor at once; CheckpointError
+   * @throws RestoreError naming every missing, extra or misshapen tensor at once; CheckpointError, of which
+   *   `ERR_CHECKPOINT_REPLACED` says that a save with `maxToKeep` removed the checkpoint: restore the latest one
    */
   async restore(prefix: string): Promise<void> {
+    for (let left = MOST_ATTEMPTS; ; ) {
+      try {
+        await this.#restoreOnce(prefix)
+        return
+      } catch (error) {
+        const isReplaced = isCheckpointError(error, 'ERR_CHECKPOINT_REPLACED') && existsSync(`${prefix}.index`)
+        if (!isReplaced || --left === 0) throw error
+      }
+    }
+  }
+
+  async #restoreOnce(prefix: string): Promise<void> {
     const reader = await openCheckpoint(prefix)
     try {
       const { naming } = this.#options
