@@ -1,6 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import { defineConfig, type Options } from 'tsup'
 import { bundledLicenses } from './bundled_licenses.js'
 import { optionalBuiltins } from './optional_builtins.js'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+/** A private package that `canonical` exports names of: they are declared in the build. */
+const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/src/index.ts`] }
 
 /**
  * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
@@ -13,10 +18,10 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
   const declared = options.entry ?? { index: 'src/index.ts' }
   return defineConfig({
     format: ['esm', 'cjs'],
-    // tsup sets baseUrl, which TypeScript 6 calls deprecated; without paths the siblings stay imports.
+    // tsup sets baseUrl, which TypeScript 6 calls deprecated; without their paths the siblings stay imports.
     dts: {
       entry: declared,
-      compilerOptions: { ignoreDeprecations: '6.0', composite: false, paths: {} },
+      compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: PATHS },
       banner: '/// <reference lib="esnext.disposable" />',
     },
     platform: 'neutral',

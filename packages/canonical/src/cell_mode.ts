@@ -1,5 +1,4 @@
-import { codedRangeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
+import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
 
 /**
  * The one table of recurrent cells: gates in canonical order (which is cuDNN's), and whether a cell state exists.

@@ -1,7 +1,5 @@
+import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
 import { gatesOf } from './cell_mode.js'
-import { codedTypeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
-import { checkIsObject } from './option_names.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
 const ACTION = 'read the sizes of a network'

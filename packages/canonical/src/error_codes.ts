@@ -21,8 +21,12 @@ export const ERROR_CODES = {
     meaning: "a GRU applies its reset gate before the recurrent product: another function than cuDNN's",
     remedy: 'import it as a `GRUBlockCell`, or train it again with `reset_after=True`',
   },
+  ERR_INVALID_ARGUMENT: {
+    meaning: 'an argument is of the wrong kind',
+    remedy: 'the message says which kind is needed',
+  },
   ERR_INVALID_OPTION: {
-    meaning: 'an option has a value that is not allowed',
+    meaning: 'an argument or an option has a value that is not allowed',
     remedy: 'the message says which values are',
   },
   ERR_INVALID_OPTION_TYPE: {

@@ -1,4 +1,4 @@
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/arguments'
 import type { Framework } from './gate_order.js'
 import { type ParamRegion, paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'

@@ -1,5 +1,4 @@
-import { codedRangeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
+import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'

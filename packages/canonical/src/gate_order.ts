@@ -1,6 +1,5 @@
+import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode, type GateName, gatesOf } from './cell_mode.js'
-import { codedRangeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
 
 /** Whose tensors a layout describes. */
 export type Framework = 'tensorflow' | 'pytorch' | 'keras' | 'onnx' | 'flax'

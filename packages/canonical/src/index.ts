@@ -15,19 +15,26 @@
  * ```
  * @packageDocumentation
  */
+
+export {
+  arrayTypeOf,
+  type CodedError,
+  checkIsObject,
+  checkOptionNames,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  hasErrorCode,
+  liveLength,
+  ownView,
+  wasTransferred,
+} from '@cudnn-rnn/arguments'
 export {
   CELL_MODES,
   type CellMode,
   type GateName,
   gatesOf,
 } from './cell_mode.js'
-export {
-  type CodedError,
-  codedRangeError,
-  codedTypeError,
-  hasErrorCode,
-} from './coded_error.js'
-export { describeValue } from './described_value.js'
 export {
   hiddenColumns,
   layerInputSize,
@@ -46,7 +53,6 @@ export { canonicalToFlax, flaxLayout, flaxToCanonical } from './flax_layout.js'
 export type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 export { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 export { type Framework, GATE_ORDERS, gatePosition } from './gate_order.js'
-export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { Inspectable, type Summary } from './inspectable.js'
 export {
   canonicalToKeras,
@@ -58,7 +64,6 @@ export {
 export { layoutKey } from './layout_key.js'
 export { missingPackage } from './missing_package.js'
 export { canonicalToOnnx, ONNX_PEEPHOLES, onnxLayout, onnxToCanonical } from './onnx_layout.js'
-export { checkIsObject, checkOptionNames } from './option_names.js'
 export { checkCanonical, packCanonical, unpackCanonical } from './packing.js'
 export {
   type ParamRegion,

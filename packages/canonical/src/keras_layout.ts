@@ -1,4 +1,4 @@
-import { codedRangeError } from './coded_error.js'
+import { checkIsObject, codedRangeError } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
@@ -8,7 +8,6 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import { checkIsObject } from './option_names.js'
 import type { ParamRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'

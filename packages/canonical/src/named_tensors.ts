@@ -1,7 +1,5 @@
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
+import { checkIsObject, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
 import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
-import { checkIsObject } from './option_names.js'
 import { elementCount, type Tensor } from './tensor.js'
 
 type Tensors = Readonly<Record<string, Tensor>>

@@ -1,3 +1,4 @@
+import { checkIsObject } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import {
@@ -7,7 +8,6 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import { checkIsObject } from './option_names.js'
 import type { ParamRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'

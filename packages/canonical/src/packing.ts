@@ -1,8 +1,13 @@
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
+import {
+  arrayTypeOf,
+  checkIsObject,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  liveLength,
+  ownView,
+} from '@cudnn-rnn/arguments'
 import type { ParamLayout, PlacedRegion } from './flat_layout.js'
-import { arrayTypeOf, liveLength, ownView } from './host_elements.js'
-import { checkIsObject } from './option_names.js'
 import type { CanonicalParams, FloatArray, Tensor } from './tensor.js'
 
 /**

@@ -1,7 +1,5 @@
+import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode } from './cell_mode.js'
-import { codedRangeError, codedTypeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
-import { checkOptionNames } from './option_names.js'
 
 export const INPUT_MODES = ['linear_input', 'skip_input', 'auto_select'] as const
 export const DIRECTIONS = ['unidirectional', 'bidirectional'] as const

@@ -1,5 +1,4 @@
-import { codedTypeError } from './coded_error.js'
-import { describeValue } from './described_value.js'
+import { codedTypeError, describeValue } from '@cudnn-rnn/arguments'
 
 /** Element types of parameters and sequences. Labels, ids and lengths are int32 and never parameters. */
 export type FloatArray = Float32Array | Float64Array

@@ -1,5 +1,6 @@
+import { FINITE, optional } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
-import { type CellOptions, checkCellOptions, checkedActivation, finiteNumber } from './cell_options.js'
+import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
 import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
@@ -18,12 +19,12 @@ export interface BasicLSTMCellOptions extends CellOptions {
  */
 export class BasicLSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: BasicLSTMCellOptions = {}) {
-    checkCellOptions('BasicLSTMCell', numUnits, options, ['forgetBias', 'activation'])
+    checkCellOptions('BasicLSTMCell', numUnits, options, { forgetBias: optional(FINITE), activation: ACTIVATION })
     super(options.name ?? 'basic_lstm_cell', options.dtype, {
       ...PLAIN_LSTM,
       numUnits,
-      forgetBias: finiteNumber('BasicLSTMCell', 'forgetBias', options.forgetBias ?? 1),
-      activation: checkedActivation('BasicLSTMCell', options.activation),
+      forgetBias: options.forgetBias ?? 1,
+      activation: options.activation ?? 'tanh',
     })
   }
 }

@@ -1,10 +1,11 @@
 import { ACTIVATIONS, type Activation, type ActivationFunction, ofBoundedArgument } from './activation.js'
 import {
+  ACTIVATION,
   type CellOptions,
+  CLIP,
   checkCellOptions,
-  checkedActivation,
+  clipBound,
   type PreactivationClip,
-  positiveClip,
 } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
@@ -29,12 +30,12 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
   readonly #function: ActivationFunction
 
   constructor(numUnits: number, options: BasicRNNCellOptions = {}) {
-    checkCellOptions('BasicRNNCell', numUnits, options, ['activation', 'preactivationClip'])
+    checkCellOptions('BasicRNNCell', numUnits, options, { activation: ACTIVATION, preactivationClip: CLIP })
     super(options.name ?? 'basic_rnn_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
-    this.activation = checkedActivation('BasicRNNCell', options.activation)
-    const clip = positiveClip('BasicRNNCell', 'preactivationClip', options.preactivationClip)
+    this.activation = options.activation ?? 'tanh'
+    const clip = clipBound(options.preactivationClip)
     this.#function = ofBoundedArgument(ACTIVATIONS[this.activation], clip, this.dtype)
   }
 

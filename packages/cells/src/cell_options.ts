@@ -1,6 +1,17 @@
+import {
+  checkArguments,
+  checkOptions,
+  integerFrom,
+  NUMBER,
+  nullable,
+  oneOf,
+  optional,
+  type Rule,
+  TEXT,
+  where,
+} from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, type Activation } from './activation.js'
+import { ACTIVATIONS } from './activation.js'
 
 /** What every cell and fused layer can be given. */
 export interface CellOptions {
@@ -16,52 +27,34 @@ export interface PreactivationClip {
   readonly preactivationClip?: number | null | undefined
 }
 
-const COMMON_OPTIONS = ['name', 'dtype']
+const COMMON_OPTIONS = { name: optional(TEXT), dtype: optional(oneOf(['float32', 'float64'])) }
+
+/** H, I, P, B. */
+export const SIZE = integerFrom(1)
+
+/** A bound that null turns off. */
+export const CLIP = nullable(where(NUMBER, 'a number > 0', (value: number) => value > 0))
+
+export const ACTIVATION = optional(oneOf(Object.keys(ACTIVATIONS)))
 
 /**
- * Checks option names, numUnits and dtype.
+ * Checks numUnits and the options.
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ * @param own rules of the options that not every cell has.
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
  */
-export function checkCellOptions(className: string, numUnits: number, options: CellOptions, own: string[] = []): void {
-  checkOptionNames(`build ${className}`, options, [...own, ...COMMON_OPTIONS])
-  checkSize(className, 'numUnits', numUnits)
-  if (options.dtype !== undefined && options.dtype !== 'float32' && options.dtype !== 'float64') {
-    throw invalidOption(className, 'dtype', 'must be float32 or float64', options.dtype)
-  }
+export function checkCellOptions(
+  className: string,
+  numUnits: number,
+  options: CellOptions,
+  own: Readonly<Record<string, Rule>> = {},
+): void {
+  const action = `build ${className}`
+  checkArguments(action, { numUnits }, { numUnits: SIZE })
+  checkOptions(action, options, { ...own, ...COMMON_OPTIONS })
 }
 
-/** Throws `ERR_INVALID_OPTION` unless `value` is an integer >= 1. */
-export function checkSize(className: string, option: string, value: number): void {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw invalidOption(className, option, 'must be an integer >= 1', value)
-  }
-}
-
-/** The value, or throws `ERR_INVALID_OPTION` where it is not a finite number. */
-export function finiteNumber(className: string, option: string, value: number): number {
-  if (Number.isFinite(value)) return value
-  throw invalidOption(className, option, 'must be a finite number', value)
-}
-
-/** A clip that null turns off, as the Infinity that clips nothing. */
-export function positiveClip(className: string, option: string, value: number | null | undefined): number {
-  if (value === null || value === undefined) return Number.POSITIVE_INFINITY
-  if (value > 0) return value
-  throw invalidOption(className, option, 'must be > 0, or null for no clip', value)
-}
-
-/** Throws `ERR_INVALID_OPTION` for an activation that is not in the table. */
-export function checkedActivation(className: string, activation: Activation | undefined): Activation {
-  const name = activation ?? 'tanh'
-  if (Object.hasOwn(ACTIVATIONS, name)) return name
-  throw invalidOption(className, 'activation', `must be one of ${Object.keys(ACTIVATIONS).join(', ')}`, name)
-}
-
-function invalidOption(className: string, option: string, rule: string, value: unknown) {
-  return codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot build ${className} as ${option} ${rule}: current value is ${String(value)}`,
-    { option, value },
-  )
+/** A clip that was checked, as the Infinity that clips nothing where it is null. */
+export function clipBound(clip: number | null | undefined): number {
+  return clip ?? Number.POSITIVE_INFINITY
 }

@@ -1,5 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedTypeError } from '@cudnn-rnn/canonical'
+import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** TensorFlow's `LSTMStateTuple`: c before h, whereas the Cudnn models have h before c. */
@@ -58,6 +58,7 @@ export function zeroState(size: StateSize, batch: number, dtype: FloatDType): Ce
 /**
  * Checks that `state` has the structure of `size` and tensors [B, size].
  *
+ * @returns the state as it was read here, once: to be used in the argument's place.
  * @throws TypeError `ERR_STATE_STRUCTURE`, and what {@link checkFloatTensor} throws
  */
 export function checkState(
@@ -67,22 +68,22 @@ export function checkState(
   batch: number,
   dtype: FloatDType,
   path = 'state',
-): void {
+): CellState {
   if (Array.isArray(size)) {
     if (!Array.isArray(state) || state.length !== size.length) {
       throw structureError(action, path, `a list of ${size.length} states, one per cell`, state)
     }
-    for (const [k, part] of size.entries()) checkState(action, state[k], part, batch, dtype, `${path}[${k}]`)
-    return
+    return size.map((part, k) => checkState(action, state[k], part, batch, dtype, `${path}[${k}]`))
   }
   if (isTuple(size)) {
     if (!isTuple(state)) throw structureError(action, path, 'a pair { c, h }', state)
-    checkFloatTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number])
-    checkFloatTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number])
-    return
+    return {
+      c: checkFloatTensor(action, `${path}.c`, state.c as FloatTensor, dtype, [batch, size.c as number]),
+      h: checkFloatTensor(action, `${path}.h`, state.h as FloatTensor, dtype, [batch, size.h as number]),
+    }
   }
   if (Array.isArray(state) || isTuple(state)) throw structureError(action, path, 'one tensor', state)
-  checkFloatTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
+  return checkFloatTensor(action, path, state as FloatTensor, dtype, [batch, size as number])
 }
 
 function isTuple(node: unknown): node is LSTMStateTuple<unknown> {
@@ -90,7 +91,11 @@ function isTuple(node: unknown): node is LSTMStateTuple<unknown> {
 }
 
 function structureError(action: string, path: string, rule: string, state: unknown) {
-  const current = Array.isArray(state) ? `a list of ${state.length}` : isTuple(state) ? 'a pair { c, h }' : typeof state
+  const current = Array.isArray(state)
+    ? `a list of ${state.length}`
+    : isTuple(state)
+      ? 'a pair { c, h }'
+      : describeValue(state)
   return codedTypeError(
     'ERR_STATE_STRUCTURE',
     `Cannot ${action} as ${path} must be ${rule}: current value is ${current}`,

@@ -1,7 +1,8 @@
+import { checkArguments, checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
-import { checkSize } from './cell_options.js'
+import { checkOptionNames, codedRangeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
+import { SIZE } from './cell_options.js'
 import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
 
 /** A variable of a cell: its name inside the cell's scope, its shape, and how it starts. */
@@ -15,6 +16,22 @@ export interface VariableSpec {
 /** Tensors by variable name, in TensorFlow's order of creation. */
 export type VariableMap = ReadonlyMap<string, FloatTensor>
 
+export interface BuildOptions {
+  /** Of the initial values; default 0. */
+  readonly seed?: number | undefined
+}
+
+/** Checks the arguments of {@link CellVariables.build}. */
+export function checkBuild(name: string, inputSize: number, options: BuildOptions): void {
+  checkArguments(`build ${name}`, { inputSize }, { inputSize: SIZE })
+  checkOptions(`build ${name}`, options, { seed: optional(integerFrom(0)) })
+}
+
+/** What variables print as: `kernel [7,16]`. */
+export function variableTexts(variables: VariableMap): readonly string[] {
+  return [...variables].map(([name, { shape }]) => `${name} [${shape.join(',')}]`)
+}
+
 /** Keeps initial weights apart from dropout masks that share a seed. */
 const INITIALIZER_STREAM = 1
 
@@ -23,15 +40,21 @@ const INITIALIZER_STREAM = 1
  *
  * Subclasses list their variables; the first one has [inputSize + something, …] rows.
  */
-export abstract class CellVariables {
+export abstract class CellVariables extends Inspectable {
   readonly name: string
   readonly dtype: FloatDType
   #inputSize: number | undefined
   #variables: VariableMap = new Map()
 
   constructor(name: string, dtype: FloatDType = 'float32') {
+    super()
     this.name = name
     this.dtype = dtype
+  }
+
+  protected override summary(): Summary {
+    const { name, dtype, inputSize } = this
+    return { kind: this.constructor.name, name, dtype, inputSize, variables: variableTexts(this.variables) }
   }
 
   /** Names, shapes and initializers for inputs of `inputSize` columns. */
@@ -50,10 +73,12 @@ export abstract class CellVariables {
   /**
    * Creates the variables with TensorFlow's default initializers; does nothing when they exist for the same size.
    *
-   * @throws RangeError `ERR_INVALID_OPTION` for a size that is not an integer >= 1, `ERR_CELL_BUILT` for another size than before
+   * @throws RangeError `ERR_INVALID_OPTION` for a size that is not an integer >= 1, `ERR_CELL_BUILT` for another size than before;
+   *   TypeError `ERR_INVALID_OPTION_TYPE`, `ERR_UNKNOWN_OPTION`
    */
-  build(inputSize: number, { seed = 0 }: { readonly seed?: number | undefined } = {}): void {
-    checkSize(this.name, 'inputSize', inputSize)
+  build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    const { seed = 0 } = options
     if (this.#inputSize === inputSize) return
     if (this.#inputSize !== undefined) {
       throw codedRangeError(
@@ -88,7 +113,8 @@ export abstract class CellVariables {
       values,
       this.variableSpecs(1).map(({ name }) => name),
     )
-    const rows = values[leadRows.name]?.shape?.[0]
+    const lead = values[leadRows.name]
+    const rows = lead === undefined ? undefined : checkIsTensor(action, leadRows.name, lead).shape[0]
     const inputSize = this.#inputSize ?? (rows === undefined ? 0 : rows - leadRows.shape[0]!)
     if (!(inputSize >= 1)) {
       throw codedRangeError(
@@ -101,8 +127,7 @@ export abstract class CellVariables {
     for (const { name, shape } of this.variableSpecs(inputSize)) {
       const value = values[name]
       if (value === undefined) continue
-      checkFloatTensor(action, name, value, this.dtype, shape)
-      written.set(name, copyTensor(value))
+      written.set(name, copyTensor(checkFloatTensor(action, name, value, this.dtype, shape)))
     }
     return () => {
       this.build(inputSize)

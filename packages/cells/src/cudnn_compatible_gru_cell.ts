@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
-import { type CellOptions, checkCellOptions, type PreactivationClip, positiveClip } from './cell_options.js'
+import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
@@ -31,11 +31,11 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
   readonly #candidate: ActivationFunction
 
   constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
-    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, ['preactivationClip'])
+    checkCellOptions('CudnnCompatibleGRUCell', numUnits, options, { preactivationClip: CLIP })
     super(options.name ?? 'cudnn_compatible_gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
-    const clip = positiveClip('CudnnCompatibleGRUCell', 'preactivationClip', options.preactivationClip)
+    const clip = clipBound(options.preactivationClip)
     this.#gate = ofBoundedArgument(SIGMOID, clip, this.dtype)
     this.#candidate = ofBoundedArgument(ACTIVATIONS.tanh, clip, this.dtype)
   }

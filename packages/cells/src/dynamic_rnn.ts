@@ -1,7 +1,8 @@
+import { checkArguments, FLAG, optional } from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
-import type { RNNCell } from './rnn_cell.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
 import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
@@ -25,5 +26,6 @@ export function dynamicRnn<State extends CellState, Training extends boolean = t
   options: DynamicRnnOptions<State, Training> = {},
 ): SequenceResult<State, FloatTensor, Training> {
   checkOptionNames('run dynamicRnn', options, ['initialState', 'sequenceLength', 'training', 'timeMajor'])
+  checkArguments('run dynamicRnn', { cell, timeMajor: options.timeMajor }, { cell: CELL, timeMajor: optional(FLAG) })
   return runSequence(unrolled(cell), inputs, options, options.timeMajor ?? false)
 }

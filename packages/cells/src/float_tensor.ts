@@ -1,13 +1,14 @@
 import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
 import { codedTypeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
+import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
 
 /** What cells compute with: a host tensor of float32 or float64. */
 export type FloatTensor = Tensor<FloatArray>
 
-/** A zeroed array of the cell's dtype. */
+/** A zeroed array of the cell's dtype. Throws RangeError `ERR_OUT_OF_MEMORY`. */
 export function newArray(dtype: FloatDType, length: number): FloatArray {
-  return new DTYPES[dtype].array(length)
+  const { array } = DTYPES[dtype]
+  return allocating('make a tensor', () => new array(length), length * array.BYTES_PER_ELEMENT)
 }
 
 /** A tensor of zeros. */
@@ -28,6 +29,7 @@ export function addTensor(target: FloatTensor, source: FloatTensor): void {
 /**
  * Checks that an argument is a host tensor of the cell's dtype and of `shape` (a letter stands for a free dimension).
  *
+ * @returns the tensor as it was read here, once: to be used in the argument's place.
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
  */
 export function checkFloatTensor(
@@ -36,7 +38,7 @@ export function checkFloatTensor(
   tensor: FloatTensor,
   dtype: FloatDType,
   shape: readonly Dimension[],
-): void {
+): FloatTensor {
   if (isBackendTensor(tensor)) {
     throw codedTypeError(
       'ERR_NOT_A_TENSOR',
@@ -44,5 +46,5 @@ export function checkFloatTensor(
       { argument: name },
     )
   }
-  checkTensor(action, name, tensor, { dtype, shape })
+  return checkTensor(action, name, tensor, { dtype, shape })
 }

@@ -1,9 +1,10 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
-import type { RNNCell } from './rnn_cell.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
 import type { SequenceInput } from './sequence_layout.js'
 import { runSequence, type SequenceOptions, type SequencePass, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
@@ -15,14 +16,20 @@ import { unrolled } from './unroll.js'
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`
  */
-export class FusedRNNCellAdaptor<State extends CellState> implements FusedRNNCell<State> {
+export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable implements FusedRNNCell<State> {
   readonly cell: RNNCell<State>
   readonly useDynamicRnn: boolean
 
   constructor(cell: RNNCell<State>, options: { readonly useDynamicRnn?: boolean | undefined } = {}) {
-    checkOptionNames('build FusedRNNCellAdaptor', options, ['useDynamicRnn'])
+    super()
+    checkArguments('build FusedRNNCellAdaptor', { cell }, { cell: CELL })
+    checkOptions('build FusedRNNCellAdaptor', options, { useDynamicRnn: optional(FLAG) })
     this.cell = cell
     this.useDynamicRnn = options.useDynamicRnn ?? false
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'FusedRNNCellAdaptor', cell: String(this.cell) }
   }
 
   get name(): string {

@@ -1,5 +1,5 @@
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
-import { type CellOptions, checkCellOptions, type PreactivationClip, positiveClip } from './cell_options.js'
+import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
@@ -25,11 +25,11 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
   readonly #candidate: ActivationFunction
 
   constructor(numUnits: number, options: CellOptions & PreactivationClip = {}) {
-    checkCellOptions('GRUBlockCell', numUnits, options, ['preactivationClip'])
+    checkCellOptions('GRUBlockCell', numUnits, options, { preactivationClip: CLIP })
     super(options.name ?? 'gru_cell', options.dtype)
     this.stateSize = numUnits
     this.outputSize = numUnits
-    const clip = positiveClip('GRUBlockCell', 'preactivationClip', options.preactivationClip)
+    const clip = clipBound(options.preactivationClip)
     this.#gate = ofBoundedArgument(SIGMOID, clip, this.dtype)
     this.#candidate = ofBoundedArgument(ACTIVATIONS.tanh, clip, this.dtype)
   }

@@ -1,10 +1,5 @@
-import {
-  type CellOptions,
-  checkCellOptions,
-  finiteNumber,
-  type PreactivationClip,
-  positiveClip,
-} from './cell_options.js'
+import { FINITE, FLAG, nullable, optional } from '@cudnn-rnn/arguments'
+import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
 import { type LSTMRule, PLAIN_LSTM } from './lstm_rule.js'
 
 /** Options of the block operations' classes, `LSTMBlockCell` and `LSTMBlockFusedCell`. */
@@ -17,16 +12,23 @@ export interface LSTMBlockOptions extends CellOptions, PreactivationClip {
   readonly usePeephole?: boolean | undefined
 }
 
+const OPTIONS = {
+  forgetBias: optional(FINITE),
+  cellClip: nullable(FINITE),
+  usePeephole: optional(FLAG),
+  preactivationClip: CLIP,
+}
+
 /** Checks the options and states the rule of the block operations (BlockLSTM, lstm_ops.cc). */
 export function lstmBlockRule(className: string, numUnits: number, options: LSTMBlockOptions): LSTMRule {
-  checkCellOptions(className, numUnits, options, ['forgetBias', 'cellClip', 'usePeephole', 'preactivationClip'])
-  const cellClip = finiteNumber(className, 'cellClip', options.cellClip ?? -1)
+  checkCellOptions(className, numUnits, options, OPTIONS)
+  const cellClip = options.cellClip ?? -1
   return {
     ...PLAIN_LSTM,
     numUnits,
-    forgetBias: finiteNumber(className, 'forgetBias', options.forgetBias ?? 1),
+    forgetBias: options.forgetBias ?? 1,
     cellClip: cellClip > 0 ? cellClip : Number.POSITIVE_INFINITY,
     usePeepholes: options.usePeephole ?? false,
-    preactivationClip: positiveClip(className, 'preactivationClip', options.preactivationClip),
+    preactivationClip: clipBound(options.preactivationClip),
   }
 }

@@ -1,12 +1,6 @@
+import { FINITE, FLAG, nullable, optional } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
-import {
-  type CellOptions,
-  checkCellOptions,
-  checkedActivation,
-  checkSize,
-  finiteNumber,
-  positiveClip,
-} from './cell_options.js'
+import { ACTIVATION, type CellOptions, CLIP, checkCellOptions, clipBound, SIZE } from './cell_options.js'
 import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
@@ -26,6 +20,15 @@ export interface LSTMCellOptions extends CellOptions {
   readonly activation?: Activation | undefined
 }
 
+const OPTIONS = {
+  usePeepholes: optional(FLAG),
+  cellClip: CLIP,
+  numProj: nullable(SIZE),
+  projClip: CLIP,
+  forgetBias: optional(FINITE),
+  activation: ACTIVATION,
+}
+
 /**
  * TensorFlow's `LSTMCell`: variables `kernel` [I+P,4H] in blocks i,j,f,o, `bias`, peepholes, projection.
  *
@@ -33,21 +36,19 @@ export interface LSTMCellOptions extends CellOptions {
  */
 export class LSTMCell extends LSTMStepCell {
   constructor(numUnits: number, options: LSTMCellOptions = {}) {
-    const own = ['usePeepholes', 'cellClip', 'numProj', 'projClip', 'forgetBias', 'activation']
-    checkCellOptions('LSTMCell', numUnits, options, own)
+    checkCellOptions('LSTMCell', numUnits, options, OPTIONS)
     const numProj = options.numProj ?? null
-    if (numProj !== null) checkSize('LSTMCell', 'numProj', numProj)
     super(options.name ?? 'lstm_cell', options.dtype, {
       ...PLAIN_LSTM,
       numUnits,
-      forgetBias: finiteNumber('LSTMCell', 'forgetBias', options.forgetBias ?? 1),
-      cellClip: positiveClip('LSTMCell', 'cellClip', options.cellClip),
+      forgetBias: options.forgetBias ?? 1,
+      cellClip: clipBound(options.cellClip),
       clipGradient: 'zero_outside',
       usePeepholes: options.usePeepholes ?? false,
       numProj,
       // As in TensorFlow, a projection clip without a projection does nothing.
-      projClip: positiveClip('LSTMCell', 'projClip', numProj === null ? null : options.projClip),
-      activation: checkedActivation('LSTMCell', options.activation),
+      projClip: clipBound(numProj === null ? null : options.projClip),
+      activation: options.activation ?? 'tanh',
     })
   }
 }

@@ -1,10 +1,13 @@
+import { checkArguments, checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import type { CellOptions } from './cell_options.js'
 import type { CellState, StateSize } from './cell_state.js'
-import type { VariableMap, VariableSpec } from './cell_variables.js'
+import { type BuildOptions, checkBuild, type VariableMap, type VariableSpec } from './cell_variables.js'
 import { copyTensor, type FloatTensor } from './float_tensor.js'
-import { type CellStep, RNNCell } from './rnn_cell.js'
+import { CELL, type CellStep, RNNCell } from './rnn_cell.js'
 import { inScope, scopedVariables } from './variable_scopes.js'
+
+const CELLS = listOf(CELL)
 
 /**
  * TensorFlow's `MultiRNNCell`: cells stacked, each fed the output of the one below. Its state is the list of theirs; its
@@ -17,7 +20,8 @@ export class MultiRNNCell extends RNNCell<readonly CellState[]> {
 
   // biome-ignore lint/suspicious/noExplicitAny: a stack mixes cells of any state, and step() hands each its own back.
   constructor(cells: readonly RNNCell<any>[], options: Pick<CellOptions, 'name'> = {}) {
-    checkOptionNames('build MultiRNNCell', options, ['name'])
+    checkArguments('build MultiRNNCell', { cells }, { cells: CELLS })
+    checkOptions('build MultiRNNCell', options, { name: optional(TEXT) })
     super(options.name ?? 'multi_rnn_cell', cells[0]?.dtype)
     const dtypes = [...new Set(cells.map(({ dtype }) => dtype))]
     if (cells.length === 0 || new Set(cells).size !== cells.length || dtypes.length !== 1) {
@@ -53,7 +57,9 @@ export class MultiRNNCell extends RNNCell<readonly CellState[]> {
   }
 
   /** Builds every cell; cell k draws from seed + k. */
-  override build(inputSize: number, { seed = 0 }: { readonly seed?: number | undefined } = {}): void {
+  override build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    const { seed = 0 } = options
     for (const [k, cell] of this.cells.entries()) cell.build(this.#inputSizeOf(k, inputSize), { seed: seed + k })
   }
 

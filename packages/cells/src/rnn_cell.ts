@@ -1,7 +1,13 @@
+import { checkArguments, checkOptions, FLAG, methods, optional } from '@cudnn-rnn/arguments'
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { SIZE } from './cell_options.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
+
+/** What wrappers ask of a cell: those of other copies of this package have it too. */
+export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
 
 /** Gradients of the loss by a step's results; each may be left out. */
 export interface CellOutputGradients<State extends CellState> {
@@ -47,8 +53,9 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   /** The step itself, on arguments that {@link checkStep} accepts; for wrappers, which check once per sequence. */
   abstract step(input: FloatTensor, state: State): CellStep<State>
 
-  /** The state of zeros for `batch` rows. */
+  /** The state of zeros for `batch` rows. Throws TypeError `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
   zeroState(batch: number): State {
+    checkArguments(`make the state of ${this.name}`, { batch }, { batch: SIZE })
     return zeroState(this.stateSize, batch, this.dtype) as State
   }
 
@@ -62,21 +69,35 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   call<Training extends boolean = true>(
     input: FloatTensor,
     state: State,
-    { training }: { readonly training?: Training | undefined } = {},
+    options: { readonly training?: Training | undefined } = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
-    const [batch, inputSize] = input.shape as [number, number]
-    checkState(action, state, this.stateSize, batch, this.dtype)
+    checkOptions(action, options, { training: optional(FLAG) })
+    const { training } = options
+    const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
+    const [batch, inputSize] = x.shape as [number, number]
+    const before = checkState(action, state, this.stateSize, batch, this.dtype) as State
     this.build(inputSize)
     const zeroGradients = this.zeroGradients.bind(this)
-    const step = this.step(input, state)
+    const step = this.step(x, before)
     const backward = (given: CellOutputGradients<State>): CellInputGradients<State> => {
+      checkOptionNames('run backward', given, ['output', 'state'])
       const outputShape = [batch, this.outputSize]
-      const output = given.output ?? zeros(this.dtype, outputShape)
-      const stateGradient = given.state ?? this.zeroState(batch)
-      checkFloatTensor('run backward', 'output gradient', output, this.dtype, outputShape)
-      checkState('run backward', stateGradient, this.stateSize, batch, this.dtype, 'state gradient')
+      const output = checkFloatTensor(
+        'run backward',
+        'output gradient',
+        given.output ?? zeros(this.dtype, outputShape),
+        this.dtype,
+        outputShape,
+      )
+      const stateGradient = checkState(
+        'run backward',
+        given.state ?? zeroState(this.stateSize, batch, this.dtype),
+        this.stateSize,
+        batch,
+        this.dtype,
+        'state gradient',
+      ) as State
       const variables = zeroGradients()
       return { ...step.backward(output, stateGradient, variables), variables }
     }

@@ -1,5 +1,6 @@
+import { checkArguments, FLAG, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedTypeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
@@ -77,15 +78,18 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
 ): SequenceResult<State, Sequence, Training> {
   const action = `run ${runner.name}`
   const { dtype } = runner
+  checkArguments(action, { training: options.training }, { training: optional(FLAG) })
   const toTimeMajor = (what: string, name: string, sequence: SequenceInput, columns: Dimension) => {
     if (isList(sequence)) {
-      for (const [t, step] of sequence.entries()) {
-        checkFloatTensor(what, `${name}[${t}]`, step, dtype, t === 0 ? ['B', columns] : sequence[0]!.shape)
+      const steps: FloatTensor[] = []
+      for (let t = 0; t < sequence.length; t++) {
+        const shape = steps[0]?.shape ?? ['B', columns]
+        steps.push(checkFloatTensor(what, `${name}[${t}]`, sequence[t]!, dtype, shape))
       }
-      return stackSteps(what, name, sequence)
+      return stackSteps(what, name, steps)
     }
-    checkFloatTensor(what, name, sequence, dtype, ['T', 'B', columns])
-    return timeMajor ? sequence : exchangeTimeAndBatch(sequence)
+    const tensor = checkFloatTensor(what, name, sequence, dtype, ['T', 'B', columns])
+    return timeMajor ? tensor : exchangeTimeAndBatch(tensor)
   }
   const fromTimeMajor = (sequence: FloatTensor): Sequence => {
     if (isList(inputs)) return unstackSteps(sequence) as readonly FloatTensor[] as Sequence
@@ -95,11 +99,12 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const input = toTimeMajor(action, 'inputs', inputs, runner.inputSize ?? 'I')
   const [time, batch, inputSize] = input.shape as [number, number, number]
   const lengths = checkSequenceLengths(action, options.sequenceLength ?? null, time, batch)
-  const initialState = options.initialState ?? (zeroState(runner.stateSize, batch, dtype) as State)
-  checkState(action, initialState as CellState, runner.stateSize, batch, dtype, 'initialState')
+  const givenState = (options.initialState ?? zeroState(runner.stateSize, batch, dtype)) as CellState
+  const initialState = checkState(action, givenState, runner.stateSize, batch, dtype, 'initialState') as State
   runner.build(inputSize)
   const pass = runner.pass(input, initialState, lengths)
   const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
+    checkOptionNames('run backward', given, ['outputs', 'state'])
     const outputShape = [time, batch, runner.outputSize]
     if (given.outputs !== undefined && isList(given.outputs) !== isList(inputs)) {
       const expected = isList(inputs) ? 'a list, as the inputs were' : 'one tensor, as the inputs were'
@@ -113,8 +118,8 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
         ? zeros(dtype, outputShape)
         : toTimeMajor('run backward', 'output gradients', given.outputs, runner.outputSize ?? 'H')
     checkFloatTensor('run backward', 'output gradients', outputs, dtype, outputShape)
-    const state = given.state ?? (zeroState(runner.stateSize, batch, dtype) as State)
-    checkState('run backward', state as CellState, runner.stateSize, batch, dtype, 'state gradients')
+    const givenState = (given.state ?? zeroState(runner.stateSize, batch, dtype)) as CellState
+    const state = checkState('run backward', givenState, runner.stateSize, batch, dtype, 'state gradients') as State
     const variables = runner.zeroGradients()
     const gradients = pass.backward(outputs, state, variables)
     return { inputs: fromTimeMajor(gradients.inputs), state: gradients.state, variables }

@@ -1,9 +1,11 @@
+import { checkArguments, FLAG, listOf, optional } from '@cudnn-rnn/arguments'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
-import type { CellState } from './cell_state.js'
+import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
+import { type CellState, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
 import { addTensor, type FloatTensor } from './float_tensor.js'
-import type { RNNCell } from './rnn_cell.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
 import { runSequence, type SequenceOptions, type SequencePass, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
@@ -44,6 +46,8 @@ export interface BidirectionalResult<State extends CellState, Training extends b
   readonly tape: TapeWhen<Training, CellTape<BidirectionalOutputGradients<State>, BidirectionalGradients<State>>>
 }
 
+const CELLS = listOf(CELL)
+const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG) }
 const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'timeMajor']
 
 /**
@@ -62,24 +66,31 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   options: StackBidirectionalOptions<State, Training> = {},
 ): BidirectionalResult<State, Training> {
   checkOptionNames('run stackBidirectionalDynamicRnn', options, OPTIONS)
+  const { initialStatesFw, initialStatesBw, sequenceLength, timeMajor } = options
+  checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw, timeMajor }, ARGUMENTS)
   const runner = bidirectionalStack(cellsFw, cellsBw)
-  const { initialStatesFw, initialStatesBw, sequenceLength } = options
-  const batch = inputs.shape?.[options.timeMajor ? 1 : 0] ?? 0
+  const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
+  const batch = shape[timeMajor ? 1 : 0] ?? 0
   /** Both lists as one state [fw, bw], with zeros for one that was left out. */
   const pair = (fw: readonly State[] | undefined, bw: readonly State[] | undefined): StatePair<State> | undefined => {
     if (fw === undefined && bw === undefined) return undefined
-    return [fw ?? cellsFw.map((cell) => cell.zeroState(batch)), bw ?? cellsBw.map((cell) => cell.zeroState(batch))]
+    return [fw ?? zeroStates(cellsFw, batch), bw ?? zeroStates(cellsBw, batch)]
   }
   const initialState = pair(initialStatesFw, initialStatesBw)
   const training = options.training !== false
   const result = runSequence(runner, inputs, { initialState, sequenceLength, training }, options.timeMajor ?? false)
   const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
+    checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
     const gradients = result.tape!.gradients({ outputs: given.outputs, state: pair(given.statesFw, given.statesBw) })
     const [statesFw, statesBw] = gradients.state
     return { inputs: gradients.inputs, statesFw, statesBw, variables: gradients.variables }
   }
   const [statesFw, statesBw] = result.state
   return { outputs: result.outputs, statesFw, statesBw, tape: tapeWhen(options.training, backward) }
+}
+
+function zeroStates<State extends CellState>(cells: readonly RNNCell<State>[], batch: number): State[] {
+  return cells.map((cell) => zeroState(cell.stateSize, batch, cell.dtype) as State)
 }
 
 type StatePair<State> = readonly [fw: readonly State[], bw: readonly State[]]

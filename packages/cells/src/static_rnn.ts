@@ -1,7 +1,8 @@
+import { checkArguments } from '@cudnn-rnn/arguments'
 import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
 import type { CellState } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
-import type { RNNCell } from './rnn_cell.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
 import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
@@ -19,6 +20,7 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
   options: SequenceOptions<State, Training> = {},
 ): SequenceResult<State, readonly FloatTensor[], Training> {
   checkOptionNames('run staticRnn', options, ['initialState', 'sequenceLength', 'training'])
+  checkArguments('run staticRnn', { cell }, { cell: CELL })
   if (!Array.isArray(inputs)) {
     throw codedTypeError(
       'ERR_SEQUENCE_LAYOUT',

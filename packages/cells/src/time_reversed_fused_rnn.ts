@@ -1,4 +1,5 @@
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkArguments, methods } from '@cudnn-rnn/arguments'
+import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -12,15 +13,24 @@ import {
   type SequenceRunner,
 } from './sequence_run.js'
 
+const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
+
 /**
  * TensorFlow's `TimeReversedFusedRNN`: a fused cell that walks each row from its own last step to its first; outputs come
  * back in the order of the inputs.
  */
-export class TimeReversedFusedRNN<State extends CellState> implements FusedRNNCell<State> {
+export class TimeReversedFusedRNN<State extends CellState> extends Inspectable implements FusedRNNCell<State> {
   readonly cell: FusedRNNCell<State>
 
+  /** Throws TypeError `ERR_INVALID_ARGUMENT`. */
   constructor(cell: FusedRNNCell<State>) {
+    super()
+    checkArguments('build TimeReversedFusedRNN', { cell }, { cell: FUSED_CELL })
     this.cell = cell
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'TimeReversedFusedRNN', cell: String(this.cell) }
   }
 
   get name(): string {

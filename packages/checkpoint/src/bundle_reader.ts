@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/arguments'
 import { type BundleEntry, decodeBundleEntry, decodeBundleHeader, type SliceExtent } from './bundle_messages.js'
 import { type ByteSource, checkRange, type OpenByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
@@ -63,7 +64,7 @@ export class BundleReader implements CheckpointReader {
   }
 
   has(name: string): boolean {
-    return this.#entries.has(name) && !name.startsWith('\0')
+    return typeof name === 'string' && this.#entries.has(name) && !name.startsWith('\0')
   }
 
   shape(name: string): readonly number[] {
@@ -200,7 +201,7 @@ export class BundleReader implements CheckpointReader {
   #entry(name: string): BundleEntry {
     const entry = this.has(name) ? this.#entries.get(name) : undefined
     if (entry !== undefined) return entry
-    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${name} in checkpoint`, {
+    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${describeValue(name)} in checkpoint`, {
       path: this.prefix,
       tensorName: name,
     })

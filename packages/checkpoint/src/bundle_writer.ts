@@ -1,5 +1,17 @@
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import {
+  checkArguments,
+  checkOptions,
+  fields,
+  integerFrom,
+  kind,
+  OBJECT,
+  optional,
+  PATH,
+  POSITIVE,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { encodeBundleEntry } from './bundle_messages.js'
 import { maskCrc } from './crc32c.js'
@@ -20,6 +32,19 @@ export interface WriteCheckpointOptions {
   readonly retention?: Retention | undefined
 }
 
+const ARGUMENTS = {
+  prefix: PATH,
+  tensors: kind(
+    'an iterable of [name, tensor]',
+    (value) =>
+      typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value),
+  ),
+}
+const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })
+const NAMED_TENSOR = {
+  entry: kind('a pair [name, tensor]', (value) => Array.isArray(value) && value.length === 2),
+}
+
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.
  *
@@ -35,8 +60,11 @@ export interface WriteCheckpointOptions {
 export async function writeCheckpoint(
   prefix: string,
   tensors: Iterable<NamedTensor> | AsyncIterable<NamedTensor>,
-  { retention }: WriteCheckpointOptions = {},
+  options: WriteCheckpointOptions = {},
 ): Promise<void> {
+  checkArguments('write checkpoint', { prefix, tensors }, ARGUMENTS)
+  checkOptions('write checkpoint', options, { retention: optional(RETENTION) })
+  const { retention } = options
   const data = temporaryPath(`${prefix}.data`)
   try {
     await makeDirectory(dirname(prefix))
@@ -60,7 +88,10 @@ async function writeElements(
   const entries = new Map<string, TableEntry>()
   const encoder = new TextEncoder()
   let offset = 0
-  for await (const [name, tensor] of tensors) {
+  for await (const entry of tensors) {
+    checkArguments('write checkpoint', { entry }, NAMED_TENSOR)
+    const [name, tensor] = entry
+    checkArguments('write checkpoint', { name, tensor }, { name: TEXT, tensor: OBJECT })
     const dtype = checkWritable(name, tensor)
     if (name === '' || name.startsWith('\0') || entries.has(name)) {
       const rule = entries.has(name) ? 'there is one of this name already' : 'its name is not allowed'

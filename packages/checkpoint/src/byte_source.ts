@@ -1,3 +1,4 @@
+import { BYTES, checkArguments, integerFrom, methods, TEXT } from '@cudnn-rnn/arguments'
 import { CheckpointError } from './errors.js'
 
 /** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */
@@ -13,8 +14,9 @@ export interface ByteSource {
 /** Opens the source of a file by its path; undefined when there is no such file. */
 export type OpenByteSource = (path: string) => Promise<ByteSource | undefined>
 
-/** A source over bytes in memory. */
+/** A source over bytes in memory. Throws TypeError `ERR_INVALID_ARGUMENT`. */
 export function memorySource(name: string, bytes: Uint8Array): ByteSource {
+  checkArguments('make a byte source', { name, bytes }, { name: TEXT, bytes: BYTES })
   return {
     name,
     size: bytes.length,
@@ -32,8 +34,11 @@ export interface BlobLike {
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }
 }
 
-/** A source over a browser's `File` or `Blob`, which is read piece by piece. */
+const BLOB = methods('a File or a Blob', 'slice', 'arrayBuffer')
+
+/** A source over a browser's `File` or `Blob`, which is read piece by piece. Throws TypeError `ERR_INVALID_ARGUMENT`. */
 export function blobSource(name: string, blob: BlobLike): ByteSource {
+  checkArguments('make a byte source', { name, blob }, { name: TEXT, blob: BLOB })
   return {
     name,
     size: blob.size,
@@ -45,8 +50,11 @@ export function blobSource(name: string, blob: BlobLike): ByteSource {
   }
 }
 
+const RANGE = { offset: integerFrom(0), length: integerFrom(0) }
+
 /** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) does not lie in a file of `size` bytes. */
 export function checkRange(name: string, size: number, offset: number, length: number): void {
+  if (typeof offset !== 'number' || typeof length !== 'number') checkArguments('read bytes', { offset, length }, RANGE)
   if (offset >= 0 && length >= 0 && offset + length <= size) return
   throw new CheckpointError(
     'ERR_CHECKPOINT_CORRUPT',

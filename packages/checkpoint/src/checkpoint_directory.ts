@@ -1,11 +1,19 @@
 import { existsSync } from 'node:fs'
 import { rename } from 'node:fs/promises'
 import { isAbsolute, join } from 'node:path'
+import { checkArguments, FINITE, fields, listOf, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
 import type { CheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
 import { withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
 import { flushDirectory, isSystemError, removeQuietly } from './temporary_file.js'
+
+const STATE = fields({
+  modelCheckpointPath: TEXT,
+  allModelCheckpointPaths: listOf(TEXT),
+  allModelCheckpointTimestamps: listOf(FINITE),
+  lastPreservedTimestamp: optional(FINITE),
+})
 
 /**
  * Replaces the state of a directory: a reader sees the old one or the new one. Waits for saves in this directory.
@@ -17,6 +25,11 @@ export async function writeCheckpointState(
   state: CheckpointState,
   fileName = STATE_FILE,
 ): Promise<void> {
+  checkArguments(
+    'write checkpoint state',
+    { directory, state, fileName },
+    { directory: PATH, state: STATE, fileName: PATH },
+  )
   const path = join(directory, fileName)
   try {
     await withDirectoryLock(directory, async () => {
@@ -61,5 +74,6 @@ export async function latestCheckpoint(directory: string, fileName = STATE_FILE)
 
 /** A path of a state file: relative ones are meant from the file's directory. */
 export function resolvePath(directory: string, path: string): string {
+  checkArguments('resolve a path', { directory, path }, { directory: TEXT, path: TEXT })
   return isAbsolute(path) ? path : join(directory, path)
 }

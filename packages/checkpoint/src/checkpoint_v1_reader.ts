@@ -1,3 +1,4 @@
+import { describeValue } from '@cudnn-rnn/arguments'
 import { decodeMessage, decodeShape, decodeSlice, type SliceExtent } from './bundle_messages.js'
 import type { ByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
@@ -127,7 +128,7 @@ export class CheckpointV1Reader implements CheckpointReader {
   #meta(name: string): TensorMeta {
     const meta = this.#metas.get(name)
     if (meta !== undefined) return meta
-    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${name} in checkpoint`, {
+    throw new CheckpointError('ERR_TENSOR_NOT_FOUND', `Cannot find tensor ${describeValue(name)} in checkpoint`, {
       path: this.prefix,
       tensorName: name,
     })

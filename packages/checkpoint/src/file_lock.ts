@@ -1,6 +1,7 @@
 import { constants, copyFile, link, lstat, open, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { checkArguments, checkOptions, FLAG, FUNCTION, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
 import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
@@ -58,15 +59,17 @@ export class FileLock {
    * @param path of the lock file; its directory must exist.
    * @throws CheckpointError `ERR_CHECKPOINT_LOCKED`, `ERR_CHECKPOINT_IO`
    */
-  static async acquire(path: string, { wait = false, recover }: FileLockOptions = {}): Promise<FileLock> {
+  static async acquire(path: string, options: FileLockOptions = {}): Promise<FileLock> {
+    checkArguments('lock', { path }, { path: PATH })
+    checkOptions('lock', options, { wait: optional(FLAG), recover: optional(FUNCTION) })
+    const { wait = false, recover } = options
     const token = createOwnerToken()
     const beside = `${path}.${token}.tmp`
     try {
       await writeFile(beside, lockText(token), { flag: 'wx' })
       await waitFor(path, beside, { wait, recover })
     } catch (cause) {
-      if (!isSystemError(cause)) throw cause
-      throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot lock (${cause.message})`, { path, cause })
+      throw isSystemError(cause) ? systemError(path, cause) : cause
     } finally {
       await removeQuietly(beside)
     }
@@ -75,12 +78,17 @@ export class FileLock {
 
   /** Writes into the lock what {@link FileLockOptions.recover} gets if this holder ends without releasing. */
   async note(text: string): Promise<void> {
-    const file = await open(this.path, 'r+')
+    checkArguments('note in a lock', { text }, { text: TEXT })
     try {
-      await writeAll(file, new TextEncoder().encode(lockText(this.#token, text)))
-      await file.sync()
-    } finally {
-      await file.close()
+      const file = await open(this.path, 'r+')
+      try {
+        await writeAll(file, new TextEncoder().encode(lockText(this.#token, text)))
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+    } catch (cause) {
+      throw isSystemError(cause) ? systemError(this.path, cause) : cause
     }
   }
 
@@ -215,6 +223,10 @@ async function takeOver(path: string, held: HeldLock, recover: FileLockOptions['
   } finally {
     await lock.release()
   }
+}
+
+function systemError(path: string, cause: Error): CheckpointError {
+  return new CheckpointError('ERR_CHECKPOINT_IO', `Cannot lock (${cause.message})`, { path, cause })
 }
 
 function locked(path: string, held: HeldLock | undefined): CheckpointError {

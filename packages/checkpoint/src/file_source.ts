@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import { type ByteSource, checkRange } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 
@@ -21,6 +22,7 @@ const IDLE = 100
  * @throws CheckpointError `ERR_CHECKPOINT_IO` for any other reason, and for FIFOs, sockets and devices, which have no size
  */
 export async function openFileSource(path: string): Promise<ByteSource | undefined> {
+  checkArguments('open file', { path }, { path: PATH })
   let handle: FileHandle | undefined
   try {
     handle = await open(path, READ_WITHOUT_WAITING)

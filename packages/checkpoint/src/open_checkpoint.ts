@@ -1,3 +1,4 @@
+import { checkArguments, checkOptions, FLAG, FUNCTION, methods, optional, PATH } from '@cudnn-rnn/arguments'
 import { BundleReader } from './bundle_reader.js'
 import type { ByteSource, OpenByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
@@ -9,6 +10,11 @@ export interface OpenCheckpointOptions {
   readonly verifyTensors?: boolean | undefined
 }
 
+const ARGUMENTS = { prefix: PATH, open: FUNCTION }
+/** What `open` resolves to. */
+const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
+const OPTIONS = { verifyTensors: optional(FLAG) }
+
 /** Files of a V2 checkpoint: a person who names one means its prefix, not a V1 checkpoint. */
 const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
 
@@ -16,13 +22,16 @@ const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
  * Opens a checkpoint through any kind of files: V2 where `<prefix>.index` exists, else V1 where `<prefix>` does.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
- *   `ERR_CHECKPOINT_UNSUPPORTED`
+ *   `ERR_CHECKPOINT_UNSUPPORTED`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`
  */
 export async function openCheckpointFrom(
   prefix: string,
   open: OpenByteSource,
-  { verifyTensors = true }: OpenCheckpointOptions = {},
+  options: OpenCheckpointOptions = {},
 ): Promise<CheckpointReader> {
+  checkArguments('open checkpoint', { prefix, open }, ARGUMENTS)
+  checkOptions('open checkpoint', options, OPTIONS)
+  const { verifyTensors = true } = options
   const index = await open(`${prefix}.index`)
   if (index !== undefined) return closing(index, () => BundleReader.open(prefix, index, open, verifyTensors))
   const single = PART_OF_V2.test(prefix) ? undefined : await open(prefix)
@@ -35,6 +44,7 @@ export async function openCheckpointFrom(
 }
 
 async function closing<Result>(source: ByteSource, read: () => Promise<Result>): Promise<Result> {
+  checkArguments('open checkpoint', { source }, { source: BYTE_SOURCE })
   try {
     return await read()
   } finally {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
+import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import { removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
 import { isCheckpointError } from './errors.js'
 import { type FileLock, removeAbandonedTakeovers, withFileLock } from './file_lock.js'
@@ -49,6 +50,7 @@ export function withDirectoryLock<Result>(
  * @returns false where the directory may not be changed, or one process keeps it locked for minutes.
  */
 export async function recoverSaves(directory: string): Promise<boolean> {
+  checkArguments('recover saves', { directory }, { directory: PATH })
   if (!existsSync(join(directory, `${STATE_FILE}.lock`))) return true
   try {
     await withDirectoryLock(directory, async () => undefined)

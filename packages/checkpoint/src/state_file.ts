@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import type { ByteSource } from './byte_source.js'
 import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
@@ -15,6 +16,7 @@ export async function readCheckpointState(
   directory: string,
   fileName = STATE_FILE,
 ): Promise<CheckpointState | undefined> {
+  checkArguments('read checkpoint state', { directory, fileName }, { directory: PATH, fileName: PATH })
   const path = join(directory, fileName)
   try {
     const source = await openFileSource(path)

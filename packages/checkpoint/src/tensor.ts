@@ -1,3 +1,4 @@
+import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/arguments'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 
@@ -26,20 +27,28 @@ export function elementCount(shape: readonly number[]): number {
 export function checkWritable(name: string, { data, shape, dtype }: WritableTensor): CheckpointDType {
   const invalid = (rule: string) =>
     new CheckpointError('ERR_TENSOR_INVALID', `Cannot write tensor ${name} as ${rule}`, { tensorName: name })
+  if (!Array.isArray(shape)) throw invalid(`its shape must be an array: current value is ${describeValue(shape)}`)
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0)) {
-    throw invalid(`every dimension must be an integer >= 0: current shape is [${shape.join(',')}]`)
+    throw invalid(`every dimension must be an integer >= 0: current shape is [${shape.map(describeValue).join(',')}]`)
+  }
+  if (dtype !== undefined && !Object.hasOwn(DTYPES, dtype)) {
+    throw invalid(
+      `its dtype must be one of ${Object.keys(DTYPES).join(', ')}: current value is ${describeValue(dtype)}`,
+    )
   }
   const resolved = dtype ?? defaultDType(data)
   if (resolved === undefined) throw invalid(`its data must be a typed array or an array of strings`)
   const { array, perElement } = DTYPES[resolved]
   const fits = array === undefined ? Array.isArray(data) : data instanceof array
   if (!fits)
-    throw invalid(`${resolved} needs a ${array?.name ?? 'string array'}: current type is ${data.constructor.name}`)
+    throw invalid(`${resolved} needs a ${array?.name ?? 'string array'}: current value is ${describeValue(data)}`)
   const expected = elementCount(shape) * perElement
-  if (data.length !== expected) {
-    throw invalid(
-      `shape [${shape.join(',')}] of ${resolved} needs ${expected} values: current number is ${data.length}`,
-    )
+  const length = ArrayBuffer.isView(data) ? liveLength(data) : data.length
+  if (length !== expected) {
+    throw invalid(`shape [${shape.join(',')}] of ${resolved} needs ${expected} values: current number is ${length}`)
+  }
+  if (Array.isArray(data) && !data.every((value) => typeof value === 'string' || arrayTypeOf(value) === 'Uint8Array')) {
+    throw invalid('its data must be an array of strings or Uint8Arrays')
   }
   return resolved
 }
@@ -47,8 +56,9 @@ export function checkWritable(name: string, { data, shape, dtype }: WritableTens
 /** The first dtype whose array this is; the others that share the array must be named. */
 function defaultDType(data: WritableTensor['data']): CheckpointDType | undefined {
   if (Array.isArray(data)) return 'string'
+  const arrayType = arrayTypeOf(data)
   return (Object.keys(DTYPES) as CheckpointDType[]).find((dtype) => {
     const { array, perElement } = DTYPES[dtype]
-    return array !== undefined && perElement === 1 && data.constructor === array
+    return array !== undefined && perElement === 1 && arrayType === array.name
   })
 }

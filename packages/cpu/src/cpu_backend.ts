@@ -1,5 +1,5 @@
 import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { HostBackend } from '@cudnn-rnn/executor-kit'
 import { CpuDenseKernels } from './cpu_dense_kernels.js'
 import { createCpuExecutor } from './cpu_executor.js'
@@ -79,7 +79,7 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
 function refuse(option: string, rule: string, value: unknown): never {
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot open the cpu backend as ${option} must be ${rule}: current value is ${String(value)}`,
+    `Cannot open the cpu backend as ${option} must be ${rule}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

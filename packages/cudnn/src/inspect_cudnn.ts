@@ -3,7 +3,7 @@ import { type LibraryFiles, openCudaLibraries } from './cuda_libraries.js'
 import { versionText } from './cudnn_backend.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import type { SessionInfo } from './native_addon.js'
-import { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
+import { type CudnnBackendOptions, checkOptions, openCudnnBackend } from './open_cudnn_backend.js'
 
 /** What stands between this machine and the cuDNN executor, for people and for bug reports. */
 export interface CudnnReport {
@@ -22,8 +22,9 @@ export interface CudnnReport {
   readonly advice: string
 }
 
-/** Looks for everything the executor needs, without failing. */
+/** Looks for everything the executor needs. What is missing is in the report; options are checked as by {@link openCudnnBackend}. */
 export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
+  checkOptions(options)
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     const attempts = loaded.attempts.map((reason) => ({ name: 'addon', reason }))

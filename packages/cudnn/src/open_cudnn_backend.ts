@@ -1,5 +1,6 @@
+import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { type CudaLibraries, openCudaLibraries } from './cuda_libraries.js'
 import { CudnnBackend, versionText } from './cudnn_backend.js'
 import { ALGORITHMS, type Algorithm } from './cudnn_enums.js'
@@ -43,6 +44,12 @@ const OPTION_NAMES: readonly (keyof CudnnBackendOptions)[] = [
   'cacheDir',
 ]
 
+const PLACES = {
+  libraryDir: optional(PATH),
+  cacheDir: optional(PATH),
+  graphs: optional(either(FLAG, oneOf(['measured']))),
+}
+
 /** The first release whose recurrent networks compute in bfloat16. */
 const FIRST_BFLOAT16_VERSION = 91_300
 
@@ -85,8 +92,10 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   }
 }
 
-function checkOptions(options: CudnnBackendOptions): Arithmetic {
+/** Checks the options; returns what they say of the arithmetic. */
+export function checkOptions(options: CudnnBackendOptions): Arithmetic {
   checkOptionNames('open the cuDNN backend', options, OPTION_NAMES)
+  checkOptionValues('open the cuDNN backend', options, PLACES)
   const { dtype = 'float32', device = 0, algorithm = 'measured', precision } = options
   const allowed = {
     dtype: [dtype, ['float32', 'float64']],
@@ -133,7 +142,7 @@ function unavailable(attempts: readonly BackendAttempt[], advice: string, option
 function invalidOption(option: string, value: unknown, rule: string) {
   return codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot open the cuDNN backend as ${option} ${rule}: current value is ${String(value)}`,
+    `Cannot open the cuDNN backend as ${option} ${rule}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

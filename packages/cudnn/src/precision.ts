@@ -1,5 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from './cudnn_enums.js'
 
 /**
@@ -88,7 +88,7 @@ export function arithmeticOf(dtype: FloatDType, precision: Precision | undefined
   if (found !== undefined) return ARITHMETICS[found]
   throw codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot open the cuDNN backend as precision must be ${names.join(', ') || 'left out'} for ${dtype}: current value is ${String(precision)}`,
+    `Cannot open the cuDNN backend as precision must be ${names.join(', ') || 'left out'} for ${dtype}: current value is ${describeValue(precision)}`,
     { option: 'precision', value: precision },
   )
 }

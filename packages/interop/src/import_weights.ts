@@ -1,3 +1,4 @@
+import { checkOptionValues, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
@@ -32,6 +33,8 @@ export interface ImportedWeights {
   readonly unusedTensors: readonly UnusedTensor[]
 }
 
+const ONLY = { only: optional(listOf(TEXT)) }
+
 const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
   'format',
   'cellMode',
@@ -56,6 +59,7 @@ export async function importWeights(
   options: ImportOptions = {},
 ): Promise<ImportedWeights> {
   checkOptionNames('import weights', options, OPTION_NAMES)
+  checkOptionValues('import weights', options, ONLY)
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
   const file = isOpen ? input : await openWeightFile(input, options.format)
   try {

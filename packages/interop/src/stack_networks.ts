@@ -1,5 +1,17 @@
-import { codedRangeError, createRnnDescriptor, outputSize } from '@cudnn-rnn/canonical'
+import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkDescriptor, codedRangeError, createRnnDescriptor, describeValue, outputSize } from '@cudnn-rnn/canonical'
 import type { ImportedNetwork } from './networks/interpretation.js'
+
+const NETWORKS = listOf(
+  fields({
+    name: TEXT,
+    descriptor: OBJECT,
+    canonical: fields({ weights: listOf(OBJECT), biases: listOf(OBJECT) }),
+    reverse: optional(FLAG),
+    tensorNames: listOf(TEXT),
+    notes: listOf(TEXT),
+  }),
+)
 
 /**
  * One network of several that feed each other, as files that store layer by layer hold them.
@@ -8,6 +20,8 @@ import type { ImportedNetwork } from './networks/interpretation.js'
  * @throws RangeError `ERR_STACK` for networks of different cells, units or directions, or sizes that do not fit
  */
 export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNetwork {
+  checkArguments('stack networks', { networks }, { networks: NETWORKS })
+  for (const { descriptor } of networks) checkDescriptor(descriptor)
   const [first] = networks
   if (first === undefined) throw refused('there must be at least one network', 0)
   for (const [index, { descriptor, reverse, name }] of networks.entries()) {
@@ -47,5 +61,7 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
 }
 
 function refused(rule: string, value: unknown) {
-  return codedRangeError('ERR_STACK', `Cannot stack networks as ${rule}: current value is ${String(value)}`, { value })
+  return codedRangeError('ERR_STACK', `Cannot stack networks as ${rule}: current value is ${describeValue(value)}`, {
+    value,
+  })
 }

@@ -1,5 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
@@ -32,7 +32,7 @@ export function openReferenceBackend(options: ReferenceBackendOptions = {}): Ref
   if (dtype !== 'float32' && dtype !== 'float64') {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot open the reference backend as dtype must be float32 or float64: current value is ${String(dtype)}`,
+      `Cannot open the reference backend as dtype must be float32 or float64: current value is ${describeValue(dtype)}`,
       { option: 'dtype', value: dtype },
     )
   }

@@ -1,3 +1,4 @@
+import { checkArguments, TEXT } from '@cudnn-rnn/arguments'
 import { visibleLines } from '@cudnn-rnn/text'
 
 const ENTITIES: ReadonlyMap<string, string> = new Map([
@@ -9,5 +10,6 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 
 /** `text` as it must stand in HTML text and quoted attributes; controls are shown, line ends stay. */
 export function escapeHtml(text: string): string {
+  checkArguments('escape HTML', { text }, { text: TEXT })
   return visibleLines(text).replaceAll(/[&<>"]/g, (character) => ENTITIES.get(character)!)
 }

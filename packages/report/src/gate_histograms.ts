@@ -1,3 +1,4 @@
+import { checkArguments, fields, listOf, NUMBERS, TEXT } from '@cudnn-rnn/arguments'
 import { type GateWeights, histogramOf } from '@cudnn-rnn/train'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
@@ -10,6 +11,8 @@ const SIDES: ReadonlyMap<string, string> = new Map([
   ['recurrent', 'var(--third)'],
   ['projection', 'var(--baseline)'],
 ])
+
+const GATES = listOf(fields({ name: TEXT, values: NUMBERS }))
 
 interface Bar {
   readonly layer: string
@@ -25,6 +28,7 @@ interface Bar {
  * the input and the recurrent side on top of each other. All share one horizontal axis.
  */
 export function gateHistograms(gates: readonly GateWeights[]): string {
+  checkArguments('draw histograms', { gates }, { gates: GATES })
   const bars = gates.flatMap(({ name, values }): Bar[] => {
     const [layer = '', direction = '', side = '', gate = 'projection'] = name.split('/')
     const { num, min, limits, counts } = histogramOf(values)

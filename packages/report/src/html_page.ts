@@ -1,3 +1,4 @@
+import { checkArguments, fields, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { CHART_STYLE } from './chart_sizes.js'
 import { escapeHtml } from './escape_html.js'
 
@@ -17,8 +18,17 @@ export interface Page {
   readonly style?: string | undefined
 }
 
-/** The page as HTML text. Charts take their colours from its custom properties. */
-export function htmlPage({ title, resultHtml, sections, style = '' }: Page): string {
+const PAGE = fields({
+  title: TEXT,
+  resultHtml: TEXT,
+  sections: listOf(fields({ heading: TEXT, html: TEXT })),
+  style: optional(TEXT),
+})
+
+/** The page as HTML text. Charts take their colours from its custom properties. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+export function htmlPage(page: Page): string {
+  checkArguments('make a page', { page }, { page: PAGE })
+  const { title, resultHtml, sections, style = '' } = page
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -1,3 +1,4 @@
+import { checkArguments, FINITE, fields, listOf, optional, POSITIVE, TEXT } from '@cudnn-rnn/arguments'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { escapeHtml } from './escape_html.js'
@@ -23,6 +24,16 @@ export interface ImageChartOptions {
   readonly height?: number | undefined
 }
 
+const AXIS = { label: TEXT, from: FINITE, to: FINITE }
+const OPTIONS = fields({
+  title: TEXT,
+  source: TEXT,
+  x: fields(AXIS),
+  y: fields(AXIS),
+  key: fields({ ...AXIS, colors: listOf(TEXT, 1) }),
+  height: optional(POSITIVE),
+})
+
 const WIDTH = 860
 const KEY_WIDTH = 260
 const MARGIN_TOP = 32
@@ -30,7 +41,9 @@ const MARGINS = { marginLeft: 64, marginRight: 24, marginBottom: 48 } as const
 const STYLE = { fontSize: '13px', background: 'transparent' } as const
 
 /** An image with axes and a key of its colours, as HTML that needs no script: spectrograms, weights. */
-export function imageChart({ title, source, x, y, key, height = 300 }: ImageChartOptions): string {
+export function imageChart(options: ImageChartOptions): string {
+  checkArguments('draw an image', { options }, { options: OPTIONS })
+  const { title, source, x, y, key, height = 300 } = options
   const common = { document: chartDocument(), width: WIDTH, style: STYLE, ...MARGINS }
   const place = { x1: x.from, x2: x.to, y1: y.from, y2: y.to }
   const chart = Plot.plot({

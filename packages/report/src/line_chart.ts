@@ -1,3 +1,16 @@
+import {
+  checkArguments,
+  either,
+  FLAG,
+  fields,
+  integerFrom,
+  kind,
+  listOf,
+  NUMBER,
+  optional,
+  POSITIVE,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
 import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
@@ -36,6 +49,29 @@ export interface LineChartOptions {
   readonly height?: number | undefined
 }
 
+const PLACE = either(
+  NUMBER,
+  kind('a Date', (value) => value instanceof Date && !Number.isNaN(value.getTime())),
+)
+const OPTIONS = fields({
+  x: TEXT,
+  y: TEXT,
+  series: listOf(
+    fields({
+      label: TEXT,
+      color: TEXT,
+      points: listOf(fields({ x: PLACE, y: NUMBER })),
+      smoothing: optional(integerFrom(1)),
+      dots: optional(FLAG),
+    }),
+  ),
+  rules: optional(listOf(fields({ y: NUMBER, text: TEXT }))),
+  bands: optional(listOf(fields({ x: PLACE, low: NUMBER, high: NUMBER }))),
+  logarithmic: optional(FLAG),
+  top: optional(NUMBER),
+  height: optional(POSITIVE),
+})
+
 const MARGIN_TOP = 32
 /** Dates take two lines of ticks. */
 const MARGIN_BOTTOM = { numbers: 44, dates: 56 } as const
@@ -44,6 +80,7 @@ const TOOLTIPS = 120
 
 /** Lines over a common axis with their legend, as HTML that needs no script. Values that are not finite leave gaps. */
 export function lineChart(options: LineChartOptions): string {
+  checkArguments('draw lines', { options }, { options: OPTIONS })
   const shown = options.series.filter(({ points }) => points.length > 0)
   const legend = shown.map(({ label, color }) => `<span><i style="background:${color}"></i>${escapeHtml(label)}</span>`)
   return `<p class="legend">${legend.join('')}</p>\n${everySize((size) => draw(options, shown, size))}`

@@ -1,3 +1,4 @@
+import { checkArguments, fields, integerFrom, kind, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
 import { escapeHtml } from './escape_html.js'
 
@@ -11,8 +12,32 @@ export interface ResultTable {
   readonly ours?: number | undefined
 }
 
+const TABLE = fields({
+  header: listOf(TEXT),
+  rows: listOf(listOf(TEXT)),
+  best: optional(integerFrom(0)),
+  ours: optional(integerFrom(0)),
+})
+const SETTINGS = listOf(
+  kind(
+    'a pair [label, value]',
+    (pair) => Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string'),
+  ),
+)
+
+function checkTable(table: ResultTable): void {
+  checkArguments('make a table', { table }, { table: TABLE })
+  const { header, rows } = table
+  const columns = kind(
+    `a row of ${header.length} columns`,
+    (row) => (row as readonly string[]).length === header.length,
+  )
+  checkArguments('make a table', { rows }, { rows: listOf(columns) })
+}
+
 /** The table in plain text for a terminal, without its last line end. */
 export function tableText(table: ResultTable): string {
+  checkTable(table)
   const header = table.header.map(visibleText)
   const rows = table.rows.map((row) => row.map(visibleText))
   const widths = header.map((_, column) => {
@@ -24,7 +49,9 @@ export function tableText(table: ResultTable): string {
 }
 
 /** The table as HTML. */
-export function tableHtml({ header, rows, best, ours }: ResultTable): string {
+export function tableHtml(table: ResultTable): string {
+  checkTable(table)
+  const { header, rows, best, ours } = table
   const cell = (tag: 'td' | 'th') => (text: string, column: number) =>
     `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(visibleText(text))}</${tag}>`
   const body = rows.map((row, index) => {
@@ -36,6 +63,7 @@ export function tableHtml({ header, rows, best, ours }: ResultTable): string {
 
 /** Labels and values, one pair per row: the settings of a run. */
 export function settingsHtml(settings: readonly (readonly [string, string])[]): string {
+  checkArguments('make a table of settings', { settings }, { settings: SETTINGS })
   const rows = settings.map(
     ([label, value]) =>
       `<tr><th scope="row">${escapeHtml(visibleText(label))}</th><td>${escapeHtml(visibleText(value))}</td></tr>`,

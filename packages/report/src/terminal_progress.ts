@@ -1,3 +1,14 @@
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  integerFrom,
+  listOf,
+  methods,
+  NUMBER,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { visibleText } from '@cudnn-rnn/text'
 import { Presets, SingleBar } from 'cli-progress'
 
@@ -17,6 +28,11 @@ export interface ProgressOptions {
   readonly figuresWidth?: number | undefined
 }
 
+const STREAM = methods('a stream such as process.stdout', 'write')
+const COUNT = integerFrom(0)
+const OPTIONS = { total: COUNT, done: optional(COUNT), figuresWidth: optional(COUNT) }
+const UPDATE = { step: NUMBER, figures: listOf(TEXT), important: FLAG }
+
 /** Without a terminal, a line is printed at most every so many seconds. */
 const SECONDS_BETWEEN_LINES = 5
 
@@ -32,20 +48,25 @@ export class TerminalProgress {
   readonly #bar: SingleBar | undefined
   #lastLine = 0
 
-  constructor(stream: ProgressStream, { total, done = 0, figuresWidth = 60 }: ProgressOptions) {
+  /** Throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`. */
+  constructor(stream: ProgressStream, options: ProgressOptions) {
+    checkArguments('show progress', { stream }, { stream: STREAM })
+    checkOptions('show progress', options, OPTIONS)
+    const { total, done = 0, figuresWidth = 60 } = options
     this.#stream = stream
     this.#total = total
     if (!stream.isTTY) return
     const format = '{bar} {percentage}%  {figures}  {eta_formatted} left'
     const { columns = 80 } = stream
     const barsize = Math.max(SHORTEST_BAR, Math.min(LONGEST_BAR, columns - figuresWidth - FRAME_WIDTH))
-    const options = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize, etaBuffer: 150 }
-    this.#bar = new SingleBar(options, Presets.shades_classic)
+    const barOptions = { format, stream: stream as NodeJS.WriteStream, hideCursor: true, barsize, etaBuffer: 150 }
+    this.#bar = new SingleBar(barOptions, Presets.shades_classic)
     this.#bar.start(total, done, { figures: '' })
   }
 
   /** @param important prints a line whatever the time since the last one: an evaluation. */
   update(step: number, figures: readonly string[], important = false): void {
+    checkArguments('show progress', { step, figures, important }, UPDATE)
     const text = figures.map(visibleText).join('  ')
     if (this.#bar !== undefined) {
       this.#bar.update(step, { figures: text })

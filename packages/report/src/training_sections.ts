@@ -1,3 +1,4 @@
+import { checkArguments, FLAG, fields, listOf, NUMBER, NUMBERS, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { GateWeights, StepReport } from '@cudnn-rnn/train'
 import { gateHistograms } from './gate_histograms.js'
 import type { PageSection } from './html_page.js'
@@ -21,6 +22,28 @@ export interface TrainingCurves {
   readonly gates?: readonly GateWeights[] | undefined
 }
 
+const CURVES = fields({
+  reports: listOf(
+    fields({
+      step: NUMBER,
+      loss: NUMBER,
+      learningRate: NUMBER,
+      gradientNorm: NUMBER,
+      skipped: FLAG,
+      seconds: NUMBER,
+      metrics: optional(OBJECT),
+    }),
+  ),
+  lossLabel: TEXT,
+  lossScale: optional(NUMBER),
+  metric: optional(TEXT),
+  metricLabel: optional(TEXT),
+  rules: optional(listOf(fields({ y: NUMBER, text: TEXT }))),
+  itemsPerStep: NUMBER,
+  itemName: TEXT,
+  gates: optional(listOf(fields({ name: TEXT, values: NUMBERS }))),
+})
+
 /** Steps over which curves are averaged, the one in the middle among them. */
 const SMOOTHING = 21
 
@@ -31,6 +54,7 @@ const FIRST_STEPS = 0.08
 
 /** The sections every report page has: loss, learning rate, gradient norm, throughput, and weights by gate. */
 export function trainingSections(curves: TrainingCurves): PageSection[] {
+  checkArguments('draw curves', { curves }, { curves: CURVES })
   const {
     reports,
     lossLabel,
@@ -48,7 +72,7 @@ export function trainingSections(curves: TrainingCurves): PageSection[] {
     lineChart({ x: STEP, y, series: [{ label, color: 'var(--train)', points: curve(value), ...options }], height: 220 })
   const evaluated = reports.flatMap(({ step, metrics }) => {
     const value = metric === undefined ? undefined : metrics?.[metric]
-    return value === undefined ? [] : [{ x: step, y: value }]
+    return typeof value !== 'number' ? [] : [{ x: step, y: value }]
   })
   const losses = curve(({ loss }) => loss * lossScale)
   const top = zoomedTop(losses, [...evaluated.map(({ y }) => y), ...(rules ?? []).map(({ y }) => y)])

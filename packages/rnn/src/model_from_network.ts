@@ -1,5 +1,6 @@
+import { checkArguments, FLAG, fields, integerFrom, listOf, OBJECT, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import type { CellMode } from '@cudnn-rnn/canonical'
+import { CELL_MODES, type CellMode, checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -8,6 +9,7 @@ import {
   GRUBlockCell,
   LSTMBlockCell,
 } from '@cudnn-rnn/cells'
+import { checkIsTensor, checkSequenceLengths, checkShape } from '@cudnn-rnn/executor-kit'
 import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'
@@ -94,10 +96,21 @@ export function modelFromNetwork(
   backend: Backend,
   network: ImportedNetwork | ImportedCell,
 ): ModelFromNetwork | CellFromNetwork {
+  checkIsObject('make a model', 'network', network)
   return 'cell' in network ? cellFrom(backend, network) : modelFrom(backend, network)
 }
 
+const BACKEND = fields({ ops: OBJECT, dtype: oneOf(['float32', 'float64']) }, 'what openBackend() resolves to')
+const INPUTS = { name: TEXT, inputs: OBJECT, reverse: optional(FLAG), outputReversed: optional(FLAG) }
+const TENSORS = listOf(fields({ data: OBJECT, shape: listOf(integerFrom(0)) }))
+const NETWORK = fields({
+  ...INPUTS,
+  descriptor: fields({ cellMode: oneOf(Object.keys(CELL_MODES)) }),
+  canonical: fields({ weights: TENSORS, biases: TENSORS }),
+})
+
 function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork {
+  checkArguments('make a model', { backend, network }, { backend: BACKEND, network: NETWORK })
   const { descriptor, canonical, reverse } = network
   const model = new MODELS[descriptor.cellMode](backend, descriptor)
   const params = model.createParams({
@@ -121,7 +134,16 @@ function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork
 
 const CELLS = { GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
 
+const CELL = fields({
+  ...INPUTS,
+  cell: oneOf(['LSTMBlockCell', ...Object.keys(CELLS)]),
+  numUnits: integerFrom(1),
+  options: OBJECT,
+  variables: OBJECT,
+})
+
 function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
+  checkArguments('make a cell', { backend, network }, { backend: BACKEND, network: CELL })
   const { cell: className, numUnits, options, variables, reverse } = network
   const built = { ...options, dtype: backend.dtype } as const
   const own = Object.entries(variables).map(([name, tensor]) => [name, ofDtype(backend, tensor)] as const)
@@ -170,11 +192,15 @@ function runOf(
     if (given !== undefined) return given === null ? null : hostTensor(given)
     return fixed === undefined ? null : ofDtype(backend, fixed)
   }
-  return async (input, { inputH, inputC, sequenceLengths = inputs.sequenceLengths ?? null } = {}) => {
+  return async (input, options = {}) => {
+    checkOptionNames('run a network', options, ['inputH', 'inputC', 'sequenceLengths'])
+    const { inputH, inputC, sequenceLengths = inputs.sequenceLengths ?? null } = options
     const h = await state(inputH, inputs.initialH)
     const c = await state(inputC, inputs.initialC)
     const x = await hostTensor(input)
     if (!reverse) return forward(x, h, c, sequenceLengths)
+    checkShape('run a network', 'input', x.shape, ['T', 'B', 'I'])
+    checkSequenceLengths('run a network', sequenceLengths, x.shape[0]!, x.shape[1]!)
     const result = await forward(reverseRows(x, sequenceLengths), h, c, sequenceLengths)
     const output = reverseRows(result.output, sequenceLengths)
     return { ...result, output: outputReversed === true ? reverseRows(output, null) : output }
@@ -189,7 +215,8 @@ async function taken(tensor: BackendTensor): Promise<FloatTensor> {
   return copy
 }
 
-async function hostTensor(tensor: TensorLike): Promise<FloatTensor> {
+async function hostTensor(given: TensorLike): Promise<FloatTensor> {
+  const tensor = checkIsTensor('run a network', 'tensor', given)
   return (isBackendTensor(tensor) ? await tensor.read() : tensor) as FloatTensor
 }
 

@@ -75,6 +75,7 @@ export interface BackendReport {
 
 /** Tries every executor, best first, and says which can be opened here. */
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
+  checkOptionNames('inspect backends', options, OPTION_NAMES)
   const reports: BackendReport[] = []
   for (const row of EXECUTORS) {
     const tried = await attempt(row, options)

@@ -1,8 +1,24 @@
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, layoutKey } from '@cudnn-rnn/canonical'
 import {
+  checkArguments,
+  checkOptions,
+  FINITE,
+  fields,
+  integerFrom,
+  kind,
+  listOf,
+  methods,
+  nullable,
+  oneOf,
+  optional,
+  PATH,
+  TEXT,
+} from '@cudnn-rnn/arguments'
+import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
+import { codedRangeError, codedTypeError, describeValue, layoutKey } from '@cudnn-rnn/canonical'
+import {
+  CheckpointError,
   type CheckpointErrorCode,
   FileLock,
   isCheckpointError,
@@ -22,6 +38,19 @@ export interface TrainingCheckpointsOptions {
   /** Checkpoints to keep of the latest and of the best; default 2: a resume falls back on the older where one is damaged. */
   readonly maxToKeep?: number | undefined
 }
+
+const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
+const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical', 'canonicalToParams')
+const OPTIONS = { models: optional(listOf(MODEL)), maxToKeep: optional(integerFrom(0)) }
+const KIND = oneOf(['latest', 'best'])
+const TENSORS = listOf(fields({ name: TEXT, value: kind('a tensor of the executor', isBackendTensor) }))
+const COUNT = integerFrom(0)
+const RECORD = fields({
+  step: COUNT,
+  optimizerStep: COUNT,
+  best: nullable(fields({ value: FINITE, step: COUNT, evaluationsSince: COUNT })),
+  skippedInARow: COUNT,
+})
 
 /** Where the record of a run stands in its checkpoint: JSON in UTF-8. */
 const RECORD_KEY = 'training_record'
@@ -53,9 +82,10 @@ export class TrainingCheckpoints implements TrainingSaver {
   #lock: FileLock | undefined
   #lockUses = 0
 
-  /** Throws TypeError `ERR_UNKNOWN_OPTION`. */
+  /** Throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
   constructor(backend: Backend, directory: string, options: TrainingCheckpointsOptions = {}) {
-    checkOptionNames('keep training checkpoints', options, ['models', 'maxToKeep'])
+    checkArguments('keep training checkpoints', { backend, directory }, { backend: BACKEND, directory: PATH })
+    checkOptions('keep training checkpoints', options, OPTIONS)
     this.directory = directory
     this.#backend = backend
     this.#models = options.models ?? []
@@ -64,9 +94,12 @@ export class TrainingCheckpoints implements TrainingSaver {
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
   async save(kind: 'latest' | 'best', tensors: readonly Trainable[], record: TrainingRecord): Promise<void> {
+    const action = 'save a training checkpoint'
+    checkArguments(action, { kind, tensors, record }, { kind: KIND, tensors: TENSORS, record: RECORD })
+    const text = recordText(record)
     const folder = this.#folder(kind)
-    await makeDirectory(folder)
-    const data = Uint8Array.from(Buffer.from(JSON.stringify(record)))
+    await makeFolder(folder)
+    const data = Uint8Array.from(Buffer.from(text))
     const saver = new Saver(
       [
         ...this.#saveables(tensors),
@@ -91,6 +124,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     tensors: readonly Trainable[],
     kind: 'latest' | 'best' = 'latest',
   ): Promise<RestoredRecord | undefined> {
+    checkArguments('restore a training checkpoint', { tensors, kind }, { tensors: TENSORS, kind: KIND })
     const skipped: SkippedCheckpoint[] = []
     for (const prefix of await this.#candidates(kind, skipped)) {
       const record = await this.#restoreFrom(prefix, tensors, skipped)
@@ -112,7 +146,7 @@ export class TrainingCheckpoints implements TrainingSaver {
    */
   async lock(): Promise<AsyncDisposable> {
     if (this.#lock === undefined) {
-      await makeDirectory(this.directory)
+      await makeFolder(this.directory)
       try {
         this.#lock = await FileLock.acquire(join(this.directory, LOCK_FILE))
       } catch (cause) {
@@ -187,6 +221,24 @@ export class TrainingCheckpoints implements TrainingSaver {
   }
 }
 
+function recordText(record: TrainingRecord): string {
+  try {
+    return JSON.stringify(record)
+  } catch (cause) {
+    const message = `Cannot save a training checkpoint as its record must be plain JSON: current value is ${describeValue(record)}`
+    throw codedTypeError('ERR_INVALID_ARGUMENT', message, { argument: 'record', cause })
+  }
+}
+
+async function makeFolder(path: string): Promise<void> {
+  try {
+    await makeDirectory(path)
+  } catch (cause) {
+    const message = `Cannot make the directory of a checkpoint (${(cause as Error).message})`
+    throw new CheckpointError('ERR_CHECKPOINT_IO', message, { path, cause })
+  }
+}
+
 function savedOnly(name: string, tensor: NumericTensor): Saveable {
   return new TensorSaveable(
     name,
@@ -213,8 +265,11 @@ async function listedOrThere(folder: string, skipped: SkippedCheckpoint[]): Prom
     skipped.push({ path: join(folder, 'checkpoint'), code: error.code, message: error.message })
   }
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
-    throw error
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
+    throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read the directory (${error.message})`, {
+      path: folder,
+      cause: error,
+    })
   })
   for (const name of names) {
     const match = CHECKPOINT_FILE.exec(name)

@@ -1,9 +1,12 @@
-import { codedRangeError, codedTypeError, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { checkArguments, MAP, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { codedRangeError, codedTypeError, describeValue, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'
-import type { ExpectedTensor, KeyedTensors, Naming, Saveable } from './saveable.js'
+import { type ExpectedTensor, type KeyedTensors, NAMINGS, type Naming, type Saveable } from './saveable.js'
 import { schemeOf } from './storage_form.js'
+
+const NAMING = oneOf(NAMINGS)
 
 interface Structure {
   readonly descriptor: RnnDescriptor
@@ -29,11 +32,20 @@ export abstract class CanonicalSaveable implements Saveable {
     paramVariables: readonly ParamVariable[],
     name: string,
   ) {
+    checkArguments('make saveable', { name }, { name: TEXT })
     const conversions = [paramsToCanonical, canonicalToParams]
     if (!conversions.every((convert) => typeof convert === 'function') || !Array.isArray(paramVariables)) {
       throw codedTypeError(
         'ERR_INVALID_ARGUMENT',
         `Cannot make saveable ${name} as it needs a model's paramsToCanonical and canonicalToParams and an array of variables, such as [params]`,
+        { saveable: name },
+      )
+    }
+    const wrong = paramVariables.find((variable) => !isVariable(variable))
+    if (wrong !== undefined || paramVariables.includes(undefined as never)) {
+      throw codedTypeError(
+        'ERR_INVALID_ARGUMENT',
+        `Cannot make saveable ${name} as every variable must have a value and assign(): current value is ${describeValue(wrong)}`,
         { saveable: name },
       )
     }
@@ -46,7 +58,7 @@ export abstract class CanonicalSaveable implements Saveable {
     this.name = name
     this.#paramsToCanonical = paramsToCanonical
     this.#canonicalToParams = canonicalToParams
-    this.#variables = paramVariables
+    this.#variables = [...paramVariables]
   }
 
   /** Where the parameters stand in a checkpoint of this naming. */
@@ -58,21 +70,25 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   async tensors(naming: Naming): Promise<KeyedTensors> {
+    checkArguments(`save ${this.name}`, { naming }, { naming: NAMING })
     const { structure, weights, biases } = await this.#read()
     return this.scheme(naming).toKeys(structure.descriptor, { weights, biases })
   }
 
   async expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>> {
+    checkArguments(`restore ${this.name}`, { naming }, { naming: NAMING })
     const { anyShape, shapes } = this.scheme(naming)
     const { descriptor, dtype } = this.#structure ?? (await this.#read()).structure
     return new Map([...shapes(descriptor)].map(([key, shape]) => [key, { shape, dtype, anyShape }]))
   }
 
   owns(key: string, naming: Naming): boolean {
+    checkArguments(`restore ${this.name}`, { key, naming }, { key: TEXT, naming: NAMING })
     return ownsKey(this.savedNetwork(naming), key)
   }
 
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {
+    checkArguments(`restore ${this.name}`, { tensors, naming }, { tensors: MAP, naming: NAMING })
     const { descriptor } = this.#structure ?? (await this.#read()).structure
     const { weights, biases } = this.scheme(naming).fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>)
     const params = await this.#canonicalToParams(weights, biases)
@@ -92,4 +108,9 @@ export abstract class CanonicalSaveable implements Saveable {
     this.#structure = structure
     return { structure, weights, biases }
   }
+}
+
+function isVariable(value: unknown): value is ParamVariable {
+  if (typeof value !== 'object' || value === null || !('assign' in value) || !('value' in value)) return false
+  return typeof value.assign === 'function' && typeof value.value === 'object' && value.value !== null
 }

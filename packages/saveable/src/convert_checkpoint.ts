@@ -1,6 +1,16 @@
-import { type CellMode, codedRangeError, type Direction, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
+import {
+  CELL_MODES,
+  type CellMode,
+  codedRangeError,
+  DIRECTIONS,
+  type Direction,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { type CheckpointReader, type NamedTensor, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from './detect_networks.js'
+import { NAMINGS } from './saveable.js'
 import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'
 
 export interface ConvertOptions {
@@ -10,6 +20,12 @@ export interface ConvertOptions {
   readonly cellMode?: CellMode | undefined
   /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
   readonly direction?: Direction | undefined
+}
+
+const OPTIONS = {
+  to: oneOf([...NAMINGS, 'cells']),
+  cellMode: optional(oneOf(Object.keys(CELL_MODES))),
+  direction: optional(oneOf(DIRECTIONS)),
 }
 
 /** One network that was rewritten. */
@@ -32,8 +48,11 @@ export interface ConvertedNetwork {
 export async function convertCheckpoint(
   prefix: string,
   target: string,
-  { to, ...known }: ConvertOptions,
+  options: ConvertOptions,
 ): Promise<ConvertedNetwork[]> {
+  checkArguments('convert a checkpoint', { prefix, target }, { prefix: PATH, target: PATH })
+  checkOptions('convert a checkpoint', options, OPTIONS)
+  const { to, ...known } = options
   const reader = await openCheckpoint(prefix)
   try {
     const shapes = reader.names().map((key) => ({ key, shape: reader.shape(key) }))

@@ -1,6 +1,15 @@
-import { type CanonicalParams, elementCount, flatLayout, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import {
+  type CanonicalParams,
+  checkDescriptor,
+  elementCount,
+  flatLayout,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import { networkStructures } from './network_structures.js'
 import { type ParsedKey, parseKey, scopesOfRelease13 } from './parsed_key.js'
+import { NAMINGS } from './saveable.js'
 import { type StorageForm, schemeOf } from './storage_form.js'
 
 /** Tensors of a checkpoint that are the parameters of one recurrent network. */
@@ -21,13 +30,19 @@ export interface NamedShape {
   readonly shape: readonly number[]
 }
 
+const NAMED_SHAPES = listOf(fields({ key: TEXT, shape: listOf(integerFrom(0)) }))
+const NETWORK = fields({ form: oneOf([...NAMINGS, 'cells']), name: TEXT })
+
 interface Group extends ParsedKey {
   readonly shapes: Map<string, readonly number[]>
 }
 
 /** Finds the recurrent networks of a checkpoint by the names and shapes of its tensors, ordered by their first keys. */
 export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[] {
-  const groups = groupsOf([...tensors])
+  checkArguments('detect networks', { tensors }, { tensors: ITERABLE })
+  const list = [...tensors]
+  checkArguments('detect networks', { tensors: list }, { tensors: NAMED_SHAPES })
+  const groups = groupsOf(list)
   const structures = new Map<Group, RnnDescriptor[]>()
   for (const group of groups) {
     const { form, name, shapes } = group
@@ -50,10 +65,13 @@ export function detectNetworks(tensors: Iterable<NamedShape>): DetectedNetwork[]
  * @throws RangeError as `tensorflowToCanonical`
  */
 export function detectedToCanonical(
-  { form, name }: DetectedNetwork,
+  network: DetectedNetwork,
   structure: RnnDescriptor,
   tensors: ReadonlyMap<string, Tensor>,
 ): CanonicalParams {
+  checkArguments('read a detected network', { network, tensors }, { network: NETWORK, tensors: MAP })
+  checkDescriptor(structure)
+  const { form, name } = network
   return schemeOf(form as Exclude<StorageForm, 'opaque'>, name).fromKeys(structure, tensors)
 }
 

@@ -16,10 +16,6 @@ export const ERROR_CODES = {
     meaning: 'two saveables have one name',
     remedy: 'give the saveables different names',
   },
-  ERR_INVALID_ARGUMENT: {
-    meaning: 'an argument is of the wrong kind',
-    remedy: 'the message says which kind is needed',
-  },
   ERR_NAMING: {
     meaning: 'a naming of keys that no release of TensorFlow has',
     remedy: '`tf-1.2`, `tf-1.3`, or leave it out',

@@ -1,3 +1,4 @@
+import { checkOptions, optional, TEXT } from '@cudnn-rnn/arguments'
 import { type CellMode, codedRangeError } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import { cellPrefixes, cellScheme } from './cell_scheme.js'
@@ -26,8 +27,10 @@ abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
     paramsToCanonical: ParamsToCanonical,
     canonicalToParams: CanonicalToParams,
     paramVariables: readonly ParamVariable[],
-    { scope = '', name = 'cudnn_rnn_saveable' }: OpaqueParamsSaveableOptions = {},
+    options: OpaqueParamsSaveableOptions = {},
   ) {
+    checkOptions('make saveable', options, { scope: optional(TEXT), name: optional(TEXT) })
+    const { scope = '', name = 'cudnn_rnn_saveable' } = options
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
     this.#rnnMode = rnnMode
     this.#scope = scope

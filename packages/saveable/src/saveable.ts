@@ -2,7 +2,9 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 
 /** The variable names of a release of TensorFlow, or this package's own. */
-export type Naming = 'default' | 'tf-1.2' | 'tf-1.3'
+export type Naming = (typeof NAMINGS)[number]
+
+export const NAMINGS = ['default', 'tf-1.2', 'tf-1.3'] as const
 
 /** A host tensor under its key in a checkpoint. */
 export type KeyedTensors = ReadonlyMap<string, Tensor | NumericTensor>

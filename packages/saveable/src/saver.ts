@@ -1,5 +1,17 @@
 import { existsSync } from 'node:fs'
-import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  integerFrom,
+  listOf,
+  methods,
+  oneOf,
+  optional,
+  PATH,
+  POSITIVE,
+} from '@cudnn-rnn/arguments'
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
   isCheckpointError,
@@ -8,7 +20,14 @@ import {
   writeCheckpoint,
 } from '@cudnn-rnn/checkpoint'
 import { RestoreError, type TensorMismatch } from './restore_error.js'
-import type { ExpectedTensor, KeyedTensors, Naming, NumericTensor, Saveable } from './saveable.js'
+import {
+  type ExpectedTensor,
+  type KeyedTensors,
+  NAMINGS,
+  type Naming,
+  type NumericTensor,
+  type Saveable,
+} from './saveable.js'
 
 export interface SaverOptions {
   /** Checkpoints to keep; older ones are deleted. 0 keeps all. Default 5. */
@@ -21,16 +40,16 @@ export interface SaverOptions {
   readonly naming?: Naming | undefined
 }
 
-const OPTION_NAMES: readonly (keyof SaverOptions)[] = [
-  'maxToKeep',
-  'keepCheckpointEveryNHours',
-  'padStepNumber',
-  'naming',
-]
 /** Readings of one restore, of which each but the last met a save over the same prefix. */
 const MOST_ATTEMPTS = 20
 
-const NAMINGS: readonly Naming[] = ['default', 'tf-1.2', 'tf-1.3']
+const OPTIONS = {
+  maxToKeep: optional(integerFrom(0)),
+  keepCheckpointEveryNHours: optional(POSITIVE),
+  padStepNumber: optional(FLAG),
+  naming: optional(oneOf(NAMINGS)),
+}
+const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))
 
 /**
  * TensorFlow's `Saver`: saves several saveables into one V2 checkpoint, keeps the newest few, and restores all or nothing.
@@ -39,15 +58,10 @@ export class Saver {
   readonly #saveables: readonly Saveable[]
   readonly #options: Required<{ [Name in keyof SaverOptions]: NonNullable<SaverOptions[Name]> }>
 
-  /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`. */
+  /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
-    checkOptionNames('make a saver', options, OPTION_NAMES)
-    if (!Array.isArray(saveables) || !saveables.every((saveable) => typeof saveable?.tensors === 'function')) {
-      throw codedTypeError(
-        'ERR_INVALID_ARGUMENT',
-        'Cannot make a saver as it needs an array of saveables, such as [new RNNParamsSaveable(…)]',
-      )
-    }
+    checkArguments('make a saver', { saveables }, { saveables: SAVEABLES })
+    checkOptions('make a saver', options, OPTIONS)
     const names = saveables.map(({ name }) => name)
     const duplicate = names.find((name, index) => names.indexOf(name) !== index)
     if (duplicate !== undefined) {
@@ -58,19 +72,7 @@ export class Saver {
       )
     }
     const { maxToKeep = 5, keepCheckpointEveryNHours = 10_000, padStepNumber = false, naming = 'default' } = options
-    if (
-      !NAMINGS.includes(naming) ||
-      !Number.isInteger(maxToKeep) ||
-      maxToKeep < 0 ||
-      !(keepCheckpointEveryNHours > 0)
-    ) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot make a saver as naming must be one of ${NAMINGS.join(', ')}, maxToKeep an integer >= 0 and keepCheckpointEveryNHours > 0: current values are ${naming}, ${maxToKeep}, ${keepCheckpointEveryNHours}`,
-        { naming, maxToKeep, keepCheckpointEveryNHours },
-      )
-    }
-    this.#saveables = saveables
+    this.#saveables = [...saveables]
     this.#options = { maxToKeep, keepCheckpointEveryNHours, padStepNumber, naming }
   }
 
@@ -87,7 +89,8 @@ export class Saver {
    *   checkpoints of before and the state file are as they were.
    */
   async save(path: string, options: { readonly globalStep?: number | undefined } = {}): Promise<string> {
-    checkOptionNames('save', options, ['globalStep'])
+    checkArguments('save', { path }, { path: PATH })
+    checkOptions('save', options, { globalStep: optional(integerFrom(0)) })
     const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
     const { maxToKeep, keepCheckpointEveryNHours } = this.#options
@@ -183,13 +186,6 @@ export class Saver {
   }
 
   #stepText(step: number): string {
-    if (!Number.isSafeInteger(step) || step < 0) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot save as globalStep must be an integer >= 0: current value is ${step}`,
-        { step },
-      )
-    }
     return this.#options.padStepNumber ? String(step).padStart(8, '0') : String(step)
   }
 }

@@ -1,3 +1,5 @@
+import { checkArguments, describeValue, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
+import { codedTypeError } from '@cudnn-rnn/canonical'
 import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
 import type { ParamVariable } from './param_variable.js'
 import type { ExpectedTensor, KeyedTensors, NumericTensor, Saveable } from './saveable.js'
@@ -9,6 +11,10 @@ const DTYPES: readonly (readonly [new (length: number) => unknown, CheckpointDTy
   [BigInt64Array, 'int64'],
   [Uint8Array, 'uint8'],
 ]
+
+const ARGUMENTS = { name: TEXT, get: FUNCTION, set: FUNCTION, describe: FUNCTION }
+const VARIABLE = methods('a variable with assign()', 'assign')
+const VALUE = methods('a tensor with read()', 'read')
 
 /** A plain tensor under its own name: an embedding, a dense layer, an optimizer's moment, the step. */
 export class TensorSaveable implements Saveable {
@@ -28,6 +34,7 @@ export class TensorSaveable implements Saveable {
     set: (tensor: NumericTensor) => void | Promise<void>,
     describe: () => ExpectedTensor | Promise<ExpectedTensor> = async () => described(await get()),
   ) {
+    checkArguments('make saveable', { name, get, set, describe }, ARGUMENTS)
     this.name = name
     this.#get = get
     this.#set = set
@@ -36,6 +43,8 @@ export class TensorSaveable implements Saveable {
 
   /** The saveable of a variable under the variable's own name. */
   static of(variable: ParamVariable): TensorSaveable {
+    checkArguments('make saveable', { variable }, { variable: VARIABLE })
+    checkArguments('make saveable', { value: variable.value }, { value: VALUE })
     const { dtype } = variable.value
     return new TensorSaveable(
       variable.name,
@@ -58,11 +67,17 @@ export class TensorSaveable implements Saveable {
   }
 
   async prepare(tensors: KeyedTensors): Promise<() => void | Promise<void>> {
+    checkArguments(`restore ${this.name}`, { tensors }, { tensors: MAP })
     const tensor = tensors.get(this.name)!
     return () => this.#set(tensor)
   }
 }
 
-function described({ data, shape }: NumericTensor): ExpectedTensor {
-  return { shape, dtype: DTYPES.find(([array]) => data instanceof array)![1] }
+function described(tensor: NumericTensor): ExpectedTensor {
+  const dtype = DTYPES.find(([array]) => tensor?.data instanceof array)?.[1]
+  if (dtype !== undefined && Array.isArray(tensor.shape)) return { shape: tensor.shape, dtype }
+  throw codedTypeError(
+    'ERR_INVALID_ARGUMENT',
+    `Cannot save as get must return a tensor { data: typed array, shape: number[] }: current value is ${describeValue(tensor)}`,
+  )
 }

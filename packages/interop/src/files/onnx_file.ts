@@ -1,3 +1,4 @@
+import { BYTES, checkArguments } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { isRecurrent, shapesConstants } from '../networks/onnx_states.js'
@@ -63,6 +64,7 @@ export async function openOnnx(source: ByteSource, isPath: boolean): Promise<Wei
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`
  */
 export function decodeOnnxTensorFile(bytes: Uint8Array): Tensor<FloatArray> {
+  checkArguments('read an ONNX tensor', { bytes }, { bytes: BYTES })
   const tensor = decodeOnnxTensor('(bytes)', bytes)
   return { data: elementsOf('(bytes)', tensor.name, tensor), shape: tensor.dims }
 }

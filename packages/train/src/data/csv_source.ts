@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { checkOptions, optional, TEXT, where } from '@cudnn-rnn/arguments'
 import { DataError } from './data_error.js'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
@@ -7,6 +8,8 @@ import { readUnchanged } from './unchanged_file.js'
 /** One row of a CSV file by the names of its header. */
 export type CsvRow = Readonly<Record<string, string>>
 
+const DELIMITER = where(TEXT, 'a string of at least one character', (text: string) => text !== '')
+
 /**
  * The rows of a CSV file with a header line. Values stay text; `finiteNumber` turns them into numbers.
  *
@@ -14,6 +17,7 @@ export type CsvRow = Readonly<Record<string, string>>
  *   `ERR_DATA_SYNTAX` (quotes), `ERR_DATA_CHANGED`; each names the row, counted from 1 with the header
  */
 export function csvDataset(path: string, options: { readonly delimiter?: string | undefined } = {}): Dataset<CsvRow> {
+  checkOptions('read CSV', options, { delimiter: optional(DELIMITER) })
   return fileDataset(path, async function* () {
     // The parser is loaded with the first file.
     const { CsvError, parse } = await import('csv-parse')

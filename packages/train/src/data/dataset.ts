@@ -1,4 +1,16 @@
-import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  FUNCTION,
+  integerFrom,
+  kind,
+  methods,
+  NUMBER,
+  NUMBERS,
+  optional,
+} from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { arraySource } from './array_source.js'
 import { batched } from './batch_stage.js'
 import { type BucketOptions, bucketedByLength } from './bucket_stage.js'
@@ -9,6 +21,22 @@ import { repeated } from './repeat_stage.js'
 import { shuffled } from './shuffle_stage.js'
 import { type Cursor, countedSource, type Position, type Source } from './source.js'
 
+export interface MapOptions {
+  /** Transforms that run at a time; default 1. */
+  readonly concurrency?: number | undefined
+}
+
+export interface BatchOptions {
+  /** Leave out a last batch that is not full; default false. */
+  readonly dropRemainder?: boolean | undefined
+}
+
+const ACTION = 'build dataset'
+const COUNT = integerFrom(1)
+const SEED = integerFrom(0)
+const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')
+const ARRAY = kind('an array', (value) => Array.isArray(value) || NUMBERS.find(value, '') === undefined)
+
 /**
  * A lazy, resumable pipeline: `for await` reads it from the start, {@link Dataset.iterate} also from a saved position.
  * Every method returns a new dataset. Options that count must be integers >= 1: RangeError `ERR_INVALID_OPTION`.
@@ -16,37 +44,46 @@ import { type Cursor, countedSource, type Position, type Source } from './source
 export class Dataset<T> implements AsyncIterable<T> {
   readonly #source: Source<T>
 
+  /** Throws TypeError `ERR_INVALID_ARGUMENT`. */
   constructor(source: Source<T>) {
+    checkArguments(ACTION, { source }, { source: SOURCE })
     this.#source = source
   }
 
   static fromArray<T>(array: readonly T[]): Dataset<T> {
+    checkArguments(ACTION, { array }, { array: ARRAY })
     return new Dataset(arraySource(array))
   }
 
   /** @param read called once per pass; must yield the same elements each time. */
   static from<T>(read: () => AsyncIterable<T> | Iterable<T>): Dataset<T> {
+    checkArguments(ACTION, { read }, { read: FUNCTION })
     return new Dataset(countedSource(read))
   }
 
   /** `transform` may be asynchronous; up to `concurrency` (default 1) run at a time, the order stays. */
-  map<U>(transform: (value: T) => U | Promise<U>, { concurrency = 1 } = {}): Dataset<U> {
-    return new Dataset(mapped(this.#source, transform, checkCount('concurrency', concurrency)))
+  map<U>(transform: (value: T) => U | Promise<U>, options: MapOptions = {}): Dataset<U> {
+    checkArguments(ACTION, { transform }, { transform: FUNCTION })
+    checkOptions(ACTION, options, { concurrency: optional(COUNT) })
+    return new Dataset(mapped(this.#source, transform, options.concurrency ?? 1))
   }
 
   /** Random order within blocks of `bufferSize`; another one in each epoch when `repeat` follows. */
-  shuffle({ bufferSize, seed = 0 }: { readonly bufferSize: number; readonly seed?: number }): Dataset<T> {
-    return new Dataset(shuffled(this.#source, checkCount('bufferSize', bufferSize), seed))
+  shuffle(options: { readonly bufferSize: number; readonly seed?: number }): Dataset<T> {
+    checkOptions(ACTION, options, { bufferSize: COUNT, seed: optional(SEED) })
+    return new Dataset(shuffled(this.#source, options.bufferSize, options.seed ?? 0))
   }
 
   /** `count` passes, endless by default. */
   repeat(count = Number.POSITIVE_INFINITY): Dataset<T> {
-    if (count !== Number.POSITIVE_INFINITY) checkCount('count', count)
+    if (count !== Number.POSITIVE_INFINITY) checkArguments(ACTION, { count }, { count: COUNT })
     return new Dataset(repeated(this.#source, count))
   }
 
-  batch(size: number, { dropRemainder = false } = {}): Dataset<readonly T[]> {
-    return new Dataset(batched(this.#source, checkCount('size', size), dropRemainder))
+  batch(size: number, options: BatchOptions = {}): Dataset<readonly T[]> {
+    checkArguments(ACTION, { size }, { size: COUNT })
+    checkOptions(ACTION, options, { dropRemainder: optional(FLAG) })
+    return new Dataset(batched(this.#source, size, options.dropRemainder ?? false))
   }
 
   /** Batches whose sequences [t,…] are joined time-major; `items` are the elements themselves, for labels. */
@@ -55,19 +92,27 @@ export class Dataset<T> implements AsyncIterable<T> {
     sequence: (item: T) => Tensor<Data>,
     value = 0,
   ): Dataset<PaddedSequences<Data> & { readonly items: readonly T[] }> {
-    return this.batch(size).map((items) => ({ ...padSequences(items.map(sequence), value), items }))
+    checkArguments(ACTION, { sequence, value }, { sequence: FUNCTION, value: NUMBER })
+    return this.batch(size).map((items) => ({
+      ...padSequences(
+        items.map((item) => sequence(item)),
+        value,
+      ),
+      items,
+    }))
   }
 
   /** Batches of elements of similar length, so that little is padded. */
   bucketByLength(options: BucketOptions<T>): Dataset<readonly T[]> {
-    checkCount('batchSize', options.batchSize)
-    if (options.poolSize !== undefined) checkCount('poolSize', options.poolSize)
+    const rules = { length: FUNCTION, batchSize: COUNT, poolSize: optional(COUNT), seed: optional(SEED) }
+    checkOptions(ACTION, options, rules)
     return new Dataset(bucketedByLength(this.#source, options))
   }
 
   /** Reads up to `size` elements ahead, no more. */
   prefetch(size = 2): Dataset<T> {
-    return new Dataset(prefetched(this.#source, checkCount('size', size)))
+    checkArguments(ACTION, { size }, { size: COUNT })
+    return new Dataset(prefetched(this.#source, size))
   }
 
   /** Reads on from `position` (what {@link DatasetIterator.position} was), or from the start. */
@@ -110,13 +155,4 @@ export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   [Symbol.asyncIterator](): this {
     return this
   }
-}
-
-function checkCount(option: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 1) return value
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot build dataset as ${option} must be an integer >= 1: current value is ${value}`,
-    { option, value },
-  )
 }

@@ -1,3 +1,4 @@
+import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import { DataError } from './data_error.js'
 import { Dataset } from './dataset.js'
 import { countedSource } from './source.js'
@@ -8,6 +9,7 @@ import { statsOf } from './unchanged_file.js'
  * another machine changes): going back into a file of another size is refused with DataError `ERR_DATA_CHANGED`.
  */
 export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Dataset<T> {
+  checkArguments('read a file', { path }, { path: PATH })
   const source = countedSource(read)
   return new Dataset({
     open(position, epoch) {

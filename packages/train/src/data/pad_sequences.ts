@@ -1,4 +1,6 @@
+import { checkArguments, listOf, NUMBER, OBJECT } from '@cudnn-rnn/arguments'
 import { codedRangeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsHostTensor, checkShape } from '@cudnn-rnn/executor-kit'
 
 export interface PaddedSequences<Data extends FloatArray | Int32Array> {
   /** [T,B,…]: time-major, T the longest length. */
@@ -19,12 +21,14 @@ export function padSequences<Data extends FloatArray | Int32Array>(
   sequences: readonly Tensor<Data>[],
   value = 0,
 ): PaddedSequences<Data> {
-  const [first] = sequences
+  checkArguments('pad sequences', { sequences, value }, { sequences: listOf(OBJECT), value: NUMBER })
+  const tensors = sequences.map((sequence, row) => checkSequence(row, sequence))
+  const [first] = tensors
   if (first === undefined) {
     throw codedRangeError('ERR_EMPTY_BATCH', 'Cannot pad sequences as there must be at least one: current number is 0')
   }
   const step = first.shape.slice(1)
-  for (const [row, { shape }] of sequences.entries()) {
+  for (const [row, { shape }] of tensors.entries()) {
     if (shape.length === first.shape.length && step.every((size, axis) => size === shape[axis + 1])) continue
     throw codedRangeError(
       'ERR_SHAPE',
@@ -32,17 +36,24 @@ export function padSequences<Data extends FloatArray | Int32Array>(
       { row, expected: [undefined, ...step], actual: shape },
     )
   }
-  const lengths = Int32Array.from(sequences, ({ shape }) => shape[0]!)
+  const lengths = Int32Array.from(tensors, ({ shape }) => shape[0]!)
   const time = lengths.reduce((longest, length) => Math.max(longest, length), 0)
-  const batch = sequences.length
+  const batch = tensors.length
   const columns = elementCount(step)
   const data = new (first.data.constructor as new (length: number) => Data)(time * batch * columns).fill(value) as Data
   const mask = new Float32Array(time * batch)
-  for (const [row, sequence] of sequences.entries()) {
+  for (const [row, sequence] of tensors.entries()) {
     for (let t = 0; t < lengths[row]!; t++) {
       data.set(sequence.data.subarray(t * columns, (t + 1) * columns), (t * batch + row) * columns)
       mask[t * batch + row] = 1
     }
   }
   return { tensor: { data, shape: [time, batch, ...step] }, lengths, mask: { data: mask, shape: [time, batch] } }
+}
+
+/** A sequence as it was read here, once: a host tensor with at least one axis. */
+function checkSequence<Data extends FloatArray | Int32Array>(row: number, sequence: Tensor<Data>): Tensor<Data> {
+  const tensor = checkIsHostTensor('pad sequences', `row ${row}`, sequence) as Tensor<Data>
+  if (tensor.shape.length === 0) checkShape('pad sequences', `row ${row}`, tensor.shape, ['T', '…'])
+  return tensor
 }

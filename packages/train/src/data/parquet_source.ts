@@ -1,3 +1,4 @@
+import { checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { Dataset } from './dataset.js'
 import { fileDataset } from './file_source.js'
 import { missingColumn, readTable, type TableRow } from './table_row.js'
@@ -12,6 +13,7 @@ export function parquetDataset(
   path: string,
   options: { readonly columns?: readonly string[] } = {},
 ): Dataset<TableRow> {
+  checkOptions('read Parquet', options, { columns: optional(listOf(TEXT)) })
   return fileDataset(path, () =>
     whileUnchanged(path, () => readTable(path, 'Parquet', () => rowsOf(path, options.columns))),
   )

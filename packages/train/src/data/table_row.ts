@@ -1,4 +1,5 @@
-import { hasErrorCode } from '@cudnn-rnn/canonical'
+import { checkArguments, fields, integerFrom, NUMBER, OBJECT, TEXT } from '@cudnn-rnn/arguments'
+import { describeValue, hasErrorCode } from '@cudnn-rnn/canonical'
 import { DataError, isSystemError, unreadable } from './data_error.js'
 
 /** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
@@ -24,23 +25,26 @@ export async function* readTable(
   }
 }
 
+const FIELD = { fields: OBJECT, column: TEXT, place: fields({ path: TEXT, row: NUMBER }) }
+
 /**
  * A field of a row as a finite number.
  *
- * @param row counted from 1, for the message.
+ * @param place of the row, counted from 1, for the message.
  * @throws DataError `ERR_DATA_COLUMN` for a column that is missing, `ERR_DATA_VALUE` for anything but a finite number
  */
 export function finiteNumber(
-  fields: TableRow,
+  row: TableRow,
   column: string,
   place: { readonly path: string; readonly row: number },
 ): number {
-  const field = fields[column]
+  checkArguments('read a field', { fields: row, column, place }, FIELD)
+  const field = row[column]
   const at = { ...place, column }
-  if (field === undefined) throw missingColumn(at, Object.keys(fields))
+  if (field === undefined) throw missingColumn(at, Object.keys(row))
   const value = numberOf(field)
   if (Number.isFinite(value)) return value
-  const shown = typeof field === 'string' ? JSON.stringify(field) : String(field)
+  const shown = typeof field === 'string' ? JSON.stringify(field) : describeValue(field)
   throw new DataError(
     'ERR_DATA_VALUE',
     `Cannot read ${place.path} as row ${place.row}, column ${column} must be a finite number: current value is ${shown}`,
@@ -55,6 +59,7 @@ export function classId(
   classes: number,
   place: { readonly path: string; readonly row: number },
 ): number {
+  checkArguments('read a field', { classes }, { classes: integerFrom(1) })
   const id = finiteNumber(fields, column, place)
   if (Number.isInteger(id) && id >= 0 && id < classes) return id
   throw new DataError(

@@ -1,4 +1,5 @@
-import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, integerFrom, kind } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
 import type { Source } from './source.js'
 
 /** One window of truncated back-propagation through time. */
@@ -11,6 +12,8 @@ export interface TokenWindow {
   readonly restarts: boolean
 }
 
+const IDS = kind('an Int32Array', (ids) => arrayTypeOf(ids) === 'Int32Array')
+
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can
  * be carried from window to window. What does not fill a last window is left out.
@@ -19,8 +22,11 @@ export interface TokenWindow {
  */
 export function truncatedWindows(
   ids: Int32Array,
-  { time, batch }: { readonly time: number; readonly batch: number },
+  options: { readonly time: number; readonly batch: number },
 ): Source<TokenWindow> {
+  checkArguments('cut windows', { ids }, { ids: IDS })
+  checkOptions('cut windows', options, { time: integerFrom(1), batch: integerFrom(1) })
+  const { time, batch } = options
   const laneLength = Math.floor((ids.length - 1) / batch)
   const windows = Math.floor(laneLength / time)
   if (!(windows >= 1)) {

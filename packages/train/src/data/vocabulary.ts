@@ -1,4 +1,5 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { checkArguments, checkOptions, ITERABLE, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 
 /** Symbols (characters, words, class names) and their ids: positions in the list. */
 export class Vocabulary {
@@ -9,14 +10,21 @@ export class Vocabulary {
 
   /** @param options.unknown one of the symbols, for all others. Throws RangeError `ERR_UNKNOWN_SYMBOL` if it is none. */
   constructor(symbols: Iterable<string>, options: { readonly unknown?: string | undefined } = {}) {
+    const action = 'make a vocabulary'
+    checkArguments(action, { symbols }, { symbols: ITERABLE })
+    checkOptions(action, options, { unknown: optional(TEXT) })
     this.symbols = [...symbols]
+    checkArguments(action, { symbols: this.symbols }, { symbols: listOf(TEXT) })
     this.#ids = new Map(this.symbols.map((symbol, id) => [symbol, id]))
     this.unknownId = options.unknown === undefined ? undefined : this.encode([options.unknown])[0]
   }
 
   /** Every symbol that occurs, in code point order; a string is read character by character. */
   static of(symbols: Iterable<string>): Vocabulary {
-    return new Vocabulary([...new Set(symbols)].sort(byCodePoints))
+    checkArguments('make a vocabulary', { symbols }, { symbols: ITERABLE })
+    const distinct = [...new Set(symbols)]
+    checkArguments('make a vocabulary', { symbols: distinct }, { symbols: listOf(TEXT) })
+    return new Vocabulary(distinct.sort(byCodePoints))
   }
 
   get size(): number {
@@ -25,12 +33,13 @@ export class Vocabulary {
 
   /** Ids of the symbols, a string's characters for example. Throws RangeError `ERR_UNKNOWN_SYMBOL` naming the first one. */
   encode(symbols: Iterable<string>): Int32Array {
+    checkArguments('encode', { symbols }, { symbols: ITERABLE })
     return Int32Array.from(Array.from(symbols), (symbol, index) => {
       const id = this.#ids.get(symbol) ?? this.unknownId
       if (id !== undefined) return id
       throw codedRangeError(
         'ERR_UNKNOWN_SYMBOL',
-        `Cannot encode as the vocabulary of ${this.size} knows no ${JSON.stringify(symbol)}: it stands at position ${index}`,
+        `Cannot encode as the vocabulary of ${this.size} knows no ${typeof symbol === 'string' ? JSON.stringify(symbol) : describeValue(symbol)}: it stands at position ${index}`,
         { symbol, index },
       )
     })
@@ -38,6 +47,7 @@ export class Vocabulary {
 
   /** The symbols joined, those of ids out of range left out. */
   decode(ids: Iterable<number>, separator = ''): string {
+    checkArguments('decode', { ids, separator }, { ids: ITERABLE, separator: TEXT })
     return Array.from(ids, (id) => this.symbols[id] ?? '').join(separator)
   }
 }

@@ -1,5 +1,6 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
-import type { FloatTensor } from '../losses/axis_lines.js'
+import { ANYTHING, checkOptions, FINITE, FLAG, FUNCTION, integerFrom, optional } from '@cudnn-rnn/arguments'
+import { checkIsObject, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'
 
 export interface BeamSearchOptions<State> {
@@ -35,6 +36,19 @@ export interface BeamHypothesis {
   readonly finished: boolean
 }
 
+const OPTIONS = {
+  initialState: ANYTHING,
+  update: FUNCTION,
+  gather: FUNCTION,
+  batch: integerFrom(1),
+  beamWidth: integerFrom(1),
+  length: integerFrom(1),
+  beginId: integerFrom(0),
+  endId: integerFrom(0),
+  lengthPenalty: optional(FINITE),
+  earlyStop: optional(FLAG),
+}
+
 /**
  * Beam search after Effective TensorFlow's `rnn_beam_search`: log-probabilities add up, the K best of K·V continuations
  * live on, states follow their parents. Mended: a finished beam is set aside instead of multiplying into copies with
@@ -44,15 +58,16 @@ export interface BeamHypothesis {
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
  */
 export async function beamSearch<State>(options: BeamSearchOptions<State>): Promise<BeamHypothesis[][]> {
+  checkOptions('search', options, OPTIONS)
   const { batch, beamWidth, length, beginId, endId, lengthPenalty = 0, earlyStop = true } = options
-  checkCounts({ batch, beamWidth, length })
   const rank = (logProbability: number, ids: number) => logProbability / ids ** lengthPenalty
   const searches = Array.from({ length: batch }, () => new Search(beamWidth, rank))
   let state = options.initialState
   let ids = new Int32Array(batch * beamWidth).fill(beginId)
   for (let step = 1; step <= length; step++) {
     const result = await options.update(state, ids)
-    checkLogits(result.logits.shape, batch * beamWidth)
+    checkIsObject('search', 'what update returns', result)
+    checkLogits(checkFloats('search', 'logits', result.logits).shape, batch * beamWidth)
     const { data, shape } = logSoftmax(result.logits)
     const classes = shape[1]!
     const parents = new Int32Array(batch * beamWidth)
@@ -148,17 +163,6 @@ class Search {
 
 function best(hypotheses: readonly BeamHypothesis[], count: number): BeamHypothesis[] {
   return hypotheses.toSorted((a, b) => b.score - a.score).slice(0, count)
-}
-
-function checkCounts(counts: Readonly<Record<string, number>>): void {
-  for (const [option, value] of Object.entries(counts)) {
-    if (Number.isSafeInteger(value) && value >= 1) continue
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot search as ${option} must be an integer >= 1: current value is ${value}`,
-      { option, value },
-    )
-  }
 }
 
 function checkLogits(shape: readonly number[], rows: number): void {

@@ -1,5 +1,13 @@
-import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
-import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { checkArguments, kind } from '@cudnn-rnn/arguments'
+import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
+import { arrayTypeOf, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { BACKEND } from '../optimizers/optimizer.js'
+
+const ARGUMENTS = {
+  backend: BACKEND,
+  state: kind('a tensor of the executor', isBackendTensor),
+  parents: kind('an Int32Array', (parents) => arrayTypeOf(parents) === 'Int32Array'),
+}
 
 /**
  * A new state [L·D,R,H] whose row r of each layer is row `parents[r]` of the one given: what {@link beamSearch} wants from
@@ -12,6 +20,7 @@ export async function gatherStateRows(
   state: BackendTensor,
   parents: Int32Array,
 ): Promise<BackendTensor> {
+  checkArguments('gather rows', { backend, state, parents }, ARGUMENTS)
   const { data, shape } = await state.read()
   const [layers, rows, columns] = shape as [number, number, number]
   if (shape.length !== 3) {

@@ -1,4 +1,14 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
+import {
+  checkArguments,
+  checkOptionValues,
+  FUNCTION,
+  integerFrom,
+  listOf,
+  NUMBER,
+  OBJECT,
+  optional,
+} from '@cudnn-rnn/arguments'
+import { checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import type { AbortSignalLike } from '../loop/abort_signal_like.js'
 import { type SamplingOptions, sampleToken } from './sample_token.js'
@@ -15,6 +25,18 @@ export interface GenerateOptions extends SamplingOptions {
   readonly signal?: AbortSignalLike | undefined
 }
 
+const OPTION_NAMES: readonly (keyof GenerateOptions)[] = [
+  ...(['prompt', 'length', 'endId', 'seed', 'signal'] as const),
+  ...(['temperature', 'topK', 'topP'] as const),
+]
+const RULES = {
+  prompt: listOf(integerFrom(0), 1),
+  length: optional(NUMBER),
+  endId: optional(NUMBER),
+  seed: optional(integerFrom(0)),
+  signal: optional(OBJECT),
+}
+
 /**
  * Streams ids from a model as they are drawn; a consumer that stops reading stops the model.
  *
@@ -25,13 +47,16 @@ export async function* generate(
   next: (id: number) => FloatArray | Promise<FloatArray>,
   options: GenerateOptions,
 ): AsyncGenerator<number, void, undefined> {
-  const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal } = options
+  checkArguments('generate', { next }, { next: FUNCTION })
+  checkOptionNames('generate', options, OPTION_NAMES)
+  checkOptionValues('generate', options, RULES)
+  const { prompt, length = Number.POSITIVE_INFINITY, endId, seed = 0, signal, temperature, topK, topP } = options
   const random = new Philox(seed)
   let logits: FloatArray = new Float32Array(0)
   for (const id of prompt) logits = await next(id)
   for (let drawn = 0; drawn < length; drawn++) {
     if (signal?.aborted) throw signal.reason
-    const id = sampleToken(logits, random, options)
+    const id = sampleToken(logits, random, { temperature, topK, topP })
     if (id === endId) return
     yield id
     if (drawn + 1 < length) logits = await next(id)

@@ -1,4 +1,5 @@
-import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { checkArguments, kind, methods } from '@cudnn-rnn/arguments'
+import { arrayTypeOf, checkOptionNames, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, type Philox } from '@cudnn-rnn/executor-kit'
 
 export interface SamplingOptions {
@@ -10,14 +11,21 @@ export interface SamplingOptions {
   readonly topP?: number | undefined
 }
 
+const ARGUMENTS = {
+  logits: kind('a Float32Array or Float64Array', (logits) => /^Float(32|64)Array$/.test(arrayTypeOf(logits) ?? '')),
+  random: methods('a generator: new Philox(seed)', 'uniform'),
+}
+
 /**
  * Draws an id from the distribution that logits [V] describe. Draws one uniform number, also at temperature 0.
  *
  * @throws RangeError `ERR_HYPERPARAMETER`; `ERR_NOT_FINITE` for logits of which none is finite or one is NaN or +∞
  */
 export function sampleToken(logits: FloatArray, random: Philox, options: SamplingOptions = {}): number {
-  const { temperature = 1, topK = logits.length, topP = 1 } = options
   const action = 'sample'
+  checkArguments(action, { logits, random }, ARGUMENTS)
+  checkOptionNames(action, options, ['temperature', 'topK', 'topP'])
+  const { temperature = 1, topK = logits.length, topP = 1 } = options
   checkHyperparameter(action, 'temperature', temperature, { minimum: 0 })
   checkHyperparameter(action, 'topK', topK, { minimum: 1 })
   checkHyperparameter(action, 'topP', topP, { minimum: Number.MIN_VALUE })

@@ -1,6 +1,17 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import {
+  checkArguments,
+  checkOptions,
+  FUNCTION,
+  integerFrom,
+  NUMBER,
+  NUMBERS,
+  optional,
+  PATH,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
 import { histogramOf } from './histogram.js'
@@ -11,6 +22,9 @@ export interface EventFileOptions {
   readonly afterStep?: number | undefined
   readonly now?: (() => number) | undefined
 }
+
+const ACTION = 'write events'
+const STEP = integerFrom(0)
 
 /** A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows. */
 export class EventFile {
@@ -29,9 +43,12 @@ export class EventFile {
    *
    * @param options.afterStep where a resumed run goes on: what files of before hold of later steps is hidden.
    * @param options.now the wall time in seconds; the clock by default.
-   * @throws RangeError `ERR_LOG_IO`
+   * @throws RangeError `ERR_LOG_IO`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`,
+   *   `ERR_UNKNOWN_OPTION`
    */
   static async create(directory: string, options: EventFileOptions = {}): Promise<EventFile> {
+    checkArguments(ACTION, { directory }, { directory: PATH })
+    checkOptions(ACTION, options, { afterStep: optional(STEP), now: optional(FUNCTION) })
     const { afterStep = 0, now = () => Date.now() / 1000 } = options
     await coded('make', directory, () => makeDirectory(directory))
     const seconds = String(Math.floor(now())).padStart(10, '0')
@@ -42,17 +59,20 @@ export class EventFile {
     return events
   }
 
-  scalar(tag: string, value: number, step: number): Promise<void> {
+  async scalar(tag: string, value: number, step: number): Promise<void> {
+    checkArguments(ACTION, { tag, value, step }, { tag: TEXT, value: NUMBER, step: STEP })
     return this.#append(scalarEvent(this.#now(), step, tag, value))
   }
 
   /** Values of a tensor, for example a gate's weights; those that are not finite are left out. */
-  histogram(tag: string, values: ArrayLike<number>, step: number): Promise<void> {
+  async histogram(tag: string, values: ArrayLike<number>, step: number): Promise<void> {
+    checkArguments(ACTION, { tag, values, step }, { tag: TEXT, values: NUMBERS, step: STEP })
     return this.#append(histogramEvent(this.#now(), step, tag, histogramOf(values)))
   }
 
   /** Markdown. */
-  text(tag: string, text: string, step: number): Promise<void> {
+  async text(tag: string, text: string, step: number): Promise<void> {
+    checkArguments(ACTION, { tag, text, step }, { tag: TEXT, text: TEXT, step: STEP })
     return this.#append(textEvent(this.#now(), step, tag, text))
   }
 

@@ -1,5 +1,12 @@
+import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import type { BackendTensor } from '@cudnn-rnn/backend'
-import { type CanonicalParams, type FloatArray, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import {
+  type CanonicalParams,
+  checkDescriptor,
+  type FloatArray,
+  paramRegions,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
 
 /** What the names need of a recurrent model: the models of @cudnn-rnn/models fit. */
 export interface CanonicalReader {
@@ -13,8 +20,12 @@ export interface GateWeights {
   readonly values: FloatArray
 }
 
+const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical')
+
 /** The weight matrices inside an opaque buffer, gate by gate (those that exist): what {@link EventFile.histogram} and reports show. */
 export async function gateWeights(model: CanonicalReader, params: BackendTensor): Promise<GateWeights[]> {
+  checkArguments('read weights', { model }, { model: MODEL })
+  checkDescriptor(model.descriptor)
   const { weights } = await model.paramsToCanonical(params)
   const regions = paramRegions(model.descriptor).weights
   return regions.flatMap(({ layer, direction, side, gate, size }, index) => {

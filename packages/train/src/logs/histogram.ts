@@ -1,3 +1,4 @@
+import { checkArguments, NUMBERS } from '@cudnn-rnn/arguments'
 /** What TensorFlow's HistogramProto holds: moments, and counts of values up to each limit. */
 export interface Histogram {
   readonly min: number
@@ -14,6 +15,7 @@ const BUCKETS = 30
 
 /** Counts finite values in 30 buckets of equal width; NaN and infinities are left out. */
 export function histogramOf(values: ArrayLike<number>): Histogram {
+  checkArguments('count values', { values }, { values: NUMBERS })
   let [min, max, num, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0]
   for (let k = 0; k < values.length; k++) {
     const value = values[k]!

@@ -1,16 +1,24 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { checkArguments, integerFrom, OBJECT, PATH } from '@cudnn-rnn/arguments'
+import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { makeDirectory } from '@cudnn-rnn/files'
 import type { StepReport } from '../loop/fit_options.js'
 import { coded, logError } from './log_error.js'
 
 /** A step as one line of JSON lines, without its end; numbers that JSON lacks become "NaN", "Infinity", "-Infinity". */
 export function metricsLine(report: StepReport): string {
-  return JSON.stringify(report, (_, value) =>
-    typeof value === 'number' && !Number.isFinite(value) ? String(value) : (value as unknown),
-  )
+  checkArguments('write metrics', { report }, { report: OBJECT })
+  try {
+    return JSON.stringify(report, (_, value) =>
+      typeof value === 'number' && !Number.isFinite(value) ? String(value) : (value as unknown),
+    )
+  } catch (cause) {
+    // Circular, or with a bigint.
+    const message = `Cannot write metrics as the report must be plain JSON: current value is ${describeValue(report)}`
+    throw codedTypeError('ERR_INVALID_ARGUMENT', message, { argument: 'report', cause })
+  }
 }
 
 /** A file of JSON lines, one per step, that a resumed run continues without a gap or a repetition. */
@@ -27,9 +35,10 @@ export class MetricsFile {
    * Opens the file to go on after `step`: lines of later steps, and one that a killed process left half, are dropped. A
    * symbolic link is refused.
    *
-   * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
+   * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`
    */
-  static open(path: string, step = 0): Promise<MetricsFile> {
+  static async open(path: string, step = 0): Promise<MetricsFile> {
+    checkArguments('open metrics', { path, step }, { path: PATH, step: integerFrom(0) })
     return coded('open', path, async () => {
       await makeDirectory(dirname(path))
       const file = await open(path, APPEND_TO_OWN_FILE, 0o666)
@@ -46,7 +55,8 @@ export class MetricsFile {
 
   /** Throws RangeError `ERR_LOG_IO`. */
   async write(report: StepReport): Promise<void> {
-    await coded('write', this.path, () => this.#file.write(`${metricsLine(report)}\n`))
+    const line = metricsLine(report)
+    await coded('write', this.path, () => this.#file.write(`${line}\n`))
   }
 
   /** Throws RangeError `ERR_LOG_IO`. */
@@ -65,6 +75,7 @@ const APPEND_TO_OWN_FILE =
  * @throws RangeError `ERR_LOG_IO`, `ERR_LOG_DAMAGED`
  */
 export async function readMetrics(path: string): Promise<StepReport[]> {
+  checkArguments('read metrics', { path }, { path: PATH })
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return ''
     throw logError('read', path, error)

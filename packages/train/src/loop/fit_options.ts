@@ -1,10 +1,11 @@
+import { checkOptionValues, FUNCTION, fields, NUMBER, OBJECT, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { Dataset } from '../data/dataset.js'
 import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
-import type { Optimizer } from '../optimizers/optimizer.js'
+import { type Optimizer, TRAINABLES } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { AbortSignalLike } from './abort_signal_like.js'
 import type { ClippingOptions } from './clip_gradients.js'
@@ -102,6 +103,23 @@ const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
   'signal',
 ]
 
+const RULES = {
+  evaluate: optional(FUNCTION),
+  earlyStopping: optional(
+    fields({
+      metric: TEXT,
+      patience: optional(NUMBER),
+      mode: optional(oneOf(['min', 'max'])),
+      minDelta: optional(NUMBER),
+    }),
+  ),
+  saver: optional(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
+  state: optional(fields({ tensors: optional(TRAINABLES), save: optional(FUNCTION), restore: optional(FUNCTION) })),
+  onStart: optional(FUNCTION),
+  onStep: optional(FUNCTION),
+  signal: optional(OBJECT),
+}
+
 /**
  * Refuses options that no training can go by, before anything is restored.
  *
@@ -115,7 +133,9 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkKind('optimizer', optimizer, typeof optimizer?.apply === 'function', 'an optimizer such as new Adam(…)')
   checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')
   checkKind('learningRate', learningRate, typeof learningRate === 'function', 'a schedule such as constantRate(0.01)')
+  checkOptionValues('fit', options, RULES)
   checkHyperparameter('fit', 'maxSteps', options.maxSteps, { minimum: 0 })
+  checkHyperparameter('fit', 'maxSkipped', options.maxSkipped ?? 10, { minimum: 0 })
   checkHyperparameter('fit', 'accumulate', options.accumulate ?? 1, { minimum: 1 })
   for (const name of ['evaluateEvery', 'saveEvery'] as const) {
     const { [name]: steps = Number.POSITIVE_INFINITY } = options
@@ -130,7 +150,7 @@ function checkKind(option: string, value: unknown, isRight: boolean, kind: strin
   if (isRight) return
   throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
-    `Cannot fit as ${option} must be ${kind}: current value is ${String(value)}`,
+    `Cannot fit as ${option} must be ${kind}: current value is ${describeValue(value)}`,
     { option, value },
   )
 }

@@ -1,4 +1,6 @@
-import { codedRangeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsHostTensor, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
 
 /** The lines of a tensor along one axis: element j of line n is at `offset(n) + j·stride`. */
 export interface AxisLines {
@@ -10,12 +12,12 @@ export interface AxisLines {
 
 /** Lines along `axis` (negative counts from the end). Throws RangeError `ERR_AXIS`, `ERR_SHAPE` for an empty axis. */
 export function axisLines(action: string, shape: readonly number[], axis = -1): AxisLines {
-  const index = axis < 0 ? shape.length + axis : axis
+  const index = Number.isInteger(axis) ? (axis < 0 ? shape.length + axis : axis) : -1
   const length = shape[index]
-  if (!Number.isInteger(axis) || length === undefined) {
+  if (length === undefined) {
     throw codedRangeError(
       'ERR_AXIS',
-      `Cannot ${action} as axis must be an integer in ${-shape.length}..${shape.length - 1}: current value is ${axis}`,
+      `Cannot ${action} as axis must be an integer in ${-shape.length}..${shape.length - 1}: current value is ${describeValue(axis)}`,
       { axis, rank: shape.length },
     )
   }
@@ -33,6 +35,21 @@ export function axisLines(action: string, shape: readonly number[], axis = -1): 
     stride,
     offset: (line) => Math.floor(line / stride) * stride * length + (line % stride),
   }
+}
+
+/**
+ * A host tensor of float32 or float64 as it was read here, once, and its dtype.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`, `ERR_TENSOR_TRANSFERRED`
+ */
+export function checkFloats(
+  action: string,
+  name: string,
+  given: FloatTensor,
+): FloatTensor & { readonly dtype: FloatDType } {
+  const tensor = checkIsHostTensor(action, name, given)
+  const dtype = tensorDType(tensor) === 'float64' ? 'float64' : 'float32'
+  return { ...(checkTensor(action, name, tensor, { dtype }) as FloatTensor), dtype }
 }
 
 /** `shape` without `axis`. */

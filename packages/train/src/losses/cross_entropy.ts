@@ -1,6 +1,6 @@
-import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIdValues, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
-import { emptyLike, type FloatTensor } from './axis_lines.js'
+import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIdValues, checkShape, checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 import { logSoftmax } from './softmax.js'
 
@@ -75,16 +75,15 @@ const ACTION = 'compute cross-entropy'
 
 function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
   checkOptionNames(ACTION, options, ['weights', 'labelSmoothing'])
-  const dtype = tensorDType(logits) === 'float64' ? 'float64' : 'float32'
-  checkTensor(ACTION, 'logits', logits, { dtype })
+  const { dtype } = checkFloats(ACTION, 'logits', logits)
   if (logits.shape.length === 0) checkShape(ACTION, 'logits', logits.shape, ['…', 'V'])
   const rowShape = logits.shape.slice(0, -1)
   if (options.weights !== undefined) checkTensor(ACTION, 'weights', options.weights, { dtype, shape: rowShape })
   const { labelSmoothing = 0 } = options
-  if (!(labelSmoothing >= 0 && labelSmoothing <= 1)) {
+  if (typeof labelSmoothing !== 'number' || !(labelSmoothing >= 0 && labelSmoothing <= 1)) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot ${ACTION} as labelSmoothing must be in 0..1: current value is ${labelSmoothing}`,
+      `Cannot ${ACTION} as labelSmoothing must be in 0..1: current value is ${describeValue(labelSmoothing)}`,
       { option: 'labelSmoothing', value: labelSmoothing },
     )
   }

@@ -1,8 +1,9 @@
-import { axisLines, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
+import { axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
 import { logSoftmax } from './softmax.js'
 
 /** Entropy in nats along `axis` (which the result lacks) of the distribution that logits describe: Σ p·(logsumexp - logits). */
-export function entropyFromLogits(logits: FloatTensor, axis = -1): FloatTensor {
+export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
+  const logits = checkFloats('compute entropy', 'logits', given)
   const lines = axisLines('compute entropy', logits.shape, axis)
   const logProbabilities = logSoftmax(logits, axis).data
   const result = emptyLike(logits.data, lines.count)
@@ -14,7 +15,8 @@ export function entropyFromLogits(logits: FloatTensor, axis = -1): FloatTensor {
 }
 
 /** Gradient of Σ entropyFromLogits(logits) by the logits: -p·(log p + entropy). */
-export function entropyGradient(logits: FloatTensor, axis = -1): FloatTensor {
+export function entropyGradient(given: FloatTensor, axis = -1): FloatTensor {
+  const logits = checkFloats('differentiate entropy', 'logits', given)
   const lines = axisLines('differentiate entropy', logits.shape, axis)
   const logProbabilities = logSoftmax(logits, axis).data
   const entropy = entropyFromLogits(logits, axis).data

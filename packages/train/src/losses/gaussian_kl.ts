@@ -1,5 +1,6 @@
-import { checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
-import { emptyLike, type FloatTensor } from './axis_lines.js'
+import { checkIsObject } from '@cudnn-rnn/canonical'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 
 /** A normal distribution with independent coordinates; both tensors have one shape. */
 export interface DiagonalGaussian {
@@ -19,13 +20,14 @@ export interface GaussianKlResult {
  * Kullback-Leibler divergence of q from p (standard normal when absent) in nats, with gradients:
  * Σ ½·(log σp² - log σq² + σq²/σp² + (μq - μp)²/σp² - 1) over the last axis.
  *
- * @throws TypeError `ERR_DTYPE`; RangeError `ERR_SHAPE`
+ * @throws TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_SHAPE`
  */
 export function gaussianKl(q: DiagonalGaussian, p?: DiagonalGaussian): GaussianKlResult {
   const action = 'compute the Gaussian divergence'
-  const dtype = tensorDType(q.mean) === 'float64' ? 'float64' : 'float32'
-  const { shape } = q.mean
-  const zeros = { data: emptyLike(q.mean.data), shape }
+  checkIsObject(action, 'q', q)
+  if (p !== undefined) checkIsObject(action, 'p', p)
+  const { data, shape, dtype } = checkFloats(action, 'q.mean', q.mean)
+  const zeros = { data: emptyLike(data), shape }
   const prior = p ?? { mean: zeros, logVariance: zeros }
   for (const [name, tensor] of [
     ['q.mean', q.mean],

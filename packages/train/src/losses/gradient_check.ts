@@ -1,5 +1,7 @@
+import { checkOptions, FUNCTION, integerFrom, OBJECT, oneOf, optional, POSITIVE } from '@cudnn-rnn/arguments'
 import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
+import { checkFloats } from './axis_lines.js'
 
 /** What is differentiated: a scalar function of named tensors, and the gradient that is claimed for each of them. */
 export interface GradientCheckOptions {
@@ -44,8 +46,9 @@ export interface GradientCheckResult {
  *   `ERR_NOT_FINITE` for a loss that is not finite near the inputs, `ERR_INVALID_OPTION` for a delta that is not > 0
  */
 export async function checkGradients(options: GradientCheckOptions): Promise<GradientCheckResult> {
+  checkOptions('check gradients', options, OPTIONS)
   const { inputs, gradients, delta = 1e-5, method = 'jacobian', seed = 0 } = options
-  checkOptions(inputs, gradients, delta)
+  checkSizes(inputs, gradients)
   let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }
   let magnitude = 0
   for (const [input, tensor] of Object.entries(inputs)) {
@@ -106,20 +109,20 @@ async function slope(
   return (above.value - below.value) / distance
 }
 
-function checkOptions(
-  inputs: GradientCheckOptions['inputs'],
-  gradients: GradientCheckOptions['gradients'],
-  delta: number,
-): void {
-  if (!(delta > 0 && Number.isFinite(delta))) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot check gradients as delta must be a number > 0: current value is ${delta}`,
-      { option: 'delta', value: delta },
-    )
-  }
-  for (const [input, { data }] of Object.entries(inputs)) {
-    const actual = gradients[input]?.data.length
+const OPTIONS = {
+  inputs: OBJECT,
+  loss: FUNCTION,
+  gradients: OBJECT,
+  delta: optional(POSITIVE),
+  method: optional(oneOf(['jacobian', 'directional'])),
+  seed: optional(integerFrom(0)),
+}
+
+function checkSizes(inputs: GradientCheckOptions['inputs'], gradients: GradientCheckOptions['gradients']): void {
+  for (const [input, tensor] of Object.entries(inputs)) {
+    const { data } = checkFloats('check gradients', `inputs.${input}`, tensor)
+    const gradient = gradients[input]
+    const actual = gradient && checkFloats('check gradients', `gradients.${input}`, gradient).data.length
     if (actual === data.length) continue
     throw codedRangeError(
       'ERR_SHAPE',

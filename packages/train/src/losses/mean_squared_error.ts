@@ -1,5 +1,5 @@
-import { checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
-import { emptyLike, type FloatTensor } from './axis_lines.js'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkFloats, emptyLike, type FloatTensor } from './axis_lines.js'
 import { elementSum } from './element_sum.js'
 
 export interface MeanSquaredErrorResult {
@@ -20,9 +20,7 @@ export function meanSquaredError(
   weights?: FloatTensor,
 ): MeanSquaredErrorResult {
   const action = 'compute the mean squared error'
-  const dtype = tensorDType(predictions) === 'float64' ? 'float64' : 'float32'
-  const { shape } = predictions
-  checkTensor(action, 'predictions', predictions, { dtype })
+  const { shape, dtype } = checkFloats(action, 'predictions', predictions)
   checkTensor(action, 'targets', targets, { dtype, shape })
   if (weights !== undefined) checkTensor(action, 'weights', weights, { dtype, shape })
   const count = weights === undefined ? predictions.data.length : elementSum(weights.data)

@@ -1,12 +1,14 @@
-import { type AxisLines, axisLines, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { type AxisLines, axisLines, checkFloats, emptyLike, type FloatTensor, withoutAxis } from './axis_lines.js'
 
 /**
  * log Σ exp(logits) along `axis` (-1 by default), which the result lacks. The maximum is subtracted first, so that no
  * exponential overflows; a line of -∞ alone gives -∞.
  *
- * @throws RangeError `ERR_AXIS`, `ERR_SHAPE`
+ * @throws RangeError `ERR_AXIS`, `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  */
-export function logSumExp({ data, shape }: FloatTensor, axis = -1): FloatTensor {
+export function logSumExp(logits: FloatTensor, axis = -1): FloatTensor {
+  const { data, shape } = checkFloats('compute log-sum-exp', 'logits', logits)
   const lines = axisLines('compute log-sum-exp', shape, axis)
   const result = emptyLike(data, lines.count)
   for (let line = 0; line < lines.count; line++) result[line] = lineLogSumExp(data, lines, line)
@@ -14,7 +16,8 @@ export function logSumExp({ data, shape }: FloatTensor, axis = -1): FloatTensor 
 }
 
 /** logits - logSumExp(logits): log-probabilities along `axis`. Throws as {@link logSumExp}. */
-export function logSoftmax({ data, shape }: FloatTensor, axis = -1): FloatTensor {
+export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
+  const { data, shape } = checkFloats('compute log-softmax', 'logits', logits)
   const lines = axisLines('compute log-softmax', shape, axis)
   const result = emptyLike(data)
   for (let line = 0; line < lines.count; line++) {
@@ -44,9 +47,10 @@ export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
  * @param probabilities what {@link softmax} returned; `outputGradient` has its shape.
  */
 export function softmaxGradient(probabilities: FloatTensor, outputGradient: FloatTensor, axis = -1): FloatTensor {
-  const lines = axisLines('differentiate softmax', probabilities.shape, axis)
-  const p = probabilities.data
-  const g = outputGradient.data
+  const action = 'differentiate softmax'
+  const { data: p, shape, dtype } = checkFloats(action, 'probabilities', probabilities)
+  const { data: g } = checkTensor(action, 'outputGradient', outputGradient, { dtype, shape })
+  const lines = axisLines(action, shape, axis)
   const result = emptyLike(p)
   for (let line = 0; line < lines.count; line++) {
     const offset = lines.offset(line)
@@ -57,7 +61,7 @@ export function softmaxGradient(probabilities: FloatTensor, outputGradient: Floa
       result[at] = p[at]! * (g[at]! - inner)
     }
   }
-  return { data: result, shape: probabilities.shape }
+  return { data: result, shape }
 }
 
 function lineMaximum(data: FloatTensor['data'], lines: AxisLines, line: number): number {

@@ -17,7 +17,7 @@ export class Adagrad extends Optimizer {
   readonly #root: { readonly epsilon: number; readonly epsilonInRoot: boolean }
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdagradOptimizerOptions = {}) {
-    checkOptimizer('build Adagrad', variables, options, ['initialAccumulator', 'epsilon', 'definition'])
+    checkOptimizer('build Adagrad', backend, variables, options, ['initialAccumulator', 'epsilon', 'definition'])
     const inKeras = options.definition === 'tensorflow'
     const { initialAccumulator = inKeras ? 0.1 : 0, epsilon = inKeras ? 1e-7 : 1e-10 } = options
     checkHyperparameter('build Adagrad', 'initialAccumulator', initialAccumulator, { minimum: 0 })

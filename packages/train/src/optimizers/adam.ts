@@ -21,7 +21,7 @@ export class Adam extends Optimizer {
   readonly #definition: Definition
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
-    checkOptimizer('build Adam', variables, options, ['beta1', 'beta2', 'epsilon', 'definition'])
+    checkOptimizer('build Adam', backend, variables, options, ['beta1', 'beta2', 'epsilon', 'definition'])
     const { beta1 = 0.9, beta2 = 0.999, definition = 'pytorch' } = options
     const epsilon = options.epsilon ?? (definition === 'tensorflow' ? 1e-7 : 1e-8)
     checkHyperparameter('build Adam', 'beta1', beta1, { minimum: 0, below: 1 })

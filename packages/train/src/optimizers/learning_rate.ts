@@ -1,3 +1,4 @@
+import { checkArguments, checkOptions, FLAG, listOf, NUMBER, optional } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 
@@ -21,7 +22,9 @@ export interface CosineOptions {
 }
 
 /** final + (peak - final)·½(1 + cos πx), x from 0 to 1 after the warm-up (Loshchilov & Hutter 2017). */
-export function cosineRate({ peak, steps, warmup = 0, final = 0 }: CosineOptions): Schedule {
+export function cosineRate(options: CosineOptions): Schedule {
+  checkOptions(ACTION, options, { peak: NUMBER, steps: NUMBER, warmup: optional(NUMBER), final: optional(NUMBER) })
+  const { peak, steps, warmup = 0, final = 0 } = options
   checkRate('peak', peak)
   checkRate('final', final)
   checkHyperparameter(ACTION, 'warmup', warmup, { minimum: 0 })
@@ -44,7 +47,10 @@ export interface ExponentialOptions {
 }
 
 /** initial·decay^(step/every): TensorFlow's `exponential_decay`. */
-export function exponentialRate({ initial, decay, every = 1, staircase = false }: ExponentialOptions): Schedule {
+export function exponentialRate(options: ExponentialOptions): Schedule {
+  const rules = { initial: NUMBER, decay: NUMBER, every: optional(NUMBER), staircase: optional(FLAG) }
+  checkOptions(ACTION, options, rules)
+  const { initial, decay, every = 1, staircase = false } = options
   checkRate('initial', initial)
   checkRate('decay', decay)
   checkHyperparameter(ACTION, 'every', every, { minimum: 1 })
@@ -56,6 +62,7 @@ export function exponentialRate({ initial, decay, every = 1, staircase = false }
  * boundaries that do not grow.
  */
 export function piecewiseRate(boundaries: readonly number[], rates: readonly number[]): Schedule {
+  checkArguments(ACTION, { boundaries, rates }, { boundaries: listOf(NUMBER), rates: listOf(NUMBER) })
   for (const [index, rate] of rates.entries()) checkRate(`rates[${index}]`, rate)
   const grows = boundaries.every((boundary, k) => boundary > (boundaries[k - 1] ?? -1))
   if (rates.length !== boundaries.length + 1 || !grows) {

@@ -1,5 +1,22 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
+import {
+  ANYTHING,
+  checkArguments,
+  checkOptions,
+  checkOptionValues,
+  FLAG,
+  FUNCTION,
+  fields,
+  kind,
+  listOf,
+  methods,
+  OBJECT,
+  oneOf,
+  optional,
+  type Rule,
+  TEXT,
+} from '@cudnn-rnn/arguments'
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
 import type { Trainable } from './trainable.js'
 
@@ -38,7 +55,8 @@ export abstract class Optimizer {
     this.variables = [...variables]
     this.#slotCount = slotNames.length
     this.#weightDecay = weightDecay
-    this.#decayMasks = variables.map(decayMask)
+    this.#decayMasks = variables.map((variable) => decayMask(variable))
+    checkArguments('build optimizer', { decayMask: this.#decayMasks }, { decayMask: MASKS })
     this.slots = variables.flatMap(({ name, value }) =>
       slotNames.map((slot) => ({
         name: `${name}/${slot}`,
@@ -66,6 +84,7 @@ export abstract class Optimizer {
    */
   apply(gradients: readonly TensorLike[], learningRate: number): void {
     const action = 'apply gradients'
+    checkArguments(action, { gradients }, { gradients: GRADIENTS })
     checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
     if (gradients.length !== this.variables.length) {
       throw codedRangeError(
@@ -132,20 +151,36 @@ export type Definition = 'pytorch' | 'tensorflow'
 /**
  * What every optimizer asks of its arguments.
  *
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT`
  */
 export function checkOptimizer(
   action: string,
+  backend: Backend,
   variables: readonly Trainable[],
   options: WeightDecayOptions,
   optionNames: readonly string[],
 ): void {
-  if (!Array.isArray(variables)) {
-    throw codedTypeError(
-      'ERR_INVALID_OPTION_TYPE',
-      `Cannot ${action} as variables must be an array of variables: current value is ${String(variables)}`,
-      { option: 'variables', value: variables },
-    )
-  }
-  checkOptionNames(action, options, [...optionNames, 'weightDecay', 'decayMask'])
+  checkArguments(action, { backend }, { backend: BACKEND })
+  checkOptionValues(action, { variables }, { variables: TRAINABLES })
+  const rules = optionNames.map((name) => [name, OPTIONS[name] ?? ANYTHING] as const)
+  checkOptions(action, options, { ...Object.fromEntries(rules), weightDecay: ANYTHING, decayMask: optional(FUNCTION) })
+}
+
+/** What `fit`, optimizers and savers ask of an executor. */
+export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
+
+const TENSOR = kind('a tensor of the executor', isBackendTensor)
+
+/** What they ask of variables. */
+export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR }))
+
+const GRADIENTS = listOf(OBJECT)
+const MASKS = listOf(
+  kind('true, false or a tensor', (mask) => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null)),
+)
+
+/** Options that are no numbers: those are checked by checkHyperparameter. */
+const OPTIONS: Readonly<Record<string, Rule>> = {
+  definition: optional(oneOf(['pytorch', 'tensorflow'])),
+  nesterov: optional(FLAG),
 }

@@ -18,7 +18,7 @@ export class RmsProp extends Optimizer {
   readonly #options: Omit<Parameters<Backend['ops']['applyRmsProp']>[4], 'learningRate'>
 
   constructor(backend: Backend, variables: readonly Trainable[], options: RmsPropOptimizerOptions = {}) {
-    checkOptimizer('build RMSProp', variables, options, ['decay', 'momentum', 'epsilon', 'definition'])
+    checkOptimizer('build RMSProp', backend, variables, options, ['decay', 'momentum', 'epsilon', 'definition'])
     const inKeras = options.definition === 'tensorflow'
     const { decay = inKeras ? 0.9 : 0.99, momentum = 0, epsilon = inKeras ? 1e-7 : 1e-8 } = options
     checkHyperparameter('build RMSProp', 'decay', decay, { minimum: 0, below: 1 })

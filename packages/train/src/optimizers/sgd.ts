@@ -18,7 +18,7 @@ export class Sgd extends Optimizer {
   readonly #rateInVelocity: boolean
 
   constructor(backend: Backend, variables: readonly Trainable[], options: SgdOptions = {}) {
-    checkOptimizer('build SGD', variables, options, ['momentum', 'nesterov', 'definition'])
+    checkOptimizer('build SGD', backend, variables, options, ['momentum', 'nesterov', 'definition'])
     const { momentum = 0, nesterov = false, definition = 'pytorch' } = options
     checkHyperparameter('build SGD', 'momentum', momentum, { minimum: 0 })
     super(backend, variables, momentum === 0 ? [] : ['Momentum'], options)

@@ -1,5 +1,8 @@
+import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES } from '@cudnn-rnn/backend'
-import { type CanonicalParams, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { type CanonicalParams, checkDescriptor, paramRegions, type RnnDescriptor } from '@cudnn-rnn/canonical'
+
+import { BACKEND } from './optimizer.js'
 
 /** What a mask needs of a recurrent model: the models of @cudnn-rnn/models fit. */
 export interface CanonicalMap {
@@ -12,6 +15,9 @@ export interface CanonicalMap {
  * and 0, sent through the executor's own map. For `decayMask`; the caller disposes it.
  */
 export async function weightDecayMask(backend: Backend, model: CanonicalMap): Promise<BackendTensor> {
+  const MODEL = methods('a model such as new CudnnLSTM(…)', 'canonicalToParams')
+  checkArguments('make a decay mask', { backend, model }, { backend: BACKEND, model: MODEL })
+  checkDescriptor(model.descriptor)
   const regions = paramRegions(model.descriptor)
   const { array } = DTYPES[backend.dtype]
   const filled = (value: number) => (region: (typeof regions.weights)[number]) => ({

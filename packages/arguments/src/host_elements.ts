@@ -1,3 +1,5 @@
+import { codedTypeError } from './coded_error.js'
+
 // JavaScript lets a caller override what an array says of itself: these ask the engine.
 const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object
 const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
@@ -8,8 +10,20 @@ const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
 /** "Float32Array" and so on, also for a subclass; undefined for anything but a typed array. */
 export const arrayTypeOf: (value: unknown) => string | undefined = getter(Symbol.toStringTag)
 
-/** Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array. */
-export const liveLength: (array: ArrayBufferView) => number = getter('length')
+const lengthOf: (array: unknown) => number = getter('length')
+
+/**
+ * Elements a typed array has at this moment: 0 once its buffer was transferred, or shrank to less than the array.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT` for anything but a typed array
+ */
+export function liveLength(array: ArrayBufferView): number {
+  if (arrayTypeOf(array) !== undefined) return lengthOf(array)
+  throw codedTypeError(
+    'ERR_INVALID_ARGUMENT',
+    `Cannot count elements as the value must be a typed array: current type is ${typeof array}`,
+  )
+}
 
 const bufferOf: (array: ArrayBufferView) => ArrayBufferLike = getter('buffer')
 const byteOffsetOf: (array: ArrayBufferView) => number = getter('byteOffset')
@@ -29,6 +43,12 @@ export function ownView<Elements extends ArrayBufferView>(
   ArrayOf: ArrayConstructor<Elements>,
 ): Elements {
   const length = liveLength(array)
+  if (typeof ArrayOf !== 'function' || ArrayOf.prototype?.constructor?.name !== arrayTypeOf(array)) {
+    throw codedTypeError(
+      'ERR_INVALID_ARGUMENT',
+      `Cannot view elements as ArrayOf must be the constructor of a ${arrayTypeOf(array)}: current type is ${typeof ArrayOf}`,
+    )
+  }
   if (length === 0) return new ArrayOf(0)
   const buffer = bufferOf(array)
   const view = new ArrayOf(buffer, byteOffsetOf(array), length)

@@ -17,7 +17,7 @@ export function codedRangeError(
   message: string,
   fields: Record<string, unknown> = {},
 ): CodedError<RangeError> {
-  return Object.assign(new RangeError(visibleMessage(message)), fields, { code })
+  return Object.assign(new RangeError(shown(message)), fields, { code })
 }
 
 /** Makes a `TypeError` (a value of the wrong kind) with a stable `code`; parameters as {@link codedRangeError}. */
@@ -26,11 +26,17 @@ export function codedTypeError(
   message: string,
   fields: Record<string, unknown> = {},
 ): CodedError<TypeError> {
-  return Object.assign(new TypeError(visibleMessage(message)), fields, { code })
+  return Object.assign(new TypeError(shown(message)), fields, { code })
 }
 
 /** True when `error` carries one of `codes` (any code when none is given). */
 export function hasErrorCode(error: unknown, ...codes: string[]): error is CodedError {
   if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return false
   return codes.length === 0 || codes.includes(error.code)
+}
+
+function shown(message: string): string {
+  if (typeof message === 'string') return visibleMessage(message)
+  const text = `Cannot make an error as its message must be a string: current type is ${typeof message}`
+  throw Object.assign(new TypeError(text), { code: 'ERR_INVALID_ARGUMENT' })
 }

@@ -1,0 +1,49 @@
+import { codedRangeError, codedTypeError } from './coded_error.js'
+import { describeValue } from './described_value.js'
+import { checkOptionNames } from './option_names.js'
+import type { Fault, Rule } from './rule.js'
+
+type Values = Readonly<Record<string, unknown>>
+type Rules = Readonly<Record<string, Rule>>
+
+/**
+ * Checks arguments by their names, before anything is done with them.
+ *
+ * @param action what the caller was doing: completes "Cannot <action> as …".
+ * @throws TypeError `ERR_INVALID_ARGUMENT` for a value of another kind, RangeError `ERR_INVALID_OPTION` for one that is not
+ *   allowed; both with `argument` (the place that is wrong) and `value`
+ */
+export function checkArguments(action: string, values: Values, rules: Rules): void {
+  check('ERR_INVALID_ARGUMENT', action, values, rules)
+}
+
+/**
+ * Checks the fields of an options object: their names and their values.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`; with `option` and
+ *   `value`
+ */
+export function checkOptions(action: string, options: object, rules: Rules): void {
+  checkOptionNames(action, options, Object.keys(rules))
+  checkOptionValues(action, options, rules)
+}
+
+/** As {@link checkOptions}, of options whose names were checked and that have rules elsewhere too. */
+export function checkOptionValues(action: string, options: object, rules: Rules): void {
+  check('ERR_INVALID_OPTION_TYPE', action, options as Values, rules)
+}
+
+function check(kindCode: string, action: string, values: Values, rules: Rules): void {
+  for (const [name, rule] of Object.entries(rules)) {
+    const fault = rule.find(values[name], name)
+    if (fault !== undefined) throw refusal(kindCode, action, fault)
+  }
+}
+
+function refusal(kindCode: string, action: string, { path, words, value, isOtherKind }: Fault): Error {
+  const message = `Cannot ${action} as ${path} must be ${words}: current value is ${describeValue(value)}`
+  const fields = { argument: path, option: path, value }
+  return isOtherKind
+    ? codedTypeError(kindCode, message, fields)
+    : codedRangeError('ERR_INVALID_OPTION', message, fields)
+}

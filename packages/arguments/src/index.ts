@@ -1,0 +1,37 @@
+/**
+ * Rules of arguments, and the errors of those that break them. Private: products have this in their builds.
+ *
+ * @packageDocumentation
+ */
+export { checkArguments, checkOptions, checkOptionValues } from './check_arguments.js'
+export { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from './coded_error.js'
+export { describeValue } from './described_value.js'
+export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
+export { checkIsObject, checkOptionNames } from './option_names.js'
+export {
+  ANYTHING,
+  BYTES,
+  either,
+  type Fault,
+  FINITE,
+  FLAG,
+  FUNCTION,
+  fields,
+  ITERABLE,
+  integerFrom,
+  kind,
+  listOf,
+  MAP,
+  methods,
+  NUMBER,
+  NUMBERS,
+  nullable,
+  OBJECT,
+  oneOf,
+  optional,
+  PATH,
+  POSITIVE,
+  type Rule,
+  TEXT,
+  where,
+} from './rule.js'
