@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('bench')
+export default packageProject('bench', { isolate: true })

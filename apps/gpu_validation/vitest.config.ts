@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('gpu_validation')
+export default packageProject('gpu_validation', { isolate: true })

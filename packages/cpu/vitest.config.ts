@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('cpu')
+export default packageProject('cpu', { isolate: true })

@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('cudnn')
+export default packageProject('cudnn', { isolate: true })

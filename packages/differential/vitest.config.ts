@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('differential')
+export default packageProject('differential', { isolate: true })

@@ -1,3 +1,3 @@
 import { packageProject } from '../../scripts/vitest_preset.js'
 
-export default packageProject('interop')
+export default packageProject('interop', { isolate: true })
