@@ -1,4 +1,4 @@
-// `pnpm test:api`: calls what the published packages export (scope.mjs) with wrong arguments of every kind, and fails on
+// `pnpm test:api`: calls the exports of the published packages (scope.mjs) with wrong arguments of every kind, and fails on
 // any error without a code of docs/errors.md. The packages must be built.
 //   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT]
 // Functions, constructors and methods come from the built declaration files (public_api.mjs). Each parameter gets every
@@ -92,7 +92,7 @@ if (options.only === '') console.log(`Walked: ${STRICT.join(', ')}. Not yet: ${N
 if (uncalled.size > 0) console.log(`No instance of: ${[...uncalled].join(', ')}`)
 process.exit(failures.size === 0 ? 0 : 1)
 
-/** What a callable is called on; undefined where there is no instance of its owner. */
+/** The receiver of a method; undefined without an instance of its owner. */
 async function targetOf({ kind, entry, owner, name }) {
   const module = api[entry]
   if (kind === 'function') return { call: (args) => module[name](...args) }
@@ -122,7 +122,7 @@ async function call(callable, label, args, change) {
   }
 }
 
-/** Waits for a result, and begins to read what is read lazily. */
+/** Waits for a result, and starts lazy reads. */
 async function consume(result) {
   const value = await result
   if (typeof value !== 'object' || value === null) return

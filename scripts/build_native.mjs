@@ -16,7 +16,7 @@ const debug = process.argv.includes('--debug')
 
 const runs = (command) => spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0
 
-/** What stands in the way of compiling here, or null. */
+/** The reason why nothing can be compiled here, or null. */
 function missingTool() {
   if (!runs('cmake')) return 'CMake was not found'
   const compilers = process.env.CXX ? [process.env.CXX] : ['c++', 'g++', 'clang++']
@@ -24,7 +24,7 @@ function missingTool() {
   return null
 }
 
-/** Compiles native/`name`; returns what went wrong, or null. */
+/** Compiles native/`name`; returns the error, or null. */
 function compile(name) {
   const folder = join(root, 'native', name)
   const cli = createRequire(join(folder, 'package.json')).resolve('cmake-js/bin/cmake-js')

@@ -30,7 +30,7 @@ function licenseOf(folder: string): [string, string] {
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const file = readdirSync(folder).find((name) => /^licen[cs]e/i.test(name))
   if (file === undefined && manifest.license === undefined) {
-    throw new Error(`Cannot bundle ${manifest.name} as it must have a licence: there is none in ${folder}`)
+    throw new Error(`Cannot bundle ${manifest.name} as it must have a license: none was found in ${folder}`)
   }
   const text = file === undefined ? `License: ${manifest.license}` : readFileSync(join(folder, file), 'utf8').trim()
   return [`${manifest.name} ${manifest.version}`, text]

@@ -44,7 +44,7 @@ async function report() {
     backend: backend.name,
     steps,
     imported: [format, networks.length > 0, file.tensors.length > 0],
-    // What needs a file system says so.
+    // Functions that need a file system reject with a code.
     codes: [
       await codeOf(openBackend('cpu')),
       await codeOf(openBackend('cudnn')),
@@ -76,7 +76,7 @@ const EXPECTED = {
   ],
 }
 
-/** Every bundler with what its users write: an entry and a folder, no options about Node.js. */
+/** Every bundler with a plain configuration: an entry and a folder, no options about Node.js. */
 const BUNDLERS = {
   esbuild: (folder, outdir) =>
     esbuild.build({

@@ -1,6 +1,6 @@
-// Predicts with llvm-mca how near the products of 16 rows come to the multiply-add peak of processors that nobody here has:
+// Predicts with llvm-mca how near the products of 16 rows come to the multiply-add peak of processors that are not available here:
 //   node scripts/check_hot_loops.mjs [--write docs/bench/hot_loops.md]
-// Fails where an inner loop spills registers or is predicted below 90 % of the peak. Skips what it has no compiler for.
+// Fails where an inner loop spills registers or is predicted below 90 % of the peak. Skips targets without a compiler.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-// Proves that what would be published installs and computes without a compiler: packs the facade, all that it depends on
+// Checks that the packages install and compute without a compiler: packs the facade, all that it depends on
 // and the platform packages, and installs them with npm, from a registry of our own, into empty folders.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// `pnpm packages`: what would be published has correct entry points and types (publint, Are the types wrong?), and its
+// `pnpm packages`: the packages to publish have correct entry points and types (publint, Are the types wrong?), and its
 // declarations compile without the types of Node.js or of the DOM.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -47,7 +47,7 @@ export async function errorCodes(root) {
   return codes
 }
 
-/** What is wrong with the tables or with the page made of them, as sentences; with `write` the page is made. */
+/** Defects of the tables or of the page made from them, as sentences; with `write` the page is written. */
 export async function checkErrorCodes(root, write = false) {
   const failures = []
   const tables = await errorTables(root)
@@ -72,7 +72,7 @@ export async function checkErrorCodes(root, write = false) {
   const page = pageOf(tables)
   if (write) writeFileSync(join(root, PAGE), page)
   else if (!existsSync(join(root, PAGE)) || readFileSync(join(root, PAGE), 'utf8') !== page) {
-    failures.push(`${PAGE} is not what the tables say: node scripts/error_codes.mjs --write`)
+    failures.push(`${PAGE} differs from the tables: node scripts/error_codes.mjs --write`)
   }
   return { failures: [...new Set(failures)], count: owners.size }
 }
@@ -82,14 +82,14 @@ function sourcesOf(root) {
   const ofPackages = packages
     .flatMap(({ folder }) => filesBelow(root, join(folder, 'src'), /\.(ts|cc|h)$/))
     .filter((file) => !file.endsWith('/error_codes.ts'))
-  // What a build puts into every package.
+  // Written into every package by the build.
   return [...ofPackages, 'scripts/optional_builtins.ts']
 }
 
 function pageOf(tables) {
   const sections = tables.map(({ packageName, codes }) => {
     const rows = Object.entries(codes).map(([code, { meaning, remedy }]) => `| \`${code}\` | ${meaning} | ${remedy} |`)
-    return `\n## ${packageName}\n\n| code | what happened | what to do |\n|---|---|---|\n${rows.join('\n')}\n`
+    return `\n## ${packageName}\n\n| code | meaning | remedy |\n|---|---|---|\n${rows.join('\n')}\n`
   })
   return HEAD + sections.join('')
 }

@@ -1,4 +1,4 @@
-// Prints what an installation takes on disk and what an import takes in time, beside onnxruntime-node's; fails where a
+// Prints the disk space of an installation and the time of an import, beside onnxruntime-node's; fails where a
 // package is larger than its limit. Times are of this machine and are printed only.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What would be published, packed and served by a registry of our own, to be installed with npm into empty folders.
+// Packs the packages to publish and serves them from a local registry, to be installed with npm into empty folders.
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

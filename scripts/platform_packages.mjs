@@ -1,5 +1,5 @@
 // The platform packages of the addons (platforms.mjs):
-//   node scripts/platform_packages.mjs write          writes their manifests and READMEs, and who depends on them
+//   node scripts/platform_packages.mjs write          writes their manifests and READMEs, and the manifests of dependents
 //   node scripts/platform_packages.mjs stage FOLDER   puts the addons below FOLDER into them, before a release; an addon
 //                                                     lies in <addon>/prebuilds/<platform>/, as build_native.mjs leaves it
 //   node scripts/platform_packages.mjs check          fails while one of them lacks its addon: nothing empty is published
@@ -47,7 +47,7 @@ const commands = {
 function readme({ addon, platform, name }) {
   return `# ${name}
 
-The addon of [\`@cudnn-rnn/${addon}\`](https://www.npmjs.com/package/@cudnn-rnn/${addon}) for ${platform}. That package depends on it; there is no reason to install it by itself.
+The addon of [\`@cudnn-rnn/${addon}\`](https://www.npmjs.com/package/@cudnn-rnn/${addon}) for ${platform}. That package depends on it; do not install it by itself.
 `
 }
 

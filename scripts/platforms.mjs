@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { readJson } from './workspace.mjs'
 
-/** What npm compares with the machine. */
+/** The fields that npm compares with the machine. */
 export const PLATFORMS = {
   'linux-x64-gnu': { os: 'linux', cpu: 'x64', libc: 'glibc' },
   'linux-arm64-gnu': { os: 'linux', cpu: 'arm64', libc: 'glibc' },

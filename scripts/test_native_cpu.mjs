@@ -77,7 +77,7 @@ const tests = {
     run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', ...skipped, ...patient], {
       CUDNN_RNN_CPU_ADDON: addon,
       LD_PRELOAD: ['libasan.so', 'libubsan.so', 'libstdc++.so'].map(library).join(' '),
-      // What Node.js leaves behind at exit is not ours; a test asks for more memory than there is.
+      // Node.js itself leaks at exit; a test requests more memory than there is.
       ASAN_OPTIONS: 'detect_leaks=0:allocator_may_return_null=1',
       UBSAN_OPTIONS,
     })

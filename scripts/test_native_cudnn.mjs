@@ -1,8 +1,8 @@
 // Tests native/cudnn under sanitizers:
 //   node scripts/test_native_cudnn.mjs [emulator | suite]…    (both when none is named)
 // emulator: the C++ tests of the CUDA emulator under AddressSanitizer with UBSan. suite: the vitest project of packages/cudnn over
-// addon and emulator, both built with these. Leaks are not looked for here, where all stacks begin in Node.js: the
-// emulator counts what is alive, and soak.test.ts what the process holds.
+// addon and emulator, both built with these. Leak detection is off, as all stacks begin in Node.js: the
+// emulator counts live objects, and soak.test.ts measures the process.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -51,7 +51,7 @@ const tests = {
   },
   suite() {
     built()
-    // Under the sanitizer a process grows by what it keeps of freed memory. The sample's sums would take an hour and touch no memory in a new way.
+    // Under the sanitizer a process grows by quarantined memory. The sample would take an hour and adds no new memory accesses.
     const without = ['soak', 'nvidia_sample'].flatMap((name) => ['--exclude', `**/${name}.test.ts`])
     const args = ['run', '--project', 'cudnn', ...without, '--testTimeout=300000']
     run(join(root, 'node_modules/.bin/vitest'), args, { env: environment() })

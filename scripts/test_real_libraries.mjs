@@ -85,7 +85,7 @@ if (nvidia === undefined || !existsSync(addon) || problem !== undefined) {
 }
 
 const build = mkdtempSync(join(tmpdir(), 'cudnn-rnn-real-libraries-'))
-/** Rows of the document, and what failed. */
+/** Rows of the document, and failures. */
 const rows = []
 const failures = []
 function record(what, compared, passed, details = '') {

@@ -11,7 +11,7 @@ const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/src/index.ts
  * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
  * dependencies become part of the build (decision 0010).
  *
- * @param options what differs from the rule, `platform: 'node'` for programs.
+ * @param options exceptions, such as `platform: 'node'` for programs.
  * @param threads programs of threads by name, built beside the entries; they have no declarations.
  */
 export function packageBuild(options: Options = {}, threads: Readonly<Record<string, string>> = {}) {
@@ -29,7 +29,7 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     removeNodeProtocol: false,
     esbuildPlugins: [bundledLicenses(), ...(options.platform === 'node' ? [] : [optionalBuiltins()])],
     esbuildOptions: (build) => {
-      // What is bundled is a package's own main file, not one that its authors made for browsers.
+      // Bundles a package's main file, not its browser variant.
       build.mainFields = ['module', 'main']
     },
     treeshake: true,

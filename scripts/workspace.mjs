@@ -45,7 +45,7 @@ export function filesBelow(root, folder, pattern = /\.(m?ts|mjs|cc|h)$/) {
   })
 }
 
-/** What a TypeScript or JavaScript file imports: static, re-exported, dynamic, required and type-only alike. */
+/** The imports of a TypeScript or JavaScript file: static, re-exported, dynamic, required and type-only. */
 export function importsOf(source) {
   return ts.preProcessFile(source, true, true).importedFiles.map(({ fileName }) => fileName)
 }

@@ -124,7 +124,7 @@ async function runPart() {
   const onFile = (file) => {
     // Numbers of files grow, so that none leaves a digit of the one before.
     writeSync(descriptor, String(file), 0)
-    // What is garbage must not count as memory of the next file.
+    // Garbage must not count as memory of the next file.
     if (file % 256 === 0) globalThis.gc()
   }
   const range = { files: Number(files), seed: Number(seed), first: Number(first) }

@@ -84,7 +84,7 @@ export function publicApi(entries) {
             ts.getCombinedModifierFlags(declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)
           )
             continue
-          // A callback that a caller supplies is no method of ours.
+          // A callback that a caller supplies is not our method.
           if (declaration && ts.isPropertySignature(declaration)) continue
           const [method] = checker.getNonNullableType(checker.getTypeOfSymbol(member)).getCallSignatures()
           if (method === undefined) continue

@@ -1,4 +1,4 @@
-// What the walk covers, and what it leaves out and why.
+// Scope of the walk, and exclusions with their reasons.
 
 /** Entry points whose every error must have a code. */
 export const STRICT = ['backend', 'canonical', 'cpu', 'models', 'reference']

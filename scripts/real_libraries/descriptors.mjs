@@ -1,4 +1,4 @@
-// Compares what this project believes of cuDNN with a real library, on a machine that needs no GPU:
+// Compares this project's assumptions about cuDNN with a real library, on a machine that needs no GPU:
 //
 //     npm run build && node scripts/real_libraries/descriptors.mjs FOLDER
 //

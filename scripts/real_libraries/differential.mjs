@@ -68,7 +68,7 @@ export function compareWithRealCudnn({ cudnn, emulator, seed, count, build }) {
       if (entry === undefined) faults.push({ line, emulated: emulated[k], call })
       else known.set(entry.name, known.get(entry.name) + 1)
     }
-    // Sizes and places of weights, where both tell.
+    // Sizes and positions of weights, if both return them.
     for (const name of ['bytes', 'matrix', 'bias']) {
       if (facts.has(name) && others.has(name) && facts.get(name) !== others.get(name)) {
         faults.push({ line, emulated: emulated[k], call: name })

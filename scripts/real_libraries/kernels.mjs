@@ -7,7 +7,7 @@ export const ARCHITECTURES = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
 const TYPES = ['float', 'double']
 const BLOCK = 256
 
-/** Compiles by NVRTC: how many images, and what went wrong. */
+/** Compiles by NVRTC: the number of images, and errors. */
 export async function compileByNvrtc({ addon, folder }) {
   const nvrtc = join(
     folder,
@@ -36,7 +36,7 @@ export async function compileByNvrtc({ addon, folder }) {
   return { images, problems }
 }
 
-/** Compiles by nvcc, which tells registers and spills. */
+/** Compiles by nvcc, which reports registers and spills. */
 export function compileByNvcc({ nvcc, file, build }) {
   const problems = []
   const usage = []

@@ -32,8 +32,8 @@ function withoutOverloads() {
   return [folder]
 }
 
-/** Parameters are alike where both are pointers, or both numbers of one size (enumerations are ints). */
-const ALIKE = `
+/** Parameters match if both are pointers, or both numbers of one size (enumerations are ints). */
+const MATCHING_TYPES = `
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -60,7 +60,7 @@ for (const [table, header] of Object.entries(HEADERS)) {
   }
   const rows = readFileSync(join(source, `${table}_symbols.def`), 'utf8').replaceAll(/\/\/.*$/gm, '')
   // Ours first: NVIDIA's headers define macros by the names of our constants.
-  const program = `${ALIKE}
+  const program = `${MATCHING_TYPES}
 namespace ours {
 #include "nvidia_types.h"
 #define SYMBOL(result, name, parameters) using name##_type = result parameters;

@@ -7,12 +7,15 @@ import { readJson } from '../workspace.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-it.each(platformPackages().map((each) => [each.name, each]))('platformManifest is what %s has', (_, each) => {
-  expect(readJson(join(root, each.folder, 'package.json'))).toEqual(platformManifest(root, each))
-  expect(existsSync(join(root, each.folder, 'README.md'))).toBe(true)
-})
+it.each(platformPackages().map((each) => [each.name, each]))(
+  'platformManifest equals the manifest of %s',
+  (_, each) => {
+    expect(readJson(join(root, each.folder, 'package.json'))).toEqual(platformManifest(root, each))
+    expect(existsSync(join(root, each.folder, 'README.md'))).toBe(true)
+  },
+)
 
-it.each(Object.keys(ADDONS))('platformPackages are what packages/%s depends on where it can', (addon) => {
+it.each(Object.keys(ADDONS))('platformPackages are the optional dependencies of packages/%s', (addon) => {
   const names = platformPackages()
     .filter((each) => each.addon === addon)
     .map(({ name }) => name)

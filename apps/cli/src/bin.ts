@@ -14,7 +14,7 @@ const exitOverride = (command: typeof program): void => {
 }
 exitOverride(program)
 
-// Whoever reads our output may stop reading, as `| head` does: that is no error.
+// A closed pipe, as after `| head`, is not an error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit(EXIT_CODES.ok)

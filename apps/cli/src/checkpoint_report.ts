@@ -4,7 +4,7 @@ import { openCheckpoint } from '@cudnn-rnn/rnn'
 import { isCheckpointError } from '@cudnn-rnn/rnn/checkpoint'
 import { type DetectedNetwork, detectNetworks } from '@cudnn-rnn/rnn/saveable'
 
-/** What `cudnn-rnn inspect` finds out; `problem` is what is wrong with the files, where something is. */
+/** Result of `cudnn-rnn inspect`; `problem` describes a defect of the files. */
 export interface CheckpointReport {
   readonly prefix: string
   readonly format?: 'v1' | 'v2'
@@ -23,7 +23,7 @@ interface TensorReport {
   readonly network?: string
 }
 
-/** Lists a checkpoint from its index alone; a damaged one gives what can be said about it. Throws when there is none. */
+/** Lists a checkpoint from its index alone; a damaged one as far as it is readable. Throws when there is none. */
 export async function reportCheckpoint(prefix: string): Promise<CheckpointReport> {
   const files = await filesOf(prefix)
   try {
@@ -56,7 +56,7 @@ export async function reportCheckpoint(prefix: string): Promise<CheckpointReport
   }
 }
 
-/** One tensor whose bytes are not what was written. */
+/** A tensor whose bytes do not match their checksum. */
 export interface DamagedTensor {
   readonly name: string
   readonly code: string
@@ -97,7 +97,7 @@ async function filesOf(prefix: string): Promise<{ name: string; bytes: number }[
   return Promise.all(own.sort().map(async (name) => ({ name, bytes: (await stat(join(dirname(prefix), name))).size })))
 }
 
-/** What the index promises and the data files do not hold. */
+/** Bytes that the index names and the data files lack. */
 function problemWith(
   tensors: readonly TensorReport[],
   format: 'v1' | 'v2',

@@ -2,7 +2,7 @@ import { arch, cpus, platform, release, totalmem } from 'node:os'
 import { type BackendReport, CudnnLSTM, inspectBackends, openBackend } from '@cudnn-rnn/rnn'
 import { type CudnnReport, inspectCudnn } from '@cudnn-rnn/rnn/executors'
 
-/** What `cudnn-rnn doctor` finds out. */
+/** Result of `cudnn-rnn doctor`. */
 export interface Diagnosis {
   readonly node: string
   readonly nodeApi: string
@@ -12,7 +12,7 @@ export interface Diagnosis {
   readonly processor: string
   readonly memoryGiB: number
   readonly backends: readonly BackendReport[]
-  /** NVIDIA's libraries and the GPU: what was found where, and what is missing. */
+  /** NVIDIA's libraries and the GPU: paths of the found ones, and missing ones. */
   readonly gpu: CudnnReport
   /** The executor that "auto" takes, with its reason. */
   readonly chosen: { readonly name: string; readonly reason: string }

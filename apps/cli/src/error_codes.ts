@@ -17,7 +17,7 @@ export const ERROR_CODES = {
     remedy: 'name another; where `--out` names it, it is replaced',
   },
   ERR_NO_CHECKPOINT: {
-    meaning: 'there is no checkpoint at that path',
+    meaning: 'no checkpoint is at that path',
     remedy: "name a prefix such as `run/model-100`, or the run's directory",
   },
   ERR_NO_RUN: {

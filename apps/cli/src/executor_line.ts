@@ -1,6 +1,6 @@
 import { programCommand } from './invocation.js'
 
-/** What `reason` says of the executors that were passed over, behind what it says of the one chosen. */
+/** The part of `reason` about executors that were not chosen; it follows the part about the chosen one. */
 const PASSED_OVER = / \(((?:cudnn|cpu|wasm): .*)\)$/s
 
 interface Executor {
@@ -12,7 +12,7 @@ export function executorName({ reason }: Executor): string {
   return reason.replace(PASSED_OVER, '')
 }
 
-/** {@link executorName}, and where to read why there is no better one. */
+/** {@link executorName}, with a pointer to the reasons against better ones. */
 export function executorLine(backend: Executor): string {
   const passedOver = PASSED_OVER.exec(backend.reason)?.[1]
   if (passedOver === undefined) return backend.reason

@@ -1,7 +1,7 @@
-/** What the process ends with, for programs that call it. */
+/** Exit codes, for calling programs. */
 export const EXIT_CODES = Object.freeze({
   ok: 0,
-  /** Something went wrong; the message says what. */
+  /** Failure, described by the message. */
   failed: 1,
   /** The command line was not understood. */
   usage: 2,

@@ -28,7 +28,7 @@ const FLAGS = { convention: '--as', cellMode: '--cell', direction: '--direction'
 /**
  * Imports a file as the command line says.
  *
- * @throws RangeError `ERR_INVALID_OPTION`, `ERR_WEIGHTS_AMBIGUOUS` with the flags that decide; what `importWeights` throws
+ * @throws RangeError `ERR_INVALID_OPTION`, `ERR_WEIGHTS_AMBIGUOUS` with the flags that decide; the errors of `importWeights`
  */
 export async function importAs(
   path: string,
@@ -82,7 +82,7 @@ export function selectNetworks<Network extends NetworkToExport>(
   return namesIn(wanted).map((name) => {
     const found = networks.find((candidate) => candidate.name === name)
     if (found !== undefined) return found
-    throw codedRangeError('ERR_NO_NETWORK', `Cannot export as there is no network ${name}: there are ${names}`)
+    throw codedRangeError('ERR_NO_NETWORK', `Cannot export as no network is named ${name}: networks are ${names}`)
   })
 }
 

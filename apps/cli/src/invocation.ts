@@ -1,6 +1,6 @@
 import { basename, delimiter, dirname, relative, resolve, sep } from 'node:path'
 
-/** What the command that started this program follows from. */
+/** Process data that determine the command that started this program. */
 export interface Invocation {
   /** `process.argv[1]`: the file or link that was started. */
   readonly script: string
@@ -16,7 +16,7 @@ export function installCommand(packageName: string, command = programCommand()):
 }
 
 /**
- * What a person types before a subcommand to start this program again, as it was started: `cudnn-rnn`, `npx cudnn-rnn`,
+ * The command that starts this program again, without the subcommand, as it was started: `cudnn-rnn`, `npx cudnn-rnn`,
  * `npx @cudnn-rnn/cli`, `node dist/bin.js`.
  */
 export function programCommand({

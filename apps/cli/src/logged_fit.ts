@@ -8,7 +8,7 @@ import { announceResume, checkNothingSaved, checkSteps, skippedText } from './re
 export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep' | 'signal'> {
   readonly signal?: AbortSignal | undefined
   readonly directory: string
-  /** The run was begun before: its directory must hold what it saved. */
+  /** The run is resumed: its directory must have its saves. */
   readonly isResumed: boolean
   /** Called for a resumed run when everything is checked and restored, before anything is logged. */
   readonly onResume?: (() => Promise<void>) | undefined
@@ -20,18 +20,18 @@ export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStar
   readonly quiet?: boolean | undefined
   readonly onStep?: ((report: StepReport) => void) | undefined
   readonly maxSeconds?: number | undefined
-  /** What the progress display shows of a step. */
+  /** Text of a step in the progress display. */
   readonly figures: (report: StepReport) => readonly string[]
   readonly progress?: Omit<ProgressOptions, 'total' | 'done'> | undefined
   /** The recurrent weights, for histograms at every evaluation. */
   readonly gates: () => Promise<readonly GateWeights[]>
-  /** What the model makes, as Markdown for TensorBoard at every evaluation. */
+  /** A sample of the model's output, as Markdown for TensorBoard at every evaluation. */
   readonly sample?: (() => Promise<string>) | undefined
 }
 
 export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
   readonly ending: FitResult['ending'] | 'interrupted' | 'out of time'
-  /** Of the whole run, what came before a resume included. */
+  /** Of the whole run, including the part before a resume. */
   readonly reports: readonly StepReport[]
 }
 

@@ -32,14 +32,14 @@ const COMMANDS = [
 
 /** The first commands to try. */
 const START_HERE = [
-  ['demo', 'train on Moby-Dick for a minute, then read what the model writes'],
+  ['demo', 'train on Moby-Dick for a minute and print a sample'],
   ['train --text mine.txt', 'train on your own text'],
   ['sample runs/mine', 'let a trained model write'],
   ['inspect runs/mine', 'list the tensors of its latest checkpoint'],
   ['import model.pt', 'see the recurrent networks of a PyTorch, Keras, ONNX or Flax file'],
   ['forecast', 'forecast CO₂ in the air, against two baselines'],
-  ['classify', 'tell real spam from ham, against a bag of words'],
-  ['doctor', 'what this machine offers'],
+  ['classify', 'classify spam and ham, against a bag of words'],
+  ['doctor', 'executors and libraries of this machine'],
 ] as const
 
 /** The command line: a table of contents of its commands. */

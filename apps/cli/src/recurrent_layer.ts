@@ -11,7 +11,7 @@ import {
 } from '@cudnn-rnn/rnn'
 import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
 
-/** What a forward pass leaves; dispose all of it. */
+/** Results of a forward pass; dispose all of them. */
 export interface RecurrentPass {
   readonly output: BackendTensor
   readonly outputH: BackendTensor

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { codedRangeError } from './coded_error.js'
 
-/** An option that decides what a run computes: it cannot change when the run is resumed. */
+/** An option that affects the results of a run: it cannot change when the run is resumed. */
 export interface FixedOption<Settings> {
   /** As commander names it: `learningRate`. */
   readonly name: string
@@ -15,8 +15,8 @@ export function givenOptions(command: Command): ReadonlySet<string> {
 }
 
 /**
- * Throws RangeError `ERR_RESUME_OPTION` where an option was given that has another value in the run to be resumed. What the
- * run was begun with goes on where nothing is given.
+ * Throws RangeError `ERR_RESUME_OPTION` if a given option has another value in the run to be resumed. Options that are
+ * not given keep the values of the run.
  */
 export function checkFixedOptions<Settings>(
   directory: string,

@@ -14,7 +14,7 @@ export function warnOfSkipped(skipped: readonly SkippedCheckpoint[]): void {
   for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${skippedText(each)}\n`)
 }
 
-/** Says where a run goes on, and where there is nothing left to train. */
+/** Prints the step at which a run resumes, or that it is finished. */
 export function announceResume(
   step: number,
   skipped: readonly SkippedCheckpoint[],

@@ -16,7 +16,7 @@ export function taskOf(format: unknown): RunTask | undefined {
   return Object.hasOwn(TASKS, name) ? TASKS[name as keyof typeof TASKS] : undefined
 }
 
-/** What the directory of a run was trained for; undefined for a path that is none. */
+/** The task of a run directory; undefined for other paths. */
 export async function runTask(path: string): Promise<RunTask | undefined> {
   try {
     return taskOf((JSON.parse(await readFile(join(path, 'run.json'), 'utf8')) as { readonly format?: unknown }).format)

@@ -6,7 +6,7 @@ import { codedRangeError } from './coded_error.js'
 import { type RunTask, runTask } from './run_kind.js'
 
 /**
- * The network of a run of any task with the layers around it; undefined for a path that is no directory of a run. A
+ * The network of a run of any task with the layers around it; undefined for a path that is not a run directory. A
  * character model is taken as it was saved last, as `sample` does; classifiers and forecasters as they were best.
  *
  * @throws RangeError `ERR_NO_CHECKPOINT` for a run that has saved nothing yet; CheckpointError

@@ -6,7 +6,7 @@ import { makeOutputDirectory } from './output_directory.js'
 import { taskOf } from './run_kind.js'
 import { writeFileWhole } from './write_file.js'
 
-/** What a run of a task was asked for: `run.json` beside its checkpoints, so that a resumed run goes on alike. */
+/** Options of a run: `run.json` beside its checkpoints, so that a resumed run continues with the same values. */
 export interface RunSettings {
   /** Names the task and its version. */
   readonly format: string
@@ -14,11 +14,11 @@ export interface RunSettings {
 
 const FILE_NAME = 'run.json'
 
-/** What a run leaves in its directory; nothing else there is touched. */
+/** Files of a run in its directory; others are not touched. */
 const OF_A_RUN =
   /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json|report\.html|forecast\.csv)\..*\.tmp|run\.json)$/
 
-/** Begins a run: removes what `directory` holds of another one, and writes its settings. The caller holds its lock. */
+/** Starts a run: removes the files of another run from `directory` and writes the settings. The caller holds the lock. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {
   await makeOutputDirectory(directory)
   for (const entry of await readdir(directory)) {
@@ -27,7 +27,7 @@ export async function beginRun(directory: string, settings: RunSettings): Promis
   await writeRunSettings(directory, settings)
 }
 
-/** Replaces the settings of a run that goes on with others. The caller holds its lock. */
+/** Replaces the settings of a resumed run. The caller holds the lock. */
 export async function writeRunSettings(directory: string, settings: RunSettings): Promise<void> {
   await writeFileWhole(join(directory, FILE_NAME), `${JSON.stringify(settings, null, 2)}\n`)
 }

@@ -3,7 +3,7 @@ interface Disposable {
   dispose(): void
 }
 
-/** Collects what one step makes and disposes it all at the end, however the step ends. */
+/** Collects the tensors of one step and disposes them at its end, also after an error. */
 export class TensorScope {
   readonly #owned: Disposable[] = []
 

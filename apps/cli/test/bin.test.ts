@@ -9,7 +9,7 @@ usesProgram()
 const TINY = ['--units', '6', '--embedding', '4', '--batch', '3', '--time', '6', '--evaluate-every', '4']
 
 describe('cudnn-rnn', () => {
-  it('--help tells a newcomer where to start and what exit codes mean', async () => {
+  it('--help shows where to start and the exit codes', async () => {
     const { exitCode, stdout } = await run('--help')
     expect(exitCode).toBe(0)
     for (const command of ['demo', 'train', 'sample', 'forecast', 'inspect', 'verify', 'convert', 'layout', 'doctor'])
@@ -23,7 +23,7 @@ describe('cudnn-rnn', () => {
     expect(await run('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
   })
 
-  it('is what npx runs in the repository, whose root package has the same name', async () => {
+  it('runs by npx in the repository, whose root package has the same name', async () => {
     const root = join(packagePath, '../..')
     const [repository, cli] = await Promise.all(
       [root, packagePath].map(async (path) => JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))),
@@ -68,7 +68,7 @@ describe('cudnn-rnn doctor', () => {
     expect(JSON.parse(stdout)).toMatchObject({ node: process.version, selfTest: { passed: true } })
   })
 
-  it('names what it found for people', async () => {
+  it('prints findings as text', async () => {
     const { stdout } = await run('doctor')
     expect(stdout).toContain(process.version)
     expect(stdout).toMatch(/✓ reference/)
@@ -86,7 +86,7 @@ describe('cudnn-rnn layout', () => {
 })
 
 describe('cudnn-rnn inspect, verify and convert', () => {
-  it('list, check and rewrite what train saved', async () => {
+  it('list, check and rewrite checkpoints of train', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '2', ...TINY, '--json')
@@ -109,7 +109,7 @@ describe('cudnn-rnn inspect, verify and convert', () => {
     )
   })
 
-  it('say what is damaged, and exit with 1', async () => {
+  it('name the damaged part, and exit with 1', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     await run('train', '--text', await writeSmallText(directory), '--out', out, '--steps', '1', ...TINY, '--json')
@@ -166,7 +166,7 @@ describe('cudnn-rnn train', () => {
     expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('knows no "Z"') })
   })
 
-  it('prints what to beat, the result, and how to go on', async () => {
+  it('prints the baseline, the result, and the command to continue', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const text = await writeSmallText(directory)
@@ -178,7 +178,7 @@ describe('cudnn-rnn train', () => {
   })
 
   it.skipIf(process.platform === 'win32').each(['SIGINT', 'SIGTERM'] as const)(
-    'keeps what was trained on %s, exits with 130, and resumes after it',
+    'saves on %s, exits with 130, and resumes after it',
     async (signal) => {
       const directory = await temporaryDirectory()
       const out = join(directory, 'run')

@@ -19,10 +19,10 @@ it('export takes the network that is named, and says how where a format holds on
   const { exitCode, stdout } = await run('export', source, '--format', 'onnx', '--network', 'second')
   expect([exitCode, stdout]).toEqual([0, `${source}.onnx: second\n`])
   const missing = await run('export', source, '--format', 'onnx', '--network', 'third')
-  expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining('there is no network third')])
+  expect([missing.exitCode, missing.stderr]).toEqual([1, expect.stringContaining('no network is named third')])
 })
 
-it('import lists what an optimizer keeps in one line', async () => {
+it('import lists optimizer slots in one line', async () => {
   const fixture = new URL('../../../fixtures/interop/guide/sine.pt', import.meta.url)
   const { stdout } = await run('import', fixture.pathname)
   expect(stdout).toContain('Of an optimizer: 18 tensors of 728 elements, such as optimizer.state.0.step\n')

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'vitest'
 import { outcome, run, start } from './built_program.js'
 
-/** What a run leaves, without what alone may differ: its seconds. */
+/** The results of a run without its times, the only part that may differ. */
 interface Remains {
   readonly metrics: readonly unknown[]
   /** The last line that it prints: the result. */

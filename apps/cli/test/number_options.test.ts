@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { integerAtLeast, numberAtLeast } from '../src/number_options.js'
 
 describe('integerAtLeast', () => {
-  it('parses integers and refuses fractions, words, nothing and what is too small', () => {
+  it('parses integers and refuses fractions, words, empty text and too small values', () => {
     expect(integerAtLeast(1)('12')).toBe(12)
     for (const text of ['0', '-3', '1.5', 'many', '', ' ', 'NaN', '1e99']) {
       expect(() => integerAtLeast(1)(text), text).toThrow('It must be an integer >= 1.')

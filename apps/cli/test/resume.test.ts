@@ -82,7 +82,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
   let [directory, out] = ['', '']
   let task: Task
   const resume = (...more: string[]) => run(task.command, '--resume', '--out', out, ...more)
-  // One run is begun; every test goes on from its end.
+  // Every test resumes from the end of one run.
   const begin = async () => {
     directory = await temporaryDirectory()
     out = join(directory, 'run')
@@ -91,7 +91,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toEqual({ exitCode: 0, stderr: '' })
   }
 
-  it('trains a finished run longer, refuses what is fixed, and takes what may change', async () => {
+  it('trains a finished run longer, refuses changes of fixed options, and accepts others', async () => {
     await begin()
     const finished = await resume()
     expect(finished).toMatchObject({ exitCode: 0, stderr: '' })
@@ -107,7 +107,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
     expect(await readFile(join(out, 'run.json'), 'utf8')).toBe(before)
     expect(await stepsOf(out)).toEqual(upTo(6))
 
-    // The same value again is no change.
+    // The same value again is accepted.
     const [flag, , begun] = task.fixed[0]!
     const longer = await resume('--steps', '9', '--save-every', '2', flag, begun)
     expect({ exitCode: longer.exitCode, stderr: longer.stderr }).toEqual({ exitCode: 0, stderr: '' })
@@ -116,7 +116,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
     expect((await resume()).stdout).toContain('after step 9 of 9')
   })
 
-  it('goes on from the newest whole checkpoint and says what it passed over; never starts over in silence', async () => {
+  it('resumes from the newest complete checkpoint, lists skipped ones, and never restarts silently', async () => {
     await begin()
     await rm(join(out, 'model-6.index'))
     const resumed = await resume('--steps', '8', '--json')

@@ -2,7 +2,7 @@ import { openBackend } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
 import { TensorScope } from '../src/tensor_scope.js'
 
-it('TensorScope disposes what it owns, parts that are undefined aside', async () => {
+it('TensorScope disposes its tensors and ignores undefined ones', async () => {
   const backend = await openBackend('reference')
   const scope = new TensorScope()
   const kept = backend.zeros([1])

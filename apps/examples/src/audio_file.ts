@@ -35,7 +35,7 @@ function decoded(path: string, bytes: Uint8Array): readonly Float32Array[] {
   }
 }
 
-/** The mean of the channels: who speaks into one microphone of two is heard. */
+/** The mean of the channels, so that speech in one of two channels is kept. */
 function mixed(channels: readonly Float32Array[]): Float32Array {
   const [first = new Float32Array(0)] = channels
   if (channels.length < 2) return first

@@ -5,11 +5,11 @@
  */
 export const ERROR_CODES = {
   ERR_NOT_AUDIO: {
-    meaning: 'a file is no WAV file that can be read',
+    meaning: 'a file is not a readable WAV file',
     remedy: 'convert it to 16-bit PCM',
   },
   ERR_NOT_A_VOCABULARY: {
-    meaning: 'a vocabulary file is not what was expected',
+    meaning: 'a file is not a vocabulary of the expected form',
     remedy: 'fetch it again with the model',
   },
   ERR_NO_SAMPLES: {

@@ -33,7 +33,7 @@ async function wav(name: string, channels: Float32Array[], rate: number): Promis
   return join(folder, name)
 }
 
-it('readAudio hears who speaks into the right channel alone', async () => {
+it('readAudio keeps speech that is in the right channel only', async () => {
   const voice = tone(16_000, 1)
   const path = await wav('right.wav', [new Float32Array(16_000), voice], 16_000)
   expect(await readAudio(path)).toEqual(voice.map((value) => value / 2))
@@ -51,7 +51,7 @@ it('readAudio lets no tone above 8 kHz come back as a lower one', async () => {
   expect(amplitude(samples, 6_000, 16_000)).toBeLessThan(0.0005)
 })
 
-it('writeAudio clips what is too loud instead of wrapping it round', async () => {
+it('writeAudio clips samples outside the range instead of wrapping them', async () => {
   const path = join(folder, 'loud.wav')
   await writeAudio(path, Float32Array.of(2, -2, 0.5))
   const samples = await readAudio(path)

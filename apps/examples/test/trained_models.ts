@@ -4,7 +4,7 @@ import type { Tensor } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { describe } from 'vitest'
 
-/** Other projects' trained models, beside the repository where they are at hand; they are no part of it. */
+/** Trained models of other projects, in a folder beside the repository if present; they are not part of it. */
 const FOLDER = fileURLToPath(new URL('../../../../shared/models/', import.meta.url))
 
 export function modelPath(path: string): string {

@@ -4,7 +4,7 @@ import { arrayTypeOf, liveLength } from './host_elements.js'
 const MAX_TEXT = 80
 
 /**
- * What a message says in place of a value that was refused: short, and for any value, also one that cannot be converted
+ * Short text of a rejected value for an error message. Accepts any value, also one that cannot be converted
  * to text or read at all.
  */
 export function describeValue(value: unknown): string {

@@ -4,7 +4,7 @@ import { describeValue } from './described_value.js'
 /**
  * Refuses option names that are not in `known`, naming the nearest known one on a near miss.
  *
- * @param action what the caller was doing, for the message ("build RNN descriptor").
+ * @param action the caller's operation, for the message ("build RNN descriptor").
  * @throws TypeError `ERR_UNKNOWN_OPTION` with `option` and `suggestion`; `ERR_INVALID_OPTION_TYPE` for a non-object
  */
 export function checkOptionNames(action: string, options: object, known: readonly string[]): void {
@@ -15,13 +15,13 @@ export function checkOptionNames(action: string, options: object, known: readonl
     const hint = suggestion === undefined ? `Known options: ${known.join(', ')}.` : `Did you mean ${suggestion}?`
     throw codedTypeError(
       'ERR_UNKNOWN_OPTION',
-      `Cannot ${action} as there is no such option: current name is ${option}. ${hint}`,
+      `Cannot ${action} as the option is unknown: current name is ${option}. ${hint}`,
       { option, suggestion },
     )
   }
 }
 
-/** Throws TypeError `ERR_INVALID_OPTION_TYPE` for what has no fields to read: null, a number, a string, … */
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` for a value without fields: null, a number, a string, … */
 export function checkIsObject(action: string, name: string, value: unknown): asserts value is object {
   if (typeof value === 'object' && value !== null) return
   throw codedTypeError(

@@ -5,7 +5,7 @@ import type { FloatDType } from './dtype.js'
 import type { Rnn } from './rnn.js'
 import type { TrainingSteps } from './training_steps.js'
 
-/** What is alive in an executor: made, and neither disposed nor collected since. */
+/** Live objects of an executor: created, and neither disposed nor garbage-collected. */
 export interface BackendStats {
   readonly tensors: number
   /** Bytes held by live tensors and tapes. */

@@ -17,7 +17,7 @@ export interface BackendTensor {
   readonly disposed: boolean
   /**
    * The values on the host, once everything queued before this call is done. CPU executors return a view of the live
-   * memory and copy nothing; take a `slice()` of what must outlive the next update, or is to be transferred.
+   * memory and copy nothing; take a `slice()` to keep values beyond the next update or to transfer them.
    *
    * Rejects with `ERR_TENSOR_DISPOSED`, or with the error of the queued work that should have filled the tensor.
    */
@@ -27,7 +27,7 @@ export interface BackendTensor {
   [Symbol.dispose](): void
 }
 
-/** Every call that takes tensors takes host tensors and the executor's own backend tensors alike. */
+/** Calls take host tensors and the executor's own backend tensors. */
 export type TensorLike = Tensor | BackendTensor
 
 /** True for a backend tensor (of any executor), false for a host tensor. */

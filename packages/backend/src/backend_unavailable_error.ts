@@ -10,7 +10,7 @@ export class BackendUnavailableError extends Error {
   readonly code = 'ERR_BACKEND_UNAVAILABLE'
   readonly backend: string
   readonly attempts: readonly BackendAttempt[]
-  /** What the reader can do, as a sentence. */
+  /** The remedy, as a sentence. */
   readonly advice: string
 
   constructor(backend: string, attempts: readonly BackendAttempt[], advice: string, options?: ErrorOptions) {

@@ -33,8 +33,8 @@ export interface MomentumOptions {
   /** Default false. */
   readonly nesterov?: boolean | undefined
   /**
-   * Default false: the rate multiplies the velocity (PyTorch, TensorFlow's `ApplyMomentum`). True: it multiplies what
-   * enters the velocity (Keras), which differs when the rate changes.
+   * Default false: the rate multiplies the velocity (PyTorch, TensorFlow's `ApplyMomentum`). True: it multiplies the
+   * increment of the velocity (Keras), which differs when the rate changes.
    */
   readonly rateInVelocity?: boolean | undefined
 }
@@ -61,7 +61,7 @@ export interface AdagradOptions extends RootOptions {
 }
 
 /**
- * The dense operations that training needs, on the executor's memory. Calls queue work and return; what goes wrong later
+ * The dense operations that training needs, on the executor's memory. Calls queue work and return; a later failure
  * rejects the `read()` of a result. Integer arguments are int32 tensors; everything else has the executor's dtype.
  *
  * Leading dimensions are free: an input [T,B,I] is N = T·B rows.

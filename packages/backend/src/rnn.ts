@@ -29,7 +29,7 @@ export interface RnnForwardResult {
 }
 
 /**
- * What one training forward keeps for its backward (cuDNN's reserve space and the tensors it reads again). It owns that
+ * Memory from one training forward to its backward (cuDNN's reserve space and the tensors that the backward reads). It owns that
  * memory until the one `backward` that consumes it, or until it is disposed.
  */
 export interface Tape {

@@ -1,15 +1,15 @@
 import type { BackendTensor } from './backend_tensor.js'
 
 /**
- * What an executor offers to whoever trains step by step, where launching work takes longer than computing it. Both
- * change when things are computed, never what.
+ * Training steps of an executor on which launching work takes longer than computing it. Both
+ * change the time of computations, never their results.
  */
 export interface TrainingSteps {
   /**
    * Runs `step`. Calls to this executor made in it may be gathered and queued as one, and replayed as one when they come
-   * again with other values. What must be waited for, such as the `read()` of a tensor, divides a step: read at its end.
+   * again with other values. An awaited result, such as the `read()` of a tensor, divides a step: read at its end.
    *
-   * Rejects as `step` does, or with the error of what was gathered; what failed has changed no variable unless its
+   * Rejects as `step` does, or with the error of a recorded call; a failed call has changed no variable unless its
    * `read()` rejects too.
    */
   run<Result>(step: () => Promise<Result>): Promise<Result>

@@ -7,10 +7,10 @@ export const ERROR_CODES = {
   ERR_CANONICAL_COUNT: {
     meaning: 'a list of canonical tensors has another number than the network',
     remedy:
-      'pass what `paramsToCanonical` of the same descriptor returned: `paramRegions(descriptor)` lists all tensors',
+      'pass the result of `paramsToCanonical` of the same descriptor: `paramRegions(descriptor)` lists all tensors',
   },
   ERR_CANONICAL_DTYPE: {
-    meaning: "a canonical tensor is no array of the executor's type",
+    meaning: "a canonical tensor is not an array of the executor's type",
     remedy: '`Float32Array.from(data)`, or `Float64Array.from(data)` on a float64 executor',
   },
   ERR_CANONICAL_SIZE: {
@@ -39,7 +39,7 @@ export const ERROR_CODES = {
   },
   ERR_NODE_REQUIRED: {
     meaning: 'a function that needs Node.js, such as one that opens files, was called in a browser',
-    remedy: 'pass bytes, a `File` or a `ByteSource`: docs/browsers.md lists what a page can use',
+    remedy: 'pass bytes, a `File` or a `ByteSource`: docs/browsers.md lists the features of a page',
   },
   ERR_NOT_LSTM: {
     meaning: 'an option that only an LSTM has was given for another cell',
@@ -74,7 +74,7 @@ export const ERROR_CODES = {
     remedy: 'the message says the shape that is needed',
   },
   ERR_UNKNOWN_OPTION: {
-    meaning: 'there is no option of that name',
+    meaning: 'unknown option',
     remedy: 'the message names the nearest one',
   },
   ERR_UNKNOWN_TENSOR: {

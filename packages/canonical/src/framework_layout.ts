@@ -32,7 +32,7 @@ export interface FrameworkLayout {
   readonly groups: readonly TensorGroup[]
 }
 
-/** What a framework's file states; the lists follow from {@link paramRegions}. */
+/** The structure of a framework's file; the lists follow from {@link paramRegions}. */
 export interface LayoutRules {
   readonly framework: Framework
   /** How many consecutive pseudo-layers share one group. */

@@ -1,4 +1,4 @@
-/** What an object prints as: its kind, then its fields in this order. An undefined field is left out. */
+/** Printed form of an object: its kind, then its fields in this order. Undefined fields are omitted. */
 export interface Summary {
   readonly kind: string
   readonly [field: string]: unknown
@@ -8,7 +8,7 @@ export interface Summary {
 const INSPECT: unique symbol = Symbol.for('nodejs.util.inspect.custom')
 
 /**
- * An object that prints as what it is: `console.log`, `String` and `JSON.stringify` show its {@link Summary} and nothing
+ * An object with a readable printed form: `console.log`, `String` and `JSON.stringify` show its {@link Summary} and nothing
  * of its internals.
  */
 export abstract class Inspectable {

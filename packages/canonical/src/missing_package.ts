@@ -1,7 +1,7 @@
 /**
  * The error of an `import()` that failed to load an optional peer dependency; its message names the command that installs it.
  *
- * @param action what needs the package: "read HDF5".
+ * @param action the operation that needs the package: "read HDF5".
  * @param cause why it could not be loaded.
  * @returns an Error with `code` `ERR_PACKAGE_MISSING` and `packageName`
  */

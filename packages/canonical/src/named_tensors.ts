@@ -33,7 +33,7 @@ export function checkNamedTensors(layout: FrameworkLayout, given: readonly Tenso
   }
 }
 
-/** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless `layout` has the form of what the `…Layout` functions return. */
+/** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless `layout` has the form of a result of the `…Layout` functions. */
 export function checkFrameworkLayout(layout: FrameworkLayout): void {
   checkIsObject('convert tensors', 'layout', layout)
   const { groups } = layout
@@ -41,7 +41,7 @@ export function checkFrameworkLayout(layout: FrameworkLayout): void {
     return
   throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
-    `Cannot convert tensors as layout must be what pytorchLayout() and the like return: current value is ${describeValue(layout)}`,
+    `Cannot convert tensors as layout must be a result of pytorchLayout() or a similar function: current value is ${describeValue(layout)}`,
     { argument: 'layout' },
   )
 }

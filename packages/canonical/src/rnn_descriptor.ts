@@ -11,7 +11,7 @@ export type Direction = (typeof DIRECTIONS)[number]
 /** Which of the two biases of a gate exist; the models always use `double`. */
 export type BiasMode = (typeof BIAS_MODES)[number]
 
-/** What {@link createRnnDescriptor} takes. Absent options take the defaults named there. */
+/** Options of {@link createRnnDescriptor}. Absent options take the defaults named there. */
 export interface RnnOptions {
   readonly cellMode: CellMode
   /** L, layers stacked; at least 1. */

@@ -9,7 +9,7 @@ import {
   type RnnOptions,
 } from '../src/index.js'
 
-/** Random small networks; `cellModes` and the flags say what the layout under test can hold. */
+/** Random small networks; `cellModes` and the flags name the capabilities of the layout under test. */
 export function descriptors({
   cellModes = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as readonly CellMode[],
   projection = true,

@@ -33,7 +33,7 @@ interface StoredCase {
   readonly output: StoredTensor
 }
 
-// Made by fixtures/layouts/make.py; a literal glob, as Vite then serves the file to Node and browsers alike.
+// Made by fixtures/layouts/make.py; a literal glob, as Vite then serves the file to Node and to browsers.
 const [fixture] = Object.values(
   (import.meta as unknown as { glob<T>(path: string, options: object): Record<string, T> }).glob<{
     readonly cases: readonly StoredCase[]

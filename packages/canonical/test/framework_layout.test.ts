@@ -24,7 +24,7 @@ const gru = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 2, in
 const skipping = createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 3, inputSize: 3 })
 const projected = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 3, inputSize: 2, numProj: 1 })
 
-/** Both biases of every gate replaced by half of their sum: what survives where a framework keeps one bias. */
+/** Both biases of every gate replaced by half of their sum, as in frameworks that keep one bias. */
 function withHalvedSums(canonical: CanonicalParams<Float64Array>, gates: number): CanonicalParams<Float64Array> {
   const biases = canonical.biases.map(({ data, shape }, index) => {
     const partner = canonical.biases[Math.floor(index / gates) % 2 === 0 ? index + gates : index - gates]!
@@ -103,7 +103,7 @@ describe('inverse pairs', () => {
     )
   })
 
-  it('canonicalToTensorflow undoes tensorflowToCanonical bit for bit: what TensorFlow stored is stored again', () => {
+  it('canonicalToTensorflow undoes tensorflowToCanonical bit for bit', () => {
     fc.assert(
       fc.property(descriptors(), (descriptor) => {
         const cells = canonicalToTensorflow(descriptor, countedCanonical(descriptor))

@@ -16,7 +16,7 @@ export const ACTIVATIONS = Object.freeze({
 
 export type Activation = keyof typeof ACTIVATIONS
 
-/** What gates have. */
+/** The activation of gates. */
 export const SIGMOID: ActivationFunction = Object.freeze({ apply: sigmoid, slope: (y: number) => y * (1 - y) })
 
 /**

@@ -13,7 +13,7 @@ import {
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { ACTIVATIONS } from './activation.js'
 
-/** What every cell and fused layer can be given. */
+/** Options of every cell and fused layer. */
 export interface CellOptions {
   /** Scope of the variables in a checkpoint. Default: TensorFlow's for this class. */
   readonly name?: string | undefined
@@ -21,9 +21,9 @@ export interface CellOptions {
   readonly dtype?: FloatDType | undefined
 }
 
-/** What ONNX's recurrent operators have and TensorFlow's cells do not. */
+/** Options of ONNX's recurrent operators that TensorFlow's cells lack. */
 export interface PreactivationClip {
-  /** Bound of what goes into the gates' and the candidate's activations, > 0. Default null, none. */
+  /** Bound of the inputs of the gates' and the candidate's activations, > 0. Default null, none. */
   readonly preactivationClip?: number | null | undefined
 }
 

@@ -1,7 +1,7 @@
 import { OpenTape } from '@cudnn-rnn/executor-kit'
 
 /**
- * What a training call of a cell, fused layer or wrapper keeps for its one backward.
+ * State from a training call of a cell, fused layer or wrapper to its one backward.
  *
  * It holds the variables as the forward saw them: `setVariables` between the two does not disturb it.
  */

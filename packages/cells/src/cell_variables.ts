@@ -95,7 +95,7 @@ export abstract class CellVariables extends Inspectable {
   }
 
   /**
-   * Copies values into the named variables, creating all variables if there are none yet (the kernel's rows then tell I).
+   * Copies values into the named variables, creating all variables if there are none yet (the kernel's rows then determine I).
    *
    * @throws TypeError `ERR_UNKNOWN_OPTION` for a name that is not a variable of this cell, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
    * @throws RangeError `ERR_SHAPE`; nothing is written when anything is refused
@@ -131,7 +131,7 @@ export abstract class CellVariables extends Inspectable {
     }
     return () => {
       this.build(inputSize)
-      // New arrays: a tape that is still open goes on with the values its forward saw.
+      // New arrays: an open tape keeps the values of its forward.
       this.#variables = new Map([...this.#variables].map(([name, value]) => [name, written.get(name) ?? value]))
     }
   }

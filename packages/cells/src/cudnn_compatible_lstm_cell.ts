@@ -3,7 +3,7 @@ import { PLAIN_LSTM } from './lstm_rule.js'
 import { LSTMStepCell } from './lstm_step_cell.js'
 
 /**
- * TensorFlow's `CudnnCompatibleLSTMCell`: computes what a layer of `CudnnLSTM` does, so no forget bias and no clip;
+ * TensorFlow's `CudnnCompatibleLSTMCell`: computes the same as a layer of `CudnnLSTM`, without forget bias and clip;
  * variables `kernel` [I+H,4H] and `bias` (the sum of cuDNN's two).
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`

@@ -18,7 +18,7 @@ export const ERROR_CODES = {
   },
   ERR_STATE_STRUCTURE: {
     meaning: 'a state has another structure than the cell',
-    remedy: "pass what the cell's `zeroState()` or last call returned",
+    remedy: "pass the result of the cell's `zeroState()` or last call",
   },
 } as const
 

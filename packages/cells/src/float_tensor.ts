@@ -2,7 +2,7 @@ import { DTYPES, type FloatDType, isBackendTensor } from '@cudnn-rnn/backend'
 import { codedTypeError, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, checkTensor, type Dimension } from '@cudnn-rnn/executor-kit'
 
-/** What cells compute with: a host tensor of float32 or float64. */
+/** The operands of cells: host tensors of float32 or float64. */
 export type FloatTensor = Tensor<FloatArray>
 
 /** A zeroed array of the cell's dtype. Throws RangeError `ERR_OUT_OF_MEMORY`. */
@@ -42,7 +42,7 @@ export function checkFloatTensor(
   if (isBackendTensor(tensor)) {
     throw codedTypeError(
       'ERR_NOT_A_TENSOR',
-      `Cannot ${action} as cells compute on host tensors: current value of ${name} is a backend tensor. Pass what its read() returns.`,
+      `Cannot ${action} as cells compute on host tensors: current value of ${name} is a backend tensor. Pass the result of its read().`,
       { argument: name },
     )
   }

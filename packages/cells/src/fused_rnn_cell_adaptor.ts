@@ -69,7 +69,7 @@ export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable im
     return unrolled(this.cell).pass(inputs, state, lengths)
   }
 
-  /** As {@link FusedRNNCell.call}; throws what `dynamicRnn` throws. */
+  /** As {@link FusedRNNCell.call}; throws the errors of `dynamicRnn`. */
   call<Sequence extends SequenceInput, Training extends boolean = true>(
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},

@@ -1,6 +1,6 @@
 /**
  * TensorFlow's recurrent cells and the functions that run them over sequences, on host tensors, with TensorFlow's
- * variables. Every call returns a tape, and `tape.gradients(…)` is the backward of all of them alike.
+ * variables. Every call returns a tape; `tape.gradients(…)` is its backward.
  *
  * @example
  * ```ts

@@ -4,7 +4,7 @@ import { LSTM_COLUMNS, type LSTMRule, type LSTMVariables } from './lstm_rule.js'
 
 type Peepholes = LSTMVariables['peepholes']
 
-/** A rule with what its gates and its candidate apply: σ and act, of bounded arguments where the rule bounds them. */
+/** A rule with the functions of its gates and its candidate: σ and act, with bounded arguments if the rule has a bound. */
 export interface LSTMGateRule extends LSTMRule {
   readonly gate: ActivationFunction
   readonly candidate: ActivationFunction

@@ -12,7 +12,7 @@ export interface LSTMRule {
   /** Bound of the new cell state; Infinity for none. */
   readonly cellClip: number
   /**
-   * What the backward makes of the clip: the block operations pass the gradient through as if there were none, LSTMCell's
+   * The clip in the backward: the block operations ignore it (straight-through), LSTMCell's
    * `clip_by_value` stops it where the clip holds.
    */
   readonly clipGradient: 'straight_through' | 'zero_outside'
@@ -22,7 +22,7 @@ export interface LSTMRule {
   /** Bound of the projected h; Infinity for none. */
   readonly projClip: number
   readonly activation: Activation
-  /** Bound of what goes into the gates and the candidate, not of c' within act(c'); Infinity for none. */
+  /** Bound of the inputs of the gates and the candidate, not of c' within act(c'); Infinity for none. */
   readonly preactivationClip: number
 }
 

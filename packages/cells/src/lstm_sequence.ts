@@ -29,7 +29,7 @@ export interface LSTMSequence {
   ): { readonly inputs: FloatTensor; readonly state: LSTMStateTuple }
 }
 
-/** What the forward leaves for the backward; step t reads rows [t·B, (t+1)·B) and writes one B further in the two states. */
+/** State from the forward to the backward; step t reads rows [t·B, (t+1)·B) and writes one B further in the two states. */
 interface LSTMTrace {
   readonly inputs: FloatArray // [T·B,I]
   readonly gates: FloatArray // [T·B,4H]: i, g, f, o

@@ -24,7 +24,7 @@ export interface CellInputGradients<State extends CellState> {
   readonly variables: VariableMap
 }
 
-/** What {@link RNNCell.call} returns. */
+/** Result of {@link RNNCell.call}. */
 export interface CellResult<State extends CellState, Training extends boolean = true> {
   /** [B, outputSize] */
   readonly output: FloatTensor

@@ -5,7 +5,7 @@ import type { FloatTensor } from './float_tensor.js'
 /** A sequence as one tensor [T,B,I], or as a list of T tensors [B,I]. */
 export type SequenceInput = FloatTensor | readonly FloatTensor[]
 
-/** One tensor [T,…] of T equal steps; what is one tensor already stays as it is. */
+/** One tensor [T,…] of T equal steps; a single tensor is returned unchanged. */
 export function stackSteps(action: string, name: string, sequence: SequenceInput): FloatTensor {
   if (!isList(sequence)) return sequence
   const first = sequence[0]

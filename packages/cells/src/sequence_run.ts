@@ -32,7 +32,7 @@ export interface SequenceInputGradients<State, Sequence> {
   readonly variables: VariableMap
 }
 
-/** What a call on a whole sequence returns; `outputs` is a list where the inputs were one. */
+/** Result of a call on a whole sequence; `outputs` is a list if the inputs were a list. */
 export interface SequenceResult<State, Sequence, Training extends boolean = true> {
   readonly outputs: Sequence
   /** Each row's state after its last valid step. */
@@ -51,7 +51,7 @@ export interface SequencePass<State> {
   ): { readonly inputs: FloatTensor; readonly state: State }
 }
 
-/** What {@link runSequence} needs to know of the thing that it runs. */
+/** The cell or layer that {@link runSequence} runs. */
 export interface SequenceRunner<State> {
   readonly name: string
   readonly dtype: FloatDType

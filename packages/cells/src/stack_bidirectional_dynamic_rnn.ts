@@ -37,7 +37,7 @@ export interface BidirectionalGradients<State extends CellState> {
   readonly variables: VariableMap
 }
 
-/** What {@link stackBidirectionalDynamicRnn} returns. */
+/** Result of {@link stackBidirectionalDynamicRnn}. */
 export interface BidirectionalResult<State extends CellState, Training extends boolean = true> {
   /** The last layer's two outputs side by side: forward columns, then backward ones. */
   readonly outputs: FloatTensor
@@ -122,7 +122,7 @@ function bidirectionalStack<State extends CellState>(
     build(inputSize) {
       let columns = inputSize
       for (const [layer, { fw, bw }] of layers.entries()) {
-        // Different seeds: two directions that start alike would learn alike.
+        // Different seeds: directions with equal initial weights would stay equal.
         fw.build(columns, { seed: 2 * layer })
         bw.build(columns, { seed: 2 * layer + 1 })
         columns = fw.outputSize + bw.outputSize

@@ -65,7 +65,7 @@ export class TimeReversedFusedRNN<State extends CellState> extends Inspectable i
     return reversedPass(this.cell, inputs, state, lengths)
   }
 
-  /** As {@link FusedRNNCell.call}; throws what the wrapped cell throws. */
+  /** As {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
   call<Sequence extends SequenceInput, Training extends boolean = true>(
     inputs: Sequence,
     options: SequenceOptions<State, Training> = {},

@@ -15,7 +15,7 @@ const ROUNDS = 5
 
 /** Each task runs in a process of its own, so that its peak memory is its own too. */
 const TASKS = {
-  /** What the speed is compared with: read, checksum, write, flush. */
+  /** Baseline of the speed: read, checksum, write, flush. */
   async copy({ prefix, target }) {
     const source = await open(`${prefix}.data-00000-of-00001`)
     const file = await open(target, 'w')

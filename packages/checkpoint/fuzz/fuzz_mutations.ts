@@ -58,7 +58,7 @@ export async function loadSubject(folder: (typeof SUBJECTS)[number]): Promise<Su
   const tensors = new Map<string, string>()
   for (const [name, tensor] of await readAll(files)) tensors.set(name, textOf(tensor))
   const elements = new Set([...tensors.values()].map(elementsOf))
-  // A string tensor read as numbers is what its bytes are: their checksum is the same for some.
+  // A string tensor read as numbers has the values of its bytes: their checksum is the same for some.
   for (const bytes of tableName.endsWith('.index') ? storedBytes(entries, files) : []) elements.add(hexOf(bytes))
   return { files, tableName, entries, tensors, elements }
 }
@@ -111,7 +111,7 @@ async function readAll(files: Files): Promise<Map<string, CheckpointTensor>> {
   return tensors
 }
 
-/** Whether every tensor is as before. Throws for a tensor that is not what its files say. */
+/** Whether every tensor is unchanged. Throws for a tensor that differs from its files. */
 function check(subject: Subject, files: Files, tensors: Map<string, CheckpointTensor>, structured: boolean): boolean {
   const size = [...files.values()].reduce((sum, { length }) => sum + length, 0)
   let same = tensors.size === subject.tensors.size
@@ -139,7 +139,7 @@ function elementsAreFixed({ tableName, entries }: Subject): boolean {
   return tableName.endsWith('.index') && !entries.some(({ key }) => key[0] === 0)
 }
 
-/** What the data files hold for each entry of an index. */
+/** The bytes in the data files of each entry of an index. */
 function storedBytes([header, ...rest]: readonly TableEntry[], files: Files): Uint8Array[] {
   const { numShards } = decodeBundleHeader(header!.value)
   return rest.map(({ value }) => {

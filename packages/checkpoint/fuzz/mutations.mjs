@@ -1,5 +1,5 @@
 // Damages TensorFlow's checkpoints and reads them: node packages/checkpoint/fuzz/mutations.mjs [mutations] [seed]
-// Prints what came of it; anything but a coded error or a sound checkpoint ends it with seed and number of the mutation.
+// Prints the outcomes; anything but a coded error or a sound checkpoint ends it with seed and number of the mutation.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'

@@ -32,7 +32,7 @@ export interface BundleEntry {
   readonly slices: readonly (readonly SliceExtent[])[]
 }
 
-/** The version a reader must have to read what this package writes, and the version of what it writes. */
+/** The version of files that this package writes, and the version that a reader must have. */
 const PRODUCER_VERSION = 1
 
 export function decodeBundleHeader(bytes: Uint8Array): BundleHeader {
@@ -156,7 +156,7 @@ export function decodeSlice(bytes: Uint8Array): SliceExtent[] {
 /**
  * Walks the fields of a message; `visit` consumes the value of a field it knows and returns whether it did.
  *
- * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT` when the bytes are no message
+ * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT` when the bytes are not a message
  */
 export function decodeMessage(
   bytes: Uint8Array,

@@ -3,7 +3,7 @@ import { CheckpointError } from './errors.js'
 
 /** Random access to the bytes of one file, wherever it lies: a disk, a server, memory. */
 export interface ByteSource {
-  /** What messages call it. */
+  /** Name in messages. */
   readonly name: string
   readonly size: number
   /** Exactly `length` bytes from `offset` on; rejects with a `CheckpointError` when they are not there. */
@@ -28,7 +28,7 @@ export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   }
 }
 
-/** What is needed of a browser's `File` or `Blob`; its type is not named, as not every project has the DOM's types. */
+/** The used members of a browser's `File` or `Blob`. Their DOM types are not named, as not every project has them. */
 export interface BlobLike {
   readonly size: number
   slice(start: number, end: number): { arrayBuffer(): Promise<ArrayBuffer> }

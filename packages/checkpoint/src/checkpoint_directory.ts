@@ -49,7 +49,7 @@ export async function writeCheckpointState(
 }
 
 /**
- * The prefix of the newest checkpoint of a directory, or null where there is none: what the state file names, if its
+ * The prefix of the newest checkpoint of a directory, or null: the prefix in the state file, if its
  * files are there.
  *
  * @example

@@ -35,7 +35,7 @@ export async function removeCheckpoint(directory: string, prefix: string): Promi
   }
 }
 
-/** Deletes data files that the index of a checkpoint does not use; all of them where there is no index. */
+/** Deletes data files that the index of a checkpoint does not use; all of them if the index is missing. */
 export async function removeUnusedData(prefix: string): Promise<void> {
   const directory = dirname(prefix)
   const used = await numShardsOf(prefix)

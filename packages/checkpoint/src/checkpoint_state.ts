@@ -31,7 +31,7 @@ export function formatCheckpointState(state: CheckpointState): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Throws `ERR_CHECKPOINT_CORRUPT` for text that is no checkpoint state. */
+/** Throws `ERR_CHECKPOINT_CORRUPT` for text that is not a checkpoint state. */
 export function parseCheckpointState(text: string, path: string): CheckpointState {
   const values = new Map<string, string[]>()
   for (const [number, line] of text.split('\n').entries()) {

@@ -51,7 +51,7 @@ export function unmaskCrc(masked: number): number {
   return ((rotated >>> 17) | (rotated << 15)) >>> 0
 }
 
-/** TABLES[k][b]: what byte b contributes when k bytes follow it. */
+/** TABLES[k][b]: the contribution of byte b with k bytes after it. */
 const TABLES = makeTables()
 
 function makeTables(): readonly Uint32Array[] {

@@ -35,7 +35,7 @@ function checkSlices(name: string, { slices }: BundleEntry, most: number, corrup
   if (texts.size !== slices.length) throw corrupt(`${name} names a slice twice`)
 }
 
-/** Keys of slices are bytes: the first of them tells that. */
+/** Keys of slices are bytes, marked by the first one. */
 function shownKey(name: string): string {
   return name.startsWith('\0') ? 'of a slice' : name
 }

@@ -21,8 +21,8 @@ export const ERROR_CODES = {
     remedy: 'wait for the other save, or remove the lock of a process that no longer runs',
   },
   ERR_CHECKPOINT_NOT_FOUND: {
-    meaning: 'there is no checkpoint of that prefix; a directory or an `.index` file is none',
-    remedy: "`run/model-100`, or what `latestCheckpoint('run')` finds",
+    meaning: 'no checkpoint has that prefix; a directory or an `.index` file is not a prefix',
+    remedy: "pass a prefix such as `run/model-100`, or the result of `latestCheckpoint('run')`",
   },
   ERR_CHECKPOINT_REPLACED: {
     meaning: 'a checkpoint was replaced or removed, by a save or by `maxToKeep`, while it was read',

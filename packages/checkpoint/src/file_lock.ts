@@ -6,7 +6,7 @@ import { CheckpointError } from './errors.js'
 import { createOwnerToken, type Owner, ownerState, parseOwnerToken } from './process_identity.js'
 import { isSystemError, removeQuietly, silence, writeAll } from './temporary_file.js'
 
-/** How often a holder shows that it is alive, for those who cannot ask its operating system. */
+/** Interval of the holder's touches, for processes that cannot query its operating system. */
 const HEARTBEAT = 10_000
 
 /** A lock whose holder cannot be asked is abandoned after so long without a heartbeat. */
@@ -15,11 +15,11 @@ const LEASE = 120_000
 /** A waiting process gives up where one holder kept the lock for so long. */
 const LONGEST_WAIT = 300_000
 
-/** What the lock file of another holder says. */
+/** Contents of another holder's lock file. */
 interface HeldLock {
   readonly owner: Owner | undefined
   readonly hostname: string
-  /** What the holder noted with {@link FileLock.note}. */
+  /** The holder's note of {@link FileLock.note}. */
   readonly notes: string | undefined
 }
 
@@ -76,7 +76,7 @@ export class FileLock {
     return new FileLock(path, token)
   }
 
-  /** Writes into the lock what {@link FileLockOptions.recover} gets if this holder ends without releasing. */
+  /** Writes a note into the lock; {@link FileLockOptions.recover} receives it if this holder ends without releasing. */
   async note(text: string): Promise<void> {
     checkArguments('note in a lock', { text }, { text: TEXT })
     try {
@@ -106,7 +106,7 @@ export class FileLock {
       if (held?.owner?.token !== this.#token) return
       await rm(this.path, { force: true })
     } catch {
-      // One more attempt; a lock that cannot be removed shall at least not name this process, which goes on to run.
+      // One more attempt; a lock that cannot be removed must not name this process, which keeps running.
       await rm(this.path, { force: true }).catch(() => writeFile(this.path, '').catch(() => undefined))
     }
   }
@@ -184,14 +184,14 @@ async function linkLock(beside: string, path: string): Promise<boolean> {
   }
 }
 
-/** What file systems without hard links answer. */
+/** Error codes of file systems without hard links. */
 const WITHOUT_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EINVAL'])
 
 function lockText(token: string, notes?: string): string {
   return [token, hostname(), ...(notes === undefined ? [] : [notes]), ''].join('\n')
 }
 
-/** Undefined where there is no such file. Throws `ERR_CHECKPOINT_IO` for whatever is not a regular file. */
+/** Undefined if the file is missing. Throws `ERR_CHECKPOINT_IO` unless it is a regular file. */
 async function readLock(path: string): Promise<HeldLock | undefined> {
   try {
     if (!(await lstat(path)).isFile()) {
@@ -232,11 +232,11 @@ function systemError(path: string, cause: Error): CheckpointError {
 function locked(path: string, held: HeldLock | undefined): CheckpointError {
   const who =
     held?.owner === undefined ? 'another process' : `process ${held.owner.pid} on host ${held.hostname || 'unknown'}`
-  const message = `Cannot lock as ${who} holds the lock; where no such process runs, remove the file`
+  const message = `Cannot lock as ${who} holds the lock; if that process does not exist, remove the file`
   return new CheckpointError('ERR_CHECKPOINT_LOCKED', message, { path })
 }
 
-/** Removes what takers-over that were killed left beside the lock `name`. The caller holds that lock. */
+/** Removes files that killed processes left while taking over the lock `name`. The caller holds that lock. */
 export async function removeAbandonedTakeovers(path: string, names: readonly string[], name: string): Promise<void> {
   for (const each of names) {
     if (!each.startsWith(`${name}.`) || each.endsWith('.tmp')) continue

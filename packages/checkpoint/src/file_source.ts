@@ -88,7 +88,7 @@ class FileSource implements ByteSource {
     this.#idle = setTimeout(() => this.close().catch(() => undefined), IDLE).unref()
   }
 
-  /** A file that was replaced meanwhile is another file: its bytes do not belong to what was read before. */
+  /** A replaced file is another file: its bytes do not belong to the ones read before. */
   async #open(): Promise<FileHandle> {
     const path = this.name
     const handle = await open(path, READ_WITHOUT_WAITING).catch((cause: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 /**
  * TensorFlow's checkpoint files: V2 (TensorBundle) read and written, V1 read, and the state file of a directory. This
- * package knows files; it does not know what a network is.
+ * package depends on files only, not on networks.
  *
  * @example
  * ```ts

@@ -3,15 +3,15 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Who made a file: part of the name of every temporary file and the first line of every lock, so that a later process
+ * The owner of a file: part of the name of every temporary file and the first line of every lock, so that a later process
  * can decide whether the owner still runs.
  *
  *     <host>-<pid>-<thread>-<start>-<random>
  *
  * - host: a hash of host name, boot and pid namespace. Process ids are comparable only where it is the same.
- * - pid and thread: worker threads share a pid, and a terminated worker leaves files while its process goes on. Linux
+ * - pid and thread: worker threads share a pid, and a terminated worker leaves files while its process runs. Linux
  *   names threads; elsewhere the thread is 0.
- * - start: the thread's start in clock ticks since boot, which tells a reused id from the owner; 0 where unknown.
+ * - start: the thread's start in clock ticks since boot, which distinguishes a reused id from the owner; 0 if unknown.
  * - random: 128 bits. It makes the name unpredictable, and one owner's files distinct.
  */
 export interface Owner {
@@ -89,7 +89,7 @@ function processExists(pid: number): boolean | undefined {
   }
 }
 
-/** Field 22 of `/proc/<pid>/task/<thread>/stat`; undefined where there is no such thread, or only its zombie. */
+/** Field 22 of `/proc/<pid>/task/<thread>/stat`; undefined if the thread does not exist or is a zombie. */
 function threadStart(pid: number, thread: number): number | undefined {
   if (process.platform !== 'linux' || thread === 0) return undefined
   try {

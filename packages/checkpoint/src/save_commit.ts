@@ -20,7 +20,7 @@ import { createFile, flushDirectory, namesIn, removeQuietly, temporaryPath, writ
  * `data-00000-of-00002` serve in turn. Until the commit the old checkpoint is whole, from the commit on the new one.
  * Then the state file is replaced, and only then is anything removed: the old data, and checkpoints beyond maxToKeep.
  *
- * What fails before the state file is replaced is undone. A process that ends in between leaves its plan in the lock.
+ * A failure before the state file is replaced is rolled back. A process that ends in between leaves its plan in the lock.
  *
  * @param entries of the index without its header, ascending by key.
  * @param retention the checkpoints to keep; undefined leaves the state file alone.
@@ -69,12 +69,12 @@ export function commitSave(
       await flushDirectory(directory)
       if (state !== undefined) await rename(state, join(directory, STATE_FILE))
     } catch (error) {
-      // A step that cannot be undone leaves what the next one would remove.
+      // A failed rollback leaves files that the next save removes.
       await undo.reduce((before, step) => before.then(step), Promise.resolve()).catch(() => undefined)
       await Promise.all(temporaries.map(removeQuietly))
       throw error
     }
-    // The save is done. What cannot be removed now is removed by a later save.
+    // The save is complete. A later save removes the files that cannot be removed now.
     await Promise.all(temporaries.map(removeQuietly))
     await flushDirectory(directory).catch(() => undefined)
     if (checkpointFiles(names, basename(prefix)).some((file) => file.numShards !== undefined)) {
@@ -124,7 +124,7 @@ async function presentState(
   }
 }
 
-/** Deletes what was evicted. The state file lists again what cannot be deleted: the next save tries again. */
+/** Deletes evicted checkpoints. The state file lists those that cannot be deleted again; the next save retries. */
 async function evict(directory: string, { state, evicted }: ReturnType<typeof rotate>): Promise<void> {
   const left: SavedCheckpoint[] = []
   for (const checkpoint of evicted) {

@@ -8,7 +8,7 @@ import { readCheckpointState, STATE_FILE } from './state_file.js'
 import { isSystemError, namesIn, removeAbandonedFiles } from './temporary_file.js'
 
 /**
- * What a save is about to change; noted in the lock before it changes anything, as SQLite's rollback journal is. When the
+ * The planned changes of a save, written into the lock before the first change, like SQLite's rollback journal. When the
  * process ends before the save does, the next holder of the lock undoes or completes the save.
  */
 export interface SavePlan {
@@ -23,8 +23,8 @@ export interface SavePlan {
 }
 
 /**
- * Runs `work` while no other thread, process or host changes the checkpoints of a directory; before it, removes what
- * saves left that were killed.
+ * Runs `work` while no other thread, process or host changes the checkpoints of a directory; before it, removes files of
+ * killed saves.
  */
 export function withDirectoryLock<Result>(
   directory: string,
@@ -65,7 +65,7 @@ async function recoverSave(directory: string, notes: string): Promise<void> {
   const plan = parsePlan(notes)
   if (plan === undefined) return
   const listed = await listedNames(directory)
-  // Of a damaged state file nothing follows; what is whole stays.
+  // A damaged state file implies nothing: complete checkpoints are kept.
   if (listed === undefined) return
   const prefix = join(directory, plan.saving)
   if (plan.listed && !plan.existed && !listed.has(plan.saving)) await removeCheckpoint(directory, prefix)
@@ -75,7 +75,7 @@ async function recoverSave(directory: string, notes: string): Promise<void> {
   }
 }
 
-/** Undefined for what is no plan: a lock can be written by anyone who can write in the directory. */
+/** Undefined for an invalid plan: any user with write access to the directory can write a lock. */
 function parsePlan(notes: string): SavePlan | undefined {
   try {
     const plan = JSON.parse(notes) as Partial<SavePlan> | null

@@ -103,7 +103,7 @@ export async function flushDirectory(path: string): Promise<void> {
   }
 }
 
-/** What Windows and some file systems answer to a flush of a directory. */
+/** Error codes of Windows and some file systems for a flush of a directory. */
 const NOT_FLUSHABLE = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'EBADF', 'ENOTSUP', 'ENOSYS'])
 
 export function isSystemError(error: unknown): error is NodeJS.ErrnoException {

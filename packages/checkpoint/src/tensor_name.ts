@@ -1,6 +1,6 @@
 import { CheckpointError } from './errors.js'
 
-// A name is what its bytes say: a byte order mark is part of it, and two names that are no text may not become one.
+// Decoding preserves names: a byte order mark is part of a name, and two invalid UTF-8 names must stay distinct.
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** The name of a tensor. Throws `ERR_CHECKPOINT_CORRUPT` unless it is UTF-8. */

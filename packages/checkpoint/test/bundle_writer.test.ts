@@ -49,7 +49,7 @@ describe('writeCheckpoint', () => {
       ],
     ],
     ['data that does not fill its shape', [['a', { data: new Float32Array(3), shape: [2] }]]],
-    ['a dimension that is no size', [['a', { data: new Float32Array(1), shape: [-1] }]]],
+    ['a negative dimension', [['a', { data: new Float32Array(1), shape: [-1] }]]],
     ['an array that is not of its dtype', [['a', { data: new Float32Array(1), shape: [1], dtype: 'int32' }]]],
     ['an empty name', [['', tensor(1)]]],
   ])('refuses %s and leaves the checkpoint of before', async (_, tensors) => {

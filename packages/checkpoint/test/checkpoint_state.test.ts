@@ -21,7 +21,7 @@ describe('parseCheckpointState', () => {
     }
   })
 
-  it('writes what TensorFlow writes', async () => {
+  it('writes the same bytes as TensorFlow', async () => {
     const text = await readFile(
       fileURLToPath(new URL('../../../fixtures/checkpoints/saver/checkpoint', import.meta.url)),
       'utf8',

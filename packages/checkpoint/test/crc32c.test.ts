@@ -19,7 +19,7 @@ describe.each([
     expect(crc32c(bytes)).toBe(expected)
   })
 
-  it('goes on from a checksum, wherever the bytes are cut', () => {
+  it('continues from a checksum at any split of the bytes', () => {
     const bytes = Uint8Array.from({ length: 100 }, (_, index) => (index * 37) & 0xff)
     for (let cut = 0; cut <= 100; cut++)
       expect(crc32c(bytes.subarray(cut), crc32c(bytes.subarray(0, cut)))).toBe(crc32c(bytes))

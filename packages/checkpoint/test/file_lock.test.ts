@@ -137,7 +137,7 @@ describe('FileLock', () => {
     expect((await stat(path)).isFile()).toBe(true)
   })
 
-  it('refuses what is not a regular file, and a directory that is not there', async () => {
+  it('refuses a path that is not a regular file, and a missing directory', async () => {
     await symlink(join(directory, 'target'), path)
     await expect(FileLock.acquire(path)).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
     expect(await readdir(directory)).toEqual(['a.lock'])

@@ -3,7 +3,7 @@ import expectedTensors from '../../../fixtures/checkpoints/expected.json'
 import * as readers from '../src/readers.js'
 import { blobSource, memorySource, openCheckpointFrom, type TensorData } from '../src/readers.js'
 
-// As data URLs, so that Node and a browser get them alike. Written by real TensorFlow: fixtures/checkpoints/make.py.
+// Data URLs work in Node and in browsers. Written by real TensorFlow: fixtures/checkpoints/make.py.
 const FILES = import.meta.glob<string>('../../../fixtures/checkpoints/*/*', {
   query: '?url&inline',
   import: 'default',
@@ -43,7 +43,7 @@ it('@cudnn-rnn/checkpoint/readers exports exactly these names', () => {
 })
 
 describe.each(Object.entries(expectedTensors as unknown as Record<string, Expected>))(
-  'openCheckpointFrom reads what TensorFlow wrote, in Node and in a browser: %s',
+  "openCheckpointFrom reads TensorFlow's files, in Node and in a browser: %s",
   (folder, { prefix, tensors }) => {
     it.each(['memory', 'blobs'] as const)('from %s', async (kind) => {
       const files = await filesOf(folder)

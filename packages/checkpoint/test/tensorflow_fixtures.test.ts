@@ -34,7 +34,7 @@ const base64 = (data: TensorData) =>
       ).toString('base64')
 
 describe('openCheckpoint', () => {
-  it.each(CASES)('reads what TensorFlow wrote, exactly: %s', async (folder, { prefix, tensors }) => {
+  it.each(CASES)("reads TensorFlow's files exactly: %s", async (folder, { prefix, tensors }) => {
     const reader = await openCheckpoint(join(FIXTURES, folder, prefix))
     expect(reader.names()).toEqual(Object.keys(tensors).sort())
     for (const [name, { dtype, shape, bytes, strings }] of Object.entries(tensors)) {
@@ -104,7 +104,7 @@ describe('writeCheckpoint over a checkpoint of the same prefix', () => {
 })
 
 describe('latestCheckpoint', () => {
-  it('finds what a Saver of TensorFlow left, wherever the directory was moved', async () => {
+  it("finds checkpoints of TensorFlow's Saver in a moved directory", async () => {
     const directory = await temporaryDirectory()
     await cp(join(FIXTURES, 'saver'), directory, { recursive: true })
     expect(await latestCheckpoint(directory)).toBe(join(directory, 'model.ckpt-300'))

@@ -1,4 +1,4 @@
-/** What Vite gives tests: every file that matches, as its query says. */
+/** Vite's import of every matching file, in the form of its query. */
 interface ImportMeta {
   glob<Value>(
     pattern: string,

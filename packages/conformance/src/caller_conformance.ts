@@ -7,7 +7,7 @@ import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.
 
 const coded = (code: string) => expect.objectContaining({ code })
 
-/** What JavaScript lets a caller do to an array between its check and its use, and what a caller drops or prints. */
+/** Callers that change arrays between check and use, and callers that drop or print objects. */
 export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): void {
   const own = dtype === 'float64' ? Float64Array : Float32Array
   const bytes = own.BYTES_PER_ELEMENT
@@ -39,7 +39,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
   const allowed = expect.stringMatching(/^(done|ERR_TENSOR_TRANSFERRED)$/)
 
   describe('callers', () => {
-    test('transfer what read() gave: the tensor is used as it was, or refused', async () => {
+    test('transfer the result of read(): the tensor keeps its values, or is refused', async () => {
       using backend = await open()
       const network = smallNetwork(backend, { cellMode: 'lstm' })
       const variable = backend.tensor({ data: new own(4), shape: [4] })
@@ -178,7 +178,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
     })
 
     test.skipIf(!canCollectGarbage)(
-      'drop tensors, tapes, networks and streams: stats() counts what is alive',
+      'drop tensors, tapes, networks and streams: stats() counts live objects',
       async () => {
         using backend = await open()
         const before = await dropped(backend)
@@ -211,7 +211,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       expect(JSON.parse(JSON.stringify(params))).toMatchObject({ kind: 'BackendTensor', state: 'disposed' })
     })
 
-    test('send a tensor to a worker: the error names what to do', async () => {
+    test('send a tensor to a worker: the error names the remedy', async () => {
       using backend = await open()
       expect(() => structuredClone(backend.zeros([2]))).toThrow(/tensor of an executor: read\(\) it/)
     })

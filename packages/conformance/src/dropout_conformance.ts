@@ -7,10 +7,10 @@ const UNITS = 128
 const TIME = 50
 const BATCH = 4
 
-/** What dropout must do, whatever generator the executor has. */
+/** Properties of dropout that do not depend on the executor's generator. */
 export function registerDropoutConformance({ open, tolerance }: ExecutorUnderTest): void {
   describe('dropout', () => {
-    test.each([0.25, 0.6, 1])('drops a share of %f between layers and scales what it keeps', async (rate) => {
+    test.each([0.25, 0.6, 1])('drops a share of %f between layers and scales the kept elements', async (rate) => {
       using backend = await open()
       // A second layer that copies: relu of its input, which is the first layer's output, 1 everywhere.
       const { rnn } = smallNetwork(backend, {

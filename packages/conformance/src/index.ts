@@ -1,6 +1,6 @@
 /**
  * The conformance suite that every executor runs: fixtures of PyTorch and TensorFlow, numerical differentiation, and
- * what holds of passes, tapes, dropout, streams, dense operations and refusals whatever the numbers are.
+ * invariants of passes, tapes, dropout, streams, dense operations and argument errors.
  *
  * @example
  * ```ts no-run

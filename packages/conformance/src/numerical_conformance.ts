@@ -47,7 +47,7 @@ export function registerNumericalConformance({ open, dtype, extent }: ExecutorUn
     test.each(cases)('%s', async (_, options, lengths) => {
       using backend = await open()
       const network = smallNetwork(backend, options, lengths)
-      // The same masks again: forwards of one dropout state draw alike.
+      // The same masks again: forwards from one dropout state draw the same masks.
       const dropoutState = await network.rnn.dropoutState()
       const gradients = await readAll(await network.backward(await network.forward(true)))
       const params = Float64Array.from((await network.params.read()).data)

@@ -79,7 +79,7 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
       expectAllclose('variable', (await variable.read()).data, expected[String(STEPS)]!, tolerance)
     })
 
-    test('applyWeightDecay shrinks what its mask names, or everything', async () => {
+    test('applyWeightDecay shrinks the masked elements, or all of them', async () => {
       using backend = await open()
       const variable = backend.tensor(host([1, -2, 4]))
       backend.ops.applyWeightDecay(variable, { rate: 0.25, mask: host([1, 0, 1]) })

@@ -7,7 +7,7 @@ import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 
-/** Values by name; an executor may take other code paths for what is left out, which round differently. */
+/** Values by name. Executors may take other code paths for absent arguments, which round differently. */
 function expectAllAllclose(
   actual: Readonly<Record<string, number[]>>,
   expected: Readonly<Record<string, number[]>>,
@@ -17,7 +17,7 @@ function expectAllAllclose(
   for (const [name, values] of Object.entries(actual)) expectAllclose(name, values, expected[name]!, tolerance)
 }
 
-/** What holds of passes whatever the numbers are. */
+/** Invariants of passes that do not depend on the numbers. */
 export function registerPassConformance({ open, tolerance }: ExecutorUnderTest): void {
   describe('passes', () => {
     test.each(MODES)('%s: canonicalToParams and paramsToCanonical are inverse, bit for bit', async (cellMode) => {
@@ -82,7 +82,7 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       expect(await readAll(await network.backward(first))).toEqual(alone[0])
     })
 
-    test('lengths equal to T are no lengths, and rows do not touch each other', async () => {
+    test('lengths equal to T have no effect, and rows are independent', async () => {
       using backend = await open()
       const full = smallNetwork(backend, { cellMode: 'lstm' }, [SMALL_TIME, SMALL_TIME, SMALL_TIME])
       expect(await readAll(await full.forward(false))).toEqual(

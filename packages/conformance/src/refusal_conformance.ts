@@ -30,7 +30,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
     ['a length beyond T', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, 6, 5] }],
     ['a negative length', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, -1, 5] }],
     ['a length that is not an integer', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: [5, Number.NaN, 5] }],
-    ['lengths that are no array', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: 5 }],
+    ['lengths that are not an array', 'ERR_SEQUENCE_LENGTHS', { sequenceLengths: 5 }],
   ]
 
   describe('refuses', () => {
@@ -116,7 +116,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
     })
 
     test.each(['params', 'input', 'inputH', 'inputC', 'output'])(
-      'a tape whose %s was overwritten, be it with the same values',
+      'a tape whose %s was overwritten, even with the same values',
       async (name) => {
         using backend = await open()
         const network = smallNetwork(backend, { cellMode: 'lstm' })

@@ -8,8 +8,8 @@ export interface NetworkMaker extends Pick<Backend, 'dtype'> {
 }
 
 /**
- * For executors of few bits: fixtures in which rounding puts a sum on the other side of relu's kink, where the gradient
- * is another. Their oracle is an executor that rounds what the one under test rounds, and nothing else.
+ * For executors with reduced precision: fixtures in which rounding moves a sum across relu's kink, where the gradient
+ * differs. Their oracle is an executor that rounds the same values as the one under test, and nothing else.
  */
 export interface RoundingOracle {
   readonly cases: readonly string[]
@@ -23,7 +23,7 @@ export type Numbers = Readonly<Record<string, ArrayLike<number>>>
 
 /**
  * Fails unless `run` gives the numbers of the fixture `id` within `tolerance`. For a case of `oracle` the numbers are the
- * oracle's, and the case must be what it is said to be: with those roundings alone the fixture's are out of reach.
+ * oracle's, and the test checks that the case needs it: with those roundings the fixture's numbers are out of tolerance.
  */
 export async function expectNumbers(
   { id, numbers, run }: { readonly id: string; readonly numbers: Numbers; run(maker: NetworkMaker): Promise<Numbers> },

@@ -4,12 +4,12 @@ import type { Program } from './program.js'
 import { runProgram, type Trace } from './run_program.js'
 
 /**
- * Error divided by the larger of 1 and the largest expected magnitude, both executors in the program's own type: what
- * single passes differ by (packages/cpu and packages/cudnn's conformance tests), times what a program's updates make of it.
+ * Error divided by the larger of 1 and the largest expected magnitude, both executors in the program's own type: the
+ * difference of single passes (conformance tests of packages/cpu and packages/cudnn), times its growth through a program's updates.
  */
 const TOLERANCES = { float32: 5e-5, float64: 1e-10 } as const
 
-/** An executor that does not do what the others do. */
+/** An executor that differs from the others. */
 export class Disagreement extends Error {
   /** Undefined for the reference itself. */
   readonly executor: TestedExecutor | undefined

@@ -3,7 +3,7 @@ import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical
 import type { Argument, Fault } from './program.js'
 import type { ProgramState } from './program_state.js'
 
-/** An argument, and what is to be let go of when its call is over (or, for the executor to cope with, has begun). */
+/** An argument, and the objects to release when its call is over (or, as a test of the executor, when it has begun). */
 export interface MadeArgument {
   readonly tensor: TensorLike
   readonly release: () => void
@@ -74,7 +74,7 @@ export class Arguments {
     return tensor
   }
 
-  /** What is absent stays absent. */
+  /** Absent arguments stay absent. */
   maybe(shape: readonly number[], argument: Argument | undefined): TensorLike | undefined {
     return argument && this.make(shape, argument)
   }

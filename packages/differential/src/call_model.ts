@@ -2,7 +2,7 @@ import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/backend'
 import { type CudnnGRU, CudnnLSTM, type RecurrentModel, type Variable } from '@cudnn-rnn/models'
 import type { CallStatement, Pass } from './program.js'
 
-/** What a call of any of the four models gives. */
+/** Result of a call of any of the four models. */
 export interface Called {
   readonly output: BackendTensor
   readonly outputH: BackendTensor

@@ -5,8 +5,8 @@ export interface Closeness {
   /** Of a difference divided by the larger of 1 and the largest expected magnitude; null compares all but values. */
   readonly tolerance: number | null
   /**
-   * The same program in more bits, where there is one: some programs make large what rounding leaves, so a value may be
-   * off by {@link AMPLIFICATION} times what the expected one is off by.
+   * The same program in higher precision, if there is one. Some programs amplify rounding errors, so the error of a value may be
+   * {@link AMPLIFICATION} times that of the expected one.
    */
   readonly exact?: Trace | undefined
 }
@@ -26,12 +26,12 @@ export function firstDifference(actual: Trace, expected: Trace, { tolerance, exa
       if (value.length !== wanted.length) {
         return `${statement}: ${name} has ${value.length} elements instead of ${wanted.length}`
       }
-      // What is alive is counted.
+      // Live objects are compared.
       const allowed = name === 'alive' ? 0 : tolerance
       if (allowed === null) continue
       const spread = truth?.length === wanted.length ? largestError(wanted, truth).error : 0
       const { error, at } = largestError(value, wanted)
-      // Where the program left the range of its type, what is left is arbitrary.
+      // After an overflow of the program's type the values are arbitrary.
       if (error <= allowed + AMPLIFICATION * spread || Number.isNaN(spread)) continue
       return `${statement}: ${name}[${at}] is ${value[at]} instead of ${wanted[at]}, an error of ${error}`
     }

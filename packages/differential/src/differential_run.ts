@@ -8,7 +8,7 @@ export interface DifferentialOptions {
   readonly testedExecutors: readonly TestedExecutor[]
   readonly count: number
   readonly seed: number
-  /** Called before each program runs: what is found here after a crash was the cause. */
+  /** Called before each program runs: after a crash the last one was the cause. */
   readonly onProgram?: ((program: Program) => void) | undefined
 }
 

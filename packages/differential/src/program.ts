@@ -12,19 +12,19 @@ export interface Program {
   readonly threads: number
   /** Drop probability of every network; above 0 the executors' masks differ by kind. */
   readonly dropout: number
-  /** Reads what every statement made at once; otherwise all of it at the end, behind whatever was queued since. */
+  /** Reads the results of each statement immediately; otherwise all of them at the end, after all queued work. */
   readonly eager: boolean
   /** Compares everything alive before and after statements that fail. */
   readonly watched: boolean
-  /** In which order what is left is disposed at the end. */
+  /** The order in which remaining objects are disposed at the end. */
   readonly ending: number
   readonly statements: readonly Statement[]
 }
 
-/** The first index that may name what was disposed, or what belongs to another network. */
+/** The first index that may name a disposed object or one of another network. */
 export const ANY = 14
 
-/** What is wrong with an argument. */
+/** The fault of an argument. */
 export const FAULTS = [
   'rank',
   'size',
@@ -69,12 +69,12 @@ export interface Pass {
   readonly lengths?: readonly number[] | undefined
 }
 
-/** Initial state: absent, made anew, or the final state of an earlier call where its shape fits. */
+/** Initial state: absent, new, or the final state of an earlier call if its shape fits. */
 export type State = 'zeros' | 'carried' | Argument
 
 export type Update = 'assign' | 'accumulate' | 'sgd' | 'momentum' | 'adam' | 'rmsProp' | 'adagrad' | 'decay' | 'clip'
 
-/** What a program makes and somebody must dispose. */
+/** Objects that a program creates and must dispose. */
 export const KINDS = ['model', 'opaque', 'tensor', 'tape', 'stream', 'optimizer'] as const
 export type Kind = (typeof KINDS)[number]
 

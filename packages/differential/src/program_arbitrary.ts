@@ -171,7 +171,7 @@ const dense: fc.Arbitrary<Statement> = fc.record({
   argument,
 })
 
-/** What may begin while others of its kind are under way: each begins its work when it is called. */
+/** Statements that may overlap with others of their kind: each starts its work when it is called. */
 const simple: readonly fc.WeightedArbitrary<Statement>[] = [
   { weight: 3, arbitrary: params },
   { weight: 1, arbitrary: fc.record({ op: fc.constant('slot' as const), model: index }) },

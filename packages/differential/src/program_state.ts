@@ -68,7 +68,7 @@ export class ProgramState {
     this.folder = folder
   }
 
-  /** The objects of one kind, each with what disposes it. */
+  /** The objects of one kind, each with its dispose function. */
   owned(kind: Kind): { readonly isGone: boolean; dispose(): void }[] {
     const owned = <Item extends Made>(items: readonly Item[], objectOf: (item: Item) => { dispose(): void }) =>
       items.map((item) => ({

@@ -8,16 +8,16 @@ import { type MadeOpaque, ProgramState } from './program_state.js'
 import type { Effect } from './statement_effect.js'
 import { begin, isBlock } from './statement_table.js'
 
-/** What one statement came to. */
+/** Outcome of one statement. */
 interface Outcome {
-  /** Its place in the program, and what it is. */
+  /** Its position in the program, and its kind. */
   readonly statement: string
   /** Of the error, where it failed. */
   readonly code?: string
   readonly values: Readonly<Record<string, ArrayLike<number>>>
 }
 
-/** What somebody can observe of a program on one executor. */
+/** Observable results of a program on one executor. */
 export type Trace = readonly Outcome[]
 
 /** A rule of every executor that a program found broken, whatever other executors do. */
@@ -74,7 +74,7 @@ class ProgramRun {
       const before = program.watched && !place.includes('.') ? await this.#everything() : undefined
       await (await this.#begin(statement, place))()
       const { code } = this.trace.at(-1)!
-      // Training stops in the middle of what it was told.
+      // Training stops in the middle of its steps.
       if (before !== undefined && code !== undefined && statement.op !== 'train') {
         const after = await this.#everything()
         for (const [name, value] of Object.entries(before)) {
@@ -115,7 +115,7 @@ class ProgramRun {
     if (alive.length > 0) throw new BrokenRule(`after everything was disposed ${alive.join('; ')} are left`)
   }
 
-  /** Begins a statement; the result of the promise notes what it came to. */
+  /** Starts a statement; its promise records the outcome. */
   async #begin(statement: Statement, place: string): Promise<() => Promise<void>> {
     if (isBlock(statement)) throw new Error('a block in a block')
     const name = `${place} ${statement.op}`
@@ -136,7 +136,7 @@ class ProgramRun {
     }
   }
 
-  /** The values of what is not disposed. */
+  /** The values of live objects. */
   async #valuesOf(made: NonNullable<Effect['made']>): Promise<Record<string, ArrayLike<number>>> {
     const values: Record<string, ArrayLike<number>> = {}
     if (this.#state.isClosed) return values

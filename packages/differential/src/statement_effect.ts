@@ -1,13 +1,13 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { MadeOpaque, ProgramState } from './program_state.js'
 
-/** What a statement did on one executor. */
+/** Effect of a statement on one executor. */
 export interface Effect {
   /** Host values to compare, by name. */
   readonly values?: Readonly<Record<string, ArrayLike<number>>>
   /** Tensors to compare, by name, now or at the end. */
   readonly made?: Readonly<Record<string, BackendTensor | MadeOpaque | undefined>>
-  /** Makes what was made known to later statements; called in the order of the statements. */
+  /** Registers the created objects for later statements; called in the order of the statements. */
   readonly commit?: () => void
 }
 

@@ -68,7 +68,7 @@ const TABLE: { readonly [Op in Exclude<Statement['op'], Block['op']>]: Begin<Sta
 /** Executors that have no steppers keep the state of streams on the host, and know of no end of the executor. */
 const NOT_ONCE_CLOSED: ReadonlySet<Statement['op']> = new Set(['stream', 'reset', 'streamState', 'restoreStream'])
 
-/** Begins one statement that is no block. Throws nothing: what goes wrong rejects. */
+/** Starts one statement that is not a block. Never throws: failures reject. */
 export async function begin(programState: ProgramState, statement: Exclude<Statement, Block>): Promise<Effect> {
   if (programState.isClosed && NOT_ONCE_CLOSED.has(statement.op)) return {}
   return (await (TABLE[statement.op] as Begin<Statement>)(programState, statement)) ?? {}

@@ -6,7 +6,7 @@ import type { StatementOf } from './program.js'
 import { type MadeOpaque, type ProgramState, pick, pickOpaque } from './program_state.js'
 import type { Begin } from './statement_effect.js'
 
-/** Large enough that what rounding makes of a gradient near zero does not decide an update. */
+/** Large enough that rounding of a gradient near zero does not decide an update. */
 const EPSILON = 0.1
 
 export const beginOptimizer: Begin<StatementOf<'optimizer'>> = async (programState, statement) => {

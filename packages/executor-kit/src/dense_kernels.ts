@@ -10,7 +10,7 @@ import type { LinearSizes } from './dense_arguments.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
 
 /**
- * What an executor computes of `DenseOps`. Operands were checked: they fit each other, and backend tensors are `Own`. A
+ * The kernels of an executor for `DenseOps`. Operands are checked: their shapes match, and backend tensors are `Own`. A
  * kernel that throws has changed nothing.
  */
 export interface DenseKernels<Own extends BackendTensor> {

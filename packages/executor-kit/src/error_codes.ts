@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   },
   ERR_DROPOUT_STATE: {
     meaning: 'bytes are not a dropout state of this kind of executor',
-    remedy: 'restore what `dropoutState()` of the same kind of executor returned',
+    remedy: 'restore a result of `dropoutState()` of the same kind of executor',
   },
   ERR_DTYPE: {
     meaning: 'a tensor has another element type than the executor',
@@ -45,7 +45,7 @@ export const ERROR_CODES = {
     remedy: 'the message names the position',
   },
   ERR_NOT_A_TENSOR: {
-    meaning: 'a value is no tensor',
+    meaning: 'a value is not a tensor',
     remedy: '`{ data: typed array, shape: number[] }`, or a tensor of the executor',
   },
   ERR_NO_CELL_STATE: {

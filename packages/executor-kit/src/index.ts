@@ -1,5 +1,5 @@
 /**
- * What executors share, and what drives them: argument checks, lifetimes, tapes, tensors in host memory, checked dense
+ * Shared parts of executors: argument checks, lifetimes, tapes, tensors in host memory, checked dense
  * operations, Philox random numbers and a row-major matrix product. An executor is put together from these parts.
  *
  * @example

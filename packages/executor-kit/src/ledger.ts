@@ -35,7 +35,7 @@ export class LedgerEntry {
 }
 
 /**
- * Counts what is alive: what was made, less what was disposed and what the garbage collector took, which it reports in a
+ * Counts live objects: created, less disposed, less garbage-collected. The collector reports in a
  * task of its own some time after a collection.
  */
 export class Ledger {

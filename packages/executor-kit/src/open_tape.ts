@@ -2,7 +2,7 @@ import type { Tape } from '@cudnn-rnn/backend'
 import { codedRangeError, codedTypeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 
 /**
- * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with what
+ * The life of a tape: open until its one backward consumes it or `dispose()` ends it. Executors extend it with the data that
  * they keep; `release` frees that.
  */
 export abstract class OpenTape extends Inspectable implements Tape {
@@ -16,7 +16,7 @@ export abstract class OpenTape extends Inspectable implements Tape {
     return { kind: 'Tape', state: this.#state }
   }
 
-  /** Frees what the tape keeps; called once. */
+  /** Frees the tape's contents; called once. */
   protected abstract release(): void
 
   /** Throws RangeError `ERR_TAPE_CONSUMED` or `ERR_TAPE_DISPOSED` unless the tape is open. */
@@ -32,7 +32,7 @@ export abstract class OpenTape extends Inspectable implements Tape {
     }
   }
 
-  /** Marks the tape used and frees what it keeps. */
+  /** Marks the tape used and frees its contents. */
   consume(): void {
     this.checkOpen()
     this.#state = 'consumed'
@@ -62,7 +62,7 @@ export function checkOwnTape<OwnTape extends Tape>(
   if (tape === undefined || tape === null) {
     throw codedTypeError(
       'ERR_NO_TAPE',
-      'Cannot run backward as there is no tape: only a forward with isTraining true returns one.',
+      'Cannot run backward as the tape is missing: only a forward with isTraining true returns one.',
     )
   }
   if (!(tape instanceof ownTape)) {

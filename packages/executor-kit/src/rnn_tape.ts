@@ -3,7 +3,7 @@ import type { Ledger, LedgerEntry } from './ledger.js'
 import { OpenTape } from './open_tape.js'
 import type { OperandVersions } from './operand_versions.js'
 
-/** What the forward of a network leaves to its backward. */
+/** State from the forward of a network to its backward. */
 export interface RnnTapeRecord<Contents> {
   /** The network that ran the forward: no other may run the backward. */
   readonly rnn: object
@@ -15,7 +15,7 @@ export interface RnnTapeRecord<Contents> {
 
 /**
  * The tape of one training forward of a network, in the ledger while it is open. Each executor has a class of its own, by
- * which it tells its tapes, and overrides `free` where the contents do not free themselves.
+ * which it passes to its tapes, and overrides `free` if the contents need an explicit release.
  */
 export class RnnTape<Contents> extends OpenTape {
   readonly #entry: LedgerEntry

@@ -45,7 +45,7 @@ export function checkSequenceLengths(
   return checked.every((length) => length === time) ? null : checked
 }
 
-/** How many lengths there are, or undefined for what is not a list of integers. */
+/** The number of lengths, or undefined unless the value is a list of integers. */
 function countOf(lengths: readonly number[] | Int32Array): number | undefined {
   if (arrayTypeOf(lengths) === 'Int32Array') return liveLength(lengths as Int32Array)
   return Array.isArray(lengths) ? lengths.length : undefined

@@ -5,17 +5,17 @@ interface Life {
   readonly ended: boolean
 }
 
-/** What a tensor of an executor prints as. */
+/** Printed form of an executor's tensor. */
 export function tensorSummary({ shape, dtype, layout, disposed }: BackendTensor): Summary {
   return { kind: 'BackendTensor', shape, dtype, layout, state: stateOf({ ended: disposed }) }
 }
 
-/** What a prepared network prints as. */
+/** Printed form of a prepared network. */
 export function rnnSummary({ descriptor, paramsSize }: Rnn, life: Life): Summary {
   return { kind: 'Rnn', network: layoutKey(descriptor), paramsSize, state: stateOf(life) }
 }
 
-/** What an executor prints as. */
+/** Printed form of an executor. */
 export function backendSummary(backend: Backend, life: Life): Summary {
   const { tensors, bytes } = backend.stats()
   return { kind: 'Backend', name: backend.name, dtype: backend.dtype, tensors, bytes, state: stateOf(life) }

@@ -22,7 +22,7 @@ import {
 /** A dimension of a shape that is asked for: its size, or the letter of one that is free. */
 export type Dimension = number | string
 
-/** What an argument must be. */
+/** The required dtype and shape of an argument. */
 export interface TensorRule {
   readonly dtype: DType
   readonly shape?: readonly Dimension[] | undefined
@@ -38,7 +38,7 @@ const MAX_RANK = 64
  *
  * @param action "run forward": completes "Cannot <action> as …".
  * @param name the argument's name in the public API.
- * @returns what was checked, as {@link checkIsTensor} does: to be used in the argument's place.
+ * @returns the checked tensor, as {@link checkIsTensor}; use it instead of the argument.
  * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`
  * @throws RangeError `ERR_SHAPE`, `ERR_TENSOR_DISPOSED`, `ERR_OTHER_LAYOUT` (parameters of another model)
  */
@@ -99,7 +99,7 @@ export function tensorDType(tensor: TensorLike): DType | undefined {
  * Checks that `given` is a live backend tensor or a host tensor whose elements fill its shape.
  *
  * @returns the backend tensor itself; of a host tensor its shape and a view of its elements as they were read here, once:
- *   what a caller's getters, subclass or resizable buffer show later does not matter any more.
+ *   later results of a caller's getters, subclass or resizable buffer have no effect.
  * @throws TypeError `ERR_NOT_A_TENSOR`
  * @throws RangeError `ERR_TENSOR_DISPOSED`, `ERR_TENSOR_TRANSFERRED`, `ERR_SHAPE`
  */
@@ -139,7 +139,7 @@ export function checkIsTensor<Given extends TensorLike>(action: string, name: st
 }
 
 /**
- * As {@link checkIsTensor}, of what only a host tensor will do for.
+ * As {@link checkIsTensor}, for arguments that must be host tensors.
  *
  * @throws TypeError `ERR_NOT_A_TENSOR` for a backend tensor too
  */
@@ -185,7 +185,7 @@ export function checkDimensions(action: string, shape: readonly number[]): reado
   )
 }
 
-/** The fields of what should be a host tensor; each is read once. */
+/** The fields of a possible host tensor; each is read once. */
 function readOnce(action: string, name: string, given: unknown): Tensor {
   let fields: Tensor | undefined
   try {

@@ -26,7 +26,7 @@ function open() {
 }
 
 describe('CheckedDenseOps', () => {
-  it('gives its kernels complete options, the tensors to write, and what is read', () => {
+  it('gives its kernels complete options and the tensors to write and to read', () => {
     const { memory, noted, ops } = open()
     const [variable, velocity, gradient] = [memory.zeros([2]), memory.zeros([2]), zeros(2)]
     ops.applyMomentum(variable, velocity, gradient, { learningRate: 0.1, momentum: 0.9 })
@@ -57,7 +57,7 @@ describe('CheckedDenseOps', () => {
     expect([variable.version, slot.version]).toEqual([4, 2])
   })
 
-  it('checks the ids that its kernels will use, not what their owner may write meanwhile', () => {
+  it('passes checked ids to its kernels, even if their owner overwrites them meanwhile', () => {
     const { noted, ops } = open()
     const given = ids(3)
     ops.embedding(zeros(5, 2), given)

@@ -80,7 +80,7 @@ describe('checkForwardArguments', () => {
 })
 
 describe('arguments that change while they are read', () => {
-  it('are read once: what was checked is what is returned', () => {
+  it('are read once: the checked values are returned', () => {
     let reads = 0
     const input = {
       shape: [T, B, I],
@@ -93,7 +93,7 @@ describe('arguments that change while they are read', () => {
     expect(operands.input).toEqual(zeros(T, B, I))
   })
 
-  it('are taken for what they are, whatever an array or its subclass says', () => {
+  it('ignore overridden properties of arrays and subclasses', () => {
     const lengths = Object.assign([1e8, -5], { entries: () => [][Symbol.iterator](), every: () => true })
     expect(forward({ sequenceLengths: lengths })).toThrow(refusal('ERR_SEQUENCE_LENGTHS'))
     const short = Object.defineProperty(new Float32Array(1), 'length', { value: T * B * I })

@@ -50,7 +50,7 @@ describe('checkTensor', () => {
 })
 
 describe('tensorDType, dtypeOf and isBackendTensor', () => {
-  it('tell the kinds of tensors and their dtypes', () => {
+  it('distinguish kinds of tensors and their dtypes', () => {
     expect(tensorDType(ids(1))).toBe('int32')
     expect(tensorDType(stubTensor([1], { dtype: 'float64' }))).toBe('float64')
     expect(dtypeOf(new Uint8Array(1))).toBeUndefined()

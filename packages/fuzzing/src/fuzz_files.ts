@@ -2,7 +2,7 @@ import { Random } from './random.js'
 
 /** A file that a grammar has built. */
 export interface ConstructedFile {
-  /** What the file truly holds, unpacked, in bytes. */
+  /** The size of the file's contents, unpacked, in bytes. */
   readonly heldBytes: number
   /** Time of the processor that reading it may take; default 10 s. */
   readonly longestMilliseconds?: number | undefined
@@ -19,7 +19,7 @@ export interface FuzzCounts {
   /** Files read to the end, and those refused, by grammar and code. */
   readonly outcomes: Record<string, Record<string, number>>
   slowestMilliseconds: number
-  /** Peak of the process above what it was after the first files. */
+  /** Growth of the process's peak memory since the first files. */
   peakGrowthBytes: number
 }
 
@@ -32,16 +32,16 @@ export interface FuzzOptions {
   /** The first file; others than 0 repeat part of a run. */
   readonly first?: number | undefined
   readonly isCoded: (error: unknown) => boolean
-  /** Told before each file. */
+  /** Called before each file. */
   readonly onFile?: ((file: number, grammar: string) => void) | undefined
 }
 
-/** Time of the processor, which other programs do not change. One file takes milliseconds; what takes so long is not linear. */
+/** CPU time, which other programs do not affect. A file normally takes milliseconds; this much is not linear. */
 const LONGEST_MILLISECONDS = 10_000
-/** Memory of a reading may be four times what the file holds, and this. */
+/** Reading may take four times the size of the file's contents plus FREE_BYTES. */
 const LARGEST_GROWTH = 4
 const FREE_BYTES = 2 ** 26
-/** Files after which the process has loaded and compiled what it needs. */
+/** Files until the process has loaded and compiled its code. */
 const WARM_UP = 300
 
 /**

@@ -27,7 +27,7 @@ const OTHER_CODES = [
 
 const LONGEST_MESSAGE = 4000
 const LONGEST_NAME = 4096
-/** What a terminal obeys. */
+/** Control characters of terminals. */
 const CONTROLS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
 
 /** Whether an error of reading a file is one of ours; throws for a message that cannot be printed. */

@@ -11,7 +11,7 @@ const BYTES: ReadonlyMap<string, number> = new Map([
   ['BOOL', 1],
 ])
 
-/** A header whose tensors follow each other, overlap, leave gaps, or are no tensors at all. */
+/** A header whose tensors follow each other, overlap, leave gaps, or are not tensors. */
 export function safetensorsFile(random: Random): { bytes: Uint8Array; heldBytes: number } {
   let end = 0
   const entries: string[] = []

@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib'
 import { crc32 } from '../src/files/crc32.js'
 import { ByteList } from './byte_list.js'
 
-/** A file to put into an archive, and what its directory says otherwise than the truth. */
+/** A file of an archive, and wrong values for its directory entry. */
 export interface ZipFile {
   readonly name: string
   readonly bytes: Uint8Array

@@ -8,7 +8,7 @@ const ZIP = [0x50, 0x4b, 0x03, 0x04]
 const PICKLE = [0x80]
 const GZIP = [0x1f, 0x8b]
 
-/** What the first bytes say; a zip says more when it is opened ({@link detectZip}). */
+/** Detection by the first bytes; for a zip archive {@link detectZip} decides. */
 export async function detectFormat(source: ByteSource): Promise<WeightFormat | 'zip'> {
   const first = await source.read(0, Math.min(16, source.size))
   const begins = (magic: readonly number[]) => magic.every((byte, index) => first[index] === byte)
@@ -23,7 +23,7 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }
 
-/** What the files of a zip archive say. */
+/** Detection by the files of a zip archive. */
 export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntry>): WeightFormat {
   const names = [...entries.keys()]
   if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'

@@ -7,7 +7,7 @@ interface ElementType {
   readonly decode?: (bytes: Uint8Array<ArrayBuffer>) => FloatArray
 }
 
-/** Element types of weight files under one name each; those without `decode` are no weights. */
+/** Element types of weight files under one name each; those without `decode` are not weights. */
 export const ELEMENT_TYPES = Object.freeze({
   float64: { bytes: 8, decode: (bytes) => new Float64Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 8) },
   float32: { bytes: 4, decode: (bytes) => new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4) },
@@ -40,7 +40,7 @@ export function decodeElements(path: string, name: string, type: ElementTypeName
 }
 
 /**
- * Product of `shape`, refusing what no file of this size can hold.
+ * Product of `shape`, rejecting more elements than a file of this size can hold.
  *
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`
  */

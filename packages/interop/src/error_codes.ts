@@ -20,18 +20,18 @@ export const ERROR_CODES = {
   },
   ERR_WEIGHTS_FORMAT: {
     meaning: 'a file is of no known weight format',
-    remedy: '`WEIGHT_FORMATS` lists what is read',
+    remedy: '`WEIGHT_FORMATS` lists the formats',
   },
   ERR_WEIGHTS_IO: {
     meaning: 'the system refused to read or write a weight file',
     remedy: "look at `cause`: permissions, a directory in the file's place, a path too long",
   },
   ERR_WEIGHTS_NOT_FOUND: {
-    meaning: 'there is no weight file at that path, or a file that it names is missing',
+    meaning: 'no weight file is at that path, or a file that it names is missing',
     remedy: 'check the path; keep external data beside the file',
   },
   ERR_WEIGHTS_OTHER_FUNCTION: {
-    meaning: 'a network computes what no model or cell here does',
+    meaning: 'a network has a function that no model or cell computes',
     remedy: 'train it again in a form that both have',
   },
   ERR_WEIGHTS_PICKLE: {
@@ -39,7 +39,7 @@ export const ERROR_CODES = {
     remedy: 'save the `state_dict` alone, or safetensors',
   },
   ERR_WEIGHTS_UNSUPPORTED: {
-    meaning: 'legal, but not read here; the message says what instead',
+    meaning: 'a legal file that is not supported; the message names an alternative',
     remedy: 'give a path in place of bytes, or save in another format',
   },
 } as const

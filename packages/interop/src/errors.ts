@@ -1,6 +1,6 @@
 import { visibleMessage } from '@cudnn-rnn/text'
 import type { InteropErrorCode } from './error_codes.js'
-/** What went wrong with a weight file; part of the public API, never changed. */
+/** Codes of weight file errors; part of the public API, never changed. */
 export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${string}`>
 
 /** An option of `importWeights` that decides between interpretations. */
@@ -49,7 +49,7 @@ export function isWeightFileError(error: unknown, ...codes: WeightFileErrorCode[
   return codes.length === 0 || codes.includes(error.code as WeightFileErrorCode)
 }
 
-/** The error of bytes that are not what their format says. */
+/** The error of bytes that violate their format. */
 export function corrupt(path: string, rule: string, cause?: unknown): WeightFileError {
   return new WeightFileError('ERR_WEIGHTS_CORRUPT', `Cannot read weight file as ${rule}`, { path, cause })
 }

@@ -11,7 +11,7 @@ import { openWeightFile, type WeightInput } from './open_weight_file.js'
 import type { StoredTensor, WeightFile, WeightFormat } from './weight_file.js'
 
 export interface ImportOptions extends InterpretationOptions {
-  /** Default: what the file's first bytes say. */
+  /** Default: detected by the file's first bytes. */
   readonly format?: WeightFormat | undefined
   /** Names of the networks to import, such as those beside one that is refused. Default: all. */
   readonly only?: readonly string[] | undefined
@@ -20,14 +20,14 @@ export interface ImportOptions extends InterpretationOptions {
 /** A tensor of a file that is part of no network. */
 export type UnusedTensor = Pick<StoredTensor, 'name' | 'shape' | 'dtype'>
 
-/** What a weight file holds. */
+/** Contents of a weight file. */
 export interface ImportedWeights {
   readonly format: WeightFormat
   /** Networks that the models take, in the order of the file. */
   readonly networks: readonly ImportedNetwork[]
   /** Networks that only a cell computes. */
   readonly cells: readonly ImportedCell[]
-  /** What an optimizer keeps beside the weights: moments, accumulators, counters. Never networks. */
+  /** Optimizer slots: moments, accumulators, counters. Never networks. */
   readonly optimizer: readonly UnusedTensor[]
   /** Everything else; {@link openWeightFile} reads it. */
   readonly unusedTensors: readonly UnusedTensor[]
@@ -99,7 +99,7 @@ function listed({ name, shape, dtype }: StoredTensor): UnusedTensor {
 function checkFound(path: string, interpretations: readonly Interpretation[], only: ImportOptions['only']): void {
   const missing = only?.find((name) => interpretations.every((interpretation) => interpretation.name !== name))
   if (missing === undefined) return
-  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as there is no network ${missing}`, {
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', `Cannot import weights as no network is named ${missing}`, {
     path,
   })
 }

@@ -1,6 +1,6 @@
 import type { CanonicalParams, FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 
-/** A network to write: {@link ImportedNetwork} is one, and so is what a model's `paramsToCanonical` gives. */
+/** A network to write: an {@link ImportedNetwork}, or the result of a model's `paramsToCanonical`. */
 export interface NetworkToExport {
   /** Prefix of its tensors in the file; may be empty. */
   readonly name: string

@@ -79,7 +79,7 @@ async function isDirectoryAt(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory()
   } catch (cause) {
-    // A checkpoint's prefix is no file itself.
+    // A checkpoint's prefix is not a file itself.
     const { code, message } = cause as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return false
     throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path, cause })
@@ -107,11 +107,13 @@ async function sourceOf(input: WeightInput): Promise<ByteSource> {
   if (typeof input !== 'string') return isBlob(input) ? blobSource(nameOf(input), input) : input
   const source = await openFileSource(input).catch((cause: unknown) => {
     if (!isCheckpointError(cause)) throw cause
-    const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is no regular file' }
+    const { message } = cause.cause instanceof Error ? cause.cause : { message: 'it is not a regular file' }
     throw new WeightFileError('ERR_WEIGHTS_IO', `Cannot import weights (${message})`, { path: input, cause })
   })
   if (source !== undefined) return source
-  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as there is no such file', { path: input })
+  throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', 'Cannot import weights as the file does not exist', {
+    path: input,
+  })
 }
 
 /** A `File` has a name. */

@@ -39,9 +39,9 @@ export interface WeightFile {
   readonly heldBytes?: number
   /** Keras: the description of the model (JSON), which files of weights alone do not have. */
   readonly kerasModel?: unknown
-  /** Keras: what the objects at places of the file are called, where the file says it. */
+  /** Keras: object names by path, if the file has them. */
   readonly kerasNames?: ReadonlyMap<string, string>
-  /** ONNX: constants that are no weights: shapes, axes, what fills a tensor. */
+  /** ONNX: constants other than weights: shapes, axes, fill values. */
   readonly smallTensors?: readonly StoredTensor[]
   /** ONNX: the recurrent nodes of all graphs, and those that shape constants. */
   readonly nodes?: readonly OnnxNodeMessage[]

@@ -26,7 +26,7 @@ export function fixtureJson<Content>(path: string): Content {
   return JSON.parse(readFileSync(fixturePath(path), 'utf8')) as Content
 }
 
-/** What a network computes for `input` [T,B,I] from zero or given states, in float64. */
+/** Results of a network for `input` [T,B,I] from zero or given states, in float64. */
 export async function compute(
   network: { readonly descriptor: RnnDescriptor; readonly canonical: CanonicalParams },
   input: Numbers,

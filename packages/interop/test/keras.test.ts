@@ -41,11 +41,11 @@ describe.each(['weights.h5', 'legacy.h5', 'keras'])('importWeights of lstm_stack
   })
 })
 
-it('importWeights says what a file of weights alone leaves open', async () => {
+it('importWeights notes the unspecified details of a file of weights alone', async () => {
   const open = await importWeights(fixtureBytes('keras/lstm_stacked.weights.h5'))
   expect(open.networks[0]!.notes).toEqual([expect.stringContaining('hard_sigmoid')])
-  const told = await importWeights(fixtureBytes('keras/lstm_stacked.keras'))
-  expect(told.networks[0]!.notes).toEqual([])
+  const described = await importWeights(fixtureBytes('keras/lstm_stacked.keras'))
+  expect(described.networks[0]!.notes).toEqual([])
 })
 
 it('importWeights keeps that a layer reads backwards', async () => {

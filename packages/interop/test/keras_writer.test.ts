@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { exportWeights, importWeights, stackNetworks } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, type Numbers } from './fixture.js'
 
-// What PyTorch computes; Keras's own numbers for these files are in fixtures/interop/README.md.
+// PyTorch's results; Keras's own numbers for these files are in fixtures/interop/README.md.
 const { cases } = fixtureJson<{
   readonly cases: Readonly<Record<string, { readonly input: Numbers; readonly output: Numbers }>>
 }>('pytorch/expected.json')

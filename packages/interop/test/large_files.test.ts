@@ -3,7 +3,7 @@ import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
 import { exportWeights, importWeights, openWeightFile, stackNetworks } from '../src/index.js'
 
-/** So many small tensors that what is read of a file to list them lies across several windows of 64 KiB. */
+/** Enough small tensors that their list spans several windows of 64 KiB. */
 const descriptor = createRnnDescriptor({
   cellMode: 'lstm',
   numLayers: 300,
@@ -19,7 +19,7 @@ const canonical = unpackCanonical(
 )
 const halved = { ...canonical, biases: canonical.biases.map((bias) => ({ ...bias, data: bias.data.fill(0.25) })) }
 
-/** A source that counts what is read of it, as from a disk. */
+/** A source that counts its reads, like a disk. */
 function counted(bytes: Uint8Array): ByteSource & { readonly most: () => number; readonly total: () => number } {
   let [most, total] = [0, 0]
   return {
@@ -44,7 +44,7 @@ describe.each(['safetensors', 'onnx', 'flax', 'npz', 'keras'] as const)(
       expect(bytes.length).toBeGreaterThan(2 * 65_536)
       const { networks, unusedTensors } = await importWeights(counted(bytes))
       const inOrder = [...networks].sort((a, b) => layerOf(a.name) - layerOf(b.name))
-      // What is left of an ONNX model are the shapes that it computes with.
+      // The unused tensors of an ONNX model are its shape constants.
       expect(unusedTensors.filter(({ dtype }) => dtype !== 'int64')).toEqual([])
       expect(stackNetworks(inOrder).canonical).toEqual(halved)
     })
@@ -56,7 +56,7 @@ function layerOf(name: string): number {
   return Number(/(\d+)$/.exec(name)?.[1] ?? 0)
 }
 
-// A network beside a tensor that nobody asks for, 8 MB.
+// A network beside an unused tensor of 8 MB.
 const beside = {
   name: 'net',
   descriptor: createRnnDescriptor({

@@ -8,7 +8,7 @@ const { cases } = fixtureJson<{
 }>('pytorch/expected.json')
 
 it.each(['lstm_2_layers_bidirectional', 'gru', 'rnn_relu', 'rnn_tanh_no_bias'])(
-  'exportWeights, run in ONNX Runtime here and now: %s computes what PyTorch does',
+  'exportWeights: %s in ONNX Runtime agrees with PyTorch',
   async (name) => {
     const cellMode = name === 'rnn_relu' ? 'rnn_relu' : 'rnn_tanh'
     const { networks } = await importWeights(fixtureBytes(`pytorch/${name}.safetensors`), { cellMode })

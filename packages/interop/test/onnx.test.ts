@@ -23,7 +23,7 @@ const NETWORKS = [
 ]
 
 describe.each(NETWORKS)('importWeights of the ONNX node %s', (name) => {
-  it('gives a network that computes what ONNX Runtime does', async () => {
+  it('gives a network that agrees with ONNX Runtime', async () => {
     const { networks, unusedTensors } = await importWeights(fixtureBytes(`onnx/${name}.onnx`))
     const { initialH, initialC, sequenceLengths } = networks[0]!.inputs
     const stored = cases[name]!
@@ -110,7 +110,7 @@ it.each([
   })
 })
 
-// Made by fixtures/interop/run_onnxruntime.py from what write_exports.mjs wrote.
+// Made by fixtures/interop/run_onnxruntime.py from the files of write_exports.mjs.
 const EXPORTED = fixtureJson<{
   readonly cases: Readonly<Record<string, Readonly<Record<string, Numbers>>>>
 }>('exported/expected.json').cases
@@ -127,7 +127,7 @@ describe.each(Object.entries(EXPORTED))('exportWeights of torch.nn %s as ONNX', 
     expect(Buffer.from(bytes).equals(fixtureBytes(`exported/${name}.onnx`))).toBe(true)
   })
 
-  it('computes what ONNX Runtime did with it', async () => {
+  it('agrees with ONNX Runtime', async () => {
     const { output, h, c } = await compute(await load(), TORCH[name]!.input)
     expectClose(output, expected['output']!)
     expectClose(h, expected['final_h']!)

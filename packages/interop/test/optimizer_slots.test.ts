@@ -12,7 +12,7 @@ function fileOf(format: WeightFormat, shapes: Readonly<Record<string, readonly n
   return { format, path: 'made', tensors, close: async () => undefined }
 }
 
-/** The same tensors under other names: what an optimizer keeps of each. */
+/** The same tensors under the names of optimizer slots. */
 function slotted(
   shapes: Readonly<Record<string, readonly number[]>>,
   slotNames: (name: string) => readonly string[],
@@ -108,7 +108,7 @@ const CASES: readonly (readonly [
   ],
 ]
 
-describe.each(CASES)('importWeights of what %s keeps', (_, format, weights, slotNames) => {
+describe.each(CASES)('importWeights of the slots of %s', (_, format, weights, slotNames) => {
   it('lists it apart, whatever stands first', async () => {
     const slots = slotted(weights, slotNames)
     for (const all of [
@@ -130,7 +130,7 @@ describe.each(CASES)('importWeights of what %s keeps', (_, format, weights, slot
   })
 })
 
-it('importWeights takes modules whose names resemble slots for what they are', async () => {
+it('importWeights detects modules whose names resemble slots', async () => {
   const modules = Object.fromEntries(
     ['state.0', 'optimizer.rnn', 'momentum'].flatMap((prefix) =>
       Object.entries(TORCH).map(([name, shape]) => [name.replace('rnn', prefix), shape] as const),

@@ -5,7 +5,7 @@ import type { Numbers } from './fixture.js'
 
 type Doubles = Tensor<Float64Array>
 
-/** What an imported cell computes for `input` [T,B,I] from the states that came with it, in float64. */
+/** Results of an imported cell for `input` [T,B,I] from its imported states, in float64. */
 export function runCell(
   { cell, options: cellOptions, numUnits, variables, inputs }: ImportedCell,
   input: Numbers,

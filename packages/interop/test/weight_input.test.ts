@@ -62,7 +62,7 @@ describe('exportWeights', () => {
     ['null', null],
     ['a network that is null', [null]],
     ['a network without weights', [{ name: 'a', descriptor: {} }]],
-    ['a network whose weights are no arrays', [{ name: 'a', descriptor: {}, canonical: {} }]],
+    ['a network whose weights are not arrays', [{ name: 'a', descriptor: {}, canonical: {} }]],
     ['a network without a name', [{ descriptor: {}, canonical: { weights: [], biases: [] } }]],
   ])('refuses %s', async (_, networks) => {
     const exported = exportWeights(networks as never, { format: 'safetensors' })

@@ -1,6 +1,6 @@
 import type { BackendTensor, Tape, TensorLike } from '@cudnn-rnn/backend'
 
-/** What every model returns; `Training` is the literal type of `isTraining`, so that an inference has no tape to pass on. */
+/** Result of every model. `Training` is the literal type of `isTraining`: the result of an inference has no tape. */
 export interface CallResult<Training extends boolean = true> {
   /** [T,B,D·H], zero past each row's length. */
   readonly output: BackendTensor

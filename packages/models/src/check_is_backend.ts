@@ -1,12 +1,12 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 
-/** Throws TypeError `ERR_NOT_A_BACKEND` unless `backend` is what an executor's open function gives. */
+/** Throws TypeError `ERR_NOT_A_BACKEND` unless `backend` is an executor. */
 export function checkIsBackend(action: string, backend: Backend): void {
   if (typeof backend?.rnn === 'function') return
   const given = backend instanceof Promise ? 'a promise: await openBackend() first' : describeValue(backend)
   throw codedTypeError(
     'ERR_NOT_A_BACKEND',
-    `Cannot ${action} as backend must be what openBackend() resolves to: current value is ${given}`,
+    `Cannot ${action} as backend must be a result of openBackend(): current value is ${given}`,
   )
 }

@@ -9,8 +9,8 @@ export const ERROR_CODES = {
     remedy: '`await openBackend()` first',
   },
   ERR_NOT_A_STATE: {
-    meaning: 'a value is no state of a stream',
-    remedy: 'pass what `stream.state()` returned',
+    meaning: 'a value is not a state of a stream',
+    remedy: 'pass a result of `stream.state()`',
   },
   ERR_NO_SYNC_STEP: {
     meaning: '`stepSync` on an executor that computes elsewhere',

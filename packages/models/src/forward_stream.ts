@@ -34,7 +34,7 @@ export class ForwardStream extends Inspectable implements Stream {
   #waiting = 0
   #disposed = false
 
-  /** Throws what `Rnn.forward` throws for such parameters. */
+  /** Throws the errors of `Rnn.forward` for these parameters. */
   constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
     super()
     const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }

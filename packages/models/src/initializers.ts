@@ -91,7 +91,7 @@ const orthogonal: InitializerFunction = (values, { shape }, random) => {
   const vectors: Float64Array[] = []
   while (vectors.length < count) {
     const vector = Float64Array.from({ length }, () => random.normal())
-    // Twice, as one pass leaves rounding errors of the size of what it removed.
+    // Twice, as one pass leaves rounding errors of the size of the removed components.
     for (const other of [...vectors, ...vectors]) {
       const overlap = dot(vector, other)
       for (let index = 0; index < length; index++) vector[index]! -= overlap * other[index]!

@@ -26,7 +26,7 @@ export interface LSTMOptions extends ModelOptions {
   readonly cellClip?: number | undefined
 }
 
-/** What a descriptor says beside the options, so that `new CudnnLSTM(backend, network.descriptor)` works. */
+/** Fields of a descriptor that are not options, so that `new CudnnLSTM(backend, network.descriptor)` works. */
 export interface DescriptorOptions {
   /** The model's own, where it is named. */
   readonly cellMode?: CellMode | undefined

@@ -73,7 +73,7 @@ const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
 ]
 
 /**
- * What the four models share. A model owns the executor's preparation of one network; weights are the caller's
+ * Base class of the four models. A model owns the executor's preparation of one network; weights are the caller's
  * variables, so one model serves many.
  */
 export abstract class RecurrentModel extends Inspectable {
@@ -173,7 +173,7 @@ export abstract class RecurrentModel extends Inspectable {
    * A new variable of opaque parameters, filled by the initializers.
    *
    * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_NOT_LSTM` for a forgetBias of another cell,
-   *   `ERR_INVALID_OPTION` for an initializer beside `canonical`; what {@link canonicalToParams} throws
+   *   `ERR_INVALID_OPTION` for an initializer beside `canonical`; the errors of {@link canonicalToParams}
    */
   createParams(options: CreateParamsOptions = {}): Variable {
     checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)

@@ -1,12 +1,12 @@
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { type CodedError, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 
-/** Throws TypeError `ERR_NOT_A_STATE` unless `state` has the form of what `Stream.state()` returns. */
+/** Throws TypeError `ERR_NOT_A_STATE` unless `state` has the form of a result of `Stream.state()`. */
 export function checkIsState(state: RnnStreamState): void {
   if (typeof state === 'object' && state !== null && 'h' in state) return
   throw codedTypeError(
     'ERR_NOT_A_STATE',
-    `Cannot restore the state of a stream as it must be what state() returned: current value is ${describeValue(state)}`,
+    `Cannot restore the state of a stream as it must be a result of state(): current value is ${describeValue(state)}`,
   )
 }
 

@@ -49,7 +49,7 @@ describe.each([
     },
   )
 
-  it('resets rows, takes back a state, and refuses what does not fit', async () => {
+  it('resets rows, restores a state, and refuses one of other sizes', async () => {
     const backend = open()
     const gru = new CudnnGRU(backend, SIZES)
     const stream = gru.stream(gru.createParams({ seed: 1 }), { batch: 2 })

@@ -16,7 +16,7 @@ describe('Variable.assign', () => {
     expect(await valuesOf(first.value)).toEqual(await valuesOf(second.value))
   })
 
-  it('refuses what does not fit and keeps its value', async () => {
+  it('refuses a value of another shape and keeps its own', async () => {
     using backend = openReferenceBackend()
     const lstm = new CudnnLSTM(backend, SIZES)
     const params = lstm.createParams({ seed: 1 })

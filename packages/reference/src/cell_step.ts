@@ -1,6 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
-/** What one forward step of one layer and direction reads and writes; H units, G gates. */
+/** Operands of one forward step of one layer and direction; H units, G gates. */
 export interface StepForward {
   /** H */
   readonly units: number
@@ -14,11 +14,11 @@ export interface StepForward {
   readonly cell: FloatArray
   /** [B, H]: h before a projection; updated in place. */
   readonly hidden: FloatArray
-  /** [rows, savedPerUnit·H]: what the backward needs, plane by plane. */
+  /** [rows, savedPerUnit·H]: values for the backward, plane by plane. */
   readonly saved: FloatArray
 }
 
-/** What one backward step reads and writes. */
+/** Operands of one backward step. */
 export interface StepBackward {
   readonly units: number
   readonly cellClip: number

@@ -16,11 +16,11 @@ export interface LayerForward extends LayerPass {
   readonly hidden: FloatArray
   /** [B, H]: likewise (LSTM). */
   readonly cell: FloatArray
-  /** What a backward reads; undefined in inference. */
+  /** Values for the backward; undefined in inference. */
   readonly record: LayerRecord | undefined
 }
 
-/** What a training forward of one layer and direction keeps. */
+/** Values that a training forward of one layer and direction keeps for its backward. */
 export interface LayerRecord {
   /** [T·B, savedPerUnit·H], see the cell's step. */
   readonly saved: FloatArray

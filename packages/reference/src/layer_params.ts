@@ -11,7 +11,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { type MatrixView, matrix } from '@cudnn-rnn/executor-kit'
 
-/** Where the parameters of one layer and direction lie in the flat buffer; undefined for what the network lacks. */
+/** Positions of the parameters of one layer and direction in the flat buffer; undefined for absent ones. */
 export interface LayerParams {
   /** Size of one input vector of this layer. */
   readonly inputSize: number

@@ -14,7 +14,7 @@ export function linear(
   addProduct(matrix(y, outputs), matrix(x, inputs), matrix(kernel, outputs), rows, outputs, inputs)
 }
 
-/** ∂x = ∂y·kernelᵀ, ∂kernel = xᵀ·∂y, ∂bias = Σ ∂y, all added to what the gradients hold. */
+/** ∂x = ∂y·kernelᵀ, ∂kernel = xᵀ·∂y, ∂bias = Σ ∂y, all added to the gradients. */
 export function linearGradients(
   gradients: {
     readonly input: FloatArray

@@ -7,7 +7,7 @@ import type { CellStep, StepBackward, StepForward } from './cell_step.js'
  *     i = σ(a_i)   f = σ(a_f)   g = tanh(a_g)   o = σ(a_o)
  *     c' = clip(f∘c + i∘g)      h' = o∘tanh(c')
  *
- * Source: cuDNN's `CUDNN_LSTM`; TensorFlow's `CudnnLSTM` calls g the new memory. There is no forget bias.
+ * Source: cuDNN's `CUDNN_LSTM`; TensorFlow's `CudnnLSTM` calls g the new memory. No forget bias is added.
  *
  * Backward, from ∂h = ∂L/∂h' and ∂c = ∂L/∂c' that arrive from the step after:
  *

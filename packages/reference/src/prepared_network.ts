@@ -2,7 +2,7 @@ import type { RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { HostMemory } from '@cudnn-rnn/executor-kit'
 import type { LayerParams } from './layer_params.js'
 
-/** A network as a pass or a stream needs it: what to compute, where its parameters lie, and the memory to do it in. */
+/** A network ready for a pass or a stream: its descriptor, the positions of its parameters, and its memory. */
 export interface PreparedNetwork {
   readonly descriptor: RnnDescriptor
   /** By pseudo-layer. */

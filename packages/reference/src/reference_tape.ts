@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { type RnnPassSizes, RnnTape } from '@cudnn-rnn/executor-kit'
 import type { LayerRecord } from './layer_forward.js'
 
-/** What a training forward of the reference executor keeps. */
+/** State from a training forward of the reference executor to its backward. */
 export interface TapeContents {
   readonly sizes: RnnPassSizes
   readonly params: FloatArray

@@ -25,7 +25,7 @@ it.each(['lstm', 'gru', 'rnn_relu'] as const)(
       await rnn.backward(tape!, { output })
       return process.memoryUsage().heapUsed - before
     }
-    for (let round = 0; round < 5; round++) await run(5000) // until the code is optimised
+    for (let round = 0; round < 5; round++) await run(5000) // until the code is optimized
     const time = 20_000
     // The elements of large typed arrays lie outside this heap; an object of the smallest size per step would be 16 bytes.
     expect((await run(time)) / time).toBeLessThan(16)

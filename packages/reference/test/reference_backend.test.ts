@@ -38,7 +38,7 @@ describe('ReferenceBackend', () => {
     expect(() => backend.ops.accumulate(backend.zeros([2]), foreign)).toThrow(coded('ERR_FOREIGN_TENSOR'))
   })
 
-  it('counts what is alive, and nothing after everything was disposed', async () => {
+  it('counts live objects, and none after everything was disposed', async () => {
     const backend = openReferenceBackend()
     const rnn = backend.rnn(
       createRnnDescriptor({ cellMode: 'lstm', numLayers: 2, numUnits: 3, inputSize: 2, dropout: 0.5 }),

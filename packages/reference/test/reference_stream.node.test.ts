@@ -15,7 +15,7 @@ it.each(['lstm', 'gru', 'rnn_tanh'] as const)(
     const run = (steps: number) => {
       for (let step = 0; step < steps; step++) stepper.stepSync(input, out)
     }
-    run(20_000) // until the code is optimised
+    run(20_000) // until the code is optimized
     const steps = 20_000
     const before = process.memoryUsage().heapUsed
     run(steps)

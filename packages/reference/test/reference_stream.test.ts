@@ -16,7 +16,7 @@ const input = (time: number): Tensor => ({
 })
 
 describe('ReferenceStream', () => {
-  it('steps one by one to what it reaches in one call', () => {
+  it('gives the same in single steps as in one call', () => {
     const whole = openStepper().stepper.stepSync(input(5))
     const { stepper } = openStepper()
     const x = input(5)
@@ -48,7 +48,7 @@ describe('ReferenceStream', () => {
     }
   })
 
-  it('goes on from a restored state as from the one it was taken of', () => {
+  it('continues from a restored state as from the original', () => {
     const { stepper } = openStepper()
     stepper.stepSync(input(3))
     const state = stepper.state()

@@ -5,7 +5,7 @@ import { chartDocument } from './chart_document.js'
 import { type ChartSize, everySize } from './chart_sizes.js'
 import { escapeHtml } from './escape_html.js'
 
-/** What stands on each side of a gate, and its colour. */
+/** The label on each side of a gate, and its color. */
 const SIDES: ReadonlyMap<string, string> = new Map([
   ['input', 'var(--second)'],
   ['recurrent', 'var(--third)'],

@@ -1,5 +1,5 @@
 /**
- * What a training run shows to people: progress on a terminal, charts, and HTML pages that stand by themselves.
+ * Output of a training run: progress on a terminal, charts, and self-contained HTML pages.
  *
  * @example
  * ```ts

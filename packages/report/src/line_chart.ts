@@ -26,7 +26,7 @@ export interface Point {
 
 export interface Series {
   readonly label: string
-  /** A CSS colour; pages define var(--ours), var(--train), var(--second) and var(--baseline). */
+  /** A CSS color; pages define var(--ours), var(--train), var(--second) and var(--baseline). */
   readonly color: string
   readonly points: readonly Point[]
   /** Draws the points thin, and the mean of so many around each thick. */
@@ -96,7 +96,7 @@ function draw(
   const xs = shown.flatMap(({ points }) => points.map((point) => Number(point.x)))
   const isTime = shown.some(({ points }) => points[0]?.x instanceof Date)
   const ends = [Math.min(...xs), Math.max(...xs)].map((value) => (isTime ? new Date(value) : value))
-  // Only what ends below its data needs a clip path.
+  // Only an axis that ends below its data needs a clip path.
   const clip = top !== undefined
   const marginBottom = isTime ? MARGIN_BOTTOM.dates : MARGIN_BOTTOM.numbers
   const inner = height - MARGIN_TOP - marginBottom

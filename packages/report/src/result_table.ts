@@ -8,7 +8,7 @@ export interface ResultTable {
   readonly rows: readonly (readonly string[])[]
   /** Index of the row that is set off as the best; none by default. */
   readonly best?: number | undefined
-  /** Index of the row that has the colour of our own results; none by default. */
+  /** Index of the row that has the color of our own results; none by default. */
   readonly ours?: number | undefined
 }
 

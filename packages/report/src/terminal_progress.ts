@@ -12,7 +12,7 @@ import {
 import { visibleText } from '@cudnn-rnn/text'
 import { Presets, SingleBar } from 'cli-progress'
 
-/** What is needed of `process.stdout`; its type is not named, as not every project has the types of Node.js. */
+/** The used members of `process.stdout`. Its type is not named, as not every project has the types of Node.js. */
 export interface ProgressStream {
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
@@ -24,7 +24,7 @@ export interface ProgressOptions {
   readonly total: number
   /** Where a resumed run begins; default 0. */
   readonly done?: number | undefined
-  /** Width of the figures on a terminal, so that the bar takes what they leave of 80 columns; default 60. */
+  /** Width of the figures on a terminal, the bar takes the rest of 80 columns; default 60. */
   readonly figuresWidth?: number | undefined
 }
 

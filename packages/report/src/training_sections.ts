@@ -6,16 +6,16 @@ import { lineChart, type Point } from './line_chart.js'
 
 export interface TrainingCurves {
   readonly reports: readonly StepReport[]
-  /** What the loss is measured in, for the axis. */
+  /** Unit of the loss, for the axis. */
   readonly lossLabel: string
   /** Factor of the training loss for that unit; default 1. */
   readonly lossScale?: number | undefined
   /** The metric of `evaluate` to draw beside the training loss, in the same unit. */
   readonly metric?: string | undefined
-  /** What the metric was measured on; default 'held out'. */
+  /** Data of the metric; default 'held out'. */
   readonly metricLabel?: string | undefined
   readonly rules?: readonly { readonly y: number; readonly text: string }[] | undefined
-  /** What a step works on, for the throughput: 3,200 characters, 32 messages. */
+  /** Items per step, for the throughput: 3,200 characters, 32 messages. */
   readonly itemsPerStep: number
   readonly itemName: string
   /** Of the trained model, gate by gate. */

@@ -25,11 +25,11 @@ it('imageChart labels both axes and the key, with ticks from edge to edge', () =
     expect(html).toContain(text)
 })
 
-it('imageChart shows every colour of the key', () => {
+it('imageChart shows every color of the key', () => {
   const html = imageChart(OPTIONS)
   for (const color of OPTIONS.key.colors) expect(html).toContain(`fill="${color}"`)
 })
 
-it('imageChart says in words what is seen', () => {
+it('imageChart has a text alternative', () => {
   expect(imageChart(OPTIONS)).toContain('aria-label="Levels of &quot;a&quot; &amp; b"')
 })

@@ -21,7 +21,7 @@ it('tableText sets numbers flush right', () => {
   ])
 })
 
-it('tableHtml sets off the best row, colours our own, and shows text as text', () => {
+it('tableHtml marks the best row, colors our own, and shows text as text', () => {
   const { document } = parseHTML(`<body>${tableHtml(table)}</body>`)
   expect(document.querySelector('tr.best td')?.textContent).toBe('naïve')
   expect(document.querySelector('tr.ours td')?.textContent).toBe('LSTM <3>')

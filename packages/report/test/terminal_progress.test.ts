@@ -11,7 +11,7 @@ function show(terminal: { isTTY?: boolean; columns?: number }): string {
   return String(stream.read() ?? '')
 }
 
-it('TerminalProgress prints plain lines into a file or pipe: the first, what is important, and the last', () => {
+it('TerminalProgress prints plain lines into a file or pipe: the first, important ones, and the last', () => {
   expect(show({}).split('\n')).toEqual([
     'step 1/100  loss 1.386  12,345 chars/s',
     'step 50/100  loss 1.386  12,345 chars/s',

@@ -56,7 +56,7 @@ it('trainingSections draws loss, rate, norm, throughput and the weights of every
   expect(document.body.innerHTML).not.toContain('NaN')
 })
 
-it('trainingSections shows the later losses large, and says what lies above the chart', () => {
+it('trainingSections scales to the later losses, and names the values above the chart', () => {
   const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: k === 0 ? 6.9 : 1 + 0.1 * Math.sin(k) }))
   const [loss] = trainingSections({ ...curves, reports, rules: [] })
   expect(loss?.html).toContain('The loss of step 1, 6.90, lies above the chart.')

@@ -12,7 +12,7 @@ import type { SaveableErrorCode } from '@cudnn-rnn/saveable'
 import type { TrainErrorCode } from '@cudnn-rnn/train'
 import type { FacadeErrorCode } from './error_codes.js'
 
-/** The code of any error that the library throws: docs/errors.md says what each means. */
+/** The code of any error that the library throws: docs/errors.md has their meanings. */
 export type ErrorCode =
   | BackendErrorCode
   | CanonicalErrorCode

@@ -13,7 +13,7 @@ export const ERROR_CODES = {
     remedy: 'wait for it, stop it, or train in another directory',
   },
   ERR_UNKNOWN_BACKEND: {
-    meaning: 'there is no executor of that name',
+    meaning: 'unknown executor',
     remedy: '`auto`, or one that the message names',
   },
   ERR_UNKNOWN_LAYOUT: {

@@ -3,7 +3,7 @@ import { type InstructionSet, openCpuBackend, type WeightFormat } from '@cudnn-r
 import { openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 
-/** Options of {@link openBackend}; an executor ignores what it has no use for. */
+/** Options of {@link openBackend}; an executor ignores options of other executors. */
 export interface OpenBackendOptions {
   /** Element type of everything computed. Default float32. */
   readonly dtype?: FloatDType | undefined
@@ -24,7 +24,7 @@ export interface OpenBackendOptions {
 /** One executor the facade can choose. */
 export interface ExecutorRow {
   readonly name: string
-  /** Rejects with BackendUnavailableError, which says what was tried and what to do, where it cannot work. */
+  /** Rejects with BackendUnavailableError, with the attempts and a remedy, if the executor cannot work. */
   readonly open: (options: OpenBackendOptions) => Promise<Backend>
 }
 
@@ -43,5 +43,5 @@ export const EXECUTORS = [
   { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
 ] as const satisfies readonly ExecutorRow[]
 
-/** What `openBackend` takes: "auto", or the executor that it must be. */
+/** Names that `openBackend` takes: "auto", or an executor. */
 export type BackendName = 'auto' | (typeof EXECUTORS)[number]['name']

@@ -14,7 +14,7 @@ import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '@cudnn-rnn/models'
 import { reverseRows } from './reverse_rows.js'
 
-/** What a run takes beside its input; what is absent is what the file fixed, else zeros and all steps. */
+/** Optional inputs of a run. Defaults: the values that the file fixes, otherwise zeros and all steps. */
 export interface NetworkRunOptions {
   /** [L·D,B,P or H] */
   readonly inputH?: TensorLike | null | undefined
@@ -24,7 +24,7 @@ export interface NetworkRunOptions {
   readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
 }
 
-/** What a network computed, as host tensors. */
+/** Results of a network, as host tensors. */
 export interface NetworkRunResult {
   /** [T,B,D·H], zero past each row's length. */
   readonly output: FloatTensor
@@ -69,7 +69,7 @@ const MODELS = {
  * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
  * honoured by `run`, which works on whole sequences in host memory.
  *
- * @throws TypeError `ERR_NOT_A_BACKEND`; what the models and cells throw
+ * @throws TypeError `ERR_NOT_A_BACKEND`; the errors of models and cells
  * @example
  * ```ts
  * import { CudnnLSTM, exportWeights, importWeights, modelFromNetwork, openBackend } from '@cudnn-rnn/rnn'
@@ -174,7 +174,7 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   return { cell, reverse, run }
 }
 
-/** What computes a sequence in the order that it is given in. */
+/** A network that reads a sequence in the given order. */
 type Forward = (
   input: FloatTensor,
   h: FloatTensor | null,
@@ -182,7 +182,7 @@ type Forward = (
   sequenceLengths: NetworkRunOptions['sequenceLengths'],
 ) => Promise<NetworkRunResult>
 
-/** Adds what the file fixes: initial states, lengths, and the direction in which the sequence is read. */
+/** Adds the values that the file fixes: initial states, lengths, and the direction. */
 function runOf(
   backend: Backend,
   { inputs, reverse, outputReversed }: ImportedNetwork | ImportedCell,

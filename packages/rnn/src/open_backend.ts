@@ -19,7 +19,7 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
 
 /**
  * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
- * hardware; `reason` says what was chosen and why the better ones were not.
+ * hardware; `reason` names the choice and why better executors were not chosen.
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` when the one named cannot work here
  * @throws RangeError `ERR_UNKNOWN_BACKEND`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`
@@ -53,23 +53,23 @@ export async function openBackend(name: BackendName = 'auto', options: OpenBacke
   throw new BackendUnavailableError(name, attempts, `${advice} ${await otherExecutor()}`)
 }
 
-/** What helps wherever an executor is missing: the best that works. */
+/** A remedy for every missing executor: the best one that works. */
 async function otherExecutor(): Promise<string> {
   for (const row of EXECUTORS) {
     const tried = await attempt(row, {})
     if (!('backend' in tried)) continue
     tried.backend.dispose()
-    return `Or use "${row.name}", which works here and is what "auto" takes; models and checkpoints are the same on every executor.`
+    return `Or use "${row.name}", which works here and is the choice of "auto"; models and checkpoints are the same on every executor.`
   }
   return ''
 }
 
-/** What `doctor` reports of one executor. */
+/** State of one executor, as `doctor` reports it. */
 export interface BackendReport {
   readonly name: string
   readonly available: boolean
   readonly reason: string
-  /** What to do where it is not available; empty otherwise. */
+  /** The remedy if it is not available; empty otherwise. */
   readonly advice: string
 }
 
@@ -92,7 +92,7 @@ export async function inspectBackends(options: OpenBackendOptions = {}): Promise
 
 type Attempt = { readonly backend: Backend } | { readonly attempts: readonly BackendAttempt[]; readonly advice: string }
 
-/** Opens one executor, or says why it cannot work here and what to do. Argument mistakes are thrown on. */
+/** Opens one executor, or returns the reason and a remedy. Argument errors are rethrown. */
 async function attempt(row: ExecutorRow, options: OpenBackendOptions): Promise<Attempt> {
   try {
     return { backend: await row.open(options) }

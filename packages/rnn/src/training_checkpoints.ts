@@ -71,8 +71,8 @@ const DAMAGE: readonly CheckpointErrorCode[] = [
 ]
 
 /**
- * Keeps what `fit` saves in TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
- * any executor goes on with them, and TensorFlow reads them (`global_step` is there, too). A save is complete or absent.
+ * Stores the saves of `fit` as TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
+ * any executor resumes from them, and TensorFlow reads them (with `global_step`). A save is atomic.
  */
 export class TrainingCheckpoints implements TrainingSaver {
   readonly directory: string
@@ -113,11 +113,11 @@ export class TrainingCheckpoints implements TrainingSaver {
 
   /**
    * Restores the newest whole checkpoint, all of it or nothing. `best` is the best of the run; where none of it is whole,
-   * and for `latest` in the order of steps, the checkpoints of the other kind serve too. What was passed over is in the
+   * and for `latest` in the order of steps, the checkpoints of the other kind serve too. Skipped checkpoints are in the
    * record as `skipped`.
    *
    * @returns undefined where the directory has no checkpoint and no trace of one.
-   * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`, which names every checkpoint and what is wrong with it; RestoreError for a
+   * @throws RangeError `ERR_NO_WHOLE_CHECKPOINT`, which lists every checkpoint with its defect; RestoreError for a
    *   checkpoint of other tensors; CheckpointError `ERR_CHECKPOINT_IO`
    */
   async restore(

@@ -4,7 +4,7 @@ import { inspectBackends, openBackend } from '../src/index.js'
 
 const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 
-// What a machine offers must not decide a test: here no native addon can be found. Where one can, packages/cpu runs
+// Tests must not depend on the machine: here no native addon can be found. With an addon, packages/cpu runs
 // the whole conformance suite.
 beforeEach(() => {
   vi.stubEnv('CUDNN_RNN_CPU_ADDON', '/no/such/addon.node')
@@ -32,14 +32,14 @@ describe('openBackend', () => {
     expect(backend.reason).not.toContain('cudnn')
   })
 
-  it.each(['cudnn', 'cpu'] as const)('says what was tried and what to do where %s cannot work', async (name) => {
+  it.each(['cudnn', 'cpu'] as const)('lists the attempts and a remedy if %s cannot work', async (name) => {
     const error = await openBackend(name).catch((error: unknown) => error)
     expect(isBackendUnavailableError(error)).toBe(true)
     expect(error).toMatchObject({
       code: 'ERR_BACKEND_UNAVAILABLE',
       backend: name,
       attempts: expect.arrayContaining([{ name, reason: expect.stringMatching(/.{10}/) }]),
-      message: expect.stringMatching(/\. Or use "reference", which works here and is what "auto" takes;/),
+      message: expect.stringMatching(/\. Or use "reference", which works here and is the choice of "auto";/),
     })
   })
 

@@ -5,7 +5,7 @@ import { hasErrorCode, modelFromNetwork, type NetworkRunOptions } from '../src/i
 import type { OracleCall, OracleCase, Pack } from './oracle_pack.js'
 
 /**
- * What became of a case: `agreed` and `refused` are right; in the others the library computed something else, or nothing,
+ * Outcome of a case: `agreed` and `refused` are right; in the others the library computed something else, or nothing,
  * without a word.
  */
 export type OracleOutcome =

@@ -9,7 +9,7 @@ interface PackedArray {
   readonly at: number
 }
 
-/** What one call of a recurrent layer took and gave; arrays as {@link Pack.array} reads them. */
+/** Inputs and outputs of one call of a recurrent layer; arrays as {@link Pack.array} reads them. */
 export interface OracleCall {
   /** The name that the layer has in the file. */
   readonly network: string
@@ -28,7 +28,7 @@ export interface OracleCall {
   readonly lengths?: readonly number[]
 }
 
-/** A model of another framework and what became of it there. */
+/** A model of another framework and its results there. */
 export interface OracleCase {
   readonly name: string
   readonly extension: string

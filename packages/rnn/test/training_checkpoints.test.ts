@@ -91,7 +91,7 @@ it('TrainingCheckpoints refuses buffers of a model that it does not know', async
 /** The indexes of the latest checkpoints. */
 const names = async () => (await readdir(folder)).filter((name) => name.endsWith('.index')).sort()
 
-it('TrainingCheckpoints keeps two, and goes on from the older where the newest is damaged or lacks a file', async () => {
+it('TrainingCheckpoints keeps two, and resumes from the older if the newest is damaged or lacks a file', async () => {
   const whole = await train(folder, 15, false)
   const damages = {
     'model-10.index': rm,

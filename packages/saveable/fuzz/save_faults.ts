@@ -29,7 +29,7 @@ async function inDirectory<Result>(name: ScenarioName, use: (directory: string) 
   }
 }
 
-/** After an interruption: old or new checkpoint whole; and the next save leaves nothing but what it lists. */
+/** After an interruption the old or the new checkpoint is complete; after the next save only listed files exist. */
 async function checkInterrupted(directory: string, name: ScenarioName): Promise<'old' | 'new'> {
   const { before, step } = SCENARIOS[name]
   const found = await latestStep(directory)

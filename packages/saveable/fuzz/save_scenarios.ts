@@ -5,7 +5,7 @@ import { latestCheckpoint, openCheckpoint, readCheckpointState, resolvePath } fr
 import { Saver } from '../src/index.js'
 import { savedTensors, stepRestored } from './saved_tensors.js'
 
-/** Saves that are interrupted, and what is in the directory before them. Every save is one of {@link saveStep}. */
+/** Interrupted saves, and the directory before them. Every save is one of {@link saveStep}. */
 export const SCENARIOS = {
   'a new prefix': { before: [1, 2], step: 3, maxToKeep: 2, named: true },
   'the first save of a directory': { before: [], step: 1, maxToKeep: 2, named: true },
@@ -27,7 +27,7 @@ interface Scenario {
 
 const KIBIBYTES = 16
 
-/** Saves what follows from `step`. */
+/** Saves the tensors of `step`. */
 export async function saveStep(directory: string, { maxToKeep, named }: Scenario, step: number): Promise<string> {
   const saver = new Saver(savedTensors(KIBIBYTES, step).saveables, { maxToKeep })
   return await saver.save(join(directory, 'model'), named ? { globalStep: step } : {})
@@ -51,7 +51,7 @@ export async function latestStep(directory: string): Promise<number> {
     if (existsSync(`${prefix}.index`)) await stepOfCheckpoint(prefix)
   }
   const latest = await latestCheckpoint(directory)
-  if (latest === null && allModelCheckpointPaths.length > 0) throw new Error('the state lists what is not there')
+  if (latest === null && allModelCheckpointPaths.length > 0) throw new Error('the state lists a missing checkpoint')
   return latest === null ? 0 : await stepOfCheckpoint(latest)
 }
 

@@ -27,7 +27,7 @@ export function stepRestored(kibibytes: number, restored: ReadonlyMap<string, Nu
   for (const [index, name] of NAMES.entries()) {
     const [actual, expected] = [restored.get(name)?.data, elementsOf(kibibytes, step, index)]
     if (!(actual instanceof Float32Array) || Buffer.compare(bytesOf(actual), bytesOf(expected)) !== 0) {
-      throw new Error(`${name} is not what step ${step} saved`)
+      throw new Error(`${name} differs from the save of step ${step}`)
     }
   }
   return step

@@ -16,7 +16,7 @@ import { DEFAULT_NAME, type StorageForm, schemeOf } from './storage_form.js'
 export interface ConvertOptions {
   /** The form to write: a naming of `RNNParamsSaveable`, or `cells`. */
   readonly to: Exclude<StorageForm, 'opaque'>
-  /** Settles which cell a network has where sizes cannot tell: relu and tanh never can. */
+  /** The cell of a network whose sizes do not determine it; relu and tanh always need it. */
   readonly cellMode?: CellMode | undefined
   /** The same for TensorFlow 1.2's keys, where two layers may look like two directions. */
   readonly direction?: Direction | undefined
@@ -39,7 +39,7 @@ export interface ConvertedNetwork {
 
 /**
  * Rewrites the recurrent networks of a checkpoint in another form and copies every other tensor, opaque buffers included.
- * Optimizer slots saved by `RNNParamsSaveable` are networks of their own here and are converted alike.
+ * Optimizer slots saved by `RNNParamsSaveable` are separate networks here and are converted in the same way.
  *
  * @param prefix checkpoint to read, V1 or V2.
  * @param target prefix of the checkpoint to write; may be in another directory.

@@ -19,8 +19,8 @@ export interface DetectedNetwork {
   readonly name: string
   readonly keys: readonly string[]
   /**
-   * Every network of just these keys and sizes. Several where sizes cannot tell (relu and tanh always come together), none
-   * where tensors are missing, or where nothing beside an opaque buffer says what is in it.
+   * Every network of exactly these keys and sizes. Several if sizes are ambiguous (always for relu and tanh), none
+   * if tensors are missing, or if nothing beside an opaque buffer describes its contents.
    */
   readonly structures: readonly RnnDescriptor[]
 }

@@ -22,7 +22,7 @@ export const ERROR_CODES = {
   },
   ERR_NO_NETWORK: {
     meaning: 'a checkpoint holds no recurrent network that is known here',
-    remedy: '`inspect` lists what it holds',
+    remedy: '`inspect` lists its contents',
   },
   ERR_NO_VARIABLE: {
     meaning: 'a saveable without variables',

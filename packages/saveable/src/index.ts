@@ -1,6 +1,6 @@
 /**
- * Saving recurrent networks in TensorFlow's checkpoints, in canonical form: what one executor trained, any other restores.
- * This package knows names and orders; it does not know who computes.
+ * Saving recurrent networks in TensorFlow's checkpoints, in canonical form. Every executor restores them.
+ * This package depends on names and orders, not on executors.
  *
  * @example
  * ```ts

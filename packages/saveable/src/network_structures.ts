@@ -61,7 +61,7 @@ const GUESSES: Readonly<Record<SavedForm, (shapes: Shapes) => RnnOptions[]>> = {
     const inputSize = skipped ? numUnits : sizes[0]! / numUnits
     const inputMode = skipped ? 'skip_input' : 'linear_input'
     const pseudoLayers = (cellMode: CellMode) => sizes.length / (4 * gatesOf(cellMode).length)
-    // A projection is a ninth weight of each layer and direction; with it the buffers of a GRU and so on are no match.
+    // A projection is a ninth weight of each layer and direction; with it the buffers of other cells do not match.
     const projected = { numUnits, inputSize, inputMode, numProj: (sizes[8] ?? 0) / numUnits } as const
     return [
       ...MODES.flatMap((mode) => stacked(pseudoLayers(mode), { numUnits, inputSize, inputMode }, [mode])),

@@ -7,7 +7,7 @@ export interface TensorMismatch {
   readonly actual: string
 }
 
-/** A checkpoint that does not fit what is to be restored; nothing was assigned. */
+/** A checkpoint that does not match the saveables; nothing was assigned. */
 export class RestoreError extends Error {
   override readonly name = 'RestoreError'
   readonly code = 'ERR_RESTORE_MISMATCH'

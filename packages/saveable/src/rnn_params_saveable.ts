@@ -6,7 +6,7 @@ import { DEFAULT_NAME } from './storage_form.js'
 
 /**
  * `tf.contrib.cudnn_rnn.RNNParamsSaveable`: saves an opaque buffer in canonical form, both biases exact. Several in one
- * {@link Saver} are told apart by their names; an optimizer's slot of the buffer is one more, with the slot as variable.
+ * {@link Saver} are distinguished by their names. An optimizer's slot of the buffer is another saveable, with the slot as variable.
  *
  * @example
  * ```ts no-run

@@ -15,7 +15,7 @@ export interface NumericTensor {
   readonly shape: readonly number[]
 }
 
-/** What a checkpoint must hold under a key. */
+/** The required tensor under a key of a checkpoint. */
 export interface ExpectedTensor {
   readonly shape: readonly number[]
   readonly dtype: CheckpointDType
@@ -28,7 +28,7 @@ export interface Saveable {
   readonly name: string
   /** Tensors to write. Throws RangeError `ERR_NAMING` where the naming has no place for them. */
   tensors(naming: Naming): Promise<KeyedTensors>
-  /** What {@link prepare} needs. */
+  /** The keys that {@link prepare} needs. */
   expected(naming: Naming): Promise<ReadonlyMap<string, ExpectedTensor>>
   /** Whether a key that is not expected looks like one of this saveable, of another structure. */
   owns(key: string, naming: Naming): boolean

@@ -78,7 +78,7 @@ export class Saver {
 
   /**
    * Saves everything under `<path>-<globalStep>` (or `path` without a step), notes it in the directory's state file, and
-   * deletes what is older than maxToKeep. The save happens as a whole or not at all, also over a checkpoint of the same
+   * deletes checkpoints beyond maxToKeep. The save is atomic, also over a checkpoint of the same
    * prefix, and any number of savers may save into one directory at once: they share its history.
    *
    * Tensors are read and written one saveable after the other, so memory holds one saveable's. Change no values before the

@@ -24,7 +24,7 @@ export class TensorSaveable implements Saveable {
   readonly #describe: () => ExpectedTensor | Promise<ExpectedTensor>
 
   /**
-   * @param get the tensor to save; its shape and type are what a restore expects.
+   * @param get the tensor to save; a restore expects its shape and type.
    * @param set takes the tensor restored, of the same shape and type.
    * @param describe shape and type, where they are known without reading the tensor; by default they are those of `get`.
    */

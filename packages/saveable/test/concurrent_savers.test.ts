@@ -93,7 +93,7 @@ it('Saver.save removes temporary files of processes that ended, and no others', 
   const child = spawn(process.execPath, [program, directory, 'model', '1', '5', 'own'])
   await once(child, 'close')
   const random = 'a'.repeat(32)
-  // The names that a thread of this process gives tell host, pid, thread and start.
+  // Names from a thread of this process contain host, pid, thread and start.
   const running = await ownToken(directory)
   const [host, pid, thread] = running.split('-')
   const ended = `model-9.data.${host}-${child.pid}-${child.pid}-1-${random}.tmp`

@@ -70,7 +70,7 @@ describe('convertCheckpoint', () => {
     expect(await valuesOf(params)).not.toEqual(Array.from(zeros.data))
   })
 
-  it('asks which cell it is where sizes cannot tell, and writes nothing', async () => {
+  it('asks for the cell if sizes are ambiguous, and writes nothing', async () => {
     const { prefix } = await trained({ model: 'CudnnRNNTanh' })
     const target = await temporaryPrefix()
     await expect(convertCheckpoint(prefix, target, { to: 'tf-1.2' })).rejects.toEqual(

@@ -48,7 +48,7 @@ describe('Saver.save', () => {
     for (const call of CALLS) {
       const { interrupted, old } = await failEveryCall(name, call)
       expect(interrupted).toBeGreaterThan(2)
-      // A file that cannot be removed is no reason to reject: the save is done.
+      // A failed removal does not reject: the save is complete.
       if (call !== 'unlink') expect(old).toBeGreaterThan(2)
     }
   })

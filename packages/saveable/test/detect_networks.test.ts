@@ -69,7 +69,7 @@ describe('detectNetworks', () => {
     }
   })
 
-  it('tells all readings where sizes do not: two layers of one direction, or one layer of two', async () => {
+  it('lists all structures of ambiguous sizes: two layers of one direction, or one layer of two', async () => {
     const { tensors } = saved({ model: 'CudnnGRU', numLayers: 2, numUnits: 4, inputSize: 4 }, 'tf-1.2')
     const [network] = detectNetworks([...(await tensors)].map(([key, { shape }]) => ({ key, shape })))
     const gru = network!.structures.filter(({ cellMode }) => cellMode === 'gru')
@@ -79,7 +79,7 @@ describe('detectNetworks', () => {
     ])
   })
 
-  it('tells no structure when a tensor is missing, and takes no optimizer slot of a cell for a cell', async () => {
+  it('lists no structure when a tensor is missing, and ignores optimizer slots of cells', async () => {
     const { tensors } = saved({ model: 'CudnnLSTM' }, 'cells')
     const shapes = [...(await tensors)].map(([key, { shape }]) => ({ key, shape }))
     expect(detectNetworks(shapes.slice(1))).toMatchObject([{ structures: [] }])

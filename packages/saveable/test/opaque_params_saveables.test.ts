@@ -50,7 +50,7 @@ function expectClose(actual: ArrayLike<number>, expected: readonly number[]) {
   for (const [index, value] of expected.entries()) expect(Math.abs(actual[index]! - value)).toBeLessThan(2e-6)
 }
 
-// cudnn_rnn_ops_test.py, testCudnnCompatibleRnnCells: what was trained on the GPU computes the same in CPU cells.
+// cudnn_rnn_ops_test.py, testCudnnCompatibleRnnCells: parameters trained on the GPU give the same results in CPU cells.
 describe.each(Object.keys(SAVEABLES) as (keyof typeof SAVEABLES)[])('testCudnnCompatibleRnnCells %s', (model) => {
   it('restores into cells by TensorFlow’s own variable names', async () => {
     const run = build({ model })
@@ -103,7 +103,7 @@ describe.each(Object.keys(SAVEABLES) as (keyof typeof SAVEABLES)[])('testCudnnCo
   })
 })
 
-it('an LSTMBlockFusedCell without forget bias computes what CudnnLSTM trained', async () => {
+it('an LSTMBlockFusedCell without forget bias computes the same as CudnnLSTM', async () => {
   const run = build({ model: 'CudnnLSTM', numLayers: 1 })
   const prefix = await new Saver([saveableOf({ model: 'CudnnLSTM' }, run)]).save(await temporaryPrefix())
   const reader = await openCheckpoint(prefix)

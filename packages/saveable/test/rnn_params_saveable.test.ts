@@ -64,7 +64,7 @@ describe('keys', () => {
   })
 })
 
-it('several saveables share one checkpoint, told apart by name; slots are saved canonically too', async () => {
+it('several saveables share one checkpoint under different names; slots are saved canonically too', async () => {
   const [encoder, decoder] = [build({ model: 'CudnnLSTM' }, 1), build({ model: 'CudnnGRU' }, 2)]
   const slot = encoder.model.createSlot('encoder/Adam')
   slot.assign(encoder.params.value)

@@ -60,7 +60,7 @@ describe('Saver.save', () => {
     await new Saver([saveable]).restore(elsewhere)
   })
 
-  it('goes on with the history of a saver before it, and moves a name saved again to the end', async () => {
+  it('continues the history of an earlier saver, and moves a name saved again to the end', async () => {
     const { saveable } = box('v', Float32Array.of(1))
     const path = await temporaryPrefix()
     await new Saver([saveable]).save(path, { globalStep: 1 })
@@ -211,7 +211,7 @@ describe('Saver.restore', () => {
     expect([...(bias.held.value.data as Float32Array)]).toEqual([7, 8])
   })
 
-  it('refuses the directory of a checkpoint and its single files: they are no prefix', async () => {
+  it('refuses the directory of a checkpoint and its single files, which are not prefixes', async () => {
     const { saveable } = box('v', Float32Array.of(1))
     const saver = new Saver([saveable])
     const prefix = await saver.save(await temporaryPrefix())

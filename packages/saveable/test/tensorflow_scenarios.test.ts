@@ -26,7 +26,7 @@ import {
 import { openReversedLayoutBackend } from './reversed_layout_backend.js'
 import { build, type Case, coded, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
 
-// The saving scenarios of TensorFlow's own tests, and what users of tf.contrib.cudnn_rnn fell over, by name.
+// The saving scenarios of TensorFlow's own tests, and problems of users of tf.contrib.cudnn_rnn, by name.
 
 type Run = ReturnType<typeof build>
 type Mode = keyof typeof MODELS
@@ -246,7 +246,7 @@ describe('trap', () => {
     expect([...bias.data]).toEqual(new Array(8).fill(1))
   })
 
-  it('7: the name of a saveable of TensorFlow’s is no part of its keys; the scope is', async () => {
+  it('7: the name of a saveable of TensorFlow’s is not part of its keys; the scope is', async () => {
     const run = build({ model: 'CudnnGRU' })
     const keys = async (scope: string, name: string) => [
       ...(await cells('CudnnGRU', run, scope, name).tensors('default')).keys(),
@@ -267,7 +267,7 @@ describe('trap', () => {
     await expect(both.save(await temporaryPrefix())).rejects.toThrow(coded('ERR_DUPLICATE_KEY'))
   })
 
-  it('12: what auto_select made of equal sizes is skip_input, which a linear_input model does not restore', async () => {
+  it('12: auto_select with equal sizes is skip_input, which a linear_input model does not restore', async () => {
     const backend = openReferenceBackend()
     const make = (inputMode: 'auto_select' | 'linear_input') => {
       const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 3, inputSize: 3, inputMode })
@@ -311,7 +311,7 @@ describe('optimizer slots', () => {
     return { lstm, params, m, saver: new Saver(saveables), values, step }
   }
 
-  it('are saved canonically: training goes on bit for bit on an executor with another layout, and back', async () => {
+  it('are saved canonically: training continues bit for bit on an executor with another layout, and back', async () => {
     const here = await training()
     const initial = here.lstm.createParams({ seed: 1 })
     here.params.assign(initial.value)

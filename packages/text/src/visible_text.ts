@@ -1,5 +1,5 @@
 /**
- * What a terminal, a page or a log would obey instead of showing: C0 and C1 controls (line ends and escape sequences among
+ * Characters that a terminal, a page or a log would interpret instead of showing: C0 and C1 controls (line ends and escape sequences among
  * them), line and paragraph separators, controls of the direction of text, invisible format characters, and halves of
  * surrogate pairs.
  */
@@ -12,25 +12,25 @@ const SHORT: ReadonlyMap<string, string> = new Map([
   ['\t', '\\t'],
 ])
 
-/** A message has a rule and some values; what is longer comes from a file. */
+/** A message has a rule and some values; longer ones contain text from a file. */
 const LONGEST_MESSAGE = 2000
 
 /**
- * `text` from outside (a name in a file, a message that quotes one) as it may be printed: what would be obeyed is shown in
+ * `text` from outside (a name in a file, a message that quotes one) in printable form: control characters are shown in
  * the notation of JavaScript, such as `\n`, `\x1b`, `\u202e`.
  */
 export function visibleText(text: string): string {
   return text.replace(OBEYED, escaped)
 }
 
-/** {@link visibleText} that keeps line ends and tabs: for text of several lines, such as what a model writes. */
+/** {@link visibleText} that keeps line ends and tabs: for text of several lines, such as generated text. */
 export function visibleLines(text: string): string {
   return text.replace(OBEYED, (character) =>
     character === '\n' || character === '\t' ? character : escaped(character),
   )
 }
 
-/** `value` as JSON that may be printed: beside what JSON escapes itself, what would be obeyed is `\u....`. */
+/** `value` as printable JSON: control characters that JSON does not escape become `\u....`. */
 export function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(OBEYED, (character) => {
     return Array.from({ length: character.length }, (_, unit) => unicodeEscape(character.charCodeAt(unit))).join('')

@@ -21,7 +21,7 @@ export const ERROR_CODES = {
     remedy: 'give another file',
   },
   ERR_DATA_IO: {
-    meaning: 'the operating system refused to read a data file, or it is no regular file',
+    meaning: 'the operating system refused to read a data file, or it is not a regular file',
     remedy: 'the message and `cause` name the reason',
   },
   ERR_DATA_RAGGED: {

@@ -1,6 +1,6 @@
 /**
  * Training on any executor: losses and a gradient check, optimizers and schedules, resumable data pipelines, a loop that
- * goes on exactly where it was killed, decoding, and logs for TensorBoard.
+ * resumes exactly, decoding, and logs for TensorBoard.
  *
  * It does not know which executor computes nor which file format a checkpoint has: backends and savers are passed in.
  *

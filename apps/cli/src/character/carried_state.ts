@@ -13,7 +13,7 @@ export class CarriedState {
     this.c = { name: 'state/c', value: backend.zeros(shape) }
   }
 
-  /** What a checkpoint must hold. */
+  /** Tensors for a checkpoint. */
   get tensors(): readonly Trainable[] {
     return [this.h, this.c]
   }
@@ -24,7 +24,7 @@ export class CarriedState {
     for (const { value } of this.tensors) this.#backend.ops.assign(value, zeros)
   }
 
-  /** Goes on from the end of a window. */
+  /** Continues from the end of a window. */
   keep({ outputH, outputC }: LSTMCallResult<boolean>): void {
     this.#backend.ops.assign(this.h.value, outputH)
     this.#backend.ops.assign(this.c.value, outputC)

@@ -112,7 +112,7 @@ export class CharLanguageModel {
     }
   }
 
-  /** Logits of what follows after one step of a stream. */
+  /** Logits of the next character after one step of a stream. */
   async logitsOf(hidden: TensorLike): Promise<Float32Array> {
     using logits = this.output.call(hidden)
     return (await logits.read()).data as Float32Array

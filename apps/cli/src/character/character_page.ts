@@ -93,5 +93,5 @@ function resultHtml(bits: number | undefined, { bigram, trigram }: { bigram: num
 function sampleSection({ prompt, text }: Sample) {
   const shown = prompt.trim() === '' ? escapeHtml(text.trimStart()) : `<b>${escapeHtml(prompt)}</b>${escapeHtml(text)}`
   const html = `<blockquote>${shown}</blockquote>`
-  return { heading: 'What the model writes', html }
+  return { heading: 'Sample', html }
 }

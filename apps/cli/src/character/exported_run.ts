@@ -3,7 +3,7 @@ import type { NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { restoreModel } from './training_run.js'
 
 /**
- * The trained character model of a run with what is around its network: ids go in, logits come out.
+ * The trained character model of a run with the layers around its network: from ids to logits.
  *
  * @throws RangeError `ERR_NO_RUN`
  */

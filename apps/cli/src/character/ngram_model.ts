@@ -5,7 +5,7 @@
  */
 export class NgramModel {
   readonly #vocabularySize: number
-  /** For contexts of 0, 1, … n−1 characters: what followed how often. */
+  /** For contexts of 0, 1, … n−1 characters: counts of the next character. */
   readonly #contexts: readonly ReadonlyMap<number, Followers>[]
 
   /** @param order n: 2 for bigrams, 3 for trigrams; V^n must be a safe integer. */
@@ -27,7 +27,7 @@ export class NgramModel {
     this.#contexts = contexts
   }
 
-  /** Probability of `ids[index]` after what stands before it. */
+  /** Probability of `ids[index]` given the ids before it. */
   probability(ids: Int32Array, index: number): number {
     const next = ids[index]!
     const unigram = this.#contexts[0]!.get(0)

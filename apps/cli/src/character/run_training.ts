@@ -11,7 +11,7 @@ import { writeFileWhole } from '../write_file.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
 
-/** What the user asked for. */
+/** Options of the command. */
 export interface TrainingRequest {
   readonly directory: string
   readonly textFile: string | undefined
@@ -40,7 +40,7 @@ export interface TrainingRequest {
 
 const SAMPLE_LENGTH = 400
 
-/** Trains as requested, then prints what the model writes and leaves a report page in the run's directory. */
+/** Trains as requested, then prints a sample and writes a report page into the run's directory. */
 export async function runTraining(request: TrainingRequest): Promise<void> {
   const { directory, json = false, maxSeconds, isDemo = false } = request
   const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
@@ -51,7 +51,7 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
   try {
     if (!json) process.stdout.write(introduction(run))
     const training = await run.run({ json, maxSeconds })
-    // Who interrupts does not wait for a text.
+    // No sample after an interrupt.
     const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')
     await writeFileWhole(page, characterPage(run, training.reports, sampled, await run.gates()))
@@ -100,7 +100,7 @@ function conclusion(
       ? []
       : [
           '',
-          pc.dim('What it writes:'),
+          pc.dim('Sample:'),
           sampled.prompt.trim() === ''
             ? visibleLines(sampled.text).trimStart()
             : `${pc.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,

@@ -27,7 +27,7 @@ import { loadCorpus, type TextCorpus } from './text_corpus.js'
 
 const CHARACTER_FORMAT = 'cudnn-rnn character model 2'
 
-/** How long and how to train; saved with every run, so that a resumed run goes on alike. */
+/** How long and how to train; saved with every run, so that a resumed run continues with the same values. */
 export interface TrainingPlan {
   /** Updates of the whole run. */
   readonly steps: number
@@ -43,7 +43,7 @@ export interface TrainingPlan {
   readonly seed: number
 }
 
-/** What a run was asked for; saved with it. */
+/** Options of a run; saved with it. */
 export interface CharacterSettings extends RunSettings {
   readonly format: typeof CHARACTER_FORMAT
   readonly corpus: string
@@ -60,7 +60,7 @@ export interface CharacterSettings extends RunSettings {
   readonly baselines: { readonly bigram: number; readonly trigram: number }
 }
 
-/** What a new run needs to know. */
+/** Inputs of a new run. */
 export interface NewRun {
   readonly textFile: string | undefined
   readonly isDemo?: boolean | undefined
@@ -72,11 +72,11 @@ export interface NewRun {
 const WARM_UP_STEPS = 20
 const FINAL_SHARE = 0.1
 
-/** What TensorBoard shows of the model's writing at every evaluation. */
+/** Samples for TensorBoard at every evaluation. */
 const LOGGED_CHARACTERS = 120
 const SAMPLE_TEMPERATURE = 0.7
 
-/** What the model wrote after a prompt. */
+/** The model's continuation of a prompt. */
 export interface Sample {
   readonly prompt: string
   readonly text: string
@@ -134,9 +134,9 @@ export class TrainingRun {
   }
 
   /**
-   * Goes on where the run in `directory` was saved last.
+   * Resumes from the last save of the run in `directory`.
    *
-   * @param asked what the command line says, where it says something: the options in `given`.
+   * @param asked the options of the command line; those given explicitly are in `given`.
    * @throws as `readRunSettings`, `checkFixedOptions`, `checkFingerprint` and the checkpoint reader
    */
   static async resume(
@@ -206,7 +206,7 @@ export class TrainingRun {
     return gateWeights(this.model.lstm, this.model.params.value)
   }
 
-  /** What the model writes after a usual beginning. */
+  /** The model's continuation of a fixed prompt. */
   async write(length: number): Promise<Sample> {
     const { symbols } = this.corpus.vocabulary
     const prompt = symbols.includes('T') ? 'The ' : symbols[0]!
@@ -262,7 +262,7 @@ function checkpointsOf(directory: string, { backend, lstm }: CharLanguageModel):
   return new TrainingCheckpoints(backend, directory, { models: [lstm], maxToKeep: 2 })
 }
 
-/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
 const FIXED: readonly FixedOption<{ readonly plan: TrainingPlan; readonly sizes: NewRun['sizes'] }>[] = [
   { name: 'units', value: ({ sizes }) => sizes.numUnits },
   { name: 'layers', value: ({ sizes }) => sizes.numLayers },
@@ -291,7 +291,7 @@ function resumed(
   }
 }
 
-/** What `--json` prints of a step. */
+/** A step in the output of `--json`. */
 function jsonLine(
   { step, loss, gradientNorm, learningRate, metrics, seconds, resumed }: StepReport,
   characters: number,

@@ -43,7 +43,7 @@ export function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: re
     sections: [
       { heading: 'Result', html: tableHtml(classifyTable(result)) },
       {
-        heading: 'What was taken for what',
+        heading: 'Confusion matrix',
         html: classifiers
           .slice(0, 2)
           .map(({ name, matrix }) => confusionHtml(name, matrix))

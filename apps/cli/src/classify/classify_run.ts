@@ -12,7 +12,7 @@ import { type EncodingOptions, encodeTexts, type TextExample, type TextExamples 
 
 export const CLASSIFY_FORMAT = 'cudnn-rnn classification 1'
 
-/** What a run was asked for; saved with it. */
+/** Options of a run; saved with it. */
 export interface ClassifySettings extends RunSettings {
   readonly format: typeof CLASSIFY_FORMAT
   readonly source: CorpusSource
@@ -74,7 +74,7 @@ export class ClassifyRun {
     this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
   }
 
-  /** Trains, or goes on training, and then classifies the test part with the best model that it found. */
+  /** Trains, or resumes training, and then classifies the test part with the best model. */
   async run(options: RunOptions): Promise<ClassifyResult> {
     const training = await this.#train(options)
     const best = await this.checkpoints.restore(this.model.variables, 'best')

@@ -32,7 +32,7 @@ export function macroF1({ counts }: ConfusionMatrix): number {
   return scores.reduce((sum, score) => sum + score, 0) / scores.length
 }
 
-/** Rows: what a text is; columns: what it was taken for. */
+/** Rows: true class; columns: predicted class. */
 export function confusionTable({ labels, counts }: ConfusionMatrix): ResultTable {
   return {
     header: ['', ...labels.map((label) => `taken for ${label}`), 'recall'],

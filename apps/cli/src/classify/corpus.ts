@@ -25,7 +25,7 @@ const MINIMUM_PER_CLASS = 10
 /**
  * Reads the corpus that the options mean.
  *
- * @throws DataError naming row and column of what is no text; RangeError `ERR_DATA_PACKAGE`, `ERR_CLASSES`
+ * @throws DataError naming row and column of a value that is not text; RangeError `ERR_DATA_PACKAGE`, `ERR_CLASSES`
  */
 export async function readCorpus(source: CorpusSource): Promise<Corpus> {
   const { jsonl, limit } = source

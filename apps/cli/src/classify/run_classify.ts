@@ -15,7 +15,7 @@ import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySetting
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
 import { readCorpus } from './corpus.js'
 
-/** What the user asked for. */
+/** Options of the command. */
 export interface ClassifyRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
@@ -52,7 +52,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
   }
 }
 
-/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
 const FIXED: readonly FixedOption<ClassifyRequest['settings']>[] = [
   { name: 'textField', value: ({ source }) => source.textField },
   { name: 'labelField', value: ({ source }) => source.labelField },

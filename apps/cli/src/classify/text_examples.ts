@@ -15,7 +15,7 @@ export interface TextExamples {
   readonly words: Vocabulary
   readonly labels: Vocabulary
   readonly train: readonly TextExample[]
-  /** Tells when to stop. */
+  /** Decides when to stop. */
   readonly validation: readonly TextExample[]
   readonly test: readonly TextExample[]
 }
@@ -32,7 +32,7 @@ const VALIDATION_SHARE = 0.1
 const TEST_SHARE = 0.2
 const UNKNOWN = '<unknown>'
 
-/** Words in lower case, numbers without their digits, and marks that tell something. */
+/** Words in lower case, numbers without their digits, and significant punctuation. */
 export function wordsOf(text: string): string[] {
   const words = text.toLowerCase().match(/\p{L}+(?:'\p{L}+)?|\p{N}+|[!?$%@#]/gu) ?? []
   return words.map((word) => (/^\p{N}/u.test(word) ? `<${word.length} digits>` : word))
@@ -71,7 +71,7 @@ export function encodeTexts(texts: readonly LabelledText[], options: EncodingOpt
   }
 }
 
-/** Keeps the split apart from what else a seed draws. */
+/** Separates the random numbers of the split from others of the same seed. */
 const SPLIT_STREAM = 5
 
 /** Words that occur twice or more, most frequent first; of equals the alphabet decides. */

@@ -22,9 +22,9 @@ export function addConvertCommand(program: Command): void {
         .choices(['default', 'tf-1.2', 'tf-1.3', 'cells'])
         .makeOptionMandatory(),
     )
-    .addOption(new Option('--mode <mode>', 'cell, where sizes cannot tell').choices(Object.keys(CELL_MODES)))
+    .addOption(new Option('--mode <mode>', 'cell, if sizes are ambiguous').choices(Object.keys(CELL_MODES)))
     .addOption(
-      new Option('--direction <direction>', 'directions, where sizes cannot tell').choices([
+      new Option('--direction <direction>', 'directions, if sizes are ambiguous').choices([
         'unidirectional',
         'bidirectional',
       ]),

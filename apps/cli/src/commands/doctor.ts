@@ -6,7 +6,7 @@ import { EXIT_CODES } from '../exit_codes.js'
 export function addDoctorCommand(program: Command): void {
   program
     .command('doctor')
-    .description('say what this machine offers: executors found, what was tried, what to do')
+    .description('list the executors of this machine, the libraries searched, and remedies')
     .option('--json', 'print one JSON object')
     .action(async ({ json }: { json?: boolean }) => {
       const diagnosis = await diagnose()
@@ -50,7 +50,7 @@ function describe({
   return lines.join('\n')
 }
 
-/** The GPU, the libraries with their places, and what is switched on. */
+/** The GPU, the libraries with their paths, and the enabled features. */
 function describeGpu({ addon, device, cudnn, files, features }: Diagnosis['gpu']): string[] {
   const rows: (readonly [string, string])[] = [['addon', addon ?? 'not built']]
   if (device !== undefined) {

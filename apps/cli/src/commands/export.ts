@@ -33,7 +33,7 @@ export function addExportCommand(program: Command): void {
     .description('write a trained model, or the networks of any weight file, for another framework')
     .argument('<model>', 'directory of a run (train, classify, forecast), a checkpoint, or any file that import reads')
     .addOption(
-      new Option('--format <format>', 'what to write; safetensors and npz hold the names of PyTorch')
+      new Option('--format <format>', 'output format; safetensors and npz have the names of PyTorch')
         .choices(EXPORT_FORMATS)
         .makeOptionMandatory(),
     )

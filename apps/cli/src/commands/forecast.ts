@@ -35,7 +35,7 @@ export function addForecastCommand(program: Command): void {
     .command('forecast')
     .description('forecast a time series: CO₂ in the air, or a CSV file of your own')
     .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
-    .option('--delimiter <text>', 'what separates the columns (default: , or ; or tab or |, as in the header)')
+    .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
     .option('--value <column>', 'column to forecast (default: the only one of numbers)')
     .option('--date <column>', 'column of dates (default: the first one)')
     .option('--season <n>', 'steps of a season; 1 for none', integerAtLeast(1), 12)

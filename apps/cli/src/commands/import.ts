@@ -29,12 +29,14 @@ export function addImportCommand(program: Command): void {
     .option('--network <names>', 'only these networks: their names with commas between')
     .option('--stack <names>', 'put networks that feed each other together: their names with commas between')
     .addOption(
-      new Option('--format <format>', 'what the file is, where its first bytes do not tell').choices(WEIGHT_FORMATS),
+      new Option('--format <format>', 'format of the file, if its first bytes do not determine it').choices(
+        WEIGHT_FORMATS,
+      ),
     )
     .option('--json', 'print one JSON object')
   addReadingOptions(command).action(async (file: string, options: ImportCommandOptions) => {
     const imported = await importAs(file, options, options.format)
-    // A list may be of cells alone; what is written must be networks.
+    // A listing may have only cells; writing needs networks.
     const isList = options.to === undefined && options.stack === undefined
     const networks = isList ? imported.networks : selectImported(imported, options)
     if (options.to !== undefined) await saveNetworks(options.to, networks)
@@ -46,15 +48,15 @@ export function addImportCommand(program: Command): void {
 /** How tensors are to be read where a file leaves it open; `export` knows these too. */
 export function addReadingOptions(command: Command): Command {
   return command
-    .addOption(new Option('--cell <mode>', 'cell, where shapes cannot tell').choices(Object.keys(CELL_MODES)))
+    .addOption(new Option('--cell <mode>', 'cell, if shapes are ambiguous').choices(Object.keys(CELL_MODES)))
     .addOption(
-      new Option('--direction <direction>', 'directions, where shapes cannot tell').choices([
+      new Option('--direction <direction>', 'directions, if shapes are ambiguous').choices([
         'unidirectional',
         'bidirectional',
       ]),
     )
     .addOption(new Option('--as <convention>', 'whose names and gate order').choices(CONVENTIONS))
-    .option('--forget-bias <x>', 'what TensorFlow’s cells add to the forget gate at run time (default 1)')
+    .option('--forget-bias <x>', 'bias that TensorFlow’s cells add to the forget gate at run time (default 1)')
 }
 
 function describe(
@@ -83,14 +85,14 @@ function describe(
   return `${lines.join('\n').trim()}\n`
 }
 
-/** What an optimizer keeps, in one line. */
+/** The optimizer slots, in one line. */
 function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
   const elements = tensors.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
   const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
   return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0]!.name}`
 }
 
-/** `, with preactivationClip 0.5`: what the cell's own defaults do not have. */
+/** `, with preactivationClip 0.5`: options that differ from the cell's defaults. */
 function describeOptions({ preactivationClip }: ImportedWeights['cells'][number]['options']): string {
   return preactivationClip === undefined ? '' : `, with preactivationClip ${preactivationClip}`
 }

@@ -25,7 +25,7 @@ export type IntervalWidths = readonly number[]
 
 /**
  * Split conformal prediction (Papadopoulos et al. 2002): the ⌈(n+1)·coverage⌉-th smallest absolute error of a
- * calibration part at each step ahead; what comes lies within it as often, as long as errors stay what they were.
+ * calibration part at each step ahead; future values lie within it as often if the distribution of errors does not change.
  */
 export function intervalWidths({ forecasts, actuals }: Backtest, coverage: number): IntervalWidths {
   const count = forecasts.length

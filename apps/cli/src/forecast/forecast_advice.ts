@@ -6,7 +6,7 @@ const LATE = 0.9
 /** A best step this early means that the network began to memorise. */
 const EARLY = 0.35
 
-/** Where a baseline beats the network: which one to use, and what to change about the network; undefined where none does. */
+/** If a baseline beats the network: the baseline to use, and changes to try; otherwise undefined. */
 export function forecastAdvice(
   { settings, origins }: Pick<ForecastRun, 'settings' | 'origins'>,
   { backtests, training }: Pick<ForecastResult, 'backtests' | 'training'>,

@@ -41,7 +41,7 @@ function difference(mae: number, naive: number): string {
   return `${mae > naive ? '+' : '−'}${change}`
 }
 
-/** `15.2 % below the seasonal-naive forecast's 3.88`, as a sentence goes on. */
+/** `15.2 % below the seasonal-naive forecast's 3.88`, as the end of a sentence. */
 function verdict(mae: number, naive: number): string {
   if (naive === 0)
     return mae === 0 ? 'as exact as the seasonal-naive forecast' : 'where the seasonal-naive forecast is exact'

@@ -12,7 +12,7 @@ import { WindowEncoder } from './window_encoder.js'
 
 export const FORECAST_FORMAT = 'cudnn-rnn forecast 1'
 
-/** What a run was asked for; saved with it. */
+/** Options of a run; saved with it. */
 export interface ForecastSettings extends RunSettings {
   readonly format: typeof FORECAST_FORMAT
   readonly source: SeriesSource
@@ -30,7 +30,7 @@ export interface ForecastSettings extends RunSettings {
   readonly seed: number
 }
 
-/** What the interval shall hold. */
+/** Coverage of the interval. */
 export const COVERAGE = 0.8
 
 interface RunOptions {
@@ -77,7 +77,7 @@ export class ForecastRun {
     this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
   }
 
-  /** Trains, or goes on training, and then foretells with the best model that it found. */
+  /** Trains, or resumes training, and then forecasts with the best model. */
   async run(options: RunOptions): Promise<ForecastResult> {
     const training = await this.#train(options)
     const best = await this.checkpoints.restore(this.model.variables, 'best')

@@ -1,6 +1,6 @@
 import { codedRangeError } from '../coded_error.js'
 
-/** How a series is cut into what a forecaster reads and what it must foretell; all in steps of the series. */
+/** Sizes of input and target windows; all in steps of the series. */
 export interface ForecastShape {
   /** Steps read before the origin. */
   readonly window: number
@@ -8,7 +8,7 @@ export interface ForecastShape {
   readonly horizon: number
   /** Length of the season; 1 for none. */
   readonly season: number
-  /** Held out at the end, never trained on; as much before it tells when to stop and how wide the interval is. */
+  /** Held out at the end, never trained on; as many steps before it decide early stopping and the width of the interval. */
   readonly heldOut: number
 }
 

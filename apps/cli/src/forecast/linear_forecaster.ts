@@ -6,7 +6,7 @@ const RIDGE = 1e-6
 
 /**
  * The linear baseline: every step ahead is a linear function of the window, by least squares over the training origins.
- * Values are taken relative to the last one known, so that a trend goes on.
+ * Values are taken relative to the last one known, so that a trend continues.
  */
 export class LinearForecaster {
   readonly #values: Float64Array

@@ -16,7 +16,7 @@ import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type Forec
 import { futureDates } from './future_dates.js'
 import { readSeries } from './series.js'
 
-/** What the user asked for. */
+/** Options of the command. */
 export interface ForecastRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
@@ -54,7 +54,7 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   }
 }
 
-/** What a run computes is fixed when it is begun; how long it trains, and how often it evaluates and saves, is not. */
+/** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
 const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
   { name: 'value', value: ({ source }) => source.value },
   { name: 'delimiter', value: ({ source }) => source.delimiter },

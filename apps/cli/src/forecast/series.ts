@@ -8,7 +8,7 @@ export interface Series {
   readonly name: string
   /** Name of the value's column. */
   readonly column: string
-  /** As the file has them; row numbers where there is no column of dates. */
+  /** As the file has them; row numbers if there are no dates. */
   readonly dates: readonly string[]
   readonly values: Float64Array
 }
@@ -28,7 +28,7 @@ const CO2 = { name: 'vega-datasets', version: '3.2.1', megabytes: 42 }
 /**
  * Reads the series that the options mean.
  *
- * @throws DataError naming row and column of what is no finite number; RangeError `ERR_DATA_PACKAGE`, `ERR_VALUE_COLUMN`
+ * @throws DataError naming row and column of a value that is not a finite number; RangeError `ERR_DATA_PACKAGE`, `ERR_VALUE_COLUMN`
  */
 export async function readSeries(source: SeriesSource): Promise<Series> {
   if (source.csv !== undefined) return seriesOfCsv(source.csv, basename(source.csv), source)

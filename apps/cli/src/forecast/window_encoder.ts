@@ -6,10 +6,10 @@ interface Scale {
 }
 
 /**
- * What the network reads and foretells. Levels and trends drift away from what was trained on, what is left after them
- * does not: a step is the change over a season less the window's mean of it (the trend), the change over one step, and
- * the phase of the season; the target is what the seasonal-naive forecast with that trend misses. All are scaled by what
- * the training part has.
+ * Encodes windows as inputs and targets of the network. Levels and trends of a series drift out of the range of the training
+ * part; the residuals do not. A step is the change over a season less its mean in the window (the trend), the change over one
+ * step, and the phase of the season. The target is the error of the seasonal-naive forecast with that trend. All are scaled by
+ * mean and deviation of the training part.
  */
 export class WindowEncoder {
   readonly shape: ForecastShape
@@ -57,7 +57,7 @@ export class WindowEncoder {
     return { data, shape: [window, origins.length, this.inputSize] }
   }
 
-  /** [B,horizon]: what the seasonal-naive forecast with trend misses, scaled. */
+  /** [B,horizon]: error of the seasonal-naive forecast with trend, scaled. */
   targets(origins: readonly number[]): { readonly data: Float32Array; readonly shape: readonly number[] } {
     const { horizon } = this.shape
     const data = origins.flatMap((origin) =>
@@ -66,7 +66,7 @@ export class WindowEncoder {
     return { data: Float32Array.from(data), shape: [origins.length, horizon] }
   }
 
-  /** Forecasts in the series' own unit from what the network put out for `origin`. */
+  /** Forecasts in the series' own unit from the network's output for `origin`. */
   decode(origin: number, outputs: ArrayLike<number>): number[] {
     return this.#targets.map(
       ({ mean, deviation }, k) => this.#withTrend(origin, k + 1) + mean + deviation * outputs[k]!,
@@ -93,7 +93,7 @@ export class WindowEncoder {
 function scaleOf(values: readonly number[]): Scale {
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
-  // A constant series has no spread; it stays what it is.
+  // A constant series has no spread and is not scaled.
   return { mean, deviation: Math.sqrt(variance) || 1 }
 }
 

@@ -30,7 +30,7 @@ afterAll(() => {
   process.env = before
 })
 
-/** What the run's model writes on an executor, always taking the likeliest character. */
+/** A greedy sample of the run's model on an executor. */
 async function greedyText(run: string, executor: string): Promise<string> {
   const backend = await openBackend(executor as BackendName)
   try {

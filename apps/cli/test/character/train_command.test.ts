@@ -25,7 +25,7 @@ describe('cudnn-rnn train', () => {
     const { document } = parseHTML(page)
     expect([...document.querySelectorAll('h2')].map(({ textContent }) => textContent)).toEqual([
       'Result',
-      'What the model writes',
+      'Sample',
       'Loss',
       'Learning rate',
       'Gradient norm',

@@ -11,7 +11,7 @@ usesProgram()
 
 const SMALL = ['--units', '8', '--embedding', '6', '--batch', '16', '--evaluate-every', '10', '--learning-rate', '0.02']
 
-/** Which of two words comes first: a bag of words cannot tell. */
+/** The class is the order of two words, which a bag of words ignores. */
 async function writeTexts(directory: string, change = (line: string, _row: number) => line): Promise<string> {
   const lines = Array.from({ length: 200 }, (_, n) => {
     const filler = Array.from({ length: n % 6 }, (_, k) => `filler${(n * k) % 4}`).join(' ')
@@ -25,7 +25,7 @@ async function writeTexts(directory: string, change = (line: string, _row: numbe
 }
 
 describe('cudnn-rnn classify', () => {
-  it('learns what a bag of words cannot, and shows it in table, confusion matrix and page', async () => {
+  it('learns the order of words, and shows the result in table, confusion matrix and page', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const jsonl = await writeTexts(directory)

@@ -3,7 +3,7 @@ import { accuracyOf, confusionMatrix, confusionTable, macroF1 } from '../../src/
 
 const matrix = confusionMatrix(['ham', 'spam'], [0, 0, 0, 1, 1], [0, 0, 1, 1, 0])
 
-it('confusionMatrix counts what was taken for what', () => {
+it('confusionMatrix counts predictions by true class', () => {
   expect(matrix.counts).toEqual([
     [2, 1],
     [1, 1],

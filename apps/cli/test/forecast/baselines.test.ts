@@ -3,7 +3,7 @@ import { coverageOf, forecastErrors, intervalWidths } from '../../src/forecast/b
 import { futureDates } from '../../src/forecast/future_dates.js'
 import { LinearForecaster } from '../../src/forecast/linear_forecaster.js'
 
-it('LinearForecaster goes on with a line and a wave, which are linear in their past', () => {
+it('LinearForecaster continues a line and a sine, which are linear in their past', () => {
   const values = Float64Array.from({ length: 80 }, (_, k) => 5 + 0.5 * k + 3 * Math.sin(k / 2))
   const origins = Array.from({ length: 50 }, (_, k) => 10 + k)
   const forecaster = new LinearForecaster(values, { window: 6, horizon: 4, season: 1, heldOut: 10 }, origins)
@@ -31,7 +31,7 @@ it('forecastErrors, intervalWidths and coverageOf on numbers that can be followe
   expect(coverageOf(backtest, [1, 2])).toBe(6 / 8)
 })
 
-it('futureDates goes on by months, by the usual step, or not at all', () => {
+it('futureDates continues by months, by the usual step, or not at all', () => {
   const days = (dates: readonly string[]) => futureDates(dates, 2)?.map((date) => date.toISOString().slice(0, 10))
   expect(days(['2019-11-01', '2019-12-01', '2020-01-01'])).toEqual(['2020-02-01', '2020-03-01'])
   expect(days(['2020-02-26', '2020-02-27', '2020-02-28'])).toEqual(['2020-02-29', '2020-03-01'])

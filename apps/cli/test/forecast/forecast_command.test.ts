@@ -131,7 +131,7 @@ describe('cudnn-rnn forecast', () => {
     expect((await run(...args, '--out', join(directory, 'run'))).exitCode).toBe(0)
   })
 
-  it('says what to use and what to try where the network loses', async () => {
+  it('recommends a baseline and changes if the network loses', async () => {
     const directory = await temporaryDirectory()
     // A straight line: linear regression is exact.
     const csv = await writeSeries(directory, 150, (line, row) => line.replace(/,.*/, `,${row}`))
@@ -154,7 +154,7 @@ describe('cudnn-rnn forecast', () => {
     expect(killed.result).toBe(whole.result)
   }, 60_000)
 
-  it('goes on after Ctrl-C, and refuses data that changed meanwhile', async () => {
+  it('resumes after Ctrl-C, and refuses changed data', async () => {
     const directory = await temporaryDirectory()
     const csv = await writeSeries(directory)
     const out = join(directory, 'run')

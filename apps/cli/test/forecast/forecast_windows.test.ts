@@ -3,7 +3,7 @@ import { seasonalNaive, splitOrigins } from '../../src/forecast/forecast_windows
 
 const shape = { window: 6, horizon: 3, season: 4, heldOut: 10 }
 
-it('splitOrigins keeps what is foretold inside its part, and the held-out part out of the others', () => {
+it('splitOrigins keeps targets inside their part, and the held-out part out of the others', () => {
   const { train, calibration, test } = splitOrigins(60, shape)
   // The first window needs 6 values and one season before them.
   expect(train[0]).toBe(9)

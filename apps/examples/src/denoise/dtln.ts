@@ -13,7 +13,7 @@ const FEATURES = 256
 const UNITS = 128
 const EPSILON = 1e-7
 
-/** What is around the two networks. */
+/** Parameters outside the two networks. */
 interface DtlnLayers {
   readonly mask1: Dense
   readonly mask2: Dense

@@ -30,7 +30,7 @@ export function spectrogram(samples: Float32Array): readonly Float32Array[] {
   })
 }
 
-/** What a spectrogram is drawn with. */
+/** Options of a drawn spectrogram. */
 export interface SpectrogramOptions {
   readonly title: string
   /** How long the recording is. */

@@ -7,11 +7,11 @@ import { readCharacterIds } from './character_ids.js'
 
 /** Characters that the model looks back at. */
 const WINDOW = 40
-/** What stands before and after every text. */
+/** Marker before and after every text. */
 export const BOUNDARY = '<s>'
 const EMBEDDING = 100
 const UNITS = 128
-/** What the three layers say of a character. */
+/** The features of a character from the three layers. */
 const SAID = EMBEDDING + 2 * UNITS
 /** 464 characters, and 0 for none. */
 const IDS = 465
@@ -23,7 +23,7 @@ interface Layer {
 }
 
 /**
- * textgenrnn: an embedding, two CudnnLSTM layers, attention over the 40 latest characters with what the three layers say of
+ * textgenrnn: an embedding, two CudnnLSTM layers, attention over the 40 latest characters with the features of
  * each, and a softmax over the next one. Every window starts from a state of zeros.
  */
 export class Textgenrnn {
@@ -121,7 +121,7 @@ export class Textgenrnn {
     }
   }
 
-  /** The weighted mean over time of what the layers say of a text, and from it the next character. */
+  /** The weighted mean over time of the layers' features of a text, and from it the next character. */
   #attend(parts: readonly { readonly data: Float32Array; readonly width: number }[], row: number, B: number) {
     const steps = Array.from({ length: WINDOW }, (_, time) => {
       const said = new Float32Array(this.#attention.length)

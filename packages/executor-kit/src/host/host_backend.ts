@@ -13,7 +13,7 @@ import { backendSummary } from '../summaries.js'
 import type { HostMemory } from './host_memory.js'
 import type { HostTensor } from './host_tensor.js'
 
-/** What makes one host executor differ from another. */
+/** The parts in which host executors differ. */
 export interface HostExecutor<OwnRnn extends Rnn> {
   readonly name: string
   readonly reason: string

@@ -11,7 +11,7 @@ import { HostTensor, type HostTensorHome } from './host_tensor.js'
 export interface OperationQueue {
   /** `ERR_…`, the code of the error that reports a failed operation. */
   readonly failureCode: string
-  /** Resolves when operation `job` is done; rejects with what it threw, or when the queue is closed before. */
+  /** Resolves when operation `job` is done; rejects with its error, or when the queue is closed before. */
   done(job: number): Promise<void>
   /** Refuses to have `buffer` transferred from now on: queued operations read and write it. */
   pin(buffer: ArrayBufferLike): void

@@ -31,7 +31,7 @@ export interface StreamKernel {
 }
 
 /**
- * Checks what a stream is asked for, before its kernel is made.
+ * Checks the arguments of a stream before its kernel is created.
  *
  * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
  */
@@ -72,7 +72,7 @@ export function checkStreamRows(batch: number, rows: readonly number[]): readonl
   return checked
 }
 
-/** The network that a stream runs, and what of. */
+/** The network of a stream and its sizes. */
 export interface StreamOwner {
   readonly memory: HostMemory
   /** Of the network. */
@@ -115,7 +115,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     this.#networkLife.check(action)
     const { inputSize } = this.#descriptor
     const columns = hiddenColumns(this.#descriptor)
-    // Each field of a caller's object is read once: the kernel gets what was checked.
+    // Each field of a caller's object is read once: the kernel gets the checked values.
     const data = input?.data
     const shape = input?.shape
     const rank = Array.isArray(shape) ? shape.length : 0

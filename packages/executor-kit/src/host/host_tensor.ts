@@ -19,7 +19,7 @@ export interface HostTensorHome {
   readonly ledger: Ledger
   readonly life: Lifetime
   done(job: number): Promise<void>
-  /** Keeps what is shown to callers from being transferred while operations may use it. */
+  /** Prevents the transfer of arrays that callers see while operations may use them. */
   pin(buffer: ArrayBufferLike): void
 }
 
@@ -37,7 +37,7 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   readonly #entry: LedgerEntry
   readonly #length: number
   #data: FloatArray | Int32Array | undefined
-  /** What read() gives: a view of the same memory, so that nothing done to the view changes what the executor uses. */
+  /** The result of read(): a view of the same memory. Changes of the view object do not affect the executor's array. */
   #shown: FloatArray | Int32Array | undefined
 
   /** Takes over `data`. */
@@ -90,7 +90,7 @@ export class HostTensor extends Inspectable implements VersionedTensor {
     if (liveLength(this.#data) !== this.#length) {
       throw codedRangeError(
         'ERR_TENSOR_TRANSFERRED',
-        `Cannot use tensor as its elements were transferred elsewhere: current number is ${liveLength(this.#data)} of ${this.#length}. Transfer a slice() of what read() gives.`,
+        `Cannot use tensor as its elements were transferred elsewhere: current number is ${liveLength(this.#data)} of ${this.#length}. Transfer a slice() of the result of read().`,
         { expected: this.#length, actual: liveLength(this.#data) },
       )
     }

@@ -22,8 +22,8 @@ export function transposed({ data, offset, rowStride, columnStride }: MatrixView
  * C[M,N] += A[M,K] · B[K,N].
  *
  * Blocks of A and strips of B are copied into panels of doubles in the order in which the inner loop reads them, so that
- * transposed operands cost what others do and nothing is converted twice. The inner loop keeps a 4 × 4 tile of C in
- * registers: eight loads feed sixteen multiply-adds, which is what makes plain JavaScript reach a few GFLOP/s. Sums run
+ * transposed operands cost as much as others and nothing is converted twice. The inner loop keeps a 4 × 4 tile of C in
+ * registers: eight loads feed sixteen multiply-adds, so plain JavaScript reaches a few GFLOP/s. Sums run
  * in double precision and are rounded once per {@link INNER_BLOCK} terms. (Goto & van de Geijn 2008.)
  */
 export function addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void {

@@ -58,7 +58,7 @@ describe('HostMemory', () => {
     expect(() => memory.zeros([1])).toThrow(coded('ERR_BACKEND_DISPOSED'))
   })
 
-  it('reads a result when the operation that fills it is done, and rejects with what it threw', async () => {
+  it('reads a result when its operation is done, and rejects with the error of the operation', async () => {
     const memory = new HostMemory('float32', openQueue())
     const result = memory.result([1], Float32Array.of(5), 1)
     expect([...(await result.read()).data]).toEqual([5])

@@ -5,7 +5,7 @@ import { zeros } from '../stub_tensor.js'
 
 const coded = (code: string) => expect.objectContaining({ code })
 
-/** Notes what it is asked for; its state is a one everywhere. */
+/** Records its calls; its state is all ones. */
 class NotingKernel implements StreamKernel {
   readonly steps: number[] = []
   readonly reset: number[] = []
@@ -62,7 +62,7 @@ describe('HostStepper', () => {
     expect(kernel.steps).toEqual([1, 5])
   })
 
-  it('refuses what does not fit before its kernel sees it', () => {
+  it('rejects mismatched arguments before its kernel is called', () => {
     const { kernel, stepper } = open()
     expect(() => stepper.stepSync(zeros(2, 2))).toThrow(coded('ERR_SHAPE'))
     expect(() => stepper.stepSync({ data: new Float64Array(6), shape: [3, 2] })).toThrow(coded('ERR_DTYPE'))

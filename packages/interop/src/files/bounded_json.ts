@@ -1,6 +1,6 @@
 import { corrupt } from '../errors.js'
 
-/** What a JSON text of a weight file may hold; parsed values take far more memory than their text. */
+/** Limits of a JSON text in a weight file; parsed values take far more memory than their text. */
 export interface JsonLimits {
   /** Objects and arrays within each other. */
   readonly depth: number
@@ -17,7 +17,7 @@ const isClosing = (byte: number) => byte === 0x7d || byte === 0x5d
 /**
  * Parses UTF-8 JSON whose depth and number of values are counted before.
  *
- * @param what names the text in messages, such as "its header".
+ * @param what name of the text in messages, such as "its header".
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`
  */
 export function parseBoundedJson(path: string, what: string, bytes: Uint8Array, limits: JsonLimits): unknown {

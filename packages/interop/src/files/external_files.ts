@@ -12,7 +12,7 @@ export class ExternalFiles {
   readonly #isPath: boolean
   readonly #sources = new Map<string, ByteSource>()
 
-  /** @param isPath false for a model that is no file of its own, so that nothing is beside it. */
+  /** @param isPath false for a model in memory, which has no folder. */
   constructor(model: string, isPath: boolean) {
     this.#model = model
     this.#isPath = isPath
@@ -64,7 +64,7 @@ export class ExternalFiles {
     const folders = [await realpath(folder), dirname(await realpath(this.#model))]
     if (!folders.some((inside) => path.startsWith(inside.endsWith(sep) ? inside : inside + sep)))
       throw this.#outside(location)
-    if (!(await stat(path)).isFile()) throw corrupt(this.#model, `its tensors lie in ${location}, which is no file`)
+    if (!(await stat(path)).isFile()) throw corrupt(this.#model, `its tensors lie in ${location}, which is not a file`)
     return path
   }
 

@@ -24,7 +24,7 @@ export function encodeFlax(tensors: Readonly<Record<string, Tensor<FloatArray>>>
   return new Encoder({ extensionCodec }).encode(root)
 }
 
-/** What the encoder is to write as an extension value. */
+/** A value that the encoder writes as an extension value. */
 class FlaxArray {
   readonly #tensor: Tensor<FloatArray>
 

@@ -8,7 +8,7 @@ import { type MsgpackHeader, MsgpackScanner } from './msgpack_scanner.js'
 import { TensorList } from './tensor_list.js'
 
 /**
- * What `flax.serialization.to_bytes` writes: MessagePack maps of parameters, whose arrays are extension values of type 1,
+ * The format of `flax.serialization.to_bytes`: MessagePack maps of parameters, whose arrays are extension values of type 1,
  * each again MessagePack: (shape, dtype name, raw elements). An array of more than 1 GiB is a map of its shape and of flat
  * arrays, both as maps of places: `{__msgpack_chunked_array__: true, shape: {'0': …}, chunks: {'0': …}}`.
  * Source: flax/serialization.py.
@@ -85,7 +85,7 @@ class FlaxScan {
     let position = start
     for (let item = 0; item < count; item++) {
       const header = await this.#scanner.header(position)
-      if (header.kind !== 'text') throw corrupt(this.#path, 'a key of its maps is no text')
+      if (header.kind !== 'text') throw corrupt(this.#path, 'a key of its maps is not text')
       const key = await this.#scanner.text(header)
       if (key === CHUNKED) this.#chunked.push(name)
       position = await this.#value(header.end, joinedName(this.#path, name, '/', key), depth + 1)
@@ -125,7 +125,7 @@ class FlaxScan {
     return { shape, dtype: await this.#scanner.text(dtype), start: elements.start, end: elements.end }
   }
 
-  /** The flat arrays of a chunked one, the first with the shape of all; they are no tensors of their own. */
+  /** The flat arrays of a chunked one, the first with the shape of all; they are not separate tensors. */
   #chunks(name: string): FlaxArray[] {
     const prefix = name === '' ? '' : `${name}/`
     const listed = <Item>(items: ReadonlyMap<string, Item>, list: string): Item[] => {

@@ -12,7 +12,7 @@ export interface Hdf5File {
   /** A text attribute of the root. Rejects with WeightFileError `ERR_WEIGHTS_CORRUPT`. */
   text(attribute: string): Promise<string | undefined>
   /**
-   * For each group the texts of an attribute, in parts where it is long; none where there is no such group or attribute.
+   * For each group the texts of an attribute, in parts if it is long; none if the group or the attribute is missing.
    * Rejects with WeightFileError `ERR_WEIGHTS_CORRUPT`.
    */
   texts(groups: readonly string[], attribute: string): Promise<readonly (readonly string[])[]>

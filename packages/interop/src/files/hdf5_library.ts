@@ -6,7 +6,7 @@ export type Hdf5Library = typeof import('h5wasm')['default']
 /**
  * Loads the HDF5 library, an optional peer dependency.
  *
- * @param action what needs it: "read HDF5".
+ * @param action the operation that needs it: "read HDF5".
  * @throws Error `ERR_PACKAGE_MISSING` where it is not installed
  */
 export async function loadHdf5(action: string): Promise<Hdf5Library> {

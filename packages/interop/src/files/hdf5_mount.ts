@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { unsupported, WeightFileError } from '../errors.js'
 import { Hdf5Guard } from './hdf5_guard.js'
 
-/** A file for the HDF5 library: its path, or its bytes and what messages call it. */
+/** A file for the HDF5 library: its path, or its bytes and its name in messages. */
 export type Hdf5Input = { readonly path: string; readonly bytes?: Uint8Array }
 
 /** The part of Emscripten's file system that is used here (its own types leave `createFile` out). */
@@ -20,7 +20,7 @@ interface FileNode {
 /** Emscripten's number of the error of a device. */
 const EIO = 29
 
-/** What one file may take in memory; a file that is read by its path takes none. */
+/** Largest size of a file in memory; a file that is read by its path needs none. */
 const LARGEST_IN_MEMORY = 2 ** 31
 
 /** Files open at the same time have names of their own. */

@@ -65,7 +65,7 @@ async function closingOnError<Result>(file: Hdf5File, read: () => Promise<Result
   }
 }
 
-/** The description of a model, or what a file of weights alone says about its objects. */
+/** The description of a model, or the object names of a file of weights alone. */
 async function descriptionOf(path: string, json: Uint8Array | undefined, file: Hdf5File): Promise<Partial<WeightFile>> {
   if (json === undefined) return { kerasNames: await namesOf(file) }
   return { kerasModel: parseBoundedJson(path, 'the description of its layers', json, CONFIG_LIMITS) }

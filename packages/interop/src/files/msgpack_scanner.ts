@@ -3,7 +3,7 @@ import { corrupt } from '../errors.js'
 import { ByteWindow } from './byte_window.js'
 
 /**
- * One value's header: what begins here, and where its payload lies. Maps and arrays have their items behind the header;
+ * The header of a value: its kind and the position of its payload. Maps and arrays have their items behind the header;
  * everything else its bytes. Source: github.com/msgpack/msgpack/blob/master/spec.md.
  */
 export type MsgpackHeader =
@@ -54,7 +54,7 @@ export class MsgpackScanner {
     const header = this.#headerAt(position, await this.#bytes(position, LONGEST_HEADER))
     const end = 'end' in header ? header.end : header.start
     if (end <= this.#size) return header
-    throw corrupt(this.#path, 'it is no whole MessagePack value')
+    throw corrupt(this.#path, 'it is not a complete MessagePack value')
   }
 
   /** The text that a header announced. */
@@ -71,7 +71,7 @@ export class MsgpackScanner {
   #headerAt(position: number, bytes: Uint8Array): MsgpackHeader {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     const unsigned = (at: number, length: number) => {
-      if (at + length > bytes.length) throw corrupt(this.#path, 'it is no whole MessagePack value')
+      if (at + length > bytes.length) throw corrupt(this.#path, 'it is not a complete MessagePack value')
       return length === 1 ? view.getUint8(at) : length === 2 ? view.getUint16(at) : view.getUint32(at)
     }
     const first = unsigned(0, 1)
@@ -83,7 +83,7 @@ export class MsgpackScanner {
     if (first <= 0xbf) return { kind: 'text', start, end: start + (first & 0x1f) }
     if (first >= 0xe0) return integer(first - 256, 0)
     if (first >= 0xcc && first <= 0xce) return integer(unsigned(1, 1 << (first - 0xcc)), 1 << (first - 0xcc))
-    // Wider and signed integers are no sizes of arrays.
+    // Wider and signed integers are not valid array sizes.
     if (first === 0xcf) return integer(unsigned(1, 4) * 2 ** 32 + unsigned(5, 4), 8)
     if (first >= 0xd0 && first <= 0xd3) return { kind: 'other', start, end: start + (1 << (first - 0xd0)) }
     if (first >= 0xd4 && first <= 0xd8) {
@@ -92,7 +92,7 @@ export class MsgpackScanner {
     const fixed = FIXED[first]
     if (fixed !== undefined) return { kind: 'other', start, end: start + fixed }
     const counted = COUNTED[first as keyof typeof COUNTED]
-    if (counted === undefined) throw corrupt(this.#path, 'it is no MessagePack value')
+    if (counted === undefined) throw corrupt(this.#path, 'it is not a MessagePack value')
     const [kind, lengthBytes] = counted
     const count = unsigned(1, lengthBytes)
     const behind = start + lengthBytes

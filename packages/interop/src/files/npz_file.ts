@@ -7,7 +7,7 @@ import type { ArchiveEntry } from './zip_archive.js'
 
 const SUFFIX = '.npy'
 
-/** The longest header of an array of numbers, version 1.0, and what stands before it. */
+/** The longest header of an array of numbers, version 1.0, with its prefix. */
 const LONGEST_HEADER = 10 + 0xffff
 
 /** Opens the arrays of a NumPy `.npz` archive: of each only the header is read until its elements are asked for. */

@@ -6,7 +6,7 @@ import type { ExternalFiles } from './external_files.js'
 import type { ExternalData, OnnxTensor } from './onnx_messages.js'
 import { decodeOnnxTensor, type OnnxTensorValue } from './onnx_tensor.js'
 
-/** TensorProto.DataType of what is read; others are listed and not read. */
+/** TensorProto.DataType of supported tensors; others are listed and not read. */
 const DATA_TYPES: Readonly<Record<number, ElementTypeName>> = {
   1: 'float32',
   2: 'uint8',
@@ -34,7 +34,7 @@ export class OnnxElements {
     this.#external = external
   }
 
-  /** Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`, and what {@link ExternalFiles.open} throws. */
+  /** Throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED`, and the errors of {@link ExternalFiles.open}. */
   async read(name: string, tensor: OnnxTensor): Promise<FloatArray> {
     const type = floatType(this.#source.name, name, tensor.dataType)
     return elementsOf(this.#source.name, name, await this.#value(name, tensor, type))
@@ -52,7 +52,7 @@ export class OnnxElements {
     throw unsupported(this.#source.name, `${name} must be of integers: it holds ${dataTypeInWords(tensor.dataType)}`)
   }
 
-  /** The tensor with its elements; what it claims to have is compared with what is there before it is read. */
+  /** The tensor with its elements; its claimed size is compared with the bytes present before it is read. */
   async #value(name: string, tensor: OnnxTensor, type: ElementTypeName): Promise<OnnxTensorValue> {
     const { dims, dataType, raw, external, message } = tensor
     const source = this.#source
@@ -103,7 +103,7 @@ function externalRange(
     if (text === undefined) return otherwise
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
     if (Number.isSafeInteger(value)) return value
-    throw corrupt(path, `the ${key} of ${name} is no number: ${text}`)
+    throw corrupt(path, `the ${key} of ${name} is not a number: ${text}`)
   }
   const offset = number('offset', 0)
   const length = number('length', size - offset)

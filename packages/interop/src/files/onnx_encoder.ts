@@ -1,7 +1,7 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 
-/** What an attribute of a written node can hold. */
+/** Value of an attribute of a written node. */
 type AttributeValue = number | string | readonly number[] | readonly string[]
 
 /** A node to write. */

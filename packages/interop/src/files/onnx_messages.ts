@@ -59,7 +59,7 @@ const DEEPEST = 32
 /**
  * The graph of a ModelProto.
  *
- * @param isWanted which nodes to keep, by what is known of them.
+ * @param isWanted decides by its fields whether a node is kept.
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, `ERR_WEIGHTS_UNSUPPORTED` for more nodes than any model has
  */
 export async function scanOnnxModel(

@@ -1,7 +1,7 @@
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
 import { corrupt } from '../errors.js'
 
-/** A whole TensorProto of onnx/onnx.proto: what onnx_messages.ts leaves in the file, and the rest. */
+/** A whole TensorProto of onnx/onnx.proto: with the elements that onnx_messages.ts leaves in the file. */
 export interface OnnxTensorValue {
   readonly name: string
   readonly dims: readonly number[]

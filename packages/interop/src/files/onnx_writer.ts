@@ -20,7 +20,7 @@ const IR_VERSION = 7
 const OPERATORS: Readonly<Record<CellMode, string>> = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'RNN', rnn_relu: 'RNN' }
 
 /**
- * A network as an ONNX model that any runtime runs: one recurrent node for each layer, between them what joins the
+ * A network as an ONNX model: one recurrent node for each layer, between them nodes that join the
  * directions. Inputs `input` [T,B,I] (with an embedding: `ids` [T,B], int64), `initial_h` and, of an LSTM, `initial_c`
  * [L·D,B,H]; outputs `output` [T,B,D·H] (with a dense layer: `logits` [T,B,V]), `final_h` and `final_c`.
  *

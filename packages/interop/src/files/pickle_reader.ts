@@ -22,7 +22,7 @@ const FREE_MEMORY = 2 ** 25
  *
  * @param fileBytes size of the file that the pickle is in, unpacked: its values may take three times that much memory.
  * @throws WeightFileError `ERR_WEIGHTS_PICKLE` for a name outside the allow-list or an opcode that builds other things;
- *   `ERR_WEIGHTS_CORRUPT` for bytes that are no pickle; `ERR_WEIGHTS_UNSUPPORTED` for one of too many values
+ *   `ERR_WEIGHTS_CORRUPT` for bytes that are not a pickle; `ERR_WEIGHTS_UNSUPPORTED` for one of too many values
  */
 export function readPickle(path: string, bytes: Uint8Array, fileBytes: number): PickleValue {
   return new PickleMachine(path, bytes, FREE_MEMORY + 3 * fileBytes).run()

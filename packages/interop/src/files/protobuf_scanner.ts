@@ -11,24 +11,24 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** A field's payload: the bytes of a varint or a fixed number, or what the length before them says. */
+/** A field's payload: the bytes of a varint or a fixed number, or as many bytes as the length before them. */
 export interface ProtobufField extends ByteRange {
   readonly wireType: WireType
 }
 
-/** What to do with the fields of a message, by their numbers; the others are passed over. */
+/** Handlers of the fields of a message, by field number; other fields are skipped. */
 export type FieldVisitors = Readonly<Record<number, (field: ProtobufField) => Promise<void> | void>>
 
 /** A tag and a length. */
 const LONGEST_HEADER = 20
-/** Names and lists of names or sizes are short: what is longer is no such thing. */
+/** Limit of names and of lists of names or sizes. */
 export const LONGEST_VALUE = 65_536
 const MOST_KNOWN_TEXTS = 1024
 /** Values read of one file; a million nodes need fewer. */
 const MOST_VALUES = 2 ** 23
 
 /**
- * Walks protobuf messages in a file without reading what nobody asks for, so that memory does not depend on the file's size.
+ * Walks protobuf messages in a file and reads only requested fields, so that memory does not depend on the file's size.
  * Tags and numbers are decoded by the protobuf library.
  */
 export class ProtobufScanner {

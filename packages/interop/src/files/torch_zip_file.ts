@@ -26,7 +26,7 @@ const STORAGES: ReadonlyMap<string, ElementTypeName> = new Map([
 const DEEPEST = 32
 
 /**
- * Opens what `torch.save` writes since PyTorch 1.6: a zip of `data.pkl`, `byteorder` and one file `data/<key>` for each
+ * Opens the format of `torch.save` since PyTorch 1.6: a zip of `data.pkl`, `byteorder` and one file `data/<key>` for each
  * storage. The pickle is read by an allow-list and never executed; storages are read when a tensor is.
  */
 export async function openTorchZip(

@@ -7,7 +7,7 @@ import { LONGEST_NAME } from './joined_name.js'
 /** DEFLATE cannot make more than this out of one byte, so a larger promise is a lie. */
 const LARGEST_RATIO = 1032
 
-/** What is packed is held whole; what is stored as it is may be larger. */
+/** Deflated files are held whole; stored ones may be larger. */
 const LARGEST_UNPACKED = 2 ** 31
 
 /** A checkpoint has a file for each tensor; no model has more. */
@@ -32,7 +32,7 @@ export interface ArchiveEntry {
   readStart(length: number): Promise<Uint8Array>
 }
 
-/** What the directory of an archive says of a file. The library's own entries take twenty times the memory. */
+/** The directory entry of a file in an archive. The library's own entries take twenty times the memory. */
 interface Place extends Pick<Entry, 'filename' | 'offset' | 'compressedSize' | 'uncompressedSize' | 'encrypted'> {
   readonly compressionMethod: number
   /** CRC-32 of the unpacked bytes. */
@@ -43,7 +43,7 @@ interface Place extends Pick<Entry, 'filename' | 'offset' | 'compressedSize' | '
  * Lists the files of a zip archive; nothing of them is read yet.
  *
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, also for files that overlap, have one name, or claim to be larger than they
- *   can be; `ERR_WEIGHTS_UNSUPPORTED` for what is too large
+ *   can be; `ERR_WEIGHTS_UNSUPPORTED` for a too large file
  */
 export async function openZip(source: ByteSource): Promise<ReadonlyMap<string, ArchiveEntry>> {
   const path = source.name
@@ -71,7 +71,7 @@ async function placesIn(source: ByteSource): Promise<Place[]> {
       places.push({ filename, offset, compressedSize, uncompressedSize, compressionMethod, encrypted, checksum })
     }
   } catch (cause) {
-    throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, 'it is no whole zip archive', cause)
+    throw cause instanceof Error && 'code' in cause ? cause : corrupt(path, 'it is not a complete zip archive', cause)
   }
   return places
 }
@@ -175,7 +175,7 @@ class PackedEntry implements ArchiveEntry {
 }
 
 /**
- * The first `length` bytes of what `pieces` unpack to.
+ * The first `length` unpacked bytes of `pieces`.
  *
  * @param isAll whether there must not be more.
  */

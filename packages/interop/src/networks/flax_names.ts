@@ -14,7 +14,7 @@ const MODES: readonly (readonly [telling: string, modes: readonly CellMode[]])[]
   ['h/kernel', ['rnn_tanh', 'rnn_relu']],
 ]
 
-/** Flax's cells, each a network of one layer. A `SimpleCell` does not name its activation: two interpretations. */
+/** Flax's cells, each a network of one layer. A `SimpleCell` has no stored activation: two interpretations. */
 export function flaxInterpretations(tensors: readonly StoredTensor[]): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)

@@ -15,13 +15,13 @@ import {
 } from '@cudnn-rnn/canonical'
 import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
-/** What tells a network from those that the models compute; at least one is there. */
+/** Features that the models lack; at least one is present. */
 export interface Differences {
   /** A GRU that resets before the product. */
   readonly resetBefore: boolean
   /** [D,3·H] in ONNX's order. */
   readonly peepholes: FloatArray | undefined
-  /** Bound of what goes into activations. */
+  /** Bound of the inputs of activations. */
   readonly clip: number | undefined
 }
 

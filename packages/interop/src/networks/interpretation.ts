@@ -10,12 +10,12 @@ import type {
 import type { StoredTensor } from '../weight_file.js'
 import type { SharedParameters } from './shared_parameters.js'
 
-/** Whose names, gate order and layout a network's tensors follow. */
+/** The framework whose names, gate order and layout a network's tensors follow. */
 export const CONVENTIONS = ['pytorch', 'keras', 'keras-cudnn', 'tensorflow', 'flax', 'onnx', 'canonical'] as const
 
 export type Convention = (typeof CONVENTIONS)[number]
 
-/** What the run of a network needs beside weights, where the file fixes it (ONNX nodes). */
+/** Inputs of a network that the file fixes (ONNX nodes). */
 export interface FixedInputs {
   /** [L·D,B,H] */
   readonly initialH?: Tensor<FloatArray>
@@ -39,13 +39,13 @@ export interface ImportedNetwork {
   readonly inputs: FixedInputs
   /** Names of the tensors it was made of. */
   readonly tensorNames: readonly string[]
-  /** What the file leaves open and how it was taken, in sentences. */
+  /** Choices for details that the file does not specify, in sentences. */
   readonly notes: readonly string[]
 }
 
-/** What an imported cell is to be built with, beside its units: `new LSTMBlockCell(numUnits, options)`. */
+/** Options of an imported cell: `new LSTMBlockCell(numUnits, options)`. */
 export interface ImportedCellOptions {
-  /** The imported bias has it already. */
+  /** The imported bias includes it. */
   readonly forgetBias?: 0
   readonly usePeephole?: boolean
   readonly activation?: 'tanh' | 'relu'
@@ -55,7 +55,7 @@ export interface ImportedCellOptions {
 
 /**
  * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, or ONNX's `clip`,
- * which bounds what goes into activations.
+ * which bounds the inputs of activations.
  */
 export interface ImportedCell {
   readonly name: string
@@ -79,18 +79,18 @@ export interface Interpretation {
   readonly name: string
   readonly convention: Convention
   readonly cellMode: CellMode
-  /** Where the tensors do not tell it. */
+  /** Present if the tensors do not determine it. */
   readonly direction?: Direction
-  /** In words: whose, which gates in which order, sizes. */
+  /** In words: framework, gates in order, sizes. */
   readonly summary: string
-  /** What another interpretation must not take, too. */
+  /** Tensors that other interpretations must not use. */
   readonly tensors: readonly StoredTensor[]
-  /** What other networks may have part in, such as a zero bias that an exporter stores once. */
+  /** Tensors that other networks may share, such as a zero bias that an exporter stores once. */
   readonly alsoUses?: readonly StoredTensor[]
   readonly result: (shared: SharedParameters) => Promise<readonly (ImportedNetwork | ImportedCell)[]>
 }
 
-/** What decides between interpretations. */
+/** Options that decide between interpretations. */
 export interface InterpretationOptions {
   /** Decides where shapes cannot, as for a plain RNN, which is tanh or relu. */
   readonly cellMode?: CellMode | undefined

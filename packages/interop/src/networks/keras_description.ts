@@ -1,5 +1,5 @@
 /**
- * What a Keras model's description (`config.json`, the attribute `model_config`) says about its recurrent layers. Sources:
+ * The recurrent layers in a Keras model's description (`config.json`, the attribute `model_config`). Sources:
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
@@ -7,7 +7,7 @@ import { corrupt } from '../errors.js'
 
 type Json = Readonly<Record<string, unknown>>
 
-/** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and what is done with them. */
+/** A cell: the variables `kernel`, `recurrent_kernel` and `bias`, and their configuration. */
 export interface KerasCell {
   /** Its own name, such as `lstm_cell`; undefined where the layer has just this one. */
   readonly name: string | undefined
@@ -97,7 +97,7 @@ function layersOfModel(model: Json, at: Place): KerasLayer[] {
 function layersOfLayer(layer: Json, name: string, at: Place): KerasLayer[] {
   const kind = className(layer)
   if (at.depth > DEEPEST) throw corrupt(at.path, `its models are more than ${DEEPEST} deep`)
-  if (kind.length > LONGEST_NAME) throw corrupt(at.path, 'the class name of a layer is no name')
+  if (kind.length > LONGEST_NAME) throw corrupt(at.path, 'the class name of a layer is too long')
   const config = configOf(layer)
   const trainable = at.trainable && config['trainable'] !== false
   const found = (directions: readonly KerasDirection[], more: Partial<KerasLayer> = {}): KerasLayer[] => {
@@ -127,7 +127,7 @@ function layersOfLayer(layer: Json, name: string, at: Place): KerasLayer[] {
   if (kind === 'Bidirectional') return found(...bidirectional(config, inner, at.place, trainable))
   const place = { ...at, trainable, place: `${at.place}/layer`, depth: at.depth + 1 }
   if (kind === 'TimeDistributed') return layersOfLayer(inner, name, { ...place, notes: [...at.notes, SLICES] })
-  // A wrapper of another kind: what it does with the layer is not known here.
+  // A wrapper of another kind: its effect on the layer is unknown.
   return layersOfLayer(inner, name, place).map((each) => ({ ...each, refusal: `it is within a ${kind}` }))
 }
 
@@ -184,7 +184,7 @@ function cellAt(place: string, cell: Json, name: string | undefined, trainable: 
   return { name, className: classInWords(cell), config, place, trainable: trainable && config['trainable'] !== false }
 }
 
-/** What `Bidirectional` makes of its layer where it is given no backward one. */
+/** The backward layer that `Bidirectional` derives from its layer if none is given. */
 function reversed(layer: Json): Json {
   const config = configOf(layer)
   return { ...layer, config: { ...config, go_backwards: config['go_backwards'] !== true } }
@@ -247,7 +247,7 @@ function keywordsOf(call: unknown): Json {
 }
 
 function foreign(name: string): string {
-  return `its class ${name} is not Keras' own, and what it computes is described nowhere. Save the weights alone (save_weights) to have the layers within read with Keras' defaults`
+  return `its class ${name} is not Keras' own, and its function is not in the file. Save the weights alone (save_weights) to have the layers within read with Keras' defaults`
 }
 
 /** Registered by a program, as `package>Class`, or from a module of one. */

@@ -2,7 +2,7 @@ import type { CellMode, KerasVariant } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 import type { KerasCell, KerasDirection } from './keras_description.js'
 
-/** What a cell computes. */
+/** The function of a cell. */
 export interface KerasFunction {
   readonly cellMode: CellMode
   readonly variant: KerasVariant
@@ -21,10 +21,10 @@ const MODES: ReadonlyMap<string, 'lstm' | 'gru' | 'plain'> = new Map([
   ['SimpleRNNCell', 'plain'],
 ])
 
-/** What a cell computes, or in words why no model and no cell does. */
+/** The function of a cell, or in words why no model and no cell computes it. */
 export function functionOf({ className, config }: KerasCell, bias: StoredTensor | undefined): KerasFunction | string {
   const kind = MODES.get(className)
-  if (kind === undefined) return `its cell ${className} is not Keras' own, and what it computes is described nowhere`
+  if (kind === undefined) return `its cell ${className} is not Keras' own, and its function is not in the file`
   if (className.startsWith('CuDNN')) {
     return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false }
   }
@@ -63,12 +63,12 @@ function wrongOption(option: string, rule: string, value: unknown): string {
   return `${option} must be ${rule}: current value is ${words}. No weights make the two equal`
 }
 
-/** What a user of the network should know about its layer. */
+/** Notes about the layer for the user of the network. */
 export function settingNotes({ config, cells }: KerasDirection): string[] {
   const notes: string[] = []
   if (config['stateful'] === true) {
     notes.push(
-      'The layer is stateful: each batch goes on from the states of the one before. Pass outputH (and outputC) on as inputH (and inputC), or use a stream.',
+      'The layer is stateful: each batch starts from the final states of the previous one. Pass outputH (and outputC) on as inputH (and inputC), or use a stream.',
     )
   }
   const drops = ['dropout', 'recurrent_dropout'].filter((option) => {

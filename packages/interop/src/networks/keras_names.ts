@@ -9,7 +9,7 @@ const NAME = /^(.*\/)?(kernel|recurrent_kernel|bias)(?::0)?$/
 /** Keras 3 numbers a cell's variables. */
 const NUMBERED = /^(.*\/)?(cell(?:\/cells\/[^/]+)?)\/vars\/([012])$/
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
-/** Segments of a path that say how objects hold each other, not what they are called. */
+/** Segments of a path that describe containment and are not names. */
 const STRUCTURE = new Set(['layers', 'layer', 'cell', 'cells', 'model_weights', 'vars'])
 const SIDE = /^(forward|backward)_/
 
@@ -53,23 +53,23 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
 }
 
 /**
- * `model_weights/first/net/first/lstm_cell/` without what every layer has is `first`; `layers/sequential/layers/lstm/cell/`
+ * `model_weights/first/net/first/lstm_cell/` without the common parts is `first`; `layers/sequential/layers/lstm/cell/`
  * is `sequential/lstm`, or in the words of a file that names its objects `inner/first`.
  */
 function placeOf(prefix: string, names: WeightFile['kerasNames']) {
   const segments = prefix.split('/').filter((segment) => segment !== '')
   const sideSegment = segments.find((segment) => SIDE.test(segment))
   const side = SIDE.exec(sideSegment ?? '')?.[1] === 'backward' ? ('backward' as const) : ('forward' as const)
-  const telling: string[] = []
+  const parts: string[] = []
   for (const [index, segment] of segments.entries()) {
     if (STRUCTURE.has(segment) || SIDE.test(segment)) continue
-    telling.push(names?.get(segments.slice(0, index + 1).join('/')) ?? segment)
+    parts.push(names?.get(segments.slice(0, index + 1).join('/')) ?? segment)
   }
-  const cell = telling.at(-1) ?? ''
+  const cell = parts.at(-1) ?? ''
   // Keras 2's weights stand under their layer's name: whatever follows repeats it.
-  if (!segments.includes('cell')) return { name: telling[0] ?? '', side, cell }
+  if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell }
   const isStacked = segments.includes('cells')
-  return { name: telling.join('/'), side, cell: isStacked ? cell : '' }
+  return { name: parts.join('/'), side, cell: isStacked ? cell : '' }
 }
 
 function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {

@@ -17,7 +17,7 @@ import { readGroups } from './tensor_groups.js'
 /** The variables of a cell by their own names. */
 export type CellVariables = ReadonlyMap<string, StoredTensor>
 
-/** What is known of a network besides its cell's function. */
+/** Properties of a network besides its cell's function. */
 export interface KerasNetwork {
   readonly name: string
   /** Of one direction or of two. */

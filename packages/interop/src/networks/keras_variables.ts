@@ -62,7 +62,7 @@ export class DescribedVariables {
     }
     const opaque = layers.filter(({ directions }) => directions.length === 0)
     for (const [place, variables] of places) {
-      // What a cell keeps: a dense layer has no such place.
+      // Paths of cells; dense layers have none.
       if (!CELL_PLACE.test(place)) continue
       const own = [...variables.values()]
       const owner = opaque.find((layer) => layer.place === '' || place.startsWith(`${layer.place}/`))

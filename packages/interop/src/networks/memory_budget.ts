@@ -5,7 +5,7 @@ import type { ImportedCell, ImportedNetwork, Interpretation } from './interpreta
 const LARGEST_GROWTH = 2
 /** Networks of any file may take this much: there may be thousands of small ones. */
 const FREE_BYTES = 2 ** 25
-/** What an array, and a network beside its arrays, take in memory. */
+/** Memory overhead of an array, and of a network beside its arrays. */
 const BYTES_PER_ARRAY = 256
 const BYTES_PER_NETWORK = 1024
 
@@ -13,7 +13,7 @@ const BYTES_PER_NETWORK = 1024
 const MOST_TENSORS = 2 ** 15
 
 /**
- * Bounds what imported networks take in memory by the bytes that their file holds: a small file can name the same elements
+ * Bounds the memory of imported networks by the size of their file: a small file can name the same elements
  * for any number of networks, and each that does not share them would have a copy of its own.
  */
 export class MemoryBudget {

@@ -8,7 +8,7 @@ import { savedInterpretations } from './saved_names.js'
 import { tensorflowInterpretations } from './tensorflow_names.js'
 import { unnamedInterpretations } from './unnamed_arrays.js'
 
-/** Every way to read networks in a file, whoever named its tensors. */
+/** Every interpretation of the tensors of a file, by any framework's names. */
 export function networkInterpretations(file: WeightFile, options: InterpretationOptions): Interpretation[] {
   const saved = savedInterpretations(file.tensors)
   // TensorFlow 1.3 saved its cells' variables and, beside their sum, both biases: that says more than the cells alone.

@@ -19,7 +19,7 @@ const INPUTS = ['X', 'W', 'R', 'B', 'sequence_lens', 'initial_h', 'initial_c', '
 
 type InputName = (typeof INPUTS)[number]
 
-/** What a call here names the states. */
+/** Names of the states in a call. */
 const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
 
 /** The gate activations that the models have, in the order of the attribute, for one direction. */
@@ -96,7 +96,7 @@ function interpretationOf(
         tensorNames: stored.map((tensor) => tensor.name),
         notes,
       } as const
-      // The layout is the same for both forms of the GRU; which one it is decides who can compute it.
+      // The layout is the same for both forms of the GRU; the form decides between model and cell.
       const canonical = await shared.canonical(descriptor, weights, (tensors) => {
         return onnxToCanonical(descriptor, [tensors], { linearBeforeReset: 1 })
       })
@@ -112,7 +112,7 @@ function interpretationOf(
   }
 }
 
-/** The bound of what goes into activations, if there is one; models have none (their cellClip bounds the cell state). */
+/** The bound of the inputs of activations, if any; models have none (their cellClip bounds the cell state). */
 function clipOf({ attributes }: OnnxNodeMessage): number | undefined {
   const clip = attributes.get('clip')?.f ?? 0
   return clip > 0 ? clip : undefined

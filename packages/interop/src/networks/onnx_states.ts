@@ -39,7 +39,7 @@ export interface StateSource {
   readonly isConstant: boolean
 }
 
-/** Finds what the initial states of a graph's recurrent nodes are made of. */
+/** Finds the sources of the initial states of a graph's recurrent nodes. */
 export class OnnxStates {
   readonly #constants: ReadonlyMap<string, StoredTensor>
   readonly #producers = new Map<string, OnnxNodeMessage>()

@@ -1,8 +1,8 @@
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 
 /**
- * What optimizers keep beside the variables that they update. These tensors have the shapes of weights, and often their
- * names, but are no weights.
+ * Optimizer slots, stored beside the variables. These tensors have the shapes of weights, and often their
+ * names, but are not weights.
  */
 
 /** Slots of TensorFlow's optimizers, and of this project's, as `<variable>/<slot>`. A second slot is `<slot>_1`. */
@@ -18,7 +18,7 @@ const OBJECT_SLOT = /\/\.OPTIMIZER_SLOT\/|^(?:.*\/)?optimizer\/.*\/\.ATTRIBUTES\
 /** HDF5 of Keras: 2 and 3's legacy files, then `.weights.h5` and `.keras`. */
 const KERAS = /^optimizer_weights\/|^optimizer\/(?:.*\/)?vars\/\d+$/
 
-/** `state.<parameter>.<slot>` in what `torch.optim.Optimizer.state_dict()` gives. */
+/** `state.<parameter>.<slot>` in the result of `torch.optim.Optimizer.state_dict()`. */
 const TORCH =
   /(?:^|\.)state\..+\.(?:step|exp_avg|exp_avg_sq|max_exp_avg_sq|momentum_buffer|square_avg|grad_avg|sum|acc_delta|exp_inf|mu|mu_product|eta|ax|prev|step_size)$/
 

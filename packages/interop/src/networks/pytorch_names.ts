@@ -14,11 +14,11 @@ const MODES_BY_GATES: Readonly<Record<number, readonly CellMode[]>> = {
   4: ['lstm'],
 }
 
-/** What weight_norm, spectral_norm and pruning store in place of a weight: parts from which a module computes it. */
+/** Tensors of weight_norm, spectral_norm and pruning, from which a module computes a weight. */
 const PART =
   /^(?:(.*?)\.)??(?:parametrizations\.)?((?:weight|bias)_(?:ih|hh|hr)(?:_l\d+(?:_reverse)?)?)(?:_(?:g|v|orig|mask)|\.original\d*)$/
 
-/** Networks under the names of PyTorch's modules. A plain RNN does not say whether it is tanh or relu: two interpretations. */
+/** Networks under the names of PyTorch's modules. A plain RNN may be tanh or relu: two interpretations. */
 export function pytorchInterpretations({ path, tensors }: Pick<WeightFile, 'path' | 'tensors'>): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)

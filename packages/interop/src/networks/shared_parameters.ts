@@ -7,12 +7,12 @@ type Elements = StoredTensor['read']
 /**
  * Networks of a file may share tensors: nodes of one graph that name the same initializers, modules of one storage. Here
  * shared tensors are read once, and networks of the same tensors and sizes share their canonical parameters, so that
- * memory goes by what the file holds and not by the number of networks.
+ * memory depends on the size of the file and not on the number of networks.
  */
 export class SharedParameters {
-  /** The tensors of the file, whose elements are held as long as an interpretation is still to ask for them. */
+  /** The tensors of the file, whose elements are kept until the last interpretation that needs them. */
   readonly tensors: readonly StoredTensor[]
-  /** Number of each distinct `read`: what tells tensors from others of the same elements. */
+  /** Number of each distinct `read`; it distinguishes tensors of different elements. */
   readonly #ids = new Map<Elements, number>()
   readonly #readers = new Map<Elements, Elements>()
   readonly #uses = new Map<Elements, number>()

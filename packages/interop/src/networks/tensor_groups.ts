@@ -10,7 +10,7 @@ export interface StoredGroup {
 /**
  * Groups tensors by prefix.
  *
- * @param split what a name says: the prefix and the tensor's own name; undefined for tensors of no interest.
+ * @param split splits a name into the prefix and the tensor's own name; undefined for other tensors.
  */
 export function groupTensors(
   tensors: readonly StoredTensor[],

@@ -47,7 +47,7 @@ export function tensorflowInterpretations(
     const match = NAME.exec(name)
     return match === null ? undefined : [match[1]!, match[2]!.replace('weights', 'kernel').replace('biases', 'bias')]
   })
-  // Keras's cells are named alike and have a recurrent kernel beside the other.
+  // Keras's cells have the same names and a recurrent kernel beside the other.
   const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
   const cells = groups.filter(({ prefix }) => !kerasPrefixes.has(prefix)).map(placed)
   const networks = new Map<string, Cell[]>()
@@ -217,7 +217,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
   }
 }
 
-/** `GRUCell` names by scope what `GRUBlockCell` names by letter. */
+/** The scopes of `GRUCell` for the letters of `GRUBlockCell`. */
 function gruVariables(record: NamedTensors): NamedTensors {
   const either = (block: string, scoped: string): Tensor<FloatArray> => (record[block] ?? record[scoped])!
   return {

@@ -7,7 +7,7 @@ import { pytorchInterpretations } from './pytorch_names.js'
 /** `numpy.savez(file, *arrays)` names arrays by their places. */
 const NAME = /^arr_(\d+)$/
 
-/** How conventions list the weights of one layer; what follows after the first two may be absent. */
+/** The weight lists of one layer by convention; entries after the first two may be absent. */
 const LISTS = {
   keras: {
     names: ['kernel', 'recurrent_kernel', 'bias'],

@@ -1,6 +1,6 @@
 import type { Source } from './source.js'
 
-/** The elements of an array, in order; a position is an index, reached without reading what is before it. */
+/** The elements of an array, in order; a position is an index, reached without reading earlier elements. */
 export function arraySource<T>(array: readonly T[]): Source<T> {
   return {
     open(position) {

@@ -1,6 +1,6 @@
 import { visibleMessage } from '@cudnn-rnn/text'
 
-/** Data that cannot be used: what a program would catch to name the place to its user. */
+/** Invalid data; a program can catch it to show the position to its user. */
 export class DataError extends Error {
   override readonly name = 'DataError'
   /** `ERR_DATA_EMPTY`, `ERR_DATA_RAGGED`, `ERR_DATA_VALUE`, `ERR_DATA_SYNTAX`, `ERR_DATA_COLUMN`, `ERR_DATA_CHANGED` or `ERR_DATA_IO`. */

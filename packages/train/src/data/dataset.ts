@@ -115,7 +115,7 @@ export class Dataset<T> implements AsyncIterable<T> {
     return new Dataset(prefetched(this.#source, size))
   }
 
-  /** Reads on from `position` (what {@link DatasetIterator.position} was), or from the start. */
+  /** Reads from `position` (a value of {@link DatasetIterator.position}), or from the start. */
   iterate(position?: Position): DatasetIterator<T> {
     return new DatasetIterator(this.#source.open(position ?? undefined, 0), position ?? null)
   }

@@ -5,7 +5,7 @@ import { countedSource } from './source.js'
 import { statsOf } from './unchanged_file.js'
 
 /**
- * A dataset of what `read` yields from a file. Positions also hold the file's size (not its time, which copying to
+ * A dataset of the elements that `read` yields from a file. Positions also hold the file's size (not its time, which copying to
  * another machine changes): going back into a file of another size is refused with DataError `ERR_DATA_CHANGED`.
  */
 export function fileDataset<T>(path: string, read: () => AsyncIterable<T>): Dataset<T> {

@@ -9,7 +9,7 @@ export function textDataset(path: string): Dataset<string> {
 }
 
 /**
- * The values of a JSON-lines file; blank lines are passed over. The type is the caller's claim: check what it needs.
+ * The values of a JSON-lines file; blank lines are passed over. The type is the caller's claim and is not checked.
  *
  * @throws DataError while reading: `ERR_DATA_EMPTY`, `ERR_DATA_CHANGED`, `ERR_DATA_SYNTAX` naming the row
  */

@@ -18,7 +18,7 @@ export function mapped<T, U>(
             if (item === undefined) ended = true
             else {
               const result = (async () => ({ value: await transform(item.value), position: item.position }))()
-              // Whoever takes it sees the rejection; one that is never taken must not end the process.
+              // The consumer of the element sees the rejection; an unconsumed one must not end the process.
               result.catch(() => {})
               running.push(result)
             }

@@ -14,7 +14,7 @@ export interface PaddedSequences<Data extends FloatArray | Int32Array> {
 /**
  * Joins sequences [t,…] of unequal length into one time-major batch.
  *
- * @param value what fills the places beyond a row's length; default 0.
+ * @param value padding beyond a row's length; default 0.
  * @throws RangeError `ERR_EMPTY_BATCH`; `ERR_SHAPE` naming the row whose steps have another shape than the first's
  */
 export function padSequences<Data extends FloatArray | Int32Array>(

@@ -20,7 +20,7 @@ export function parquetDataset(
 }
 
 async function* rowsOf(path: string, columns: readonly string[] | undefined): AsyncGenerator<TableRow> {
-  // Loaded by those who read Parquet only.
+  // Loaded with the first Parquet file.
   const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects, parquetSchema } = await import('hyparquet')
   const { compressors } = await import('hyparquet-compressors')
   const file = await asyncBufferFromFile(path)

@@ -1,8 +1,8 @@
 import type { Item, Source } from './source.js'
 
 /**
- * Reads up to `size` elements ahead while the consumer works. The position is that of the element handed out, so what
- * was read ahead and not used is read again after a resume.
+ * Reads up to `size` elements ahead while the consumer works. The position is that of the element handed out, so elements
+ * that were read ahead and not used are read again after a resume.
  */
 export function prefetched<T>(source: Source<T>, size: number): Source<T> {
   return {

@@ -18,14 +18,14 @@ export interface Cursor<T> {
 /**
  * Something that can be read from the start or from a saved position, giving the same elements each time.
  *
- * @param position what an {@link Item} of this source had; undefined for the start.
+ * @param position the position of an {@link Item} of this source; undefined for the start.
  * @param epoch counts passes of a repeated source from 0, so that a shuffle differs from pass to pass.
  */
 export interface Source<T> {
   open(position: Position | undefined, epoch: number): Cursor<T>
 }
 
-/** A source that yields what `read` yields; a position is the number of elements before it, skipped on the way back. */
+/** A source of the elements that `read` yields; a position is the number of elements before it, skipped on the way back. */
 export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): Source<T> {
   return {
     open(position, _epoch) {

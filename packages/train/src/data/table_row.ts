@@ -5,7 +5,7 @@ import { DataError, isSystemError, unreadable } from './data_error.js'
 /** One row of a table by the names of its columns. Values are the file's: 64-bit integers come as bigint. */
 export type TableRow = Readonly<Record<string, unknown>>
 
-/** The rows that `read` yields; what a reading library throws becomes a DataError `ERR_DATA_SYNTAX` naming the row. */
+/** The rows that `read` yields; an error of the library becomes a DataError `ERR_DATA_SYNTAX` naming the row. */
 export async function* readTable(
   path: string,
   format: string,

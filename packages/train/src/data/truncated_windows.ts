@@ -8,7 +8,7 @@ export interface TokenWindow {
   readonly inputs: Tensor<Int32Array>
   /** [T,B]: the inputs one step later. */
   readonly labels: Tensor<Int32Array>
-  /** True for the first window: the state starts at zero. Else row b goes on where row b of the window before ended. */
+  /** True for the first window: the state starts at zero. Otherwise row b continues where row b of the previous window ended. */
   readonly restarts: boolean
 }
 
@@ -16,7 +16,7 @@ const IDS = kind('an Int32Array', (ids) => arrayTypeOf(ids) === 'Int32Array')
 
 /**
  * Cuts a sequence of ids into B rows of equal length that are read side by side, T steps at a time, so that a state can
- * be carried from window to window. What does not fill a last window is left out.
+ * be carried from window to window. A last incomplete window is dropped.
  *
  * @throws RangeError `ERR_SEQUENCE_TOO_SHORT` when there is not one window
  */

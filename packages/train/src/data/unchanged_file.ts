@@ -8,9 +8,9 @@ export function readUnchanged(path: string): AsyncGenerator<Uint8Array> {
 }
 
 /**
- * What `read` yields of a file, unless that file is another one at the end than at the start.
+ * The elements that `read` yields from a file; fails if the file changes between start and end.
  *
- * @throws DataError `ERR_DATA_EMPTY`; `ERR_DATA_IO` for what the system refuses to read; `ERR_DATA_CHANGED` when size or time of change differ between start and end
+ * @throws DataError `ERR_DATA_EMPTY`; `ERR_DATA_IO` if the system refuses to read; `ERR_DATA_CHANGED` when size or time of change differ between start and end
  */
 export async function* whileUnchanged<T>(path: string, read: () => AsyncIterable<T>): AsyncGenerator<T> {
   const before = await statsOf(path)
@@ -38,5 +38,5 @@ export async function statsOf(path: string): Promise<Pick<Stats, 'size' | 'mtime
     throw unreadable(path, cause)
   })
   if (stats.isFile()) return stats
-  throw unreadable(path, stats.isDirectory() ? 'it is a directory' : 'it is no regular file')
+  throw unreadable(path, stats.isDirectory() ? 'it is a directory' : 'it is not a regular file')
 }

@@ -4,7 +4,7 @@ import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 /** Symbols (characters, words, class names) and their ids: positions in the list. */
 export class Vocabulary {
   readonly symbols: readonly string[]
-  /** What symbols that are not in the list are read as; undefined refuses them. */
+  /** Replacement of unknown symbols; undefined rejects them. */
   readonly unknownId: number | undefined
   readonly #ids: ReadonlyMap<string, number>
 

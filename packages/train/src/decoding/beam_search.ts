@@ -4,10 +4,10 @@ import { checkFloats, type FloatTensor } from '../losses/axis_lines.js'
 import { logSoftmax } from '../losses/softmax.js'
 
 export interface BeamSearchOptions<State> {
-  /** State of B·K rows: row b·K + k is beam k of sequence b. All beams of a sequence start alike. */
+  /** State of B·K rows: row b·K + k is beam k of sequence b. All beams of a sequence start equal. */
   readonly initialState: State
   /**
-   * Reads one id [B·K] per beam and returns the state after it and the logits [B·K,V] of what follows. The search reads
+   * Reads one id [B·K] per beam and returns the state after it and the logits [B·K,V] of the next id. The search reads
    * each state once, then hands it to `gather`.
    */
   readonly update: (state: State, ids: Int32Array) => Promise<{ readonly state: State; readonly logits: FloatTensor }>
@@ -21,7 +21,7 @@ export interface BeamSearchOptions<State> {
   readonly length: number
   readonly beginId: number
   readonly endId: number
-  /** Finished sequences compete by log-probability / length^this; default 0 (none), 0.6 to 1 favours longer ones. */
+  /** Finished sequences compete by log-probability / length^this; default 0 (none), 0.6 to 1 favors longer ones. */
   readonly lengthPenalty?: number | undefined
   /** Default true: stop when no living beam of any sequence can still win. */
   readonly earlyStop?: boolean | undefined
@@ -31,7 +31,7 @@ export interface BeamHypothesis {
   /** Without the begin id; the end id is last when the hypothesis is finished. */
   readonly ids: readonly number[]
   readonly logProbability: number
-  /** What the ranking went by: logProbability / length^lengthPenalty. */
+  /** The score of the ranking: logProbability / length^lengthPenalty. */
   readonly score: number
   readonly finished: boolean
 }
@@ -51,8 +51,8 @@ const OPTIONS = {
 
 /**
  * Beam search after Effective TensorFlow's `rnn_beam_search`: log-probabilities add up, the K best of K·V continuations
- * live on, states follow their parents. Mended: a finished beam is set aside instead of multiplying into copies with
- * arbitrary ids after the end, and there are length normalisation and an early stop.
+ * live on, states follow their parents. Fixed here: a finished beam is set aside instead of multiplying into copies with
+ * arbitrary ids after the end, and there are length normalization and an early stop.
  *
  * @returns per sequence at most K hypotheses, best first: finished ones, and living ones cut off at `length`
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`

@@ -10,7 +10,7 @@ const ARGUMENTS = {
 }
 
 /**
- * A new state [L·D,R,H] whose row r of each layer is row `parents[r]` of the one given: what {@link beamSearch} wants from
+ * A new state [L·D,R,H] whose row r of each layer is row `parents[r]` of the given one, as {@link beamSearch} needs from
  * `gather`. The rows pass through the host: a state is small. The caller disposes both.
  *
  * @throws RangeError `ERR_SHAPE` unless the state has three dimensions, `ERR_ID_OUT_OF_RANGE` for a parent that is not a row

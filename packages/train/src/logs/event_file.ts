@@ -41,7 +41,7 @@ export class EventFile {
   /**
    * Begins a new file in `directory`, which is made when it is missing.
    *
-   * @param options.afterStep where a resumed run goes on: what files of before hold of later steps is hidden.
+   * @param options.afterStep the step at which a run resumes: later steps of earlier files are hidden.
    * @param options.now the wall time in seconds; the clock by default.
    * @throws RangeError `ERR_LOG_IO`, `ERR_INVALID_OPTION`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`,
    *   `ERR_UNKNOWN_OPTION`

@@ -7,7 +7,7 @@ export interface EarlyStoppingOptions {
   readonly patience?: number | undefined
   /** Default 'min'. */
   readonly mode?: 'min' | 'max' | undefined
-  /** What counts as an improvement; default 0. */
+  /** Smallest decrease that counts as an improvement; default 0. */
   readonly minDelta?: number | undefined
 }
 

@@ -10,18 +10,18 @@ export interface FitResult {
   readonly step: number
   readonly ending: 'finished' | 'out of data' | 'stopped early' | 'aborted'
   readonly best: TrainingRecord['best']
-  /** What the resume passed over; absent where there was nothing. */
+  /** Checkpoints that the resume skipped; absent if none. */
   readonly skipped?: readonly SkippedCheckpoint[]
 }
 
 /**
  * Trains until `maxSteps`, the end of the data, early stopping or the signal. With a saver it resumes from the newest whole
- * checkpoint, and what follows equals an uninterrupted run bit for bit on the same executor. A finished run goes on where
+ * checkpoint, and later steps equal an uninterrupted run bit for bit on the same executor. A finished run continues if
  * `maxSteps` is larger than it was.
  *
  * @throws NonFiniteError `ERR_NON_FINITE_GRADIENTS`; RangeError `ERR_HYPERPARAMETER`, `ERR_UNKNOWN_METRIC`; TypeError
- *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; whatever batchGradients, evaluate, the
- *   saver and the data throw
+ *   `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_NOT_A_BATCH_RESULT`; errors of batchGradients, evaluate, the
+ *   saver and the data
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   checkFitOptions(options)

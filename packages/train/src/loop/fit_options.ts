@@ -24,15 +24,15 @@ export interface StepReport {
   readonly gradientNorm: number
   /** True when the gradients were not finite: nothing was updated. */
   readonly skipped: boolean
-  /** Wall time of forward, backward and update: what alone differs between equal runs. */
+  /** Wall time of forward, backward and update: the only value that differs between equal runs. */
   readonly seconds: number
-  /** What `evaluate` returned, at the steps where it ran. */
+  /** Result of `evaluate`, at the steps where it ran. */
   readonly metrics?: Readonly<Record<string, number>>
   /** At the first step after a resume that passed over damaged checkpoints. */
   readonly resumed?: ResumedTraining
 }
 
-/** Where a run goes on that was resumed. */
+/** Start of a resumed run. */
 export interface ResumedTraining {
   /** The last step of the checkpoint that was restored. */
   readonly step: number
@@ -70,12 +70,12 @@ export interface FitOptions<Batch> extends ClippingOptions {
       }
     | undefined
   /**
-   * Called once with the step that training goes on from, 0 for a new run: the moment to open logs.
+   * Called once with the step after which training starts, 0 for a new run; open logs here.
    *
    * @param resumed undefined for a new run.
    */
   readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
-  /** Called after every step, before it is saved; what it throws ends the training. */
+  /** Called after every step, before it is saved; an error ends the training. */
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
   /** Ends the training after the step in progress, saved. */
   readonly signal?: AbortSignalLike | undefined
@@ -128,7 +128,7 @@ const RULES = {
 export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkOptionNames('fit', options, OPTION_NAMES)
   const { backend, data, optimizer, batchGradients, learningRate } = options
-  checkKind('backend', backend, typeof backend?.ops === 'object', 'what openBackend() resolves to')
+  checkKind('backend', backend, typeof backend?.ops === 'object', 'a result of openBackend()')
   checkKind('data', data, typeof data?.iterate === 'function', 'a Dataset: Dataset.fromArray(…) makes one')
   checkKind('optimizer', optimizer, typeof optimizer?.apply === 'function', 'an optimizer such as new Adam(…)')
   checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')

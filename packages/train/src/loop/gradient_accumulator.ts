@@ -5,7 +5,7 @@ import type { Trainable } from '../optimizers/trainable.js'
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
 export interface BatchResult {
   /**
-   * A number, or the scalar on the executor: what is not read until the step is over lets executors with
+   * A number, or the scalar on the executor. A scalar that is not read until the end of the step lets executors with
    * `Backend.steps` queue the step as a whole.
    */
   readonly loss: number | BackendTensor

@@ -1,7 +1,7 @@
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
 
-/** What a checkpoint holds beside tensors: plain JSON. */
+/** JSON data of a checkpoint, beside its tensors. */
 export interface TrainingRecord {
   /** Updates done. */
   readonly step: number
@@ -13,7 +13,7 @@ export interface TrainingRecord {
   readonly best: { readonly value: number; readonly step: number; readonly evaluationsSince: number } | null
   /** Updates skipped one after the other for gradients that were not finite. */
   readonly skippedInARow: number
-  /** What the caller's `state.save` returned: dropout generators, for example. */
+  /** Result of the caller's `state.save`: dropout generators, for example. */
   readonly extra: Position
 }
 
@@ -44,6 +44,6 @@ export interface TrainingSaver {
    * ever saved. Rejects where some were saved and none is whole: a run must not start over without notice.
    */
   restore(tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
-  /** Keeps other processes from training with these checkpoints; `fit` disposes what it resolves to when it ends. */
+  /** Keeps other processes from training with these checkpoints; `fit` disposes the lock when it ends. */
   lock?(): Promise<AsyncDisposable>
 }

@@ -50,7 +50,7 @@ export async function trainingStep<Batch>(
   try {
     done = await (steps === undefined ? step() : steps.run(step))
   } catch (error) {
-    // An update may have been counted that was queued behind what failed.
+    // An update queued after the failed operation may have been counted.
     optimizer.restoreStep(before)
     throw error
   }
@@ -61,7 +61,7 @@ export async function trainingStep<Batch>(
   return outcome
 }
 
-/** What a step left on the executor. */
+/** Results of a step on the executor. */
 interface Queued {
   readonly losses: readonly (number | BackendTensor)[]
   readonly norm: BackendTensor

@@ -3,7 +3,7 @@ import { codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canoni
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { checkFloats } from './axis_lines.js'
 
-/** What is differentiated: a scalar function of named tensors, and the gradient that is claimed for each of them. */
+/** A scalar function of named tensors, and the gradients to check. */
 export interface GradientCheckOptions {
   readonly inputs: Readonly<Record<string, Tensor<FloatArray>>>
   /** The loss at the values given; called many times. */
@@ -32,7 +32,7 @@ export interface GradientMismatch {
 }
 
 export interface GradientCheckResult {
-  /** The largest absolute difference: what `tf.test.compute_gradient_error` returns. */
+  /** The largest absolute difference, as `tf.test.compute_gradient_error` returns it. */
   readonly maxError: number
   /** maxError divided by the largest magnitude of either gradient (0 when both are 0). */
   readonly maxRelativeError: number

@@ -44,7 +44,7 @@ export function softmax(logits: FloatTensor, axis = -1): FloatTensor {
 /**
  * Gradient of a loss by the logits, from that by `softmax(logits)`: p·(g - Σ g·p) along `axis`.
  *
- * @param probabilities what {@link softmax} returned; `outputGradient` has its shape.
+ * @param probabilities the result of {@link softmax}; `outputGradient` has its shape.
  */
 export function softmaxGradient(probabilities: FloatTensor, outputGradient: FloatTensor, axis = -1): FloatTensor {
   const action = 'differentiate softmax'

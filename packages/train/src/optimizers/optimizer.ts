@@ -31,7 +31,7 @@ export interface WeightDecayOptions {
 }
 
 /**
- * Updates a list of variables on their executor. What it remembers (`slots` and `step`) is all that must be saved to go
+ * Updates a list of variables on their executor. Its state (`slots` and `step`) is all that must be saved to go
  * on exactly; a slot of an opaque buffer has that buffer's layout, so it is saved canonically like the buffer itself.
  */
 export abstract class Optimizer {
@@ -70,7 +70,7 @@ export abstract class Optimizer {
     return this.#step
   }
 
-  /** Goes on after `step` updates; the slots are restored by assigning to them. Throws RangeError `ERR_HYPERPARAMETER`. */
+  /** Continues after `step` updates; the slots are restored by assigning to them. Throws RangeError `ERR_HYPERPARAMETER`. */
   restoreStep(step: number): void {
     checkHyperparameter('restore optimizer', 'step', step, { minimum: 0 })
     this.#step = step
@@ -149,7 +149,7 @@ export abstract class Optimizer {
 export type Definition = 'pytorch' | 'tensorflow'
 
 /**
- * What every optimizer asks of its arguments.
+ * Argument checks of every optimizer.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`, `ERR_INVALID_ARGUMENT`
  */

@@ -13,7 +13,7 @@ export interface RmsPropOptimizerOptions extends WeightDecayOptions {
   readonly definition?: Definition | undefined
 }
 
-/** RMSProp (Hinton's lecture 6e), not centred. Equation: `DenseOps.applyRmsProp`. */
+/** RMSProp (Hinton's lecture 6e), not centered. Equation: `DenseOps.applyRmsProp`. */
 export class RmsProp extends Optimizer {
   readonly #options: Omit<Parameters<Backend['ops']['applyRmsProp']>[4], 'learningRate'>
 

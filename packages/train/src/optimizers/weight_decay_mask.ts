@@ -4,7 +4,7 @@ import { type CanonicalParams, checkDescriptor, paramRegions, type RnnDescriptor
 
 import { BACKEND } from './optimizer.js'
 
-/** What a mask needs of a recurrent model: the models of @cudnn-rnn/models fit. */
+/** The used members of a recurrent model; the models of @cudnn-rnn/models have them. */
 export interface CanonicalMap {
   readonly descriptor: RnnDescriptor
   canonicalToParams(weights: CanonicalParams['weights'], biases: CanonicalParams['biases']): Promise<BackendTensor>

@@ -80,7 +80,7 @@ it('Dataset.prefetch reads ahead that far and no farther', async () => {
   await iterator.return()
 })
 
-it('Dataset passes on what a stage throws, also while reading ahead', async () => {
+it('Dataset rejects with the error of a stage, also while reading ahead', async () => {
   const failing = numbers(5).map((n) => {
     if (n === 2) throw new Error('bad element')
     return n

@@ -43,7 +43,7 @@ it.each(FILES)('%s: every row that pyarrow wrote', async (name, open) => {
   expect(finiteNumber(rows[9]!, 'count', { path: name, row: 10 })).toBe(387420489)
 })
 
-it.each(FILES)('%s: goes on after any row', async (name, open) => {
+it.each(FILES)('%s: continues after any row', async (name, open) => {
   const iterator = open(table(name)).iterate()
   for (let row = 0; row < 7; row++) await iterator.next()
   const rest = await collect(open(table(name)).iterate(iterator.position))

@@ -21,7 +21,7 @@ describe.each(Object.entries(DATASETS))('%s', (_, dataset) => {
     ['a file that is not there', join(folder, 'nope'), 'ENOENT'],
     ['a folder', folder, 'directory'],
     ['a path that is longer than the system allows', join(folder, 'x'.repeat(300)), 'ENAMETOOLONG'],
-  ])('refuses %s with a code, its path and what the system says', async (__, path, reason) => {
+  ])('refuses %s with a code, its path and the system error', async (__, path, reason) => {
     const rows: AsyncIterable<unknown> = dataset(path)
     const read = async () => {
       for await (const row of rows) expect(row).toBeUndefined()

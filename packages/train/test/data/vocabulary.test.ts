@@ -8,7 +8,7 @@ it('Vocabulary.of knows the characters of a text, whole code points in their ord
   expect(vocabulary.decode([3, 0, 99])).toBe('🐋a')
 })
 
-it('Vocabulary.of sorts words, a prefix before what it begins', () => {
+it('Vocabulary.of sorts words, a prefix before longer words', () => {
   expect(Vocabulary.of(['whale', 'ahab', 'wh', 'whale']).symbols).toEqual(['ahab', 'wh', 'whale'])
 })
 

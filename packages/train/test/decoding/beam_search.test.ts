@@ -52,7 +52,7 @@ function enumerate(sequence: number, length: number, penalty = 0) {
 }
 
 it.each([0, 1])(
-  'beamSearch with a wide beam finds what enumeration finds (length penalty %d)',
+  'beamSearch with a wide beam finds the result of enumeration (length penalty %d)',
   async (lengthPenalty) => {
     const width = 3 ** 4
     const { hypotheses } = await search(width, 4, { lengthPenalty, earlyStop: false })

@@ -20,7 +20,7 @@ it('gatherStateRows takes the rows of every layer', async () => {
   )
 })
 
-it('gatherStateRows lets beamSearch find with a real GRU what reading every sequence finds', async () => {
+it('beamSearch with gatherStateRows and a GRU finds the result of an exhaustive search', async () => {
   using backend = openReferenceBackend()
   const gru = new CudnnGRU(backend, {
     numLayers: 2,

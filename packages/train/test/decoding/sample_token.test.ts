@@ -34,7 +34,7 @@ it('sampleToken never draws an id of logit -∞ and refuses NaN', () => {
   expect(() => sampleToken(Float32Array.of(-Infinity), random)).toThrow(code)
 })
 
-it('generate streams what follows the prompt, ends at endId and stops with its reader', async () => {
+it('generate streams the continuation of the prompt, ends at endId and stops with its reader', async () => {
   const read: number[] = []
   const next = (id: number) => {
     read.push(id)

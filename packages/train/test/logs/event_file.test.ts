@@ -32,11 +32,11 @@ it('EventFile writes the bytes that TensorBoard was seen to read', async () => {
   expect(bytes.equals(await fixture('events.tfevents'))).toBe(true)
 })
 
-it('EventFile of a resumed run hides what earlier files hold of later steps', async () => {
+it('EventFile of a resumed run hides later steps of earlier files', async () => {
   const steps = (from: number, to: number, loss: number) => async (events: EventFile) => {
     for (let step = from; step <= to; step++) await events.scalar('train/loss', loss, step)
   }
-  // In TensorBoard steps 1 to 3 have loss 1, and 4 and 5 loss 2: what the killed process logged of step 4 is gone.
+  // In TensorBoard steps 1 to 3 have loss 1, and 4 and 5 loss 2: step 4 of the killed process is hidden.
   const files = { killed: await written(steps(1, 4, 1)), resumed: await written(steps(4, 5, 2), 3) }
   for (const [name, bytes] of Object.entries(files)) {
     expect(bytes.equals(await fixture(`resumed_run/events.out.tfevents.${name}`))).toBe(true)

@@ -48,7 +48,7 @@ it.each([1, 7, 8, 33, 59])(
   },
 )
 
-it('fit that dies between checkpoints goes on from the latest one', async () => {
+it('fit that dies between checkpoints resumes from the latest one', async () => {
   using backend = openReferenceBackend()
   const saver = new MemorySaver(backend)
   const dying = linearTask(backend, saver, {

@@ -19,7 +19,7 @@ it('logSoftmax keeps the small term beside a large maximum', () => {
   expect(second).toBeCloseTo(-Math.LN2, 12)
 })
 
-it('softmax normalises the axis that is named, the last by default', () => {
+it('softmax normalizes the axis that is named, the last by default', () => {
   const logits = { data: Float64Array.of(0, 1, 2, 3, 4, 5), shape: [2, 3] }
   const rows = softmax(logits).data
   expect(rows[0]! + rows[1]! + rows[2]!).toBeCloseTo(1, 14)

@@ -28,7 +28,7 @@ it('exponentialRate with staircase changes once per period; constantRate never',
   expect(constantRate(0.3)(1e6)).toBe(0.3)
 })
 
-it('schedules refuse what makes no sense', () => {
+it('schedules refuse invalid parameters', () => {
   const coded = (code: string) => expect.objectContaining({ code })
   expect(() => piecewiseRate([5, 5], [1, 2, 3])).toThrow(coded('ERR_SCHEDULE'))
   expect(() => piecewiseRate([5], [1])).toThrow(coded('ERR_SCHEDULE'))
