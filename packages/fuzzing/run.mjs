@@ -1,9 +1,9 @@
 // Builds files and reads them: node packages/fuzzing/run.mjs <grammars.ts> [files] [seed] [first file]
-//   --log <file>   appends a line of JSON for every part that is done; the next run with this log, seed and module goes on
+//   --log <file>   appends a line of JSON for every part that is done; the next run with this log, seed and module continues
 //                  after it, and --sum adds the lines up
-// The module of grammars exports GRAMMARS and isCoded. A child process does each part, so that a file on which it hangs is
-// found out too, and no part sees the memory of another. A file that breaks a rule is named with its seed and number; the
-// run goes on behind it and ends with exit status 1.
+// The module of grammars exports GRAMMARS and isCoded. A child process does each part, so that a hang is detected
+// and parts do not share memory. A file that breaks a rule is reported with its seed and number; the
+// run continues after it and ends with exit status 1.
 import { fork } from 'node:child_process'
 import { appendFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'

@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 const source = fileURLToPath(new URL('../../native/cuda_emulator/', import.meta.url))
 
 /**
- * What the emulator refuses and cuDNN 9.24 does not, or refuses for another of several reasons. Whatever the emulator
- * accepts and the library refuses is a fault of the emulator: there can be no entry for it.
+ * Calls that the emulator refuses and cuDNN 9.24 accepts, or refuses for another of several reasons. A call that the emulator
+ * accepts and the library refuses is a defect of the emulator and gets no entry.
  */
 export const KNOWN_DIFFERENCES = [
   {

@@ -29,7 +29,7 @@ export const ERROR_CODES = {
     remedy: 'name another by `--out`; `cause` names the reason',
   },
   ERR_OUTPUT_FILE: {
-    meaning: 'the system refused to write a file, or what has its name is no regular file',
+    meaning: 'the system refused to write a file, or the path is not a regular file',
     remedy: 'name another path; `cause` has the reason',
   },
   ERR_RESUME_OPTION: {

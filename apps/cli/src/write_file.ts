@@ -4,11 +4,11 @@ import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { codedRangeError } from './coded_error.js'
 
 /**
- * Writes a file as a whole or not at all: under an unpredictable name beside it, flushed, then renamed. A symbolic link at
+ * Writes a file atomically: under an unpredictable name beside it, flushed, then renamed. A symbolic link at
  * `path` is replaced, and its target is not touched.
  *
  * @param options.replace whether a file that exists is replaced. Default true.
- * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` for what the system refuses, and for devices, FIFOs and directories
+ * @throws RangeError `ERR_FILE_EXISTS`; `ERR_OUTPUT_FILE` if the system refuses, and for devices, FIFOs and directories
  */
 export async function writeFileWhole(
   path: string,
@@ -19,7 +19,7 @@ export async function writeFileWhole(
   try {
     // A rename would put a file in the place of a device.
     const there = await stat(path).catch(() => undefined)
-    if (there !== undefined && !there.isFile()) throw new Error('it exists and is no regular file')
+    if (there !== undefined && !there.isFile()) throw new Error('it exists and is not a regular file')
     const file = await open(beside, 'wx')
     try {
       await file.writeFile(content)

@@ -1,8 +1,7 @@
 import type { BackendTensor } from './backend_tensor.js'
 
 /**
- * What a row gets whose labels no path of its length spells: too many labels, too many repeats, or only paths of
- * probability 0.
+ * Loss and gradient of a row without a valid path: too many labels, too many repeats, or only paths of probability 0.
  *
  * - `infinite`: loss ∞, gradient softmax(logits), as TensorFlow's op
  * - `nan`: loss ∞, gradient NaN, as PyTorch
@@ -11,7 +10,7 @@ import type { BackendTensor } from './backend_tensor.js'
 export type InfeasibleRows = 'infinite' | 'nan' | 'zero'
 
 export interface CtcLossOptions {
-  /** [B], time steps of each row, 0..T; what comes after them is not read, and its gradient is 0. */
+  /** [B], time steps of each row, 0..T; later steps are not read, and their gradient is 0. */
   readonly logitLengths: readonly number[] | Int32Array
   /** [B], labels of each row, 0..S. */
   readonly labelLengths: readonly number[] | Int32Array

@@ -20,7 +20,7 @@ export interface CtcProblem {
   readonly classes: number
   /** S, the columns of `labels`. */
   readonly maxLabels: number
-  /** [B,S]; what comes after a row's length is 0. */
+  /** [B,S]; elements after a row's length are 0. */
   readonly labels: Int32Array
   /** [B], 0..S */
   readonly labelLengths: Int32Array

@@ -13,7 +13,7 @@ export const ERROR_CODES = {
     remedy: 'use `call()`',
   },
   ERR_CTC_BLANK: {
-    meaning: 'the blank of a CTC loss or decoder is no class',
+    meaning: 'the blank of a CTC loss or decoder is not a class',
     remedy: "`'last'`, `'first'` or a number in 0…K-1",
   },
   ERR_CTC_LABEL: {

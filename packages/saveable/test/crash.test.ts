@@ -111,11 +111,11 @@ describe('Saver.save', () => {
     })
 
     it('in a directory that may not be written', async () => {
-      // Root may write anywhere: then the program runs as nobody.
-      const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+      // Root may write anywhere: then the program runs as user 65534.
+      const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
       const output = await failing('forbidden', (directory) => {
         chmodSync(directory, 0o555)
-        return spawn(process.execPath, args(directory), nobody)
+        return spawn(process.execPath, args(directory), user)
       })
       expect(output).toBe('failed ERR_CHECKPOINT_IO\n')
       await chmod(join(folder, 'forbidden'), 0o755)

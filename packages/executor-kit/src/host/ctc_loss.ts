@@ -8,7 +8,7 @@ import { logAddExp, logSoftmaxInto } from './log_space.js'
  *
  * The labels l of a row, with a blank before, between and after them, are the states l' of a left-to-right chain. A path
  * visits one state per frame; it starts in one of the first two and ends in one of the last two. From state s it stays, or
- * goes on to s+1, or skips a blank to s+2 where the labels on both sides differ. With y = softmax(logits):
+ * moves to s+1, or skips a blank to s+2 where the labels on both sides differ. With y = softmax(logits):
  *
  *     α_t(s) = y_t(l'_s) · Σ α_{t-1}(predecessors of s)             the paths that are in s at time t, up to t
  *     β_t(s) = Σ y_{t+1}(l'_r) · β_{t+1}(r), r a successor of s     the same paths, after t

@@ -19,7 +19,7 @@ export interface Hdf5File {
   close(): Promise<void>
 }
 
-/** What answers calls about one file, in a thread of its own or in this one. */
+/** A session of one file, in a worker thread or in this thread. */
 interface Hdf5Service {
   call<Call extends Hdf5Call>(
     call: Call,

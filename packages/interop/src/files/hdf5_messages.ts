@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Hdf5Input } from './hdf5_mount.js'
 import type { Hdf5Dataset, Hdf5Listing, Hdf5Session } from './hdf5_session.js'
 
-/** What can be asked about an open HDF5 file: the methods of a session. */
+/** Requests about an open HDF5 file: the methods of a session. */
 export interface Hdf5Calls {
   list(): Hdf5Listing
   read(index: number, dataset: Hdf5Dataset): FloatArray

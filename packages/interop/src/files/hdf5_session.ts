@@ -78,11 +78,11 @@ export class Hdf5Session {
       return new Hdf5Session(library, path, new library.File(name, 'r'), size, unmount)
     } catch (cause) {
       unmount()
-      throw corrupt(path, 'it is no whole HDF5 file', cause)
+      throw corrupt(path, 'it is not a complete HDF5 file', cause)
     }
   }
 
-  /** False once the library failed: what state it is in is not known. */
+  /** False once the library failed: its state is unknown. */
   get isSound(): boolean {
     return this.#isSound
   }
@@ -144,7 +144,7 @@ export class Hdf5Session {
   }
 
   /**
-   * For each group the texts of an attribute, in parts where it is long; none where there is no such group or attribute.
+   * For each group the texts of an attribute, in parts if it is long; none if the group or the attribute is missing.
    * Throws WeightFileError `ERR_WEIGHTS_CORRUPT`.
    */
   texts(groups: readonly string[], attribute: string): readonly (readonly string[])[] {
@@ -155,14 +155,14 @@ export class Hdf5Session {
     try {
       this.#file.close()
     } catch {
-      // A damaged file may have stopped the library where it cannot close what it opened.
+      // After an error in a damaged file the library may fail to close its objects.
       this.#isSound = false
     } finally {
       this.#unmount()
     }
   }
 
-  /** What `read` gives; what the library throws is an error of a damaged file. */
+  /** The result of `read`; an error of the library becomes the error of a damaged file. */
   #guarded<Value>(read: () => Value, rule = 'its HDF5 objects are damaged'): Value {
     try {
       return read()

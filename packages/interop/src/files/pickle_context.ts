@@ -6,7 +6,7 @@ import type { PickleGlobal, PickleValue } from './pickle_values.js'
  */
 export const COSTS = Object.freeze({ reference: 16, text: 48, list: 64, record: 96, bytes: 160, dict: 256 })
 
-/** What the opcodes use: the stack, the memo and the bytes that follow the opcode. */
+/** State of the opcodes: the stack, the memo and the bytes after the opcode. */
 export interface PickleContext {
   push(value: PickleValue): void
   mark(): void

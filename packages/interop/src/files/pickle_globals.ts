@@ -25,7 +25,7 @@ export function storageOf(context: PickleContext, id: PickleValue): PickleStorag
   if (tag === 'storage' && className !== undefined && isNamed && isCount(count)) {
     return new PickleStorage(className, key, count)
   }
-  throw context.wrong('its pickle names something that is no storage')
+  throw context.wrong('its pickle refers to a value that is not a storage')
 }
 
 /** Replaces a call on the stack by the value that it would return. */
@@ -33,7 +33,7 @@ export function reduce(context: PickleContext): void {
   const parameters = context.pop()
   const called = context.pop()
   if (!(called instanceof PickleGlobal) || !Array.isArray(parameters)) {
-    throw context.wrong('its pickle calls something that is no function')
+    throw context.wrong('its pickle calls a value that is not a function')
   }
   if (called.path === ORDERED_DICT && parameters.length === 0) {
     context.push(new PickleDict())

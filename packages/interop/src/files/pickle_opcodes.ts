@@ -2,7 +2,7 @@ import { COSTS, type PickleContext } from './pickle_context.js'
 import { reduce, storageOf } from './pickle_globals.js'
 import { PickleDict, type PickleGlobal, type PickleKey, type PickleValue } from './pickle_values.js'
 
-/** Opcodes by byte, of CPython's pickletools.py. The others build what no weight file needs. */
+/** Opcodes by byte, of CPython's pickletools.py. The others build objects that weight files do not contain. */
 export const PICKLE_OPCODES: Readonly<Record<number, (context: PickleContext) => void>> = {
   128: (c) => void c.take(1), // PROTO
   149: (c) => void c.take(8), // FRAME
@@ -48,12 +48,12 @@ function stackGlobal(context: PickleContext): PickleGlobal {
   const name = context.pop()
   const module = context.pop()
   if (typeof module === 'string' && typeof name === 'string') return context.global(`${module}.${name}`)
-  throw context.wrong('its pickle asks for a name that is no text')
+  throw context.wrong('its pickle has a name that is not text')
 }
 
 function append(context: PickleContext, values: PickleValue[]): void {
   const list = context.peek()
-  if (!Array.isArray(list)) throw context.wrong('its pickle appends to something that is no list')
+  if (!Array.isArray(list)) throw context.wrong('its pickle appends to a value that is not a list')
   context.charge(COSTS.reference * values.length)
   for (const value of values) list.push(value)
 }
@@ -61,7 +61,7 @@ function append(context: PickleContext, values: PickleValue[]): void {
 function setItems(context: PickleContext, flat: PickleValue[]): void {
   const dict = context.peek()
   if (!(dict instanceof PickleDict) || flat.length % 2 !== 0) {
-    throw context.wrong('its pickle sets items of something that is no dict')
+    throw context.wrong('its pickle sets items of a value that is not a dict')
   }
   context.charge(COSTS.text * flat.length)
   for (let index = 0; index < flat.length; index += 2) {

@@ -1,4 +1,4 @@
-/** What a pickle of tensors and plain containers can hold. */
+/** Values in a pickle of tensors and plain containers. */
 export type PickleValue =
   | null
   | boolean
@@ -33,7 +33,7 @@ export class PickleStorage {
   ) {}
 }
 
-/** What `torch._utils._rebuild_tensor_v2` is given. */
+/** Arguments of `torch._utils._rebuild_tensor_v2`. */
 export class PickleTensor {
   constructor(
     readonly storage: PickleStorage,

@@ -72,11 +72,11 @@ function cellInterpretation(
   for (const key of ['cellMode', 'variant', 'resetBefore'] as const) {
     if (own![key] === other![key]) continue
     const words = key === 'resetBefore' ? 'reset_after' : key
-    return refusedInterpretation(path, name, `its directions must be equal: they differ in ${words}`, tensors)
+    return refusedInterpretation(path, name, `its directions must be alike: they differ in ${words}`, tensors)
   }
   const shapes = directions.map((each) => each.get('recurrent_kernel')?.shape)
   if (String(shapes[0]) !== String(shapes.at(-1))) {
-    return refusedInterpretation(path, name, `its directions must be equal: they differ in units`, tensors)
+    return refusedInterpretation(path, name, `its directions must be alike: they differ in units`, tensors)
   }
   const units = cells[0]!.config['units']
   if (shapes[0]?.[0] !== units || directions[0]!.get('kernel')?.shape.length !== 2) {

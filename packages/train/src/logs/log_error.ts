@@ -5,7 +5,7 @@ export function logError(action: string, path: string, cause: unknown): CodedErr
   return codedRangeError('ERR_LOG_IO', `Cannot ${action} log ${path} (${(cause as Error).message})`, { path, cause })
 }
 
-/** What `use` resolves to; errors of the system become `ERR_LOG_IO`. */
+/** The result of `use`; system errors become `ERR_LOG_IO`. */
 export async function coded<Result>(action: string, path: string, use: () => Promise<Result>): Promise<Result> {
   try {
     return await use()

@@ -47,7 +47,7 @@ it.runIf(process.platform !== 'win32')(
   },
 )
 
-it('MetricsFile and readMetrics refuse a line that is no step, with a code', async () => {
+it('MetricsFile and readMetrics refuse a line that is not a step, with a code', async () => {
   const path = join(folder, 'metrics.jsonl')
   for (const line of ['no json', 'null', '{"loss":1}']) {
     await writeFile(path, `${JSON.stringify(report(1))}\n${line}\n`)
