@@ -234,14 +234,14 @@ export class BundleReader implements CheckpointReader {
   }
 }
 
-/** Codes of what a reader meets when a save replaces or removes the files under it. */
+/** Errors of a read during which a save replaced or removed the files. */
 const SIGNS_OF_A_SAVE = [
   'ERR_CHECKPOINT_NOT_FOUND',
   'ERR_CHECKPOINT_CORRUPT',
   'ERR_CHECKPOINT_CHECKSUM',
 ] as const satisfies readonly CheckpointErrorCode[]
 
-/** What an index holds. Throws as {@link BundleReader.open}. */
+/** The contents of an index. Throws as {@link BundleReader.open}. */
 async function readIndex(
   index: ByteSource,
 ): Promise<{ readonly numShards: number; readonly entries: ReadonlyMap<string, BundleEntry> }> {
@@ -261,7 +261,7 @@ async function readIndex(
   return { numShards, entries }
 }
 
-/** Names are UTF-8; keys of slices are bytes, told apart by their first byte 0, and keep one character per byte. */
+/** Names are UTF-8; keys of slices are bytes, marked by a first byte 0, and keep one character per byte. */
 function keyText(key: Uint8Array): string {
   if (key[0] === 0) return Array.from(key, (byte) => String.fromCharCode(byte)).join('')
   return decodeName(key)

@@ -17,7 +17,7 @@ export interface CheckpointReader {
   /** Bytes the tensor takes in the files. */
   byteLength(name: string): number
   /**
-   * Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes are not what was written, and with
+   * Rejects with `ERR_CHECKPOINT_CHECKSUM` or `ERR_CHECKPOINT_CORRUPT` when the bytes differ from the written ones, and with
    * `ERR_CHECKPOINT_REPLACED` when a save replaced or removed the checkpoint since it was opened.
    */
   read(name: string): Promise<CheckpointTensor>

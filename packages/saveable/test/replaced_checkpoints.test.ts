@@ -75,7 +75,7 @@ async function whileSaving(directory: string, prefixes: 'own' | 'same', look: ()
   for (const [code] of await saved) expect(code).toBe(0)
 }
 
-/** What a reader may meet: it opens the latest checkpoint again. */
+/** Errors after which a reader opens the latest checkpoint again. */
 const RETRIED = ['ERR_CHECKPOINT_NOT_FOUND', 'ERR_CHECKPOINT_REPLACED']
 
 it('Readers beside savers with maxToKeep 1 read one whole checkpoint, or hear that it is gone', async () => {
