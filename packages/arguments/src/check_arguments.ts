@@ -9,7 +9,7 @@ type Rules = Readonly<Record<string, Rule>>
 /**
  * Checks arguments by their names, before anything is done with them.
  *
- * @param action what the caller was doing: completes "Cannot <action> as …".
+ * @param action the caller's operation: completes "Cannot <action> as …".
  * @throws TypeError `ERR_INVALID_ARGUMENT` for a value of another kind, RangeError `ERR_INVALID_OPTION` for one that is not
  *   allowed; both with `argument` (the place that is wrong) and `value`
  */

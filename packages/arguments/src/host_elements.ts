@@ -1,6 +1,6 @@
 import { codedTypeError } from './coded_error.js'
 
-// JavaScript lets a caller override what an array says of itself: these ask the engine.
+// Callers can override an array's own properties; these functions read the engine's internal slots.
 const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object
 const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
   const { get } = Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)!
@@ -36,7 +36,7 @@ interface ArrayConstructor<Elements> {
 
 /**
  * A view of the elements that `array` has now, of the built-in type, so that no subclass, overridden method or growing
- * buffer matters to whoever reads it next. Elements that other threads may write are copied.
+ * buffer matters to the next reader. Elements that other threads may write are copied.
  */
 export function ownView<Elements extends ArrayBufferView>(
   array: Elements,

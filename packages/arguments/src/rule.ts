@@ -11,7 +11,7 @@ export interface Fault {
   readonly isOtherKind: boolean
 }
 
-/** What an argument must be. Rules are made once, beside the function whose arguments they describe. */
+/** The requirement of an argument. Rules are made once, beside the function whose arguments they describe. */
 export interface Rule {
   /** Completes "must be …". */
   readonly words: string
@@ -84,7 +84,7 @@ export function oneOf(values: readonly string[]): Rule {
   return where(TEXT, words, (value: string) => values.includes(value))
 }
 
-/** What the value may also be, beside undefined. */
+/** A rule that also accepts undefined. */
 export function optional(rule: Rule): Rule {
   return { words: rule.words, find: (value, path) => (value === undefined ? undefined : rule.find(value, path)) }
 }

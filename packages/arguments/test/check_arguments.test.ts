@@ -53,7 +53,7 @@ describe('checkArguments', () => {
     expect(refused([], listOf(TEXT, 1))?.code).toBe('ERR_INVALID_OPTION')
   })
 
-  it('takes one of several kinds, and says what is wrong within the one that fits', () => {
+  it('takes one of several kinds, and reports the defect within the matching one', () => {
     const rule = either(TEXT, listOf(NUMBER))
     expect(refused('a', rule)).toBeUndefined()
     expect(refused([1], rule)).toBeUndefined()
@@ -76,7 +76,7 @@ describe('checkOptions', () => {
     return undefined
   }
 
-  it('refuses what is no object, unknown names, wrong kinds and wrong values', () => {
+  it('refuses non-objects, unknown names, wrong kinds and wrong values', () => {
     expect(codeOf({ mode: 'max' })).toBeUndefined()
     expect(codeOf(null)).toBe('ERR_INVALID_OPTION_TYPE')
     expect(codeOf({ modes: 'max' })).toBe('ERR_UNKNOWN_OPTION')

@@ -59,7 +59,7 @@ export function zeroState(size: StateSize, batch: number, dtype: FloatDType): Ce
  * Checks that `state` has the structure of `size` and tensors [B, size].
  *
  * @returns the state as it was read here, once: to be used in the argument's place.
- * @throws TypeError `ERR_STATE_STRUCTURE`, and what {@link checkFloatTensor} throws
+ * @throws TypeError `ERR_STATE_STRUCTURE`; the errors of {@link checkFloatTensor}
  */
 export function checkState(
   action: string,

@@ -27,7 +27,7 @@ export function checkBuild(name: string, inputSize: number, options: BuildOption
   checkOptions(`build ${name}`, options, { seed: optional(integerFrom(0)) })
 }
 
-/** What variables print as: `kernel [7,16]`. */
+/** Printed form of variables: `kernel [7,16]`. */
 export function variableTexts(variables: VariableMap): readonly string[] {
   return [...variables].map(([name, { shape }]) => `${name} [${shape.join(',')}]`)
 }

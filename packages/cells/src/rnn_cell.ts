@@ -6,7 +6,7 @@ import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
-/** What wrappers ask of a cell: those of other copies of this package have it too. */
+/** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
 
 /** Gradients of the loss by a step's results; each may be left out. */

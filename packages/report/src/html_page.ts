@@ -11,7 +11,7 @@ export interface PageSection {
 /** One self-contained page: no scripts, no requests; follows the reader's light or dark setting. */
 export interface Page {
   readonly title: string
-  /** The result in one sentence, as HTML; `<b>` has the colour of our own results. */
+  /** The result in one sentence, as HTML; `<b>` has the color of our own results. */
   readonly resultHtml: string
   readonly sections: readonly PageSection[]
   /** CSS rules of this page alone, after those of all pages. */

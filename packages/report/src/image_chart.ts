@@ -3,7 +3,7 @@ import * as Plot from '@observablehq/plot'
 import { chartDocument } from './chart_document.js'
 import { escapeHtml } from './escape_html.js'
 
-/** An axis of an image: what it measures with its unit, and the values at its two edges. */
+/** An axis of an image: its quantity with the unit, and the values at its two edges. */
 export interface ImageAxis {
   readonly label: string
   readonly from: number
@@ -11,7 +11,7 @@ export interface ImageAxis {
 }
 
 export interface ImageChartOptions {
-  /** What is seen, for those who do not see it. */
+  /** Text alternative for screen readers. */
   readonly title: string
   /** A `data:` URL of the image, which is stretched over the chart. */
   readonly source: string
@@ -19,7 +19,7 @@ export interface ImageChartOptions {
   readonly x: ImageAxis
   /** Upwards. */
   readonly y: ImageAxis
-  /** What the colours mean, lowest first: CSS colours at equal distances. */
+  /** The color scale, lowest first: CSS colors at equal distances. */
   readonly key: ImageAxis & { readonly colors: readonly string[] }
   readonly height?: number | undefined
 }
@@ -40,7 +40,7 @@ const MARGIN_TOP = 32
 const MARGINS = { marginLeft: 64, marginRight: 24, marginBottom: 48 } as const
 const STYLE = { fontSize: '13px', background: 'transparent' } as const
 
-/** An image with axes and a key of its colours, as HTML that needs no script: spectrograms, weights. */
+/** An image with axes and a key of its colors, as HTML that needs no script: spectrograms, weights. */
 export function imageChart(options: ImageChartOptions): string {
   checkArguments('draw an image', { options }, { options: OPTIONS })
   const { title, source, x, y, key, height = 300 } = options
@@ -80,6 +80,6 @@ export function imageChart(options: ImageChartOptions): string {
     y: { axis: null, domain: [0, 1] },
     marks: [Plot.rect(steps, { x1: 'x1', x2: 'x2', y1: 0, y2: 1, fill: 'fill', shapeRendering: 'crispEdges' })],
   })
-  // On a narrow screen the picture is moved under the reader's finger: its text would shrink with it.
+  // On a narrow screen the chart scrolls horizontally: scaling would make its text unreadable.
   return `<figure role="img" aria-label="${escapeHtml(title)}" class="scrolled">${chart.outerHTML}\n${legend.outerHTML}</figure>`
 }

@@ -8,7 +8,7 @@ import {
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 
-/** What the names need of a recurrent model: the models of @cudnn-rnn/models fit. */
+/** The used members of a recurrent model; the models of @cudnn-rnn/models have them. */
 export interface CanonicalReader {
   readonly descriptor: RnnDescriptor
   paramsToCanonical(params: BackendTensor): Promise<CanonicalParams>
@@ -22,7 +22,7 @@ export interface GateWeights {
 
 const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical')
 
-/** The weight matrices inside an opaque buffer, gate by gate (those that exist): what {@link EventFile.histogram} and reports show. */
+/** The weight matrices inside an opaque buffer, gate by gate, absent ones omitted; for {@link EventFile.histogram} and reports. */
 export async function gateWeights(model: CanonicalReader, params: BackendTensor): Promise<GateWeights[]> {
   checkArguments('read weights', { model }, { model: MODEL })
   checkDescriptor(model.descriptor)

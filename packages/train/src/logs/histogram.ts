@@ -1,5 +1,5 @@
 import { checkArguments, NUMBERS } from '@cudnn-rnn/arguments'
-/** What TensorFlow's HistogramProto holds: moments, and counts of values up to each limit. */
+/** Fields of TensorFlow's HistogramProto: moments, and counts of values up to each limit. */
 export interface Histogram {
   readonly min: number
   readonly max: number

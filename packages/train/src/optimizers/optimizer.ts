@@ -171,7 +171,7 @@ export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zero
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)
 
-/** What they ask of variables. */
+/** Rule of the variables. */
 export const TRAINABLES = listOf(fields({ name: TEXT, value: TENSOR }))
 
 const GRADIENTS = listOf(OBJECT)
@@ -179,7 +179,7 @@ const MASKS = listOf(
   kind('true, false or a tensor', (mask) => typeof mask === 'boolean' || (typeof mask === 'object' && mask !== null)),
 )
 
-/** Options that are no numbers: those are checked by checkHyperparameter. */
+/** Options other than numbers, which checkHyperparameter checks. */
 const OPTIONS: Readonly<Record<string, Rule>> = {
   definition: optional(oneOf(['pytorch', 'tensorflow'])),
   nesterov: optional(FLAG),
