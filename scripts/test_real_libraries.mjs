@@ -138,7 +138,7 @@ try {
 
   const nvcc = compileByNvcc({
     nvcc: join(nvidia, 'cu13/bin/nvcc'),
-    file: join(root, 'native/cudnn/kernels/dense.cu'),
+    files: ['dense.cu', 'layers.cu'].map((name) => join(root, 'native/cudnn/kernels', name)),
     build,
   })
   const spills = nvcc.usage.reduce((sum, use) => sum + use.spills + use.stack, 0)

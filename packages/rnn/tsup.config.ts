@@ -1,5 +1,16 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
-const subpaths = ['canonical', 'cells', 'checkpoint', 'ctc', 'executors', 'interop', 'report', 'saveable', 'train']
+const subpaths = [
+  'canonical',
+  'cells',
+  'checkpoint',
+  'ctc',
+  'executors',
+  'interop',
+  'layers',
+  'report',
+  'saveable',
+  'train',
+]
 
 export default packageBuild({ entry: ['index', ...subpaths].map((name) => `src/${name}.ts`) })

@@ -1,6 +1,6 @@
-// Compiles native/cudnn/kernels/dense.cu by the real NVRTC and by nvcc for every architecture and element type.
+// Compiles native/cudnn/kernels by the real NVRTC and by nvcc for every architecture and element type.
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export const ARCHITECTURES = [75, 80, 86, 89, 90, 100, 103, 110, 120, 121]
@@ -37,7 +37,9 @@ export async function compileByNvrtc({ addon, folder }) {
 }
 
 /** Compiles by nvcc, which reports registers and spills. */
-export function compileByNvcc({ nvcc, file, build }) {
+export function compileByNvcc({ nvcc, files, build }) {
+  const file = join(build, 'kernels.cu')
+  writeFileSync(file, files.map((each) => readFileSync(each, 'utf8')).join('\n'))
   const problems = []
   const usage = []
   for (const type of TYPES) {

@@ -26,8 +26,8 @@ HANDLE_TAG(Kernel, 9)
 
 namespace {
 
-// kernelSource(): string — kernels/dense.cu, built into the addon
-Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kDenseKernels); }
+// kernelSource(): string — kernels/dense.cu and kernels/layers.cu, built into the addon
+Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kKernels); }
 
 // nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)
 // nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin)
@@ -36,7 +36,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
                           const std::vector<std::string>& options) {
   const auto& nvrtc = libraries.nvrtc;
   nvrtcProgram program = nullptr;
-  CheckNvrtc(libraries, nvrtc.nvrtcCreateProgram(&program, source.c_str(), "dense.cu", 0, nullptr, nullptr),
+  CheckNvrtc(libraries, nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr),
              "nvrtcCreateProgram");
   const std::shared_ptr<void> owner(program, [&nvrtc](void* owned) {
     auto destroyed = static_cast<nvrtcProgram>(owned);

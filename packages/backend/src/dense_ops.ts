@@ -1,6 +1,7 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor, TensorLike } from './backend_tensor.js'
 import type { CtcLossOptions, CtcLossResult } from './ctc_loss.js'
+import type { LayerOps } from './layer_ops.js'
 
 export interface LinearGradients {
   readonly input: BackendTensor
@@ -66,7 +67,7 @@ export interface AdagradOptions extends RootOptions {
  *
  * Leading dimensions are free: an input [T,B,I] is N = T·B rows.
  */
-export interface DenseOps {
+export interface DenseOps extends LayerOps {
   /** y [...,O] = x [...,I] · kernel [I,O] + bias [O]. */
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): BackendTensor
   linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients

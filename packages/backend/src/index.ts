@@ -42,6 +42,22 @@ export type {
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
 export type { BackendErrorCode } from './error_codes.js'
+export {
+  ACTIVATIONS,
+  type ActivationName,
+  type Attention,
+  type AttentionGradients,
+  type DropoutOptions,
+  ELEMENT_LOSSES,
+  type ElementLoss,
+  type ElementLossResult,
+  type LayerNormGradients,
+  type LayerNormOptions,
+  type LayerOps,
+  POOLINGS,
+  type Pooling,
+  type PoolOptions,
+} from './layer_ops.js'
 export type {
   Rnn,
   RnnForwardInputs,

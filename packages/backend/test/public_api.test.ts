@@ -4,8 +4,11 @@ import * as api from '../src/index.js'
 it('@cudnn-rnn/backend exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
+      "ACTIVATIONS",
       "BackendUnavailableError",
       "DTYPES",
+      "ELEMENT_LOSSES",
+      "POOLINGS",
       "dtypeOf",
       "isBackendTensor",
       "isBackendUnavailableError",

@@ -6,6 +6,7 @@ import { registerDropoutConformance } from './dropout_conformance.js'
 import type { Extent } from './extent.js'
 import { registerFixtureConformance } from './fixture_conformance.js'
 import { registerGoldenConformance } from './golden_conformance.js'
+import { registerLayerConformance } from './layer_conformance.js'
 import { registerNonFiniteConformance } from './non_finite_conformance.js'
 import { registerNumericalConformance } from './numerical_conformance.js'
 import { registerOptimizerConformance } from './optimizer_conformance.js'
@@ -37,6 +38,7 @@ const NUMERICAL_PARTS = [
   registerStreamingConformance,
   registerDenseConformance,
   registerOptimizerConformance,
+  registerLayerConformance,
 ]
 
 /** Parts that test argument checks, which executors share; `covering` leaves them out. */

@@ -1,19 +1,13 @@
 import type { LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type { DenseKernels, HostTensor, KernelOperands, LinearSizes, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
-import type { CpuExecutor } from './cpu_executor.js'
+import { CpuLayerKernels } from './cpu_layer_kernels.js'
 import { UPDATE_RULES, type UpdateRule } from './native_addon.js'
 
 /** The dense operations in C++: each is queued as one operation. */
-export class CpuDenseKernels implements DenseKernels<HostTensor> {
-  readonly #executor: CpuExecutor
-
-  constructor(executor: CpuExecutor) {
-    this.#executor = executor
-  }
-
+export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<HostTensor> {
   linear({ input, kernel, bias }: KernelOperands<'linear'>, sizes: LinearSizes): HostTensor {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const output = memory.allocate(sizes.rows * sizes.outputs)
     const given = { input: memory.floats(input), kernel: memory.floats(kernel), bias: memory.floats(bias) }
     const job = native.linear({ ...given, ...sizes, output })
@@ -24,7 +18,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
     { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
     sizes: LinearSizes,
   ): LinearGradients {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const dInput = memory.allocate(sizes.rows * sizes.inputs)
     const dKernel = memory.allocate(sizes.inputs * sizes.outputs)
     const dBias = memory.allocate(sizes.outputs)
@@ -43,7 +37,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
   }
 
   embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): HostTensor {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const rows = this.#integers(ids)
     const output = memory.allocate(rows.length * columns)
     const job = native.embedding({ table: memory.floats(table), ids: rows, columns, output })
@@ -54,7 +48,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
     { ids, outputGradient }: KernelOperands<'embeddingGradient'>,
     { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
   ): HostTensor {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const table = memory.allocate(vocabulary * columns)
     const output = memory.floats(outputGradient)
     const job = native.embeddingGradient({ table, ids: this.#integers(ids), columns, output })
@@ -65,7 +59,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
     { logits, labels, weights }: KernelOperands<'softmaxCrossEntropy'>,
     sizes: { readonly rows: number; readonly classes: number },
   ): SoftmaxCrossEntropyResult {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const loss = memory.allocate(1)
     const gradient = memory.allocate(elementCount(logits.shape))
     const job = native.softmaxCrossEntropy({
@@ -78,7 +72,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
   }
 
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
-    const { memory, native } = this.#executor
+    const { memory, native } = this.executor
     const norm = memory.allocate(1)
     const job = native.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
     if (maxNorm < Number.POSITIVE_INFINITY) for (const tensor of tensors) tensor.job = job
@@ -87,8 +81,8 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
 
   assign(variable: HostTensor, source: TensorLike): void {
     // Queued work has copies of integers.
-    if (variable.dtype === 'int32') variable.data.set(this.#executor.memory.elements(source))
-    else this.#queue('assign', [variable], [this.#executor.memory.floats(source)])
+    if (variable.dtype === 'int32') variable.data.set(this.executor.memory.elements(source))
+    else this.#queue('assign', [variable], [this.executor.memory.floats(source)])
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
@@ -96,7 +90,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
   }
 
   update(update: OptimizerUpdate, written: readonly HostTensor[], source: TensorLike | undefined): void {
-    const read = source === undefined ? null : this.#executor.memory.floats(source)
+    const read = source === undefined ? null : this.executor.memory.floats(source)
     this.#queue(update.rule, written, [read], numbersOf(update))
   }
 
@@ -106,7 +100,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
     read: readonly (FloatArray | null)[],
     numbers: readonly number[] = [],
   ): void {
-    const job = this.#executor.native.update({
+    const job = this.executor.native.update({
       rule: UPDATE_RULES.indexOf(rule),
       operands: [...written.map(({ data }) => data as FloatArray), ...read],
       numbers: Float64Array.from(numbers),
@@ -115,7 +109,7 @@ export class CpuDenseKernels implements DenseKernels<HostTensor> {
   }
 
   #integers(tensor: TensorLike): Int32Array {
-    return this.#executor.memory.elements(tensor) as Int32Array
+    return this.executor.memory.elements(tensor) as Int32Array
   }
 }
 

@@ -26,6 +26,39 @@ export const UPDATE_RULES = Object.freeze([
 
 export type UpdateRule = (typeof UPDATE_RULES)[number]
 
+/**
+ * What layers compute, in the order of `LayerOp` in native/cpu/src/layer_ops.h: the operands, results first, and the numbers
+ * that go with them.
+ */
+export const LAYER_OPS = Object.freeze([
+  /** y, x; activation, rows, columns */
+  'activate',
+  /** dx, y, dy; activation, rows, columns */
+  'activationGradient',
+  /** y, x; count, seed low, seed high, draw low, draw high, threshold, kept */
+  'dropout',
+  /** y, x, gamma, beta; rows, columns, epsilon */
+  'layerNorm',
+  /** dx, dgamma, dbeta, x, gamma, dy; rows, columns, epsilon */
+  'layerNormGradients',
+  /** y, x; rows, count, columns of y, where in y, columns of x, where in x */
+  'copyColumns',
+  /** y, x; time, batch, columns */
+  'reverseSequence',
+  /** y, x; time, batch, columns, pooling, reversedFrom */
+  'poolSequence',
+  /** dx, x, dy; time, batch, columns, pooling, reversedFrom */
+  'poolSequenceGradient',
+  /** output, weights, x, scores; time, batch, columns */
+  'attend',
+  /** dx, dscores, x, weights, dy; time, batch, columns */
+  'attendGradients',
+  /** loss, gradient, predictions, targets, weights or null; loss, rows, columns */
+  'elementLoss',
+] as const)
+
+export type LayerOpName = (typeof LAYER_OPS)[number]
+
 /** Sizes and layout of one network. */
 export interface NativeNetwork {
   paramsSize(): number
@@ -129,6 +162,14 @@ export interface NativeExecutor {
   update(job: {
     readonly rule: number
     readonly operands: readonly (FloatArray | null)[]
+    readonly numbers: Float64Array
+  }): number
+  /** @param job.counts elements of each operand, as they were checked. */
+  layer(job: {
+    readonly op: number
+    readonly operands: readonly (FloatArray | null)[]
+    readonly counts: Float64Array
+    readonly lengths: Int32Array | null
     readonly numbers: Float64Array
   }): number
   /** Memory with undefined contents for a result; it serves a later one when JavaScript can reach it no more. */

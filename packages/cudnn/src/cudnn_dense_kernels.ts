@@ -14,13 +14,13 @@ import {
   type OptimizerUpdate,
   ownTensor,
 } from '@cudnn-rnn/executor-kit'
-import type { CudnnExecutor } from './cudnn_executor.js'
+import { CudnnLayerKernels } from './cudnn_layer_kernels.js'
 import type { CudnnTensor } from './cudnn_tensor.js'
 import { DeviceBuffer } from './device_buffer.js'
 import type { KernelParameter } from './device_kernels.js'
 import { BLOCK } from './kernel_table.js'
 import { appendMatrixProduct } from './matrix_products.js'
-import { PassBuffers } from './pass_buffers.js'
+import type { PassBuffers } from './pass_buffers.js'
 import { launchOf } from './update_launch.js'
 
 /** Most blocks per multiprocessor whose partial sums of squares are added up in a second step: enough for bandwidth. */
@@ -29,18 +29,13 @@ const NORM_BLOCKS_PER_MULTIPROCESSOR = 4
 const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
 /** The dense operations on the device: each is one batch of kernels and products, and nothing waits for it. */
-export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
-  readonly #executor: CudnnExecutor
+export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels<CudnnTensor> {
   /** Where it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
-  constructor(executor: CudnnExecutor) {
-    this.#executor = executor
-  }
-
   linear(operands: KernelOperands<'linear'>, { rows, inputs, outputs }: LinearSizes): CudnnTensor {
-    const { memory, kernels, session, arithmetic } = this.#executor
-    return this.#batch(operands, (on) => {
+    const { memory, kernels, session, arithmetic } = this.executor
+    return this.batch(operands, (on) => {
       const y = memory.allocate(rows * outputs)
       kernels.each('broadcast_rows', rows * outputs, y, on.bias, rows * outputs, outputs)
       const x = { buffer: on.input, columns: inputs }
@@ -54,8 +49,8 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
     operands: KernelOperands<'linearGradients'>,
     { rows, inputs, outputs }: LinearSizes,
   ): LinearGradients {
-    const { memory, kernels, session, arithmetic } = this.#executor
-    return this.#batch(operands, (on, owned) => {
+    const { memory, kernels, session, arithmetic } = this.executor
+    return this.batch(operands, (on, owned) => {
       const dx = memory.allocate(rows * inputs)
       const dkernel = memory.allocate(inputs * outputs)
       const dbias = memory.allocate(outputs)
@@ -81,10 +76,10 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   }
 
   embedding(operands: KernelOperands<'embedding'>, columns: number): CudnnTensor {
-    const { memory, kernels } = this.#executor
+    const { memory, kernels } = this.executor
     const { table, ids } = operands
     const count = elementCount(ids.shape) * columns
-    return this.#batch(operands, (on) => {
+    return this.batch(operands, (on) => {
       const rows = memory.allocate(count)
       kernels.each('embedding', count, rows, on.table, on.ids, count, columns, table.shape[0]!)
       return () => memory.tensor(rows, [...ids.shape, columns])
@@ -95,9 +90,9 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
     operands: KernelOperands<'embeddingGradient'>,
     { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
   ): CudnnTensor {
-    const { memory, kernels } = this.#executor
+    const { memory, kernels } = this.executor
     const count = elementCount(operands.ids.shape)
-    return this.#batch(operands, (on, owned) => {
+    return this.batch(operands, (on, owned) => {
       const table = memory.allocate(vocabulary * columns)
       const order = this.#sortedById(on.ids, count, vocabulary, owned)
       kernels.blocks(
@@ -111,7 +106,7 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
 
   /** The positions of `ids` sorted by id, those of one id in their order: a radix sort by digits of BLOCK values. */
   #sortedById(ids: DeviceBuffer, count: number, vocabulary: number, owned: PassBuffers): DeviceBuffer {
-    const { kernels, session } = this.#executor
+    const { kernels, session } = this.executor
     const blocks = Math.ceil(count / BLOCK)
     const positions = () => owned.own(new DeviceBuffer(session, count * Int32Array.BYTES_PER_ELEMENT))
     const counts = owned.own(new DeviceBuffer(session, blocks * BLOCK * Int32Array.BYTES_PER_ELEMENT))
@@ -131,8 +126,8 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
     operands: KernelOperands<'softmaxCrossEntropy'>,
     { rows, classes }: { readonly rows: number; readonly classes: number },
   ): SoftmaxCrossEntropyResult {
-    const { memory, kernels, session } = this.#executor
-    return this.#batch(operands, (on, owned) => {
+    const { memory, kernels, session } = this.executor
+    return this.batch(operands, (on, owned) => {
       const gradient = memory.allocate(rows * classes)
       const loss = memory.allocate(1)
       const rowLosses = owned.own(new DeviceBuffer(session, rows * Float64Array.BYTES_PER_ELEMENT))
@@ -150,8 +145,8 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   }
 
   norm(tensors: readonly CudnnTensor[], maxNorm: number): CudnnTensor {
-    const { memory, kernels, session } = this.#executor
-    return this.#batch({}, (_, owned) => {
+    const { memory, kernels, session } = this.executor
+    return this.batch({}, (_, owned) => {
       const norm = memory.allocate(1)
       const most = session.info.multiProcessors * NORM_BLOCKS_PER_MULTIPROCESSOR
       const blocks = tensors.map(({ shape }) =>
@@ -174,8 +169,8 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   }
 
   assign(variable: CudnnTensor, source: TensorLike): void {
-    const { session } = this.#executor
-    this.#batch({ source }, (on) => {
+    const { session } = this.executor
+    this.batch({ source }, (on) => {
       const { handle, bytes } = variable.buffer
       session.native.copy(session.handle, handle, 0, on.source.handle, 0, Math.min(bytes, on.source.bytes))
       return () => {}
@@ -183,8 +178,8 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   }
 
   clip(tensors: readonly CudnnTensor[], limit: number): void {
-    const { kernels } = this.#executor
-    this.#batch({}, () => {
+    const { kernels } = this.executor
+    this.batch({}, () => {
       for (const { buffer, shape } of tensors) {
         const count = elementCount(shape)
         kernels.each('clip_by_value', count, buffer, count, limit)
@@ -194,9 +189,9 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   }
 
   update(update: OptimizerUpdate, written: readonly CudnnTensor[], source: TensorLike | undefined): void {
-    const { kernels } = this.#executor
+    const { kernels } = this.executor
     const { kernel, scalars } = launchOf(update)
-    this.#batch({ source, guard: this.#guard }, (on) => {
+    this.batch({ source, guard: this.#guard }, (on) => {
       const count = elementCount(written[0]!.shape)
       const buffers: KernelParameter[] = [...written.map(({ buffer }) => buffer), on.source ?? null]
       kernels.each(kernel, count, ...buffers, count, ...scalars, on.guard ?? null)
@@ -207,7 +202,7 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
   /** {@link TrainingSteps.whereFinite} */
   whereFinite(scalars: readonly BackendTensor[], updates: () => void): void {
     const action = 'guard updates'
-    const { memory, kernels } = this.#executor
+    const { memory, kernels } = this.executor
     memory.life.check(action)
     for (const [index, scalar] of scalars.entries()) {
       checkTensor(action, `scalars[${index}]`, scalar, { dtype: memory.dtype, shape: [] })
@@ -222,7 +217,7 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
           this.#guard = scalar
           continue
         }
-        this.#guard = this.#batch({ guard, scalar }, (on) => {
+        this.#guard = this.batch({ guard, scalar }, (on) => {
           const both = memory.allocate(1)
           kernels.blocks('both_finite', 1, both, on.guard, on.scalar)
           return () => memory.tensor(both, [])
@@ -234,35 +229,5 @@ export class CudnnDenseKernels implements DenseKernels<CudnnTensor> {
       this.#guard = before
       for (const guard of guards) guard.dispose()
     }
-  }
-
-  /**
-   * Puts one batch together: operands on the device, then what `append` appends; what that returns makes the tensors,
-   * after the batch was queued.
-   */
-  #batch<Operands extends Readonly<Record<string, TensorLike | undefined>>, Result>(
-    operands: Operands,
-    append: (
-      on: {
-        readonly [Name in keyof Operands]: Operands[Name] extends TensorLike ? DeviceBuffer : DeviceBuffer | undefined
-      },
-      owned: PassBuffers,
-    ) => () => Result,
-  ): Result {
-    const { memory, session } = this.#executor
-    const owned = new PassBuffers()
-    let finish: (() => Result) | undefined
-    try {
-      session.post(() => {
-        const on: Record<string, DeviceBuffer | undefined> = {}
-        for (const [name, tensor] of Object.entries(operands)) {
-          on[name] = tensor && owned.own(memory.operand(tensor))
-        }
-        finish = append(on as never, owned)
-      })
-    } finally {
-      owned.release()
-    }
-    return finish!()
   }
 }

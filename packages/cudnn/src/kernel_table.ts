@@ -1,5 +1,5 @@
 /**
- * The kernels of native/cudnn/kernels/dense.cu and their parameters in order, one letter each: `i` a buffer read, `I` one
+ * The kernels of native/cudnn/kernels and their parameters in order, one letter each: `i` a buffer read, `I` one
  * read that may be null, `o` one overwritten, `u` one updated in place, `n` a count, `s` a scalar of the element type,
  * `v` where the scalars are in memory, null where they are the parameters.
  */
@@ -31,6 +31,23 @@ export const KERNELS = Object.freeze({
   apply_rms_prop: 'uuuinssssssnIv',
   apply_adagrad: 'uuinssnIv',
   apply_weight_decay: 'uInsIv',
+  activate: 'oinn',
+  activation_gradient: 'oiinn',
+  softmax_rows: 'oin',
+  softmax_rows_gradient: 'oiin',
+  dropout: 'oinnnnsssv',
+  layer_norm: 'oiiinsv',
+  layer_norm_gradient: 'ooiiinsv',
+  copy_columns: 'uinnnnnn',
+  reverse_sequence: 'oiInnnn',
+  pool_sequence: 'oiInnnnn',
+  pool_sequence_gradient: 'oiIinnnnn',
+  attention_weights: 'oiInn',
+  attend: 'oiiInnnn',
+  attention_input_gradient: 'oiinnn',
+  attention_weight_gradient: 'oiinn',
+  attention_score_gradient: 'oiinn',
+  element_loss: 'ooiiIInnn',
 } as const)
 
 export type KernelName = keyof typeof KERNELS

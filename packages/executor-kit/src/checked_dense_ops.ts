@@ -12,6 +12,7 @@ import type {
   TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkIsObject, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { CheckedLayerOps } from './checked_layer_ops.js'
 import { checkCtcLoss } from './ctc_problem.js'
 import {
   checkEmbedding,
@@ -24,76 +25,73 @@ import {
   checkUpdate,
 } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
-import { checkOwnTensors, type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
+import { type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
 import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
-import { checkDimensions, checkIsTensor, checkTensor } from './tensor_arguments.js'
+import { checkDimensions, checkTensor } from './tensor_arguments.js'
 
 /** The dense operations of an executor: everything is checked here, then one of its kernels computes. */
-export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
-  readonly #memory: ExecutorMemory<Own>
-  readonly #kernels: DenseKernels<Own>
+export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOps<Own> implements DenseOps {
   readonly ctcLoss?: NonNullable<DenseOps['ctcLoss']>
 
   constructor(memory: ExecutorMemory<Own>, kernels: DenseKernels<Own>) {
-    this.#memory = memory
-    this.#kernels = kernels
+    super(memory, kernels)
     if (kernels.ctcLoss !== undefined) this.ctcLoss = (...args) => this.#ctcLoss(...args)
   }
 
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): Own {
     const action = 'apply linear'
-    const operands = this.#taken(action, { input, kernel, bias })
-    const sizes = checkLinear(this.#memory.dtype, operands.input, operands.kernel, operands.bias)
-    return this.#kernels.linear(operands, sizes)
+    const operands = this.taken(action, { input, kernel, bias })
+    const sizes = checkLinear(this.memory.dtype, operands.input, operands.kernel, operands.bias)
+    return this.kernels.linear(operands, sizes)
   }
 
   linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients {
     const action = 'apply linear'
-    const operands = this.#taken(action, { input, kernel, outputGradient })
-    const sizes = checkLinearGradients(this.#memory.dtype, operands.input, operands.kernel, operands.outputGradient)
-    return this.#kernels.linearGradients(operands, sizes)
+    const operands = this.taken(action, { input, kernel, outputGradient })
+    const sizes = checkLinearGradients(this.memory.dtype, operands.input, operands.kernel, operands.outputGradient)
+    return this.kernels.linearGradients(operands, sizes)
   }
 
   embedding(table: TensorLike, ids: TensorLike): Own {
     const action = 'look up embeddings'
-    const taken = this.#taken(action, { table, ids })
-    const { vocabulary, columns } = checkEmbedding(this.#memory.dtype, taken.table, taken.ids)
+    const taken = this.taken(action, { table, ids })
+    const { vocabulary, columns } = checkEmbedding(this.memory.dtype, taken.table, taken.ids)
     const operands = { table: taken.table, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
-    return this.#kernels.embedding(operands, columns)
+    return this.kernels.embedding(operands, columns)
   }
 
   embeddingGradient(vocabulary: number, ids: TensorLike, outputGradient: TensorLike): Own {
     const action = 'add up the embedding gradient'
-    const taken = this.#taken(action, { ids, outputGradient })
-    const columns = checkEmbeddingGradient(this.#memory.dtype, taken.ids, taken.outputGradient)
+    const taken = this.taken(action, { ids, outputGradient })
+    const columns = checkEmbeddingGradient(this.memory.dtype, taken.ids, taken.outputGradient)
     checkDimensions(action, [vocabulary, columns])
     const operands = { ...taken, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
-    return this.#kernels.embeddingGradient(operands, { vocabulary, columns })
+    return this.kernels.embeddingGradient(operands, { vocabulary, columns })
   }
 
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult {
     const action = 'compute softmax cross-entropy'
-    const taken = { ...this.#taken(action, { logits, labels }), weights: this.#optional(action, 'weights', weights) }
-    const sizes = checkSoftmaxCrossEntropy(this.#memory.dtype, taken.logits, taken.labels, taken.weights)
+    const taken = { ...this.taken(action, { logits, labels }), weights: this.#optional(action, 'weights', weights) }
+    const sizes = checkSoftmaxCrossEntropy(this.memory.dtype, taken.logits, taken.labels, taken.weights)
     const operands = { ...taken, labels: this.#ids(action, 'labels', taken.labels, sizes.classes) }
-    return this.#kernels.softmaxCrossEntropy(operands, sizes)
+    return this.kernels.softmaxCrossEntropy(operands, sizes)
   }
 
   #ctcLoss(logits: TensorLike, labels: Tensor<Int32Array>, options: CtcLossOptions): CtcLossResult {
-    const operands = this.#taken('compute the CTC loss', { logits })
-    return this.#kernels.ctcLoss!(operands, checkCtcLoss(this.#memory.dtype, operands.logits, labels, options))
+    const operands = this.taken('compute the CTC loss', { logits })
+    return this.kernels.ctcLoss!(operands, checkCtcLoss(this.memory.dtype, operands.logits, labels, options))
   }
 
   globalNorm(tensors: readonly BackendTensor[]): Own {
-    return this.#kernels.norm(this.#owned('compute the global norm', tensors), Number.POSITIVE_INFINITY)
+    return this.kernels.norm(this.#owned('compute the global norm', tensors), Number.POSITIVE_INFINITY)
   }
 
   clipByGlobalNorm(tensors: readonly BackendTensor[], maxNorm: number): Own {
     const action = 'clip by global norm'
     checkHyperparameter(action, 'maxNorm', maxNorm, { minimum: 0 })
     const owned = this.#owned(action, tensors)
-    const norm = this.#kernels.norm(owned, maxNorm)
+    const norm = this.kernels.norm(owned, maxNorm)
     for (const tensor of owned) tensor.version++
     return norm
   }
@@ -102,17 +100,17 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
     const action = 'clip by value'
     checkHyperparameter(action, 'limit', limit, { minimum: 0 })
     const owned = this.#owned(action, tensors)
-    this.#kernels.clip(owned, limit)
+    this.kernels.clip(owned, limit)
     for (const tensor of owned) tensor.version++
   }
 
   assign(variable: BackendTensor, source: TensorLike): void {
     const action = 'assign'
-    const taken = this.#taken(action, { variable, source })
-    const written = ownTensor(this.#memory, action, 'variable', taken.variable)
+    const taken = this.taken(action, { variable, source })
+    const written = ownTensor(this.memory, action, 'variable', taken.variable)
     const { dtype, shape, layout } = written
     checkTensor(action, 'source', taken.source, { dtype, shape, layout })
-    this.#kernels.assign(written, taken.source)
+    this.kernels.assign(written, taken.source)
     written.version++
   }
 
@@ -194,24 +192,24 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
     written: Readonly<Record<string, BackendTensor>>,
     source: Readonly<Record<string, TensorLike>> = {},
   ): void {
-    const taken = this.#taken(action, { ...written, ...source })
-    checkUpdate(action, this.#memory.dtype, taken)
-    const owned = Object.keys(written).map((name) => ownTensor(this.#memory, action, name, taken[name]!))
+    const taken = this.taken(action, { ...written, ...source })
+    checkUpdate(action, this.memory.dtype, taken)
+    const owned = Object.keys(written).map((name) => ownTensor(this.memory, action, name, taken[name]!))
     const [sourceName] = Object.keys(source)
-    this.#kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
+    this.kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
     for (const tensor of owned) tensor.version++
   }
 
   /** Ids whose values are in 0..count-1, as far as that can be known now. */
   #ids(action: string, name: string, ids: TensorLike, count: number): TensorLike {
-    const data = this.#kernels.readIds(ids)
+    const data = this.kernels.readIds(ids)
     if (data === undefined) return ids
     checkIdValues(action, name, data, count)
     return { data, shape: ids.shape }
   }
 
   #owned(action: string, tensors: readonly BackendTensor[]): Own[] {
-    this.#memory.life.check(action)
+    this.memory.life.check(action)
     if (!Array.isArray(tensors)) {
       throw codedTypeError(
         'ERR_NOT_A_TENSOR',
@@ -219,28 +217,16 @@ export class CheckedDenseOps<Own extends VersionedTensor> implements DenseOps {
         { argument: 'tensors' },
       )
     }
-    const { dtype } = this.#memory
+    const { dtype } = this.memory
     return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
       const name = `tensors[${index}]`
-      const own = ownTensor(this.#memory, action, name, this.#taken(action, { [name]: tensor })[name]!)
+      const own = ownTensor(this.memory, action, name, this.taken(action, { [name]: tensor })[name]!)
       checkTensor(action, name, own, { dtype })
       return own
     })
   }
 
-  /**
-   * The operands as they are now, each read from its caller once: live, and the executor's own where they are backend
-   * tensors.
-   */
-  #taken<Operands extends Readonly<Record<string, TensorLike>>>(action: string, operands: Operands): Operands {
-    this.#memory.life.check(action)
-    checkOwnTensors(this.#memory, action, operands)
-    const taken: Record<string, TensorLike> = {}
-    for (const name in operands) taken[name] = checkIsTensor(action, name, operands[name]!)
-    return taken as Operands
-  }
-
   #optional(action: string, name: string, operand: TensorLike | undefined): TensorLike | undefined {
-    return operand === undefined ? undefined : this.#taken(action, { [name]: operand })[name]
+    return operand === undefined ? undefined : this.taken(action, { [name]: operand })[name]
   }
 }

@@ -7,13 +7,14 @@ import type {
 } from '@cudnn-rnn/backend'
 import type { CtcProblem } from './ctc_problem.js'
 import type { LinearSizes } from './dense_arguments.js'
+import type { LayerKernels } from './layer_kernels.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
 
 /**
  * The kernels of an executor for `DenseOps`. Operands are checked: their shapes match, and backend tensors are `Own`. A
  * kernel that throws has changed nothing.
  */
-export interface DenseKernels<Own extends BackendTensor> {
+export interface DenseKernels<Own extends BackendTensor> extends LayerKernels<Own> {
   linear(
     operands: { readonly input: TensorLike; readonly kernel: TensorLike; readonly bias: TensorLike },
     sizes: LinearSizes,

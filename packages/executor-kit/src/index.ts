@@ -53,6 +53,15 @@ export { logAddExp, logSoftmaxInto } from './host/log_space.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
+export {
+  type ColumnBlock,
+  type CompletePool,
+  DROPOUT_COUNTER,
+  type DropoutMask,
+  type LayerKernels,
+  type RowSizes,
+  type SequenceSizes,
+} from './layer_kernels.js'
 export { Ledger, type LedgerEntry } from './ledger.js'
 export { Lifetime } from './lifetime.js'
 export { NOT_CLONEABLE } from './not_cloneable.js'
@@ -84,3 +93,4 @@ export {
   type TensorRule,
   tensorDType,
 } from './tensor_arguments.js'
+export { scope } from './tensor_scope.js'

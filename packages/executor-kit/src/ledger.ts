@@ -1,4 +1,5 @@
 import type { BackendStats } from '@cudnn-rnn/backend'
+import { noteInScope } from './tensor_scope.js'
 
 type Kind = Exclude<keyof BackendStats, 'bytes'>
 type Counts = { -readonly [Name in keyof BackendStats]: number }
@@ -46,6 +47,7 @@ export class Ledger {
   enter(kind: Kind, owner: object, bytes = 0): LedgerEntry {
     const entry = new LedgerEntry(this.#counts, kind, bytes)
     this.#collected.register(owner, entry)
+    if (kind === 'tensors' || kind === 'tapes') noteInScope(owner)
     return entry
   }
 

@@ -5,6 +5,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
   expect(Object.keys(api).sort()).toMatchInlineSnapshot(`
     [
       "CheckedDenseOps",
+      "DROPOUT_COUNTER",
       "HostBackend",
       "HostMemory",
       "HostStepper",
@@ -57,6 +58,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "passShapes",
       "philoxBlock",
       "rnnSummary",
+      "scope",
       "sigmoid",
       "tensorDType",
       "tensorSummary",

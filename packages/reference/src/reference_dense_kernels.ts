@@ -3,7 +3,6 @@ import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import {
   type CtcProblem,
   type DenseKernels,
-  type HostMemory,
   type HostTensor,
   hostCtcLoss,
   type KernelOperands,
@@ -13,18 +12,13 @@ import {
 import { embedding, embeddingGradient } from './embedding.js'
 import { linear, linearGradients } from './linear.js'
 import { applyUpdate } from './optimizer_updates.js'
+import { ReferenceLayerKernels } from './reference_layer_kernels.js'
 import { softmaxCrossEntropy } from './softmax_cross_entropy.js'
 
 /** The dense operations on the JavaScript heap: each is one function of the file named for it. */
-export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
-  readonly #memory: HostMemory
-
-  constructor(memory: HostMemory) {
-    this.#memory = memory
-  }
-
+export class ReferenceDenseKernels extends ReferenceLayerKernels implements DenseKernels<HostTensor> {
   linear({ input, kernel, bias }: KernelOperands<'linear'>, sizes: LinearSizes): HostTensor {
-    const memory = this.#memory
+    const memory = this.memory
     const output = memory.allocate(sizes.rows * sizes.outputs)
     linear(output, memory.floats(input), memory.floats(kernel), memory.floats(bias), sizes)
     return memory.create([...input.shape.slice(0, -1), sizes.outputs], output)
@@ -34,7 +28,7 @@ export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
     { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
     sizes: LinearSizes,
   ): LinearGradients {
-    const memory = this.#memory
+    const memory = this.memory
     const gradients = {
       input: memory.allocate(sizes.rows * sizes.inputs),
       kernel: memory.allocate(sizes.inputs * sizes.outputs),
@@ -49,43 +43,43 @@ export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
   }
 
   readIds(ids: TensorLike): Int32Array {
-    return this.#memory.elements(ids) as Int32Array
+    return this.memory.elements(ids) as Int32Array
   }
 
   embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): HostTensor {
     const values = this.readIds(ids)
-    const rows = this.#memory.allocate(values.length * columns)
-    embedding(rows, this.#memory.floats(table), values, columns)
-    return this.#memory.create([...ids.shape, columns], rows)
+    const rows = this.memory.allocate(values.length * columns)
+    embedding(rows, this.memory.floats(table), values, columns)
+    return this.memory.create([...ids.shape, columns], rows)
   }
 
   embeddingGradient(
     { ids, outputGradient }: KernelOperands<'embeddingGradient'>,
     { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
   ): HostTensor {
-    const gradient = this.#memory.allocate(vocabulary * columns)
-    embeddingGradient(gradient, this.readIds(ids), this.#memory.floats(outputGradient), columns)
-    return this.#memory.create([vocabulary, columns], gradient)
+    const gradient = this.memory.allocate(vocabulary * columns)
+    embeddingGradient(gradient, this.readIds(ids), this.memory.floats(outputGradient), columns)
+    return this.memory.create([vocabulary, columns], gradient)
   }
 
   softmaxCrossEntropy(
     { logits, labels, weights }: KernelOperands<'softmaxCrossEntropy'>,
     { classes }: { readonly classes: number },
   ): SoftmaxCrossEntropyResult {
-    const memory = this.#memory
+    const memory = this.memory
     const gradient = memory.allocate(elementCount(logits.shape))
     const rowWeights = weights && memory.floats(weights)
     const loss = softmaxCrossEntropy(gradient, memory.floats(logits), this.readIds(labels), rowWeights, classes)
-    return { loss: this.#scalar(loss), logitsGradient: memory.create(logits.shape, gradient) }
+    return { loss: this.scalar(loss), logitsGradient: memory.create(logits.shape, gradient) }
   }
 
   ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): CtcLossResult {
-    const memory = this.#memory
+    const memory = this.memory
     const gradient = memory.allocate(elementCount(logits.shape))
     const rowLosses = memory.allocate(problem.batch)
     const loss = hostCtcLoss(gradient, rowLosses, memory.floats(logits), problem)
     return {
-      loss: this.#scalar(loss),
+      loss: this.scalar(loss),
       rowLosses: memory.create([problem.batch], rowLosses),
       logitsGradient: memory.create(logits.shape, gradient),
     }
@@ -104,11 +98,11 @@ export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
         for (let index = 0; index < data.length; index++) data[index]! *= maxNorm / norm
       }
     }
-    return this.#scalar(norm)
+    return this.scalar(norm)
   }
 
   assign(variable: HostTensor, source: TensorLike): void {
-    variable.data.set(this.#memory.elements(source))
+    variable.data.set(this.memory.elements(source))
   }
 
   clip(tensors: readonly HostTensor[], limit: number): void {
@@ -119,12 +113,6 @@ export class ReferenceDenseKernels implements DenseKernels<HostTensor> {
 
   update(update: OptimizerUpdate, written: readonly HostTensor[], source: TensorLike | undefined): void {
     const data = written.map((tensor) => tensor.data as FloatArray)
-    applyUpdate(update, data, source && this.#memory.floats(source))
-  }
-
-  #scalar(value: number): HostTensor {
-    const data = this.#memory.allocate(1)
-    data[0] = value
-    return this.#memory.create([], data)
+    applyUpdate(update, data, source && this.memory.floats(source))
   }
 }

@@ -7,6 +7,7 @@ import type { CtcErrorCode } from '@cudnn-rnn/ctc'
 import type { CudnnErrorCode } from '@cudnn-rnn/cudnn'
 import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
 import type { InteropErrorCode } from '@cudnn-rnn/interop'
+import type { LayersErrorCode } from '@cudnn-rnn/layers'
 import type { ModelErrorCode } from '@cudnn-rnn/models'
 import type { SaveableErrorCode } from '@cudnn-rnn/saveable'
 import type { TrainErrorCode } from '@cudnn-rnn/train'
@@ -24,6 +25,7 @@ export type ErrorCode =
   | ExecutorErrorCode
   | FacadeErrorCode
   | InteropErrorCode
+  | LayersErrorCode
   | ModelErrorCode
   | SaveableErrorCode
   | TrainErrorCode

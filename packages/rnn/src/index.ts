@@ -48,6 +48,28 @@ export {
   type ImportOptions,
   importWeights,
 } from '@cudnn-rnn/interop'
+// Whole models
+export {
+  cudnnGRU,
+  cudnnLSTM,
+  dense,
+  dropout,
+  embedding,
+  type LayerBatch,
+  type LayerDefinition,
+  type LayerExample,
+  lastStep,
+  layerNorm,
+  loadModel,
+  type ModelFitOptions,
+  maxOverTime,
+  meanOverTime,
+  type SequentialModel,
+  scope,
+  sequential,
+  TrainingCheckpoints,
+  type TrainingCheckpointsOptions,
+} from '@cudnn-rnn/layers'
 // Models
 export {
   type CallOptions,
@@ -104,4 +126,3 @@ export {
   type NetworkRunResult,
 } from './model_from_network.js'
 export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
-export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'

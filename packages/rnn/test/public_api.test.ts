@@ -3,6 +3,7 @@ import * as cells from '@cudnn-rnn/cells'
 import * as checkpoint from '@cudnn-rnn/checkpoint'
 import * as ctc from '@cudnn-rnn/ctc'
 import * as interop from '@cudnn-rnn/interop'
+import * as layers from '@cudnn-rnn/layers'
 import * as report from '@cudnn-rnn/report'
 import * as saveable from '@cudnn-rnn/saveable'
 import * as train from '@cudnn-rnn/train'
@@ -14,6 +15,7 @@ import * as ctcSubpath from '../src/ctc.js'
 import * as executors from '../src/executors.js'
 import * as rnn from '../src/index.js'
 import * as interopSubpath from '../src/interop.js'
+import * as layersSubpath from '../src/layers.js'
 import * as reportSubpath from '../src/report.js'
 import * as saveableSubpath from '../src/saveable.js'
 import * as trainSubpath from '../src/train.js'
@@ -35,16 +37,28 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "Variable",
       "constantRate",
       "cosineRate",
+      "cudnnGRU",
+      "cudnnLSTM",
+      "dense",
+      "dropout",
+      "embedding",
       "exportWeights",
       "fit",
       "hasErrorCode",
       "importWeights",
       "inspectBackends",
+      "lastStep",
       "latestCheckpoint",
+      "layerNorm",
+      "loadModel",
+      "maxOverTime",
+      "meanOverTime",
       "meanSquaredError",
       "modelFromNetwork",
       "openBackend",
       "openCheckpoint",
+      "scope",
+      "sequential",
       "sparseCrossEntropy",
       "writeCheckpoint",
     ]
@@ -54,10 +68,13 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
 it('@cudnn-rnn/rnn/executors exports these names', () => {
   expect(Object.keys(executors).sort()).toMatchInlineSnapshot(`
     [
+      "ACTIVATIONS",
       "BackendUnavailableError",
       "CudnnError",
       "DTYPES",
+      "ELEMENT_LOSSES",
       "INSTRUCTION_SETS",
+      "POOLINGS",
       "Philox",
       "dtypeOf",
       "inspectCudnn",
@@ -77,6 +94,7 @@ it.each([
   ['checkpoint', checkpointSubpath, checkpoint],
   ['ctc', ctcSubpath, ctc],
   ['interop', interopSubpath, interop],
+  ['layers', layersSubpath, layers],
   ['report', reportSubpath, report],
   ['saveable', saveableSubpath, saveable],
   ['train', trainSubpath, train],

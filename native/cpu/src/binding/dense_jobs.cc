@@ -7,6 +7,7 @@
 
 #include "arguments.h"
 #include "dense/dense_ops.h"
+#include "dense/layer_ops.h"
 #include "dense/optimizer_updates.h"
 
 namespace cudnn_rnn {
@@ -137,6 +138,26 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+template <typename T>
+Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
+  LayerOperands<T> layer{};
+  const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
+  const ElementSpan<double> counts = Span<double>(arguments.Get("counts"));
+  double elements = 0;
+  for (uint32_t k = 0; k < operands.Length() && k < kMaxLayerOperands; k++) {
+    layer.data[k] = Elements<T>(operands.Get(k), "an operand of a layer", static_cast<ptrdiff_t>(counts.data[k]));
+    elements += counts.data[k];
+  }
+  const ElementSpan<double> numbers = Span<double>(arguments.Get("numbers"));
+  for (ptrdiff_t k = 0; k < numbers.count && k < static_cast<ptrdiff_t>(kMaxLayerNumbers); k++) {
+    layer.numbers[k] = numbers.data[k];
+  }
+  layer.lengths = Span<int32_t>(arguments.Get("lengths")).data;
+  const auto op = static_cast<LayerOp>(static_cast<int>(Number(arguments, "op")));
+  const auto run = [=, engine = context.core->engine<T>()] { RunLayerOp(engine, op, layer); };
+  return {run, kOperationsPerMove * elements};
+}
+
 }  // namespace
 
 Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
@@ -165,6 +186,10 @@ Job NormJob(const JobContext& context, const Napi::Object& arguments) {
 
 Job UpdateJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return UpdateJobOf<T>(context, arguments); });
+}
+
+Job LayerJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return LayerJobOf<T>(context, arguments); });
 }
 
 }  // namespace cudnn_rnn

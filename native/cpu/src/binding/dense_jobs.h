@@ -28,4 +28,8 @@ Job NormJob(const JobContext& context, const Napi::Object& arguments);
 // update({ rule: number, operands: array[], numbers: Float64Array }); rules: dense/optimizer_updates.h
 Job UpdateJob(const JobContext& context, const Napi::Object& arguments);
 
+// layer({ op: number, operands: array[], counts: Float64Array, lengths: Int32Array | null, numbers: Float64Array }); counts:
+// elements of each operand; operations: dense/layer_ops.h
+Job LayerJob(const JobContext& context, const Napi::Object& arguments);
+
 }  // namespace cudnn_rnn

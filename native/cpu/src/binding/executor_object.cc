@@ -48,6 +48,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),
                          InstanceMethod<&ExecutorObject::Queue<NormJob>>("norm"),
                          InstanceMethod<&ExecutorObject::Queue<UpdateJob>>("update"),
+                         InstanceMethod<&ExecutorObject::Queue<LayerJob>>("layer"),
                          InstanceMethod<&ExecutorObject::ResultBuffer>("resultBuffer"),
                          InstanceMethod<&ExecutorObject::Completed>("completed"),
                          InstanceMethod<&ExecutorObject::Done>("done"),

@@ -16,7 +16,7 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
-import { codedRangeError, codedTypeError, describeValue, layoutKey } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import {
   CheckpointError,
   type CheckpointErrorCode,
@@ -28,20 +28,23 @@ import {
   resolvePath,
 } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/files'
-import type { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '@cudnn-rnn/models'
-import { type NumericTensor, RNNParamsSaveable, type Saveable, Saver, TensorSaveable } from '@cudnn-rnn/saveable'
+import { type NumericTensor, type Saveable, Saver } from '@cudnn-rnn/saveable'
 import type { RestoredRecord, SkippedCheckpoint, Trainable, TrainingRecord, TrainingSaver } from '@cudnn-rnn/train'
+import type { RecurrentModel } from './recurrent.js'
+import { saveablesOf, savedOnly } from './variable_saveables.js'
 
 export interface TrainingCheckpointsOptions {
   /** The recurrent models whose opaque buffers are trained: they and their slots are saved canonically. */
-  readonly models?: readonly (CudnnGRU | CudnnLSTM | CudnnRNNRelu | CudnnRNNTanh)[] | undefined
+  readonly models?: readonly RecurrentModel[] | undefined
+  /** More tensors to save beside those that are trained, such as a description of the model; a restore does not read them. */
+  readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
   /** Checkpoints to keep of the latest and of the best; default 2: a resume falls back on the older where one is damaged. */
   readonly maxToKeep?: number | undefined
 }
 
 const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 const MODEL = methods('a model such as new CudnnLSTM(…)', 'paramsToCanonical', 'canonicalToParams')
-const OPTIONS = { models: optional(listOf(MODEL)), maxToKeep: optional(integerFrom(0)) }
+const OPTIONS = { models: optional(listOf(MODEL)), maxToKeep: optional(integerFrom(0)), notes: optional(fields({})) }
 const KIND = oneOf(['latest', 'best'])
 const TENSORS = listOf(fields({ name: TEXT, value: kind('a tensor of the executor', isBackendTensor) }))
 const COUNT = integerFrom(0)
@@ -79,6 +82,7 @@ export class TrainingCheckpoints implements TrainingSaver {
   readonly #backend: Backend
   readonly #models: NonNullable<TrainingCheckpointsOptions['models']>
   readonly #maxToKeep: number
+  readonly #notes: Readonly<Record<string, NumericTensor>>
   #lock: FileLock | undefined
   #lockUses = 0
 
@@ -90,6 +94,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     this.#backend = backend
     this.#models = options.models ?? []
     this.#maxToKeep = options.maxToKeep ?? 2
+    this.#notes = options.notes ?? {}
   }
 
   /** Throws CheckpointError; RangeError `ERR_UNKNOWN_LAYOUT` for an opaque buffer of a model that is not among `models`. */
@@ -104,6 +109,7 @@ export class TrainingCheckpoints implements TrainingSaver {
       [
         ...this.#saveables(tensors),
         savedOnly(RECORD_KEY, { data, shape: [data.length] }),
+        ...Object.entries(this.#notes).map(([name, tensor]) => savedOnly(name, tensor)),
         savedOnly('global_step', { data: BigInt64Array.of(BigInt(record.step)), shape: [] }),
       ],
       { maxToKeep: this.#maxToKeep },
@@ -205,19 +211,7 @@ export class TrainingCheckpoints implements TrainingSaver {
   }
 
   #saveables(tensors: readonly Trainable[]): Saveable[] {
-    return tensors.map(({ name, value }) => {
-      const variable = { name, value, assign: (tensor: never) => this.#backend.ops.assign(value, tensor) }
-      if (value.layout === undefined) return TensorSaveable.of(variable)
-      const model = this.#models.find(({ descriptor }) => layoutKey(descriptor) === value.layout)
-      if (model !== undefined) {
-        return new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [variable], name)
-      }
-      throw codedRangeError(
-        'ERR_UNKNOWN_LAYOUT',
-        `Cannot save ${name} as the model that it belongs to must be among models: current number of models is ${this.#models.length}`,
-        { name },
-      )
-    })
+    return saveablesOf(this.#backend, tensors, this.#models)
   }
 }
 
@@ -237,14 +231,6 @@ async function makeFolder(path: string): Promise<void> {
     const message = `Cannot make the directory of a checkpoint (${(cause as Error).message})`
     throw new CheckpointError('ERR_CHECKPOINT_IO', message, { path, cause })
   }
-}
-
-function savedOnly(name: string, tensor: NumericTensor): Saveable {
-  return new TensorSaveable(
-    name,
-    () => tensor,
-    () => undefined,
-  )
 }
 
 /**

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "threads/engine.h"
+
+namespace cudnn_rnn {
+
+// What layers around a recurrent network compute. Equations: LayerOps in packages/backend and
+// packages/reference/src/layer_ops.ts.
+
+inline constexpr size_t kMaxLayerOperands = 6;
+inline constexpr size_t kMaxLayerNumbers = 8;
+
+// The order of LAYER_OPS in packages/cpu/src/native_addon.ts; there stand the operands and numbers of each.
+enum class LayerOp {
+  kActivate,
+  kActivationGradient,
+  kDropout,
+  kLayerNorm,
+  kLayerNormGradients,
+  kCopyColumns,
+  kReverseSequence,
+  kPoolSequence,
+  kPoolSequenceGradient,
+  kAttend,
+  kAttendGradients,
+  kElementLoss,
+};
+
+template <typename T>
+struct LayerOperands {
+  T* data[kMaxLayerOperands];
+  const int32_t* lengths;  // null where every row has all steps
+  double numbers[kMaxLayerNumbers];
+
+  ptrdiff_t size(int k) const { return static_cast<ptrdiff_t>(numbers[k]); }
+};
+
+// Results are overwritten whole, except the columns of kCopyColumns.
+template <typename T>
+void RunLayerOp(const Engine<T>& engine, LayerOp op, const LayerOperands<T>& operands);
+
+}  // namespace cudnn_rnn

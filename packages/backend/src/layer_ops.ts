@@ -1,0 +1,117 @@
+import type { BackendTensor, TensorLike } from './backend_tensor.js'
+
+/**
+ * Functions applied to every element; `softmax` runs over the last dimension. `elu` has α = 1. All are differentiable from
+ * their result alone.
+ */
+export const ACTIVATIONS = Object.freeze(['tanh', 'sigmoid', 'relu', 'elu', 'softplus', 'softmax'] as const)
+
+export type ActivationName = (typeof ACTIVATIONS)[number]
+
+/** How the steps of a sequence become one: the last one, their mean, or the largest of each column. */
+export const POOLINGS = Object.freeze(['last', 'mean', 'max'] as const)
+
+export type Pooling = (typeof POOLINGS)[number]
+
+/** Losses that compare predictions with targets of the same shape. */
+export const ELEMENT_LOSSES = Object.freeze(['squared_error', 'absolute_error', 'sigmoid_cross_entropy'] as const)
+
+export type ElementLoss = (typeof ELEMENT_LOSSES)[number]
+
+export interface DropoutOptions {
+  /** Probability 0..1 with which an element becomes 0; the others are divided by 1 - rate. */
+  readonly rate: number
+  /** Integer in 0..2^53-1. */
+  readonly seed: number
+  /**
+   * Number of the mask, an integer in 0..2^48-1. Element i of mask n is a pure function of (seed, n, i), the same on every
+   * executor: the backward draws the mask again, and a resumed run needs the number alone.
+   */
+  readonly draw: number
+}
+
+export interface LayerNormOptions {
+  /** Added to the variance. */
+  readonly epsilon: number
+}
+
+export interface LayerNormGradients {
+  readonly input: BackendTensor
+  readonly gamma: BackendTensor
+  readonly beta: BackendTensor
+}
+
+export interface PoolOptions {
+  readonly pooling: Pooling
+  /**
+   * For `last`: columns from this one on were computed from the end of the sequence to its beginning, so that their last
+   * step is step 0. Default: none.
+   */
+  readonly reversedFrom?: number | undefined
+}
+
+export interface Attention {
+  /** [B,E] */
+  readonly output: BackendTensor
+  /** [T,B,1], 0 past each row's length, else summing to 1 over a row's steps. */
+  readonly weights: BackendTensor
+}
+
+export interface AttentionGradients {
+  readonly input: BackendTensor
+  /** [T,B,1] */
+  readonly scores: BackendTensor
+}
+
+export interface ElementLossResult {
+  /** Scalar: mean over the columns of a row, and over the rows that count. */
+  readonly loss: BackendTensor
+  /** Gradient of `loss` by the predictions. */
+  readonly gradient: BackendTensor
+}
+
+/**
+ * What layers around a recurrent network compute, on the executor's memory; as `DenseOps`, calls queue work and return.
+ *
+ * Sequences are [T,B,E]. `lengths` is [B], int32, values in 0..T, or null where every row has T steps; a row of length 0
+ * gives zeros. The gradients take what the forward took: nothing is kept in between.
+ */
+export interface LayerOps {
+  /** y [...] = f(x). */
+  activate(input: TensorLike, activation: ActivationName): BackendTensor
+  /** ∂x from y = f(x) and ∂y. */
+  activationGradient(output: TensorLike, outputGradient: TensorLike, activation: ActivationName): BackendTensor
+  /** y = x·mask/(1 - rate). Its own gradient: apply it to ∂y. */
+  dropout(input: TensorLike, options: DropoutOptions): BackendTensor
+  /** y [...,E] = gamma·(x - mean)/√(variance + ε) + beta; mean and (biased) variance over the last dimension. */
+  layerNorm(input: TensorLike, gamma: TensorLike, beta: TensorLike, options: LayerNormOptions): BackendTensor
+  layerNormGradients(
+    input: TensorLike,
+    gamma: TensorLike,
+    outputGradient: TensorLike,
+    options: LayerNormOptions,
+  ): LayerNormGradients
+  /** Joins tensors [...,E1], [...,E2], … along their last dimension. */
+  concat(inputs: readonly TensorLike[]): BackendTensor
+  /** Columns begin..begin+count-1 of x [...,E]: [...,count]. */
+  columns(input: TensorLike, begin: number, count: number): BackendTensor
+  /** y[t,b] = x[length[b]-1-t,b], zero past the length. Its own gradient. */
+  reverseSequence(input: TensorLike, lengths: TensorLike | null): BackendTensor
+  /** [T,B,E] to [B,E]. */
+  poolSequence(input: TensorLike, lengths: TensorLike | null, options: PoolOptions): BackendTensor
+  /** ∂x [T,B,E]. The gradient of a maximum goes to the first of equal steps. */
+  poolSequenceGradient(
+    input: TensorLike,
+    lengths: TensorLike | null,
+    outputGradient: TensorLike,
+    options: PoolOptions,
+  ): BackendTensor
+  /** output[b] = Σ_t weights[t,b]·x[t,b], weights = softmax over a row's steps of scores [T,B,1]. */
+  attend(input: TensorLike, scores: TensorLike, lengths: TensorLike | null): Attention
+  attendGradients(input: TensorLike, weights: TensorLike, outputGradient: TensorLike): AttentionGradients
+  /**
+   * Loss of predictions [...,O] against targets [...,O], with its gradient. `weights` [...] scales rows (0 masks a padded
+   * step); the mean divides by their sum, or by the number of rows without them. `sigmoid_cross_entropy` takes logits.
+   */
+  elementLoss(predictions: TensorLike, targets: TensorLike, loss: ElementLoss, weights?: TensorLike): ElementLossResult
+}

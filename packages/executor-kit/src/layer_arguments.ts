@@ -1,0 +1,108 @@
+import type { DropoutOptions, FloatDType, PoolOptions, TensorLike } from '@cudnn-rnn/backend'
+import { POOLINGS } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, codedTypeError, describeValue, elementCount } from '@cudnn-rnn/canonical'
+import type { CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
+import { checkShape, checkTensor } from './tensor_arguments.js'
+
+/** Checks a tensor [...,E]; throws as `checkTensor`. */
+export function checkRows(action: string, dtype: FloatDType, name: string, tensor: TensorLike): RowSizes {
+  checkTensor(action, name, tensor, { dtype })
+  if (tensor.shape.length === 0) checkShape(action, name, tensor.shape, ['…', 'E'])
+  return { rows: elementCount(tensor.shape.slice(0, -1)), columns: tensor.shape.at(-1)! }
+}
+
+/** Checks a sequence [T,B,E] and its lengths [B]; throws as `checkTensor`. */
+export function checkSequence(
+  action: string,
+  dtype: FloatDType,
+  input: TensorLike,
+  lengths: TensorLike | undefined,
+): SequenceSizes {
+  checkTensor(action, 'input', input, { dtype, shape: ['T', 'B', 'E'] })
+  const [time, batch, columns] = input.shape as [number, number, number]
+  if (lengths !== undefined) checkTensor(action, 'lengths', lengths, { dtype: 'int32', shape: [batch] })
+  return { time, batch, columns }
+}
+
+/** Throws RangeError `ERR_SEQUENCE_LENGTHS` unless every length is in 0..time. */
+export function checkLengthValues(action: string, lengths: Int32Array, time: number): void {
+  const row = lengths.findIndex((length) => length < 0 || length > time)
+  if (row === -1) return
+  throw codedRangeError(
+    'ERR_SEQUENCE_LENGTHS',
+    `Cannot ${action} as lengths[${row}] must be in 0..${time}: current value is ${lengths[row]}`,
+    { row, value: lengths[row], maximum: time },
+  )
+}
+
+/** Throws RangeError `ERR_INVALID_OPTION` unless `value` is one of `known`. */
+export function checkOneOf<Known extends string>(
+  action: string,
+  option: string,
+  value: unknown,
+  known: readonly Known[],
+): Known {
+  if (known.includes(value as Known)) return value as Known
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as ${option} must be one of ${known.join(', ')}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}
+
+/** Throws RangeError `ERR_INVALID_OPTION` unless `value` is an integer in minimum..maximum. */
+export function checkInteger(
+  action: string,
+  option: string,
+  value: unknown,
+  [minimum, maximum]: readonly [number, number],
+): number {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= minimum && value <= maximum) return value
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as ${option} must be an integer in ${minimum}..${maximum}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}
+
+/** Checks and completes the options of a dropout. */
+export function dropoutMask(options: DropoutOptions): DropoutMask {
+  const action = 'apply dropout'
+  checkOptionNames(action, options, ['rate', 'seed', 'draw'])
+  const { rate } = options
+  if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${action} as rate must be in 0..1: current value is ${describeValue(rate)}`,
+      { option: 'rate', value: rate },
+    )
+  }
+  const seed = checkInteger(action, 'seed', options.seed, [0, Number.MAX_SAFE_INTEGER])
+  const draw = checkInteger(action, 'draw', options.draw, [0, 2 ** 48 - 1])
+  return {
+    seedLow: seed >>> 0,
+    seedHigh: Math.floor(seed / 2 ** 32),
+    drawLow: draw % 2 ** 24,
+    drawHigh: Math.floor(draw / 2 ** 24),
+    threshold: Math.ceil(rate * 2 ** 24),
+    kept: rate === 1 ? 0 : 1 / (1 - rate),
+  }
+}
+
+/** Checks and completes the options of a pooling over `columns` columns. */
+export function completePool(action: string, options: PoolOptions, columns: number): CompletePool {
+  checkOptionNames(action, options, ['pooling', 'reversedFrom'])
+  const pooling = checkOneOf(action, 'pooling', options.pooling, POOLINGS)
+  const reversedFrom = checkInteger(action, 'reversedFrom', options.reversedFrom ?? columns, [0, columns])
+  return { pooling, reversedFrom }
+}
+
+/** Throws TypeError `ERR_NOT_A_TENSOR` for tensors that are no array, or none. */
+export function checkTensorList(action: string, inputs: readonly TensorLike[]): void {
+  if (Array.isArray(inputs) && inputs.length > 0) return
+  throw codedTypeError(
+    'ERR_NOT_A_TENSOR',
+    `Cannot ${action} as inputs must be an array of tensors, one at least: current value is ${describeValue(inputs)}`,
+    { argument: 'inputs' },
+  )
+}

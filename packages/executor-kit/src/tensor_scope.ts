@@ -1,0 +1,132 @@
+import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+
+/** Something that holds memory until it is disposed. */
+interface Disposed {
+  dispose(): void
+}
+
+/** What one scope made, and the scope around it. */
+class Scope {
+  readonly made = new Set<Disposed>()
+  readonly outer: Scope | undefined
+
+  constructor(outer: Scope | undefined) {
+    this.outer = outer
+  }
+}
+
+/** Which scope is the current one: what AsyncLocalStorage does. */
+interface ScopeStorage {
+  getStore(): Scope | undefined
+  run<Result>(scope: Scope, body: () => Result): Result
+}
+
+/** Of Node.js, Deno and Bun; its types are not named, as this package runs in browsers, too. */
+interface Platform {
+  readonly process?: {
+    getBuiltinModule?(name: string): { readonly AsyncLocalStorage: new () => ScopeStorage } | undefined
+  }
+}
+
+/** Made by the first scope, so that nothing is looked up before there is one. */
+let storage: ScopeStorage | undefined
+
+function scopes(): ScopeStorage {
+  if (storage === undefined) {
+    const hooks = (globalThis as Platform).process?.getBuiltinModule?.('node:async_hooks')
+    storage = hooks === undefined ? new EnteredLast() : new hooks.AsyncLocalStorage()
+  }
+  return storage
+}
+
+/** Where there is no AsyncLocalStorage: scopes must not overlap in time unless one is within the other. */
+class EnteredLast implements ScopeStorage {
+  readonly #entered: Scope[] = []
+
+  getStore(): Scope | undefined {
+    return this.#entered.at(-1)
+  }
+
+  run<Result>(scope: Scope, body: () => Result): Result {
+    const leave = () => void this.#entered.splice(this.#entered.indexOf(scope), 1)
+    this.#entered.push(scope)
+    let result: Result
+    try {
+      result = body()
+    } catch (error) {
+      leave()
+      throw error
+    }
+    if (!isPromise(result)) {
+      leave()
+      return result
+    }
+    return result.finally(leave) as Result
+  }
+}
+
+/** Notes a tensor or tape in the current scope, if there is one. */
+export function noteInScope(made: object): void {
+  storage?.getStore()?.made.add(made as Disposed)
+}
+
+/**
+ * Disposes every tensor and tape of any executor that `body` makes, except those in what it returns: tensors by themselves, in
+ * arrays, maps and objects, variables and models included. Scopes nest: what an inner one returns belongs to the outer.
+ *
+ * Asynchronous bodies may run side by side in Node.js; in browsers one after another.
+ *
+ * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is no function; what `body` throws, after everything is disposed
+ */
+export function scope<Result>(body: () => Result): Result {
+  if (typeof body !== 'function') {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      `Cannot open a scope as its body must be a function: current value is ${describeValue(body)}`,
+      { argument: 'body' },
+    )
+  }
+  const all = scopes()
+  const own = new Scope(all.getStore())
+  let result: Result
+  try {
+    result = all.run(own, body)
+  } catch (error) {
+    end(own, undefined)
+    throw error
+  }
+  if (!isPromise(result)) {
+    end(own, result)
+    return result
+  }
+  return result.then(
+    (value) => {
+      end(own, value)
+      return value
+    },
+    (error) => {
+      end(own, undefined)
+      throw error
+    },
+  ) as Result
+}
+
+/** Disposes what is not part of `result`; what is belongs to the scope around. */
+function end({ made, outer }: Scope, result: unknown): void {
+  const seen = new Set<unknown>()
+  const keep = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || seen.has(value) || ArrayBuffer.isView(value)) return
+    seen.add(value)
+    if (made.delete(value as Disposed)) outer?.made.add(value as Disposed)
+    if (value instanceof Map) for (const each of value.values()) keep(each)
+    else if (value instanceof Set) for (const each of value) keep(each)
+    else for (const each of Object.values(value)) keep(each)
+  }
+  keep(result)
+  for (const each of made) each.dispose()
+  made.clear()
+}
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return value instanceof Promise
+}

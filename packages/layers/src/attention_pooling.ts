@@ -1,0 +1,75 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition, type Pass } from './layer.js'
+import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+
+export interface AttentionPoolingOptions extends LayerOptions {
+  /** A, size of the hidden layer of the scores. Default E. */
+  readonly units?: number | undefined
+}
+
+/**
+ * A weighted mean over a row's steps, [T,B,E] to [B,E]; the weights are the softmax over time of v·tanh(x·kernel + bias), as
+ * in Yang et al., "Hierarchical attention networks for document classification" (2016). Variables: `kernel` [E,A], `bias` [A],
+ * `context` [A,1].
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDefinition {
+  checkLayerOptions('attentionPooling', options, ['units'])
+  const given = options.units === undefined ? undefined : positiveInteger('attentionPooling', 'units', options.units)
+  const definition: LayerDefinition = {
+    kind: 'attentionPooling',
+    name: options.name,
+    config: given === undefined ? {} : { units: given },
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const name = build.nameOf(options.name, 'attention_pooling')
+      const features = input.features!
+      const units = given ?? features
+      const random = build.random()
+      const variables = [
+        build.variable(`${name}/kernel`, [features, units], 'glorot_uniform', random),
+        build.variable(`${name}/bias`, [units], 0, random),
+        build.variable(`${name}/context`, [units, 1], 'glorot_uniform', random),
+      ]
+      const output = { isSequence: false, features }
+      return new AttentionPoolingLayer(build.backend, { definition, name, input, output, variables })
+    },
+  }
+  return definition
+}
+
+class AttentionPoolingLayer extends Layer {
+  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    const [kernel, bias, context] = this.variables.map(({ value }) => value) as [
+      BackendTensor,
+      BackendTensor,
+      BackendTensor,
+    ]
+    using product = ops.linear(input, kernel, bias)
+    const hidden = ops.activate(product, 'tanh')
+    // A bias of the scores would move all of a row's alike: their softmax does not see it.
+    using none = this.backend.zeros([1])
+    using scores = ops.linear(hidden, context, none)
+    const { output, weights } = ops.attend(input, scores, lengths)
+    const backward = (dy: BackendTensor) => {
+      const attended = ops.attendGradients(input, weights, dy)
+      using dScores = attended.scores
+      const top = ops.linearGradients(hidden, context, dScores)
+      top.bias.dispose()
+      using dHidden = top.input
+      using dProduct = ops.activationGradient(hidden, dHidden, 'tanh')
+      const bottom = ops.linearGradients(input, kernel, dProduct)
+      using throughScores = bottom.input
+      ops.accumulate(attended.input, throughScores)
+      return { input: attended.input, variables: [bottom.kernel, bottom.bias, top.kernel] }
+    }
+    const release = () => {
+      hidden.dispose()
+      weights.dispose()
+    }
+    return { output, backward, release }
+  }
+}

@@ -1,0 +1,201 @@
+import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { Dataset, padSequences } from '@cudnn-rnn/train'
+import type { LossName } from './losses.js'
+import { type Signal, signalText } from './signal.js'
+
+/** One row of a batch. */
+export interface LayerExample {
+  /** Class ids (of a sequence, or one), or numbers [t,I] (of a model without a time axis: [I]). */
+  readonly input: readonly number[] | Int32Array | Tensor
+  /** A class id, or one for each step; or the numbers [O] (of every step: [t,O]) that the output is compared with. */
+  readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor
+}
+
+/** A batch as the model takes it. */
+export interface LayerBatch {
+  /** [T,B,I], [B,I], or class ids [T,B], [B]. */
+  readonly input: Tensor
+  /** Class ids (int32) or numbers in the shape of the output; class ids lack its last dimension. */
+  readonly labels: Tensor
+  /** [B] */
+  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+  /** Weights of the rows of the output, [B] or [T,B]. Default: 1 within a row's length, 0 past it. */
+  readonly weights?: Tensor | undefined
+}
+
+export type LayerData = Dataset<LayerExample> | Dataset<LayerBatch> | readonly LayerExample[] | readonly LayerBatch[]
+
+export interface BatchOptions {
+  /** Rows of a batch; then the data are examples. Absent where they are batches. */
+  readonly batchSize?: number | undefined
+  /** Shuffles arrays of examples, another way in each epoch. */
+  readonly shuffleSeed?: number | undefined
+}
+
+/** What a model takes and gives. */
+export interface DataShape {
+  readonly input: Signal
+  readonly output: Signal
+  readonly dtype: FloatDType
+  readonly loss: LossName
+}
+
+/** Data as batches, one epoch of it. Throws TypeError `ERR_EXAMPLE`; RangeError `ERR_INVALID_OPTION`. */
+export function batchesOf(
+  data: LayerData,
+  { batchSize, shuffleSeed }: BatchOptions,
+  shape: DataShape,
+): Dataset<LayerBatch> {
+  const isArray = Array.isArray(data)
+  if (!isArray && !(typeof data === 'object' && data !== null && 'iterate' in data)) {
+    throw exampleError(`data must be an array or a Dataset: current value is ${describeValue(data)}`)
+  }
+  if (batchSize === undefined) {
+    if (isArray && data.length === 0) throw emptyData()
+    return (isArray ? Dataset.fromArray(data as readonly LayerBatch[]) : (data as Dataset<LayerBatch>)).map(
+      checkedBatch,
+    )
+  }
+  if (isArray && data.length === 0) throw emptyData()
+  const examples = isArray ? Dataset.fromArray(data as readonly LayerExample[]) : (data as Dataset<LayerExample>)
+  const mixed =
+    isArray && shuffleSeed !== undefined ? examples.shuffle({ bufferSize: data.length, seed: shuffleSeed }) : examples
+  return mixed.batch(batchSize).map((rows) => batchOf(rows, shape))
+}
+
+function checkedBatch(batch: LayerBatch): LayerBatch {
+  if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) return batch
+  const hint =
+    typeof batch === 'object' && batch !== null && 'label' in batch ? ' Give batchSize to batch examples.' : ''
+  throw exampleError(`a batch must be { input, labels }: current value is ${describeValue(batch)}.${hint}`)
+}
+
+/** Joins examples into one batch, sequences padded. Throws `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SHAPE`. */
+export function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatch {
+  for (const [row, example] of examples.entries()) {
+    if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) continue
+    throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)
+  }
+  const { tensor: input, lengths } = joinedInputs(
+    examples.map(({ input }) => input),
+    shape,
+  )
+  const labels = joinedLabels(
+    examples.map(({ label }) => label),
+    shape,
+    lengths,
+  )
+  return { input, labels, sequenceLengths: lengths }
+}
+
+/** Rows joined time-major; lengths are null for a model without a time axis. */
+export function joinedInputs(
+  rows: readonly LayerExample['input'][],
+  { input, dtype }: Pick<DataShape, 'input' | 'dtype'>,
+): { readonly tensor: Tensor; readonly lengths: Int32Array | null } {
+  const { isSequence, features } = input
+  const type = features === null ? Int32Array : DTYPES[dtype].array
+  const tensors = rows.map((row, index) => {
+    const tensor = asTensor(row, type)
+    const ending = features === null ? [] : [features]
+    const rank = ending.length + Number(isSequence)
+    if (
+      tensor !== undefined &&
+      tensor.shape.length === rank &&
+      tensor.shape.slice(rank - ending.length).join() === ending.join()
+    ) {
+      return tensor
+    }
+    const expected = [...(isSequence ? ['t'] : []), ...ending]
+    const actual = tensor === undefined ? describeValue(row) : `shape [${tensor.shape.join(',')}]`
+    throw exampleError(
+      `the input of row ${index} must have shape [${expected.join(',')}] for ${signalText(input)}: current value is ${actual}`,
+      { row: index },
+    )
+  })
+  if (isSequence) {
+    const padded = padSequences(tensors)
+    if (padded.tensor.shape[0]! > 0) return { tensor: padded.tensor, lengths: padded.lengths }
+    // Rows without a single step: one step of padding.
+    const [, ...rest] = padded.tensor.shape
+    const shape = [1, ...rest]
+    return { tensor: { data: new type(elementCount(shape)) as FloatArray, shape }, lengths: padded.lengths }
+  }
+  return { tensor: stacked(tensors, type), lengths: null }
+}
+
+function joinedLabels(
+  labels: readonly LayerExample['label'][],
+  { output, dtype, loss }: DataShape,
+  lengths: Int32Array | null,
+): Tensor {
+  const isIds = loss === 'softmax_cross_entropy'
+  const type = isIds ? Int32Array : DTYPES[dtype].array
+  const ending = isIds ? [] : [output.features!]
+  const tensors = labels.map((label, row) => {
+    const steps = output.isSequence ? [lengths![row]!] : []
+    const shape = [...steps, ...ending]
+    const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
+    // A list of numbers will do for [1] and for [t,1].
+    if (tensor !== undefined && tensor.data.length === elementCount(shape)) return { data: tensor.data, shape }
+    const actual = tensor === undefined ? describeValue(label) : `shape [${tensor.shape.join(',')}]`
+    throw exampleError(
+      `the label of row ${row} must be ${isIds ? 'class ids' : 'numbers'} of shape [${shape.join(',')}] for ${loss} of ${signalText(output)}: current value is ${actual}`,
+      { row },
+    )
+  })
+  if (output.isSequence) {
+    const padded = padSequences(tensors).tensor
+    if (padded.shape[0]! > 0) return padded
+    const shape = [1, ...padded.shape.slice(1)]
+    return { data: new type(elementCount(shape)) as FloatArray, shape }
+  }
+  return stacked(tensors, type)
+}
+
+type Elements = typeof Int32Array | typeof Float32Array | typeof Float64Array
+
+/** Numbers as a tensor of `type`; undefined for what is none. Integers must be integers. */
+function asTensor(
+  value: LayerExample['input'] | FloatArray,
+  type: Elements,
+): Tensor<FloatArray | Int32Array> | undefined {
+  const isTensor = typeof value === 'object' && value !== null && 'data' in value && 'shape' in value
+  const given = isTensor ? value.data : value
+  if (!Array.isArray(given) && !ArrayBuffer.isView(given)) return undefined
+  const data = given instanceof type ? given : type.from(given as ArrayLike<number>)
+  if (type === Int32Array && data !== given) {
+    for (const [index, id] of (given as readonly number[]).entries()) if (data[index] !== id) return undefined
+  }
+  return { data, shape: isTensor ? value.shape : [data.length] }
+}
+
+function stacked(rows: readonly Tensor[], type: Elements): Tensor {
+  if (rows.length === 0) {
+    throw codedRangeError(
+      'ERR_EMPTY_BATCH',
+      'Cannot make a batch as there must be at least one row: current number is 0',
+    )
+  }
+  const size = rows[0]!.data.length
+  const data = new type(rows.length * size)
+  for (const [row, tensor] of rows.entries()) data.set(tensor.data as Float32Array, row * size)
+  return { data: data as FloatArray, shape: [rows.length, ...rows[0]!.shape] }
+}
+
+/** Weights of a sequence's steps: 1 within a row's length, 0 past it. */
+export function stepWeights(time: number, lengths: ArrayLike<number>, dtype: FloatDType): Tensor<FloatArray> {
+  const batch = lengths.length
+  const data: FloatArray = new DTYPES[dtype].array(time * batch)
+  for (let b = 0; b < batch; b++) for (let t = 0; t < lengths[b]!; t++) data[t * batch + b] = 1
+  return { data, shape: [time, batch] }
+}
+
+function emptyData() {
+  return exampleError('there must be at least one: current number is 0')
+}
+
+function exampleError(rule: string, details: Readonly<Record<string, unknown>> = {}) {
+  return codedRangeError('ERR_EXAMPLE', `Cannot read the data as ${rule}`, details)
+}

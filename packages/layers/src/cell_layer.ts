@@ -1,0 +1,157 @@
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
+import { dynamicRnn } from '@cudnn-rnn/cells'
+import { Variable } from '@cudnn-rnn/models'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
+import type { LayerStream } from './layer_stream.js'
+
+export interface RnnLayerOptions extends LayerOptions {
+  /** I; needed where the layer is the first of a model. */
+  readonly inputSize?: number | undefined
+}
+
+/**
+ * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under TensorFlow's names.
+ *
+ * The cell computes on the host, whatever the executor: prefer {@link cudnnLSTM} and its kin where they compute the same. The
+ * layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
+ */
+export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): LayerDefinition {
+  if (typeof cell?.step !== 'function' || typeof cell.build !== 'function') {
+    throw codedTypeError(
+      'ERR_NOT_A_LAYER',
+      `Cannot make rnn as cell must be a cell such as new LSTMCell(8): current value is ${describeValue(cell)}`,
+    )
+  }
+  checkLayerOptions('rnn', options, ['inputSize'])
+  const { inputSize } = options
+  const definition: LayerDefinition = {
+    kind: 'rnn',
+    name: options.name,
+    config: { cell: cell.constructor.name, outputSize: cell.outputSize, ...(inputSize !== undefined && { inputSize }) },
+    ...(inputSize !== undefined && { input: { isSequence: true, features: inputSize } }),
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const { backend } = build
+      if (cell.dtype !== backend.dtype) {
+        throw invalidOption('rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
+      }
+      const name = build.nameOf(options.name, 'rnn')
+      cell.build(input.features!, { seed: build.recurrentSeed() })
+      const variables = [...cell.variables].map(([own, value]) => {
+        return new Variable(backend, backend.tensor(value), `${name}/${own}`)
+      })
+      const output = { isSequence: true, features: cell.outputSize }
+      return new CellLayer(build, { definition, name, input, output, variables }, cell)
+    },
+  }
+  return definition
+}
+
+class CellLayer extends Layer {
+  readonly #cell: RNNCell<CellState>
+  readonly #names: readonly string[]
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, cell: RNNCell<CellState>) {
+    super(backend, info)
+    this.#cell = cell
+    this.#names = [...cell.variables.keys()]
+  }
+
+  override get stateCount(): number {
+    return sizesOf(this.#cell.stateSize).length
+  }
+
+  async forward(
+    input: TensorLike,
+    { isTraining, lengths, keepsStates }: Pass,
+    states: readonly TensorLike[] | null,
+  ): Promise<Forwarded> {
+    const { backend } = this
+    const initial = states && (await Promise.all(states.map(hostTensor)))
+    const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
+    const output = backend.tensor(outputs)
+    const backward = async (dy: BackendTensor) => {
+      const gradients = tape!.gradients({ outputs: await hostTensor(dy) })
+      const variables = this.#names.map((name) => backend.tensor(gradients.variables.get(name)!))
+      return { input: backend.tensor(gradients.inputs), variables }
+    }
+    const release = () => tape?.dispose()
+    return {
+      output,
+      backward,
+      release,
+      ...(keepsStates && { states: leavesOf(state).map((leaf) => backend.tensor(leaf)) }),
+    }
+  }
+
+  override openStream(batch: number): LayerStream {
+    const zero = () => leavesOf(this.#cell.zeroState(batch))
+    let state = zero()
+    return {
+      step: async (input) => {
+        const result = await this.#run(input, state, false, null)
+        state = leavesOf(result.state)
+        return result.outputs
+      },
+      reset: (rows) => {
+        for (const [index, fresh] of zero().entries()) {
+          const columns = fresh.shape[1]!
+          for (const row of rows ?? Array(batch).keys()) state[index]!.data.fill(0, row * columns, (row + 1) * columns)
+        }
+      },
+      state: async () => state.map(({ data, shape }) => ({ data: data.slice(), shape })),
+      restore: (saved) => {
+        state = (saved as FloatTensor[]).map(({ data, shape }) => ({ data: data.slice(), shape }))
+      },
+      dispose() {},
+    }
+  }
+
+  async #run(
+    input: TensorLike,
+    initial: readonly FloatTensor[] | null,
+    training: boolean,
+    sequenceLength: Int32Array | null,
+  ) {
+    const cell = this.#cell
+    const values = await Promise.all(this.variables.map(({ value }) => hostTensor(value)))
+    cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]!])))
+    const x = await hostTensor(input)
+    const initialState = initial === null ? undefined : stateOf(cell.stateSize, initial)
+    return dynamicRnn(cell, x, { timeMajor: true, training, sequenceLength, ...(initialState && { initialState }) })
+  }
+}
+
+async function hostTensor(tensor: TensorLike): Promise<FloatTensor> {
+  return (isBackendTensor(tensor) ? await tensor.read() : tensor) as FloatTensor
+}
+
+/** The numbers of columns of a state's tensors, in their order. */
+function sizesOf(size: StateSize): number[] {
+  if (typeof size === 'number') return [size]
+  return Array.isArray(size) ? size.flatMap(sizesOf) : Object.values(size as { c: number; h: number })
+}
+
+/** The tensors of a state, in the order of {@link sizesOf}. */
+function leavesOf(state: CellState): FloatTensor[] {
+  if (Array.isArray(state)) return state.flatMap(leavesOf)
+  return 'data' in state ? [state as FloatTensor] : Object.values(state as { c: FloatTensor; h: FloatTensor })
+}
+
+/** The state that has these tensors. */
+function stateOf(size: StateSize, leaves: readonly FloatTensor[]): CellState {
+  const rest = [...leaves]
+  const build = (part: StateSize): CellState => {
+    if (typeof part === 'number') return rest.shift()!
+    if (Array.isArray(part)) return part.map(build)
+    return { c: rest.shift()!, h: rest.shift()! }
+  }
+  return build(size)
+}

@@ -1,0 +1,124 @@
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { Forwarded, LayerGradients } from './forwarded.js'
+import type { Layer, LayerDefinition, Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import type { LayerStream } from './layer_stream.js'
+import { type Signal, signalText } from './signal.js'
+
+/**
+ * Builds layers one after another, each for what the one before gives; where one does not fit, those built are disposed.
+ *
+ * @throws RangeError `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes
+ */
+export function buildChain(definitions: readonly LayerDefinition[], input: Signal, build: LayerBuild): Layer[] {
+  const layers: Layer[] = []
+  try {
+    for (const definition of definitions) {
+      const before = layers.at(-1)
+      layers.push(built(definition, before?.output ?? input, before, build))
+    }
+    return layers
+  } catch (error) {
+    for (const layer of layers) layer.dispose()
+    throw error
+  }
+}
+
+function built(definition: LayerDefinition, input: Signal, before: Layer | undefined, build: LayerBuild): Layer {
+  try {
+    return definition.build(input, build)
+  } catch (cause) {
+    const { code, expected, layer } = cause as { code?: unknown; expected?: string; layer?: string; before?: string }
+    if (code !== 'ERR_LAYERS_DO_NOT_FIT' || before === undefined || 'before' in (cause as object)) throw cause
+    throw codedRangeError(
+      'ERR_LAYERS_DO_NOT_FIT',
+      `Cannot build the model as ${layer} takes ${expected}: ${before.name} (${before.kind}) before it gives ${signalText(input)}`,
+      { layer, expected, before: before.name, actual: signalText(input), cause },
+    )
+  }
+}
+
+/** Runs layers one after another; the layers' own tensors in between are released as soon as nothing needs them. */
+export async function forwardChain(
+  layers: readonly Layer[],
+  input: TensorLike,
+  pass: Pass,
+  states: readonly TensorLike[] | null,
+): Promise<Forwarded> {
+  const steps: Forwarded[] = []
+  const kept: BackendTensor[] = []
+  const release = () => {
+    for (const step of steps) step.release?.()
+    for (const { output } of steps.slice(0, -1)) output.dispose()
+  }
+  let [x, used] = [input, 0]
+  try {
+    for (const layer of layers) {
+      const own = states === null ? null : states.slice(used, used + layer.stateCount)
+      used += layer.stateCount
+      const step = await layer.forward(x, pass, own)
+      steps.push(step)
+      kept.push(...(step.states ?? []))
+      if (!pass.isTraining) {
+        step.release?.()
+        if (x !== input && isBackendTensor(x)) x.dispose()
+      }
+      x = step.output
+    }
+  } catch (error) {
+    release()
+    for (const tensor of [...kept, ...steps.map(({ output }) => output)]) tensor.dispose()
+    throw error
+  }
+  const backward = async (outputGradient: BackendTensor): Promise<LayerGradients> => {
+    const variables: (readonly BackendTensor[])[] = []
+    let gradient: BackendTensor | undefined = outputGradient
+    try {
+      for (const step of [...steps].reverse()) {
+        const gradients = await step.backward(gradient!)
+        if (gradient !== outputGradient) gradient!.dispose()
+        gradient = gradients.input
+        variables.unshift(gradients.variables)
+      }
+      return { input: gradient, variables: variables.flat() }
+    } catch (error) {
+      if (gradient !== outputGradient) gradient?.dispose()
+      for (const tensor of variables.flat()) tensor.dispose()
+      throw error
+    }
+  }
+  return { output: x as BackendTensor, backward, release: pass.isTraining ? release : undefined, states: kept }
+}
+
+/** The streams of layers as one. */
+export function chainStream(layers: readonly Layer[], batch: number): LayerStream {
+  const streams: LayerStream[] = []
+  try {
+    for (const layer of layers) streams.push(layer.openStream(batch))
+  } catch (error) {
+    for (const stream of streams) stream.dispose()
+    throw error
+  }
+  return {
+    async step(input) {
+      let x = input
+      for (const stream of streams) {
+        const y = await stream.step(x)
+        if (x !== input && isBackendTensor(x)) x.dispose()
+        x = y
+      }
+      return x
+    },
+    reset: (rows) => {
+      for (const stream of streams) stream.reset(rows)
+    },
+    state: () => Promise.all(streams.map((stream) => stream.state())),
+    restore: (state) => {
+      for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index])
+    },
+    dispose: () => {
+      for (const stream of streams) stream.dispose()
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { ACTIVATIONS, type ActivationName, type BackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
+import type { LayerBuild, LayerInitializer } from './layer_build.js'
+import {
+  ANY_FLOATS,
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  type LayerOptions,
+  positiveInteger,
+} from './layer_options.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
+
+export interface DenseOptions extends LayerOptions {
+  /** O */
+  readonly units: number
+  /** Default `linear`: none. */
+  readonly activation?: ActivationName | 'linear' | undefined
+  /** Default `glorot_uniform`. */
+  readonly kernelInitializer?: LayerInitializer | undefined
+  /** Default 0. */
+  readonly biasInitializer?: LayerInitializer | undefined
+}
+
+/**
+ * f(x·kernel + bias) over the last dimension, at every step of a sequence: [...,I] to [...,O]. Variables: `kernel` [I,O],
+ * `bias` [O]. The losses take logits: leave out a last `softmax` or `sigmoid` where you train with their cross-entropy.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function dense(options: DenseOptions): LayerDefinition {
+  checkLayerOptions('dense', options, ['units', 'activation', 'kernelInitializer', 'biasInitializer'])
+  const units = positiveInteger('dense', 'units', options.units)
+  const { activation = 'linear' } = options
+  if (activation !== 'linear' && !ACTIVATIONS.includes(activation)) {
+    throw invalidOption('dense', 'activation', `one of linear, ${ACTIVATIONS.join(', ')}`, activation)
+  }
+  const definition: LayerDefinition = {
+    kind: 'dense',
+    name: options.name,
+    isStepwise: true,
+    config: { units, activation },
+    build(input, build) {
+      checkInputRule(definition, input, ANY_FLOATS)
+      const name = build.nameOf(options.name, 'dense')
+      const random = build.random()
+      const { kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
+      const variables = [
+        build.variable(`${name}/kernel`, [input.features!, units], kernelInitializer, random),
+        build.variable(`${name}/bias`, [units], biasInitializer, random),
+      ]
+      const output = { isSequence: input.isSequence, features: units }
+      return new DenseLayer(build, { definition, name, input, output, variables }, activation)
+    },
+  }
+  return definition
+}
+
+class DenseLayer extends Layer {
+  readonly #activation: ActivationName | 'linear'
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, activation: ActivationName | 'linear') {
+    super(backend, info)
+    this.#activation = activation
+  }
+
+  async forward(input: TensorLike): Promise<Forwarded> {
+    const { ops } = this.backend
+    const activation = this.#activation
+    const output = this.#apply(input)
+    const backward = (dy: BackendTensor) => {
+      const dProduct = activation === 'linear' ? dy : ops.activationGradient(output, dy, activation)
+      try {
+        const gradients = ops.linearGradients(input, this.variables[0]!.value, dProduct)
+        return { input: gradients.input, variables: [gradients.kernel, gradients.bias] }
+      } finally {
+        if (dProduct !== dy) dProduct.dispose()
+      }
+    }
+    return { output, backward }
+  }
+
+  override openStream(): LayerStream {
+    return statelessStream(async (input) => this.#apply(input))
+  }
+
+  #apply(input: TensorLike): BackendTensor {
+    const { ops } = this.backend
+    const [kernel, bias] = this.variables
+    const product = ops.linear(input, kernel!.value, bias!.value)
+    if (this.#activation === 'linear') return product
+    using finished = product
+    return ops.activate(finished, this.#activation)
+  }
+}

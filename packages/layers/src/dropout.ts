@@ -1,0 +1,83 @@
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
+
+export interface DropoutLayerOptions extends LayerOptions {
+  /** Probability 0..1 with which an element becomes 0 in training. */
+  readonly rate: number
+  /** Default: from the model's seed. */
+  readonly seed?: number | undefined
+}
+
+/**
+ * Drops elements in training and scales what is kept by 1/(1 - rate). The masks are the same on every executor, and a run
+ * that is resumed goes on with the masks it would have drawn.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function dropout(options: DropoutLayerOptions): LayerDefinition {
+  checkLayerOptions('dropout', options, ['rate', 'seed'])
+  const { rate, seed } = options
+  if (typeof rate !== 'number' || !(rate >= 0 && rate <= 1)) throw invalidOption('dropout', 'rate', 'in 0..1', rate)
+  if (seed !== undefined && !(Number.isSafeInteger(seed) && seed >= 0)) {
+    throw invalidOption('dropout', 'seed', 'an integer >= 0', seed)
+  }
+  const definition: LayerDefinition = {
+    kind: 'dropout',
+    name: options.name,
+    isStepwise: true,
+    config: { rate, ...(seed !== undefined && { seed }) },
+    build(input, build) {
+      checkInputRule(definition, input, ANY_FLOATS)
+      const name = build.nameOf(options.name, 'dropout')
+      const info = { definition, name, input, output: input }
+      return new DropoutLayer(build, info, { rate, seed: seed ?? build.maskSeed() })
+    },
+  }
+  return definition
+}
+
+class DropoutLayer extends Layer {
+  readonly #options: { readonly rate: number; readonly seed: number }
+  #draw = 0
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, options: { readonly rate: number; readonly seed: number }) {
+    super(backend, info)
+    this.#options = options
+  }
+
+  async forward(input: TensorLike, { isTraining }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    // The tensor itself would have two owners.
+    if (!isTraining) return { output: this.#copy(input), backward: copyOnly }
+    const mask = { ...this.#options, draw: this.#draw++ }
+    const backward = (dy: BackendTensor) => ({ input: ops.dropout(dy, mask), variables: [] })
+    return { output: ops.dropout(input, mask), backward }
+  }
+
+  override openStream(): LayerStream {
+    return statelessStream(async (input) => this.#copy(input))
+  }
+
+  override async randomState(): Promise<ConfigValue> {
+    return this.#draw
+  }
+
+  override restoreRandomState(state: ConfigValue): void {
+    this.#draw = Number(state)
+  }
+
+  #copy(input: TensorLike): BackendTensor {
+    if (!isBackendTensor(input)) return this.backend.tensor(input)
+    const copy = this.backend.zeros(input.shape)
+    this.backend.ops.assign(copy, input)
+    return copy
+  }
+}
+
+function copyOnly(): never {
+  throw new Error('an inference has no backward')
+}

@@ -1,0 +1,62 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition } from './layer.js'
+import type { LayerInitializer } from './layer_build.js'
+import { CLASS_IDS, checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger } from './layer_options.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
+
+export interface EmbeddingOptions extends LayerOptions {
+  /** V, the number of class ids. */
+  readonly size: number
+  /** E */
+  readonly units: number
+  /** Default `{ uniform: 0.05 }`, as in Keras. */
+  readonly initializer?: LayerInitializer | undefined
+}
+
+/**
+ * Class ids [T,B] (or [B], int32) to rows of a table [V,E]: [T,B,E]. Variable: `embeddings`.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function embedding(options: EmbeddingOptions): LayerDefinition {
+  checkLayerOptions('embedding', options, ['size', 'units', 'initializer'])
+  const size = positiveInteger('embedding', 'size', options.size)
+  const units = positiveInteger('embedding', 'units', options.units)
+  const definition: LayerDefinition = {
+    kind: 'embedding',
+    name: options.name,
+    isStepwise: true,
+    config: { size, units },
+    input: { isSequence: true, features: null },
+    build(input, build) {
+      checkInputRule(definition, input, CLASS_IDS)
+      const name = build.nameOf(options.name, 'embedding')
+      const initializer = options.initializer ?? { uniform: 0.05 }
+      const table = build.variable(`${name}/embeddings`, [size, units], initializer, build.random())
+      const output = { isSequence: input.isSequence, features: units }
+      return new EmbeddingLayer(build.backend, { definition, name, input, output, variables: [table] })
+    },
+  }
+  return definition
+}
+
+class EmbeddingLayer extends Layer {
+  async forward(ids: TensorLike): Promise<Forwarded> {
+    const { ops } = this.backend
+    const output = this.#lookUp(ids)
+    const backward = (dy: BackendTensor) => ({
+      input: undefined,
+      variables: [ops.embeddingGradient(this.variables[0]!.shape[0]!, ids, dy)],
+    })
+    return { output, backward }
+  }
+
+  override openStream(): LayerStream {
+    return statelessStream(async (ids) => this.#lookUp(ids))
+  }
+
+  #lookUp(ids: TensorLike): BackendTensor {
+    return this.backend.ops.embedding(this.variables[0]!.value, ids)
+  }
+}

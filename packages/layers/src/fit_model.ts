@@ -1,0 +1,179 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import {
+  type AbortSignalLike,
+  Adagrad,
+  Adam,
+  type ClippingOptions,
+  constantRate,
+  type Dataset,
+  type EarlyStoppingOptions,
+  type FitResult,
+  fit,
+  type Optimizer,
+  type Position,
+  type ResumedTraining,
+  RmsProp,
+  type Schedule,
+  Sgd,
+  type StepReport,
+  type Trainable,
+  type TrainingSaver,
+} from '@cudnn-rnn/train'
+import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
+import { evaluateModel } from './evaluate_model.js'
+import { checkLoss, type LossName } from './losses.js'
+import { modelGradients } from './model_pass.js'
+import { modelNote, recurrentModels } from './save_model.js'
+import { TrainingCheckpoints } from './training_checkpoints.js'
+import type { WholeModel } from './whole_model.js'
+
+const OPTIMIZERS = {
+  adam: (backend, variables) => new Adam(backend, variables),
+  sgd: (backend, variables) => new Sgd(backend, variables),
+  momentum: (backend, variables) => new Sgd(backend, variables, { momentum: 0.9 }),
+  rmsprop: (backend, variables) => new RmsProp(backend, variables),
+  adagrad: (backend, variables) => new Adagrad(backend, variables),
+} as const satisfies Readonly<Record<string, MakeOptimizer>>
+
+/** Makes the optimizer of a model's variables; `fit` disposes its slots. */
+export type MakeOptimizer = (backend: Backend, variables: readonly Trainable[]) => Optimizer
+export type OptimizerName = keyof typeof OPTIMIZERS
+
+export interface ModelFitOptions extends ClippingOptions {
+  readonly loss: LossName
+  /** Default `adam`. `momentum` is SGD with momentum 0.9. */
+  readonly optimizer?: OptimizerName | MakeOptimizer | undefined
+  /** Default 0.001. */
+  readonly learningRate?: number | Schedule | undefined
+  /** Passes over the data. Default 1. */
+  readonly epochs?: number | undefined
+  /** Steps of the whole run, in place of `epochs`; the data are repeated as often as needed. */
+  readonly maxSteps?: number | undefined
+  /** Rows of a batch; then the data are examples, and arrays of them are shuffled. Absent where the data are batches. */
+  readonly batchSize?: number | undefined
+  /** False keeps the order of an array of examples. Default true. */
+  readonly shuffle?: boolean | undefined
+  /** Batches whose gradients are averaged into one update. Default 1. */
+  readonly accumulate?: number | undefined
+  /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
+  readonly validation?: LayerData | undefined
+  /** Steps between evaluations. Default: an epoch. */
+  readonly evaluateEvery?: number | undefined
+  /** `metric` is `loss` unless it says otherwise. */
+  readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
+  /** A directory for TensorFlow checkpoints, or a saver: a run that has some goes on from the newest. */
+  readonly checkpoints?: string | TrainingSaver | undefined
+  /** Saves every so many steps, too. */
+  readonly saveEvery?: number | undefined
+  /** Ends the training after the step in progress, saved. */
+  readonly signal?: AbortSignalLike | undefined
+  readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
+  readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
+}
+
+const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
+  'loss',
+  'optimizer',
+  'learningRate',
+  'epochs',
+  'maxSteps',
+  'batchSize',
+  'shuffle',
+  'accumulate',
+  'validation',
+  'evaluateEvery',
+  'earlyStopping',
+  'checkpoints',
+  'saveEvery',
+  'signal',
+  'onStart',
+  'onStep',
+  'clipNorm',
+  'clipValue',
+]
+
+/** `SequentialModel.fit` */
+export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
+  const action = 'fit'
+  checkOptionNames(action, options, OPTION_NAMES)
+  const loss = checkLoss(action, options.loss)
+  const { learningRate = 0.001, checkpoints, validation, batchSize, shuffle = true, epochs = 1 } = options
+  const { executor: backend, input, output } = model
+  if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
+  const shape = { input, output, dtype: backend.dtype, loss }
+  const rate = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
+  const epoch = batchesOf(data, { batchSize, ...(shuffle && { shuffleSeed: model.seed }) }, shape)
+  const steps = await stepsOf(epoch, data, options)
+  using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
+  const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue } = options
+  const saver = saverOf(model, checkpoints, loss)
+  const before = model.loss
+  model.loss = loss
+  try {
+    return await fit<LayerBatch>({
+      backend,
+      data: epoch.repeat(),
+      batchGradients: (batch) => modelGradients(model, batch, loss),
+      optimizer,
+      learningRate: rate,
+      maxSteps: steps.all,
+      state: {
+        save: async () => (await model.randomState()) as Position,
+        restore: (state) => model.restoreRandomState(state),
+      },
+      ...(validation !== undefined && { evaluate: () => evaluateModel(model, validation, { loss, batchSize }) }),
+      ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
+      ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
+      ...{ saver, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue },
+    })
+  } catch (error) {
+    model.loss = before
+    throw error
+  }
+}
+
+/** Steps of the whole run, and between evaluations. */
+async function stepsOf(
+  epoch: Dataset<LayerBatch>,
+  data: LayerData,
+  { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation }: ModelFitOptions,
+) {
+  const isCounted = maxSteps === undefined || (evaluateEvery === undefined && validation !== undefined)
+  if (!isCounted) return { all: maxSteps, evaluateEvery }
+  let batches = 0
+  if (Array.isArray(data)) batches = Math.ceil(data.length / (batchSize ?? 1))
+  else for await (const _ of epoch) batches++
+  const perEpoch = Math.ceil(batches / accumulate)
+  return { all: maxSteps ?? Math.ceil((epochs * batches) / accumulate), evaluateEvery: evaluateEvery ?? perEpoch }
+}
+
+function optimizerOf(
+  given: OptimizerName | MakeOptimizer,
+  backend: Backend,
+  variables: readonly Trainable[],
+): Optimizer {
+  if (typeof given === 'function') return given(backend, variables)
+  if (Object.hasOwn(OPTIMIZERS, given)) return OPTIMIZERS[given](backend, variables)
+  throw invalid('optimizer', `one of ${Object.keys(OPTIMIZERS).join(', ')} or a function`, given)
+}
+
+function saverOf(
+  model: WholeModel,
+  checkpoints: string | TrainingSaver | undefined,
+  loss: LossName,
+): TrainingSaver | undefined {
+  if (typeof checkpoints !== 'string') return checkpoints
+  return new TrainingCheckpoints(model.executor, checkpoints, {
+    models: recurrentModels(model),
+    notes: modelNote(model, loss),
+  })
+}
+
+function invalid(option: string, rule: string, value: unknown) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot fit as ${option} must be ${rule}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

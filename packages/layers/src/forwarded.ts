@@ -1,0 +1,19 @@
+import type { BackendTensor } from '@cudnn-rnn/backend'
+
+export interface LayerGradients {
+  /** Undefined for class ids, which have none. */
+  readonly input: BackendTensor | undefined
+  /** In the order of the layer's variables. */
+  readonly variables: readonly BackendTensor[]
+}
+
+/** What a layer's own forward leaves. */
+export interface Forwarded {
+  readonly output: BackendTensor
+  /** The layer's own gradients. Called at most once, in training. */
+  readonly backward: (outputGradient: BackendTensor) => LayerGradients | Promise<LayerGradients>
+  /** Disposes what the pass keeps beside output and states. */
+  readonly release?: (() => void) | undefined
+  /** Where the pass keeps states. */
+  readonly states?: readonly BackendTensor[] | undefined
+}

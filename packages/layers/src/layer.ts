@@ -1,0 +1,215 @@
+import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { checkSequenceLengths, checkTensor } from '@cudnn-rnn/executor-kit'
+import type { Variable } from '@cudnn-rnn/models'
+import type { Forwarded, LayerGradients } from './forwarded.js'
+import type { LayerBuild } from './layer_build.js'
+import type { LayerStream } from './layer_stream.js'
+import { LayerTape } from './layer_tape.js'
+import { type Signal, signalText } from './signal.js'
+
+/** What a saved model says about a layer: plain JSON. */
+export type LayerConfig = { readonly [option: string]: ConfigValue }
+export type ConfigValue = string | number | boolean | null | readonly ConfigValue[] | LayerConfig
+
+/** A layer whose sizes are not known yet: what `dense(…)`, `cudnnLSTM(…)`, … return. */
+export interface LayerDefinition {
+  /** The function that made it. */
+  readonly kind: string
+  readonly name: string | undefined
+  /** The options as they are saved. */
+  readonly config: LayerConfig
+  /** The input that the layer asks for itself, where it does: an embedding takes class ids. */
+  readonly input?: Signal | undefined
+  /** Treats every step of a sequence by itself, and keeps no state. */
+  readonly isStepwise?: boolean | undefined
+  /** Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
+  build(input: Signal, build: LayerBuild): Layer
+}
+
+/** Options of one pass through a layer or a model. */
+export interface LayerCallOptions {
+  /** Default true: dropout applies, and a tape is returned. */
+  readonly isTraining?: boolean | undefined
+  /** One length in 0..T per batch row; absent when every row has T steps. */
+  readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+  /** Initial states of the recurrent layers, as an earlier call returned them; absent for zeros. */
+  readonly states?: readonly TensorLike[] | null | undefined
+  /** Returns the final states. Default false. */
+  readonly keepStates?: boolean | undefined
+}
+
+/** Result of a pass; the tensors are the caller's. */
+export interface LayerCallResult {
+  readonly output: BackendTensor
+  /** Of a training pass, for one `gradients()`; dispose it where none follows. It reads `output` and the input again. */
+  readonly tape: LayerTape | undefined
+  /** Final states of the recurrent layers; empty without `keepStates`. */
+  readonly states: readonly BackendTensor[]
+}
+
+/** One pass, as layers see it. */
+export interface Pass {
+  readonly isTraining: boolean
+  /** [B], or null. */
+  readonly lengths: Tensor<Int32Array> | null
+  readonly keepsStates: boolean
+}
+
+export interface LayerInfo {
+  readonly definition: LayerDefinition
+  readonly name: string
+  readonly input: Signal
+  readonly output: Signal
+  readonly variables?: readonly Variable[] | undefined
+}
+
+/** A layer with sizes and variables. */
+export abstract class Layer {
+  readonly definition: LayerDefinition
+  readonly name: string
+  readonly input: Signal
+  readonly output: Signal
+  readonly variables: readonly Variable[]
+  protected readonly backend: Backend
+
+  constructor(backend: Backend, { definition, name, input, output, variables = [] }: LayerInfo) {
+    this.backend = backend
+    this.definition = definition
+    this.name = name
+    this.input = input
+    this.output = output
+    this.variables = variables
+  }
+
+  get kind(): string {
+    return this.definition.kind
+  }
+
+  /** How many tensors of state a pass takes and returns. */
+  get stateCount(): number {
+    return 0
+  }
+
+  /**
+   * Runs a batch.
+   *
+   * @param input as {@link Layer.input} says: [T,B,I] or [B,I], class ids without the last dimension.
+   * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_LAYER_STATES`, `ERR_ID_OUT_OF_RANGE`; TypeError `ERR_DTYPE`,
+   *   `ERR_NOT_A_TENSOR`
+   */
+  async call(input: TensorLike, options: LayerCallOptions = {}): Promise<LayerCallResult> {
+    const action = `call ${this.name}`
+    checkOptionNames(action, options, ['isTraining', 'sequenceLengths', 'states', 'keepStates'])
+    const { isTraining = true, states = null } = options
+    for (const option of ['isTraining', 'keepStates'] as const) checkBoolean(action, option, options[option])
+    const taken = this.#checkInput(action, input)
+    const pass = {
+      isTraining,
+      lengths: this.#lengths(action, taken, options),
+      keepsStates: options.keepStates ?? false,
+    }
+    if (states !== null && (!Array.isArray(states) || states.length !== this.stateCount)) {
+      throw codedRangeError(
+        'ERR_LAYER_STATES',
+        `Cannot ${action} as states must be a list of ${this.stateCount}: current value is ${Array.isArray(states) ? `a list of ${states.length}` : describeValue(states)}`,
+        { expected: this.stateCount },
+      )
+    }
+    const forwarded = await this.forward(taken, pass, states)
+    const tape = isTraining ? new LayerTape(this, forwarded) : undefined
+    if (!isTraining) forwarded.release?.()
+    return { output: forwarded.output, tape, states: forwarded.states ?? [] }
+  }
+
+  /**
+   * Gradients of a loss, given its gradient by the output of the call that made `tape`.
+   *
+   * @throws RangeError `ERR_LAYER_TAPE`, `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_NOT_A_TENSOR`
+   */
+  async gradients(tape: LayerTape, outputGradient: TensorLike): Promise<LayerGradients> {
+    const action = `compute the gradients of ${this.name}`
+    const { dtype } = this.backend
+    const { output } = LayerTape.of(action, this, tape)
+    checkTensor(action, 'outputGradient', outputGradient, { dtype, shape: output.shape })
+    const backward = tape.consume()
+    try {
+      if (isBackendTensor(outputGradient)) return await backward(outputGradient)
+      using uploaded = this.backend.tensor(outputGradient)
+      return await backward(uploaded)
+    } finally {
+      tape.dispose()
+    }
+  }
+
+  /**
+   * Steps of streams through this layer, states at zero.
+   *
+   * @throws RangeError `ERR_NO_STREAM`
+   */
+  openStream(_batch: number): LayerStream {
+    throw codedRangeError(
+      'ERR_NO_STREAM',
+      `Cannot open a stream as layer ${this.name} (${this.kind}) needs the whole sequence: use predict()`,
+      { layer: this.name },
+    )
+  }
+
+  /** Number of the dropout mask to draw next, or the state of a generator; null where the layer draws nothing. */
+  async randomState(): Promise<ConfigValue> {
+    return null
+  }
+
+  /** Takes what {@link randomState} gave. */
+  restoreRandomState(_state: ConfigValue): void {}
+
+  /** Releases the variables. */
+  dispose(): void {
+    for (const variable of this.variables) variable.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  /** The pass itself, on an input that fits {@link Layer.input}. */
+  abstract forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded>
+
+  #checkInput(action: string, input: TensorLike): TensorLike {
+    const { isSequence, features } = this.input
+    const leading = isSequence ? ['T', 'B'] : ['B']
+    const rule =
+      features === null
+        ? ({ dtype: 'int32', shape: leading } as const)
+        : { dtype: this.backend.dtype, shape: [...leading, features] }
+    const taken = checkTensor(action, 'input', input, rule)
+    if (taken.shape.slice(0, leading.length).every((size) => size > 0)) return taken
+    throw codedRangeError(
+      'ERR_EMPTY_BATCH',
+      `Cannot ${action} as there must be at least one row${isSequence ? ' and one step' : ''}: current shape is [${taken.shape.join(',')}]`,
+      { actual: taken.shape },
+    )
+  }
+
+  #lengths(action: string, input: TensorLike, { sequenceLengths }: LayerCallOptions): Tensor<Int32Array> | null {
+    if (sequenceLengths === null || sequenceLengths === undefined) return null
+    if (!this.input.isSequence) {
+      throw codedRangeError(
+        'ERR_SEQUENCE_LENGTHS',
+        `Cannot ${action} as sequenceLengths are for sequences: current input is ${signalText(this.input)}`,
+      )
+    }
+    const [time, batch] = input.shape as [number, number]
+    const lengths = checkSequenceLengths(action, sequenceLengths, time, batch)
+    return lengths && { data: lengths, shape: [batch] }
+  }
+}
+
+function checkBoolean(action: string, option: string, value: unknown): void {
+  if (value === undefined || typeof value === 'boolean') return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${action} as ${option} must be a boolean: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

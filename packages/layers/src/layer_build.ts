@@ -1,0 +1,104 @@
+import { type Backend, DTYPES } from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { Philox } from '@cudnn-rnn/executor-kit'
+import { Variable } from '@cudnn-rnn/models'
+
+/** Fills the initial values of a variable of `shape`; `random` is the layer's own. */
+export type LayerInitializerFunction = (values: FloatArray, shape: readonly number[], random: Philox) => void
+
+/**
+ * How a variable begins: drawn from ±√(6/(fan in + fan out)) (Glorot & Bengio 2010) or from ±limit, a constant, or filled by a
+ * function.
+ */
+export type LayerInitializer = 'glorot_uniform' | { readonly uniform: number } | number | LayerInitializerFunction
+
+/** Initial values of plain layers draw from streams of their own, after those of masks (0) and recurrent networks (1). */
+const FIRST_STREAM = 2
+
+/** What layers share while a model is built: the executor, names, and the random numbers of one seed. */
+export class LayerBuild {
+  readonly backend: Backend
+  readonly seed: number
+  readonly #counts = new Map<string, number>()
+  #stream = FIRST_STREAM
+  #recurrent = 0
+  #masks = 0
+
+  constructor(backend: Backend, seed = 0) {
+    this.backend = backend
+    this.seed = seed
+    // Throws for a seed that is none.
+    new Philox(seed)
+  }
+
+  /** `given`, or `base`, `base_1`, … as Keras numbers layers. Throws RangeError `ERR_INVALID_OPTION` for a name in use. */
+  nameOf(given: string | undefined, base: string): string {
+    if (given !== undefined) {
+      if (typeof given !== 'string' || !NAME.test(given) || this.#counts.has(given)) {
+        throw codedRangeError(
+          'ERR_INVALID_OPTION',
+          `Cannot build a layer as its name must be of letters, digits, ".", "_" and "-", and its own: current value is ${describeValue(given)}`,
+          { option: 'name', value: given },
+        )
+      }
+      this.#counts.set(given, 1)
+      return given
+    }
+    for (;;) {
+      const count = this.#counts.get(base) ?? 0
+      this.#counts.set(base, count + 1)
+      const name = count === 0 ? base : `${base}_${count}`
+      if (count === 0) return name
+      if (this.#counts.has(name)) continue
+      this.#counts.set(name, 1)
+      return name
+    }
+  }
+
+  /** A generator for one layer's initial values. */
+  random(): Philox {
+    return new Philox(this.seed, this.#stream++)
+  }
+
+  /** A seed for the initial values and masks of one recurrent network: the first has the model's own. */
+  recurrentSeed(): number {
+    return (this.seed + this.#recurrent++) % Number.MAX_SAFE_INTEGER
+  }
+
+  /** A seed for the masks of one dropout layer. */
+  maskSeed(): number {
+    return (this.seed + this.#masks++) % Number.MAX_SAFE_INTEGER
+  }
+
+  variable(name: string, shape: readonly number[], initializer: LayerInitializer, random: Philox): Variable {
+    const { array } = DTYPES[this.backend.dtype]
+    const values: FloatArray = new array(elementCount(shape))
+    fill(values, shape, initializer, random)
+    return new Variable(this.backend, this.backend.tensor({ data: values, shape }), name)
+  }
+}
+
+const NAME = /^[A-Za-z0-9._-]+$/
+
+function fill(values: FloatArray, shape: readonly number[], initializer: LayerInitializer, random: Philox): void {
+  if (typeof initializer === 'function') {
+    initializer(values, shape, random)
+    return
+  }
+  if (typeof initializer === 'number' && Number.isFinite(initializer)) {
+    values.fill(initializer)
+    return
+  }
+  const [rows = 1, columns = rows] = shape
+  let limit = Number.NaN
+  if (initializer === 'glorot_uniform') limit = Math.sqrt(6 / (rows + columns))
+  else if (typeof initializer === 'object' && initializer !== null) limit = initializer.uniform
+  if (!(limit >= 0 && Number.isFinite(limit))) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot build a layer as an initializer must be glorot_uniform, { uniform: limit }, a number or a function: current value is ${describeValue(initializer)}`,
+      { value: initializer },
+    )
+  }
+  for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+}

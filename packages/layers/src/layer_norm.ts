@@ -1,0 +1,66 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
+import { type LayerStream, statelessStream } from './layer_stream.js'
+
+export interface LayerNormLayerOptions extends LayerOptions {
+  /** Added to the variance. Default 1e-3, as in Keras (PyTorch: 1e-5). */
+  readonly epsilon?: number | undefined
+}
+
+/**
+ * gamma·(x - mean)/√(variance + ε) + beta over the last dimension (Ba, Kiros & Hinton 2016). Variables: `gamma` [E], `beta` [E].
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
+  checkLayerOptions('layerNorm', options, ['epsilon'])
+  const { epsilon = 1e-3 } = options
+  if (!(Number.isFinite(epsilon) && epsilon >= 0)) throw invalidOption('layerNorm', 'epsilon', '>= 0', epsilon)
+  const definition: LayerDefinition = {
+    kind: 'layerNorm',
+    name: options.name,
+    isStepwise: true,
+    config: { epsilon },
+    build(input, build) {
+      checkInputRule(definition, input, ANY_FLOATS)
+      const name = build.nameOf(options.name, 'layer_normalization')
+      const random = build.random()
+      const shape = [input.features!]
+      const variables = [
+        build.variable(`${name}/gamma`, shape, 1, random),
+        build.variable(`${name}/beta`, shape, 0, random),
+      ]
+      return new LayerNormLayer(build, { definition, name, input, output: input, variables }, epsilon)
+    },
+  }
+  return definition
+}
+
+class LayerNormLayer extends Layer {
+  readonly #options: { readonly epsilon: number }
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, epsilon: number) {
+    super(backend, info)
+    this.#options = { epsilon }
+  }
+
+  async forward(input: TensorLike): Promise<Forwarded> {
+    const backward = (dy: BackendTensor) => {
+      const gradients = this.backend.ops.layerNormGradients(input, this.variables[0]!.value, dy, this.#options)
+      return { input: gradients.input, variables: [gradients.gamma, gradients.beta] }
+    }
+    return { output: this.#apply(input), backward }
+  }
+
+  override openStream(): LayerStream {
+    return statelessStream(async (input) => this.#apply(input))
+  }
+
+  #apply(input: TensorLike): BackendTensor {
+    const [gamma, beta] = this.variables
+    return this.backend.ops.layerNorm(input, gamma!.value, beta!.value, this.#options)
+  }
+}

@@ -1,0 +1,56 @@
+import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import type { LayerDefinition } from './layer.js'
+import { type Signal, signalText } from './signal.js'
+
+/** What every layer can be given. */
+export interface LayerOptions {
+  /** Prefix of its variables in a checkpoint. Default: its kind, numbered as Keras does. */
+  readonly name?: string | undefined
+}
+
+/** Throws TypeError `ERR_UNKNOWN_OPTION`. */
+export function checkLayerOptions(kind: string, options: object, own: readonly string[]): void {
+  checkOptionNames(`make ${kind}`, options, [...own, 'name'])
+}
+
+/** The value; throws RangeError `ERR_INVALID_OPTION` unless it is an integer >= 1. */
+export function positiveInteger(kind: string, option: string, value: unknown): number {
+  if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
+  throw invalidOption(kind, option, 'an integer >= 1', value)
+}
+
+export function invalidOption(kind: string, option: string, rule: string, value: unknown) {
+  return codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot make ${kind} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}
+
+/** What a layer takes, in words, and whether `input` is that. */
+export interface InputRule {
+  readonly isSequence?: boolean
+  readonly isIds?: boolean
+  readonly text: string
+}
+
+export const ANY_FLOATS: InputRule = { isIds: false, text: '[…,E]' }
+export const SEQUENCE: InputRule = { isSequence: true, isIds: false, text: '[T,B,E]' }
+export const CLASS_IDS: InputRule = { isIds: true, text: '[T,B] or [B] of class ids' }
+
+/** Throws RangeError `ERR_LAYERS_DO_NOT_FIT` unless `input` is what the layer takes; a model adds which layer gives it. */
+export function checkInputRule(definition: LayerDefinition, input: Signal, rule: InputRule): void {
+  const fits =
+    (rule.isSequence === undefined || rule.isSequence === input.isSequence) &&
+    (rule.isIds === undefined || rule.isIds === (input.features === null))
+  if (!fits) throw doesNotFit(definition, input, rule.text)
+}
+
+export function doesNotFit({ kind, name }: Pick<LayerDefinition, 'kind' | 'name'>, input: Signal, expected: string) {
+  const layer = name === undefined ? kind : `${kind} ${name}`
+  return codedRangeError(
+    'ERR_LAYERS_DO_NOT_FIT',
+    `Cannot build ${layer} as its input must be ${expected}: current input is ${signalText(input)}`,
+    { layer, expected, actual: signalText(input) },
+  )
+}

@@ -1,0 +1,99 @@
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { activation } from './activation.js'
+import { attentionPooling } from './attention_pooling.js'
+import { concat } from './concat.js'
+import { dense } from './dense.js'
+import { dropout } from './dropout.js'
+import { embedding } from './embedding.js'
+import type { LayerDefinition } from './layer.js'
+import { layerNorm } from './layer_norm.js'
+import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
+import { reverse } from './reverse.js'
+import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
+import { timeDistributed } from './time_distributed.js'
+
+/** What a file says about a layer's options; each function checks them. */
+type Config = never
+
+/** The layers that a saved model can have, by their kinds. */
+const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
+  embedding,
+  cudnnLSTM,
+  cudnnGRU,
+  cudnnRNNRelu,
+  cudnnRNNTanh,
+  dense,
+  dropout,
+  layerNorm,
+  lastStep,
+  meanOverTime,
+  maxOverTime,
+  attentionPooling,
+  reverse,
+  activation: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
+}
+
+/** Deeper nesting is a trap. */
+const DEEPEST = 32
+
+/**
+ * Layers from what `savedLayer` wrote, or from what somebody made of it.
+ *
+ * @param given layers by their names, which replace described ones.
+ * @throws RangeError `ERR_UNKNOWN_LAYER`
+ */
+export function layersFromConfig(
+  layers: readonly unknown[],
+  given: Readonly<Record<string, LayerDefinition>>,
+  depth = 0,
+): LayerDefinition[] {
+  if (depth > DEEPEST) throw unknownLayer(`its branches are more than ${DEEPEST} deep`)
+  return layers.map((layer) => layerFromConfig(layer, given, depth))
+}
+
+function layerFromConfig(
+  layer: unknown,
+  given: Readonly<Record<string, LayerDefinition>>,
+  depth: number,
+): LayerDefinition {
+  const { kind, name, config = {} } = asRecord(layer, 'a layer')
+  const label = typeof name === 'string' ? name : String(kind)
+  if (Object.hasOwn(given, label)) return given[label]!
+  const named = typeof name === 'string' ? { name } : {}
+  const options = asRecord(config, `the options of ${label}`)
+  try {
+    if (kind === 'concat') {
+      const branches = asArray(options['branches'], `the branches of ${label}`)
+      return concat(
+        branches.map((branch) => layersFromConfig(asArray(branch, `a branch of ${label}`), given, depth + 1)),
+        named,
+      )
+    }
+    if (kind === 'timeDistributed') return timeDistributed(layerFromConfig(options['layer'], given, depth + 1), named)
+    if (typeof kind === 'string' && Object.hasOwn(MAKERS, kind))
+      return MAKERS[kind]!({ ...options, ...named } as Config)
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code === 'ERR_UNKNOWN_LAYER') throw cause
+    throw unknownLayer(`layer ${label} cannot be made: ${(cause as Error).message}`, { cause, layer: label })
+  }
+  const hint =
+    kind === 'rnn' ? `. Pass loadModel(…, { layers: { ${label}: rnn(new ${String(options['cell'])}(…)) } })` : ''
+  throw unknownLayer(`there must be a layer of its kind: current kind of ${label} is ${describeValue(kind)}${hint}`, {
+    layer: label,
+    kind,
+  })
+}
+
+function asRecord(value: unknown, what: string): Record<string, unknown> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw unknownLayer(`${what} must be an object: current value is ${describeValue(value)}`)
+}
+
+function asArray(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw unknownLayer(`${what} must be a list: current value is ${describeValue(value)}`)
+}
+
+function unknownLayer(rule: string, details: Readonly<Record<string, unknown>> = {}) {
+  return codedRangeError('ERR_UNKNOWN_LAYER', `Cannot load a model as ${rule}`, details)
+}

@@ -1,0 +1,18 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+
+/** A layer that steps: its state goes on from call to call. */
+export interface LayerStream {
+  /** Steps [T,B,…] in their order; takes an input of the executor or of the host. */
+  step(input: TensorLike): Promise<TensorLike>
+  /** Zeroes the states of all rows, or of those named. */
+  reset(rows?: readonly number[]): void
+  /** The carried states, as host copies; null where the layer has none. */
+  state(): Promise<unknown>
+  restore(state: unknown): void
+  dispose(): void
+}
+
+/** The stream of a layer whose steps do not depend on each other. */
+export function statelessStream(step: (input: TensorLike) => Promise<BackendTensor>): LayerStream {
+  return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
+}

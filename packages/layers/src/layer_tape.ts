@@ -1,0 +1,57 @@
+import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import type { Forwarded } from './forwarded.js'
+
+/** Whose pass it is. */
+interface Owner {
+  readonly name: string
+}
+
+/** What one training pass keeps for its one backward. */
+export class LayerTape {
+  readonly #layer: Owner
+  #forwarded: Forwarded | undefined
+  #isConsumed = false
+
+  constructor(layer: Owner, forwarded: Forwarded) {
+    this.#layer = layer
+    this.#forwarded = forwarded
+  }
+
+  /** The pass of `tape`. Throws TypeError `ERR_LAYER_TAPE` for what is no tape; RangeError for another layer's or a used one. */
+  static of(action: string, layer: Owner, tape: LayerTape): Forwarded {
+    if (typeof tape !== 'object' || tape === null || !(#forwarded in tape)) {
+      throw codedTypeError(
+        'ERR_LAYER_TAPE',
+        `Cannot ${action} as tape must be what call() returned in training: current value is ${describeValue(tape)}`,
+      )
+    }
+    if (tape.#layer !== layer) {
+      throw codedRangeError(
+        'ERR_LAYER_TAPE',
+        `Cannot ${action} as the tape must be of this layer: current layer is ${tape.#layer.name}`,
+        { layer: tape.#layer.name },
+      )
+    }
+    if (tape.#forwarded === undefined) {
+      const what = tape.#isConsumed ? 'consumed' : 'disposed'
+      throw codedRangeError('ERR_LAYER_TAPE', `Cannot ${action} as the tape was ${what} before: call() makes another`)
+    }
+    return tape.#forwarded
+  }
+
+  /** The backward, for the one time that it is called. */
+  consume(): Forwarded['backward'] {
+    this.#isConsumed = true
+    return this.#forwarded!.backward
+  }
+
+  /** Releases what the pass kept; the output stays. Idempotent. */
+  dispose(): void {
+    this.#forwarded?.release?.()
+    this.#forwarded = undefined
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+}

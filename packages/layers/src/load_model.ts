@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import type { Backend } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { Saver } from '@cudnn-rnn/saveable'
+import type { LayerDefinition } from './layer.js'
+import { layersFromConfig } from './layer_registry.js'
+import { LOSSES } from './losses.js'
+import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
+import { SequentialModel } from './sequential_model.js'
+import type { Signal } from './signal.js'
+import { saveablesOf } from './variable_saveables.js'
+
+export interface LoadModelOptions {
+  /** Layers by their names, in place of those that the file describes: it cannot describe the cell of `rnn(cell)`. */
+  readonly layers?: Readonly<Record<string, LayerDefinition>> | undefined
+}
+
+/**
+ * A model that `save` or `fit` wrote.
+ *
+ * @param path what `save` was given, or the directory of a run: then its best checkpoint, else its latest.
+ * @throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`; RestoreError for other variables; CheckpointError
+ */
+export async function loadModel(
+  backend: Backend,
+  path: string,
+  options: LoadModelOptions = {},
+): Promise<SequentialModel> {
+  const action = 'load a model'
+  checkOptionNames(action, options, ['layers'])
+  const prefix = await prefixOf(path)
+  const { layers, input, seed, loss } = await describedModel(prefix)
+  const definitions = layersFromConfig(layers, options.layers ?? {})
+  const size = input.features === null ? {} : { inputSize: input.features }
+  const model = new SequentialModel(backend, definitions, { seed, isSequence: input.isSequence, ...size })
+  try {
+    await new Saver(saveablesOf(backend, model.variables, recurrentModels(model))).restore(prefix)
+    model.loss = LOSSES.find((name) => name === loss)
+    return model
+  } catch (error) {
+    model.dispose()
+    throw error
+  }
+}
+
+async function prefixOf(path: string): Promise<string> {
+  try {
+    await (await openCheckpoint(path)).close()
+    return path
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
+    const found = (await latestCheckpoint(join(path, 'best'))) ?? (await latestCheckpoint(path))
+    if (found === null) throw error
+    return found
+  }
+}
+
+interface Description {
+  readonly layers: readonly unknown[]
+  readonly input: Signal
+  readonly seed: number
+  readonly loss?: string
+}
+
+async function describedModel(prefix: string): Promise<Description> {
+  const reader = await openCheckpoint(prefix)
+  try {
+    if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
+    const { data } = await reader.read(MODEL_KEY)
+    const description = parsed(prefix, data)
+    const { format, layers, input, seed } = description
+    if (format !== MODEL_FORMAT)
+      throw notAModel(prefix, `its format must be ${MODEL_FORMAT}: current value is ${String(format)}`)
+    const isWhole = Array.isArray(layers) && isSignal(input) && Number.isSafeInteger(seed)
+    if (!isWhole) throw notAModel(prefix, 'its description is incomplete')
+    return description as unknown as Description
+  } finally {
+    await reader.close()
+  }
+}
+
+function parsed(prefix: string, data: unknown): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data as Uint8Array))
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw notAModel(prefix, 'its description is no JSON object')
+}
+
+function isSignal(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { isSequence, features } = value as Record<string, unknown>
+  return typeof isSequence === 'boolean' && (features === null || Number.isSafeInteger(features))
+}
+
+function notAModel(prefix: string, rule: string) {
+  return codedRangeError('ERR_NOT_A_MODEL', `Cannot load a model as ${prefix} is none: ${rule}`, { path: prefix })
+}

@@ -1,0 +1,78 @@
+import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { joinedInputs, type LayerExample } from './batches.js'
+import type { LayerCallOptions } from './layer.js'
+import type { WholeModel } from './whole_model.js'
+
+export interface PredictOptions extends Pick<LayerCallOptions, 'sequenceLengths'> {
+  /** Rows computed at a time, of a list of inputs. Default 256. */
+  readonly batchSize?: number | undefined
+}
+
+const OPTION_NAMES = ['sequenceLengths', 'batchSize']
+
+/** The output of one batch. */
+export async function predictTensor(
+  model: WholeModel,
+  input: TensorLike,
+  options: PredictOptions,
+): Promise<Tensor<FloatArray>> {
+  checkOptionNames('predict', options, OPTION_NAMES)
+  const { output } = await model.call(input, { isTraining: false, sequenceLengths: options.sequenceLengths })
+  try {
+    const { data, shape } = await output.read()
+    return { data: data.slice() as FloatArray, shape }
+  } finally {
+    if (!(isBackendTensor(input) && input === output)) output.dispose()
+  }
+}
+
+/** The output of each row, those of sequences in the length of their rows. */
+export async function predictRows(
+  model: WholeModel,
+  inputs: readonly LayerExample['input'][],
+  options: PredictOptions,
+): Promise<Tensor<FloatArray>[]> {
+  checkOptionNames('predict', options, OPTION_NAMES)
+  const { batchSize = 256 } = options
+  if (!(Number.isSafeInteger(batchSize) && batchSize >= 1)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot predict as batchSize must be an integer >= 1: current value is ${describeValue(batchSize)}`,
+      { option: 'batchSize', value: batchSize },
+    )
+  }
+  if (options.sequenceLengths !== undefined) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      'Cannot predict as sequenceLengths are for one batch: a list of inputs has lengths of its own',
+      { option: 'sequenceLengths' },
+    )
+  }
+  const { input, output, executor } = model
+  const results: Tensor<FloatArray>[] = []
+  for (let begin = 0; begin < inputs.length; begin += batchSize) {
+    const rows = inputs.slice(begin, begin + batchSize)
+    const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
+    const result = await predictTensor(model, tensor, { sequenceLengths: lengths })
+    for (const row of rows.keys())
+      results.push(output.isSequence ? steps(result, row, lengths![row]!) : vector(result, row))
+  }
+  return results
+}
+
+/** Row [O] of [B,O]. */
+function vector({ data, shape }: Tensor<FloatArray>, row: number): Tensor<FloatArray> {
+  const size = shape.slice(1).reduce((product, each) => product * each, 1)
+  return { data: data.slice(row * size, (row + 1) * size), shape: shape.slice(1) }
+}
+
+/** Row [length,O] of [T,B,O]. */
+function steps({ data, shape }: Tensor<FloatArray>, row: number, length: number): Tensor<FloatArray> {
+  const [, batch, columns] = shape as [number, number, number]
+  const own = data.slice(0, length * columns)
+  for (let t = 0; t < length; t++) {
+    own.set(data.subarray((t * batch + row) * columns, (t * batch + row + 1) * columns), t * columns)
+  }
+  return { data: own, shape: [length, columns] }
+}

@@ -1,0 +1,194 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type CellMode, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import {
+  CudnnGRU,
+  CudnnLSTM,
+  CudnnRNNRelu,
+  CudnnRNNTanh,
+  type InitializerOptions,
+  type LSTMOptions,
+  type ModelOptions,
+  type Stream,
+} from '@cudnn-rnn/models'
+import { fromBase64, toBase64 } from './base64.js'
+import type { Forwarded } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { checkInputRule, checkLayerOptions, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
+import type { LayerStream } from './layer_stream.js'
+import type { Signal } from './signal.js'
+
+export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
+
+/**
+ * Options of a recurrent layer: those of the model, whose input size is inferred. `inputMode` is `linear_input` unless you say
+ * otherwise: `auto_select` leaves out the input matrices where input and units have one size, and then no other framework can
+ * take the weights.
+ */
+export type RecurrentLayerOptions = Omit<ModelOptions, 'numLayers' | 'inputSize'> &
+  Pick<InitializerOptions, 'kernelInitializer' | 'biasInitializer'> &
+  LayerOptions & {
+    /** L. Default 1. */
+    readonly numLayers?: number | undefined
+    /** I; needed where the layer is the first of a model. */
+    readonly inputSize?: number | undefined
+  }
+
+export type CudnnLSTMLayerOptions = RecurrentLayerOptions &
+  Pick<LSTMOptions, 'numProj' | 'cellClip'> &
+  Pick<InitializerOptions, 'forgetBias'>
+
+const MODELS = {
+  lstm: { model: CudnnLSTM, kind: 'cudnnLSTM', name: 'cudnn_lstm' },
+  gru: { model: CudnnGRU, kind: 'cudnnGRU', name: 'cudnn_gru' },
+  rnn_relu: { model: CudnnRNNRelu, kind: 'cudnnRNNRelu', name: 'cudnn_rnn_relu' },
+  rnn_tanh: { model: CudnnRNNTanh, kind: 'cudnnRNNTanh', name: 'cudnn_rnn_tanh' },
+} as const satisfies Readonly<Record<CellMode, unknown>>
+
+/** Options that are saved. */
+const SAVED = [
+  'numLayers',
+  'numUnits',
+  'inputMode',
+  'direction',
+  'dropout',
+  'seed',
+  'inputSize',
+  'numProj',
+  'cellClip',
+] as const
+const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias']
+
+/**
+ * L layers of {@link CudnnLSTM}: [T,B,I] to [T,B,D·H] (D·P with numProj). Variable: the opaque parameters, saved canonically.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; when the model is built as `new CudnnLSTM` and `createParams`
+ */
+export function cudnnLSTM(options: CudnnLSTMLayerOptions): LayerDefinition {
+  return recurrent('lstm', options, OPTION_NAMES)
+}
+
+/** L layers of {@link CudnnGRU}: [T,B,I] to [T,B,D·H]. */
+export function cudnnGRU(options: RecurrentLayerOptions): LayerDefinition {
+  return recurrent('gru', options, CELLLESS_NAMES)
+}
+
+/** L layers of {@link CudnnRNNRelu}: [T,B,I] to [T,B,D·H]. */
+export function cudnnRNNRelu(options: RecurrentLayerOptions): LayerDefinition {
+  return recurrent('rnn_relu', options, CELLLESS_NAMES)
+}
+
+/** L layers of {@link CudnnRNNTanh}: [T,B,I] to [T,B,D·H]. */
+export function cudnnRNNTanh(options: RecurrentLayerOptions): LayerDefinition {
+  return recurrent('rnn_tanh', options, CELLLESS_NAMES)
+}
+
+const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !['numProj', 'cellClip', 'forgetBias'].includes(name))
+
+function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
+  const { kind, name: base, model: Model } = MODELS[mode]
+  checkLayerOptions(kind, options, names)
+  const { name: given, kernelInitializer, biasInitializer, forgetBias, ...own } = options
+  const inputOf = (features: number): Signal => ({ isSequence: true, features })
+  const definition: LayerDefinition = {
+    kind,
+    name: given,
+    config: savedOptions(options),
+    ...(options.inputSize !== undefined && { input: inputOf(options.inputSize) }),
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const { inputSize = input.features! } = options
+      if (inputSize !== input.features) throw doesNotFit(definition, input, `[T,B,${inputSize}]`)
+      const seed = options.seed ?? build.recurrentSeed()
+      const model: RecurrentModel = new Model(build.backend, {
+        inputMode: 'linear_input',
+        ...own,
+        numLayers: own.numLayers ?? 1,
+        inputSize,
+        seed,
+      })
+      const name = build.nameOf(given, base)
+      const { descriptor, numDirs } = model
+      const output: Signal = {
+        isSequence: true,
+        features: outputSize(descriptor),
+        ...(numDirs === 2 && { reversedFrom: hiddenColumns(descriptor) }),
+      }
+      const initializers = { kernelInitializer, biasInitializer, ...(forgetBias !== undefined && { forgetBias }) }
+      const params = model.createParams({ seed, name, ...initializers })
+      return new RecurrentLayer(build, model, { definition, name, input, output, variables: [params] })
+    },
+  }
+  return definition
+}
+
+/** A recurrent layer, with the model that computes it. */
+export class RecurrentLayer extends Layer {
+  readonly model: RecurrentModel
+
+  constructor({ backend }: LayerBuild, model: RecurrentModel, info: ConstructorParameters<typeof Layer>[1]) {
+    super(backend, info)
+    this.model = model
+  }
+
+  override get stateCount(): number {
+    return this.model.rnnMode === 'lstm' ? 2 : 1
+  }
+
+  async forward(
+    input: TensorLike,
+    { isTraining, lengths, keepsStates }: Pass,
+    states: readonly TensorLike[] | null,
+  ): Promise<Forwarded> {
+    const { model } = this
+    const params = this.variables[0]!
+    const options = { isTraining, sequenceLengths: lengths?.data ?? null }
+    const [h = null, c = null] = states ?? []
+    const result =
+      model instanceof CudnnLSTM
+        ? await model.call(input, h, c, params, options)
+        : await model.call(input, h, params, options)
+    const { output, outputH, tape } = result
+    const final: BackendTensor[] = 'outputC' in result ? [outputH, result.outputC as BackendTensor] : [outputH]
+    const backward = async (dy: BackendTensor) => {
+      const { input: dx, params: dParams, ...ofStates } = await model.gradients(tape!, { output: dy })
+      for (const gradient of Object.values(ofStates)) gradient.dispose()
+      return { input: dx, variables: [dParams] }
+    }
+    const release = () => {
+      tape?.dispose()
+      if (!keepsStates) for (const state of final) state.dispose()
+    }
+    return { output, backward, release, ...(keepsStates && { states: final }) }
+  }
+
+  override openStream(batch: number): LayerStream {
+    const stream: Stream = this.model.stream(this.variables[0]!, { batch })
+    return {
+      step: (input) => stream.step(input),
+      reset: (rows) => stream.reset(rows),
+      state: () => stream.state(),
+      restore: (state) => stream.restore(state as Awaited<ReturnType<Stream['state']>>),
+      dispose: () => stream.dispose(),
+    }
+  }
+
+  override async randomState(): Promise<ConfigValue> {
+    if (this.model.descriptor.dropout === 0) return null
+    return toBase64(await this.model.dropoutState())
+  }
+
+  override restoreRandomState(state: ConfigValue): void {
+    if (typeof state === 'string') this.model.restoreDropoutState(fromBase64(state))
+  }
+
+  override dispose(): void {
+    super.dispose()
+    this.model.dispose()
+  }
+}
+
+function savedOptions(options: CudnnLSTMLayerOptions): LayerConfig {
+  const entries = SAVED.map((name) => [name, options[name]] as const)
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as LayerConfig
+}

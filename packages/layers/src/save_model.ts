@@ -1,0 +1,40 @@
+import { dirname } from 'node:path'
+import { makeDirectory } from '@cudnn-rnn/files'
+import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
+import { ConcatLayer } from './concat.js'
+import type { Layer } from './layer.js'
+import type { LossName } from './losses.js'
+import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
+import { saveablesOf, savedOnly } from './variable_saveables.js'
+import type { WholeModel } from './whole_model.js'
+
+/** Where the description of a model stands in its checkpoint: JSON in UTF-8. */
+export const MODEL_KEY = 'model_config'
+
+/** Of what is described; another number for another form. */
+export const MODEL_FORMAT = 1
+
+/** The description of a model, to be saved beside its variables. */
+export function modelNote({ definition }: Layer, loss: LossName | undefined): Readonly<Record<string, NumericTensor>> {
+  const description = { format: MODEL_FORMAT, ...definition.config, ...(loss !== undefined && { loss }) }
+  const data = new TextEncoder().encode(JSON.stringify(description))
+  return { [MODEL_KEY]: { data, shape: [data.length] } }
+}
+
+/** The models of a model's recurrent layers: they know how their buffers are saved. */
+export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
+  return allLayers(layers).flatMap((layer) => (layer instanceof RecurrentLayer ? [layer.model] : []))
+}
+
+/** Layers, those of branches included. */
+export function allLayers(layers: readonly Layer[]): Layer[] {
+  return layers.flatMap((layer) => (layer instanceof ConcatLayer ? allLayers(layer.branches.flat()) : [layer]))
+}
+
+/** `SequentialModel.save` */
+export async function saveModel(model: WholeModel, path: string): Promise<void> {
+  await makeDirectory(dirname(path))
+  const notes = Object.entries(modelNote(model, model.loss)).map(([name, tensor]) => savedOnly(name, tensor))
+  const variables = saveablesOf(model.executor, model.variables, recurrentModels(model))
+  await new Saver([...variables, ...notes], { maxToKeep: 0 }).save(path)
+}

@@ -1,0 +1,59 @@
+import type { BackendTensor, Pooling, PoolOptions, TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { checkInputRule, checkLayerOptions, type LayerOptions, SEQUENCE } from './layer_options.js'
+
+/**
+ * The last state of a network, [T,B,E] to [B,E]: the output at each row's last valid step. Of a bidirectional network the
+ * columns of the backward direction are those of step 0, which it computes last (Keras' `return_sequences=False`).
+ */
+export function lastStep(options: LayerOptions = {}): LayerDefinition {
+  return pooling('lastStep', 'last_step', 'last', options)
+}
+
+/** The mean over each row's steps: [T,B,E] to [B,E]; zero for a row of length 0. */
+export function meanOverTime(options: LayerOptions = {}): LayerDefinition {
+  return pooling('meanOverTime', 'mean_over_time', 'mean', options)
+}
+
+/** The maximum of each column over a row's steps: [T,B,E] to [B,E]; zero for a row of length 0. */
+export function maxOverTime(options: LayerOptions = {}): LayerDefinition {
+  return pooling('maxOverTime', 'max_over_time', 'max', options)
+}
+
+function pooling(kind: string, base: string, pool: Pooling, options: LayerOptions): LayerDefinition {
+  checkLayerOptions(kind, options, [])
+  const definition: LayerDefinition = {
+    kind,
+    name: options.name,
+    config: {},
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const name = build.nameOf(options.name, base)
+      const output = { isSequence: false, features: input.features }
+      const { reversedFrom } = input
+      return new PoolingLayer(build, { definition, name, input, output }, { pooling: pool, reversedFrom })
+    },
+  }
+  return definition
+}
+
+class PoolingLayer extends Layer {
+  readonly #options: PoolOptions
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, options: PoolOptions) {
+    super(backend, info)
+    this.#options = options
+  }
+
+  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    const output = ops.poolSequence(input, lengths, this.#options)
+    const backward = (dy: BackendTensor) => ({
+      input: ops.poolSequenceGradient(input, lengths, dy, this.#options),
+      variables: [],
+    })
+    return { output, backward }
+  }
+}

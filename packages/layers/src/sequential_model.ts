@@ -1,0 +1,219 @@
+import type { Backend, TensorLike } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, codedTypeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { FitResult, Position } from '@cudnn-rnn/train'
+import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
+import { buildChain, chainStream, forwardChain } from './chain.js'
+import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
+import { fitModel, type ModelFitOptions } from './fit_model.js'
+import type { Forwarded } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
+import { LayerBuild } from './layer_build.js'
+import { checkAreLayers } from './layer_list.js'
+import type { LossName } from './losses.js'
+import { ModelStream, type ModelStreamOptions } from './model_stream.js'
+import { type PredictOptions, predictRows, predictTensor } from './predict_model.js'
+import { saveModel } from './save_model.js'
+import { savedLayer } from './saved_layer.js'
+import type { Signal } from './signal.js'
+import { summaryOf } from './summary.js'
+import type { WholeModel } from './whole_model.js'
+
+export interface SequentialOptions {
+  /** Of initial values and masks; an integer ≥ 0. Default 0. */
+  readonly seed?: number | undefined
+  /** Size of one input vector, where the first layer does not say it. */
+  readonly inputSize?: number | undefined
+  /** Whether inputs have a time axis. Default true. */
+  readonly isSequence?: boolean | undefined
+}
+
+/**
+ * A model of layers, each given what the one before returns; sizes are inferred.
+ *
+ * @throws RangeError `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes, `ERR_UNKNOWN_INPUT`, `ERR_INVALID_OPTION`;
+ *   TypeError `ERR_NOT_A_LAYER`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_BACKEND`; in each case nothing is left on the executor
+ * @example
+ * ```ts
+ * import { cudnnGRU, dense, embedding, lastStep, sequential } from '@cudnn-rnn/layers'
+ * import { openReferenceBackend } from '@cudnn-rnn/reference'
+ *
+ * using backend = openReferenceBackend()
+ * const model = sequential(
+ *   backend,
+ *   [embedding({ size: 5, units: 4 }), cudnnGRU({ numUnits: 8, direction: 'bidirectional' }), lastStep(), dense({ units: 2 })],
+ *   { seed: 1 },
+ * )
+ * const data = [
+ *   { input: [1, 2, 3], label: 0 },
+ *   { input: [4, 3], label: 1 },
+ * ]
+ * await model.fit(data, { loss: 'softmax_cross_entropy', batchSize: 2, epochs: 20, learningRate: 0.05 })
+ * const [first] = await model.predict([[1, 2, 3]])
+ * console.log(first.shape) // [ 2 ]
+ * ```
+ */
+export function sequential(
+  backend: Backend,
+  layers: readonly LayerDefinition[],
+  options: SequentialOptions = {},
+): SequentialModel {
+  return new SequentialModel(backend, layers, options)
+}
+
+/** What {@link sequential} returns: a layer made of layers, with what a whole model does. */
+export class SequentialModel extends Layer implements WholeModel {
+  readonly layers: readonly Layer[]
+  readonly seed: number
+  /** The loss it was trained with. */
+  loss: LossName | undefined
+
+  constructor(backend: Backend, definitions: readonly LayerDefinition[], options: SequentialOptions = {}) {
+    const action = 'build a model'
+    if (typeof backend?.rnn !== 'function') {
+      const given = backend instanceof Promise ? 'a promise: await openBackend() first' : typeof backend
+      throw codedTypeError(
+        'ERR_NOT_A_BACKEND',
+        `Cannot ${action} as backend must be what openBackend() resolves to: current value is ${given}`,
+      )
+    }
+    checkOptionNames(action, options, ['seed', 'inputSize', 'isSequence'])
+    checkAreLayers(action, definitions)
+    const { seed = 0 } = options
+    const input = inputOf(action, definitions, options)
+    const layers = buildChain(definitions, input, new LayerBuild(backend, seed))
+    const definition: LayerDefinition = {
+      kind: 'sequential',
+      name: undefined,
+      config: { seed, input: { ...input }, layers: definitions.map(savedLayer) } as LayerDefinition['config'],
+      build: (_, build) => new SequentialModel(build.backend, definitions, options),
+    }
+    const variables = layers.flatMap((layer) => layer.variables)
+    super(backend, { definition, name: 'model', input, output: layers.at(-1)!.output, variables })
+    this.layers = layers
+    this.seed = seed
+  }
+
+  get executor(): Backend {
+    return this.backend
+  }
+
+  override get stateCount(): number {
+    return this.layers.reduce((sum, { stateCount }) => sum + stateCount, 0)
+  }
+
+  forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
+    return forwardChain(this.layers, input, pass, states)
+  }
+
+  /**
+   * Trains on examples (with `batchSize`) or batches, with `fit` of `@cudnn-rnn/train`: with `checkpoints` a run that was
+   * interrupted goes on exactly where it was.
+   *
+   * @throws RangeError `ERR_EXAMPLE`, `ERR_INVALID_OPTION`, `ERR_RUN_LOCKED`; what `fit` throws
+   */
+  fit(data: LayerData, options: ModelFitOptions): Promise<FitResult> {
+    return fitModel(this, data, options)
+  }
+
+  /**
+   * The mean loss over all rows that count, without dropout, and of the cross-entropies the accuracy.
+   *
+   * @throws RangeError `ERR_NO_LOSS` where the model was not trained and no loss is given, `ERR_EXAMPLE`
+   */
+  evaluate(data: LayerData, options: EvaluateOptions = {}): Promise<ModelMetrics> {
+    return evaluateModel(this, data, options)
+  }
+
+  /**
+   * Outputs without dropout, as host tensors: of a batch [T,B,…] or [B,…] one tensor; of a list of inputs of any lengths
+   * one for each, in their order.
+   *
+   * @throws RangeError `ERR_SHAPE`, `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SEQUENCE_LENGTHS`, `ERR_ID_OUT_OF_RANGE`
+   */
+  predict(input: TensorLike, options?: PredictOptions): Promise<Tensor<FloatArray>>
+  predict(inputs: readonly LayerExample['input'][], options?: PredictOptions): Promise<Tensor<FloatArray>[]>
+  predict(
+    input: TensorLike | readonly LayerExample['input'][],
+    options: PredictOptions = {},
+  ): Promise<Tensor<FloatArray> | Tensor<FloatArray>[]> {
+    if (Array.isArray(input)) return predictRows(this, input as readonly LayerExample['input'][], options)
+    return predictTensor(this, input as TensorLike, options)
+  }
+
+  /** Joins inputs of unequal lengths into one batch, for `call`. Throws RangeError `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`. */
+  batchInputs(inputs: readonly LayerExample['input'][]) {
+    return joinedInputs(inputs, { input: this.input, dtype: this.backend.dtype })
+  }
+
+  /**
+   * Steps through sequences as they come, the states carried inside.
+   *
+   * @throws RangeError `ERR_NO_STREAM`, naming the layer that needs the whole sequence, `ERR_BIDIRECTIONAL_STREAM`
+   */
+  stream(options: ModelStreamOptions = {}): ModelStream {
+    return new ModelStream(this, options)
+  }
+
+  override openStream(batch: number) {
+    return chainStream(this.layers, batch)
+  }
+
+  /** A table of layers, shapes and numbers of parameters. */
+  summary(): string {
+    return summaryOf(this)
+  }
+
+  /**
+   * Saves layers and variables as a TensorFlow V2 checkpoint, `<path>.index` and `<path>.data-00000-of-00001`.
+   *
+   * @throws CheckpointError
+   */
+  async save(path: string): Promise<void> {
+    await saveModel(this, path)
+  }
+
+  override async randomState(): Promise<ConfigValue> {
+    const states: Record<string, ConfigValue> = {}
+    for (const layer of this.layers) {
+      const state = await layer.randomState()
+      if (state !== null) states[layer.name] = state
+    }
+    return states
+  }
+
+  override restoreRandomState(state: ConfigValue | Position): void {
+    if (typeof state !== 'object' || state === null) return
+    for (const layer of this.layers) {
+      layer.restoreRandomState(((state as Record<string, ConfigValue>)[layer.name] ?? null) as ConfigValue)
+    }
+  }
+
+  override dispose(): void {
+    for (const layer of this.layers) layer.dispose()
+  }
+}
+
+function inputOf(action: string, definitions: readonly LayerDefinition[], options: SequentialOptions): Signal {
+  const [first] = definitions
+  if (first === undefined) {
+    throw codedTypeError('ERR_NOT_A_LAYER', `Cannot ${action} as there must be at least one layer: current number is 0`)
+  }
+  const { inputSize, isSequence } = options
+  if (inputSize !== undefined && !(Number.isSafeInteger(inputSize) && inputSize >= 1)) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${action} as inputSize must be an integer >= 1: current value is ${String(inputSize)}`,
+      { option: 'inputSize', value: inputSize },
+    )
+  }
+  if (inputSize === undefined && first.input === undefined) {
+    throw codedRangeError(
+      'ERR_UNKNOWN_INPUT',
+      `Cannot ${action} as the size of its input must be known: current first layer is ${first.kind}. Give inputSize, to sequential or to a recurrent first layer`,
+      { layer: first.kind },
+    )
+  }
+  const known: Signal = first.input ?? { isSequence: true, features: inputSize! }
+  const given = inputSize === undefined ? known : { isSequence: known.isSequence, features: inputSize }
+  return isSequence === undefined ? given : { ...given, isSequence }
+}

@@ -1,0 +1,15 @@
+/** What flows from one layer to the next, as far as it is known before there is data. */
+export interface Signal {
+  /** [T,B,…] rather than [B,…]. */
+  readonly isSequence: boolean
+  /** Size of the last dimension; null for class ids (int32), which have none. */
+  readonly features: number | null
+  /** Columns from this one on were computed from the end of the sequence to its beginning; undefined where none were. */
+  readonly reversedFrom?: number | undefined
+}
+
+/** "[T,B,8]"; class ids are "[T,B] of class ids". */
+export function signalText({ isSequence, features }: Signal): string {
+  const leading = isSequence ? 'T,B' : 'B'
+  return features === null ? `[${leading}] of class ids` : `[${leading},${features}]`
+}

@@ -1,0 +1,62 @@
+import type { TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { checkIsLayer } from './layer_list.js'
+import { checkLayerOptions, doesNotFit, invalidOption, type LayerOptions } from './layer_options.js'
+import type { LayerStream } from './layer_stream.js'
+import { savedLayer } from './saved_layer.js'
+
+/**
+ * Applies a layer to every step of a sequence by itself, as Keras' `TimeDistributed`. Dense, dropout, normalization and
+ * activations do that anyway; this says it, and refuses layers that look at more than one step.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`
+ */
+export function timeDistributed(layer: LayerDefinition, options: LayerOptions = {}): LayerDefinition {
+  checkIsLayer('make timeDistributed', layer)
+  checkLayerOptions('timeDistributed', options, [])
+  if (layer.isStepwise !== true) {
+    throw invalidOption('timeDistributed', 'layer', 'one that treats every step by itself', layer.kind)
+  }
+  const definition: LayerDefinition = {
+    kind: 'timeDistributed',
+    name: options.name,
+    isStepwise: true,
+    config: { layer: savedLayer(layer) },
+    ...(layer.input && { input: layer.input }),
+    build(input, build) {
+      if (!input.isSequence) throw doesNotFit(definition, input, '[T,B,…]')
+      const name = build.nameOf(options.name, 'time_distributed')
+      const inner = layer.build(input, build)
+      const { output, variables } = inner
+      return new TimeDistributedLayer(build, { definition, name, input, output, variables }, inner)
+    },
+  }
+  return definition
+}
+
+export class TimeDistributedLayer extends Layer {
+  readonly inner: Layer
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, inner: Layer) {
+    super(backend, info)
+    this.inner = inner
+  }
+
+  forward(input: TensorLike, pass: Pass): Promise<Forwarded> {
+    return this.inner.forward(input, pass, null)
+  }
+
+  override openStream(batch: number): LayerStream {
+    return this.inner.openStream(batch)
+  }
+
+  override randomState(): Promise<ConfigValue> {
+    return this.inner.randomState()
+  }
+
+  override restoreRandomState(state: ConfigValue): void {
+    this.inner.restoreRandomState(state)
+  }
+}

@@ -1,0 +1,12 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import type { Layer } from './layer.js'
+import type { LossName } from './losses.js'
+
+/** A model as training, evaluation, saving and the rest see it. */
+export interface WholeModel extends Layer {
+  readonly layers: readonly Layer[]
+  readonly executor: Backend
+  readonly seed: number
+  /** The loss it was trained with. */
+  loss: LossName | undefined
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Backend } from '@cudnn-rnn/backend'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import {
+  attentionPooling,
+  concat,
+  cudnnLSTM,
+  dense,
+  dropout,
+  embedding,
+  lastStep,
+  layerNorm,
+  maxOverTime,
+  meanOverTime,
+  reverse,
+  sequential,
+} from '../src/index.js'
+import { SENTENCES } from './small_data.js'
+
+const libraries = openCudaEmulator(9)
+const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
+afterAll(() => rmSync(cacheDir, { recursive: true }))
+
+/** Every layer whose steps can stay on the device. */
+const everyLayer = (backend: Backend) =>
+  sequential(
+    backend,
+    [
+      embedding({ size: 5, units: 4 }),
+      dropout({ rate: 0.2 }),
+      cudnnLSTM({ numUnits: 6, direction: 'bidirectional' }),
+      layerNorm(),
+      reverse(),
+      dense({ units: 5, activation: 'tanh' }),
+      concat([lastStep(), meanOverTime(), maxOverTime(), attentionPooling({ units: 3 })]),
+      dense({ units: 4, activation: 'softplus' }),
+      dense({ units: 2 }),
+    ],
+    { seed: 1 },
+  )
+
+// Sentences of one length make steps of one form.
+const LENGTH = 4
+const EXAMPLES = SENTENCES.map(({ input, label }) => ({ input: [...input, ...input].slice(0, LENGTH), label }))
+const BATCH = 8
+const FIT = { loss: 'softmax_cross_entropy', batchSize: BATCH, learningRate: 0.02 } as const
+
+describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem ?? 'imitated GPU'})`, () => {
+  if (libraries.problem !== undefined) return
+  const open = () => openCudnnBackend({ libraryDir: libraries.folder, cacheDir, algorithm: 'standard', graphs: true })
+  const calls = (name: string) => libraries.report().calls[name] ?? 0
+  beforeEach(() => libraries.configure('reset'))
+
+  const losses = async (backend: Backend, maxSteps: number) => {
+    using model = everyLayer(backend)
+    const found: number[] = []
+    await model.fit(EXAMPLES, { ...FIT, maxSteps, onStep: ({ loss }) => void found.push(loss) })
+    return found
+  }
+
+  it('training has the losses of the reference, the masks of dropout included, and leaves nothing', async () => {
+    await using backend = await open()
+    using reference = openReferenceBackend()
+    const [own, expected] = [await losses(backend, 9), await losses(reference, 9)]
+    for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step]!, 4)
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    expect(libraries.report().violations).toEqual([])
+  })
+
+  it('a step is one graph, and only ids, labels and rates cross the bus', async () => {
+    await using backend = await open()
+    using model = everyLayer(backend)
+    const launched: number[] = []
+    const copied: { readonly up: number; readonly down: number }[] = []
+    const onStep = () => {
+      launched.push(calls('cudaGraphLaunch'))
+      const { 'host to device': up = 0, 'device to host': down = 0 } = libraries.report().copied
+      copied.push({ up, down })
+    }
+    await model.fit(EXAMPLES, { ...FIT, maxSteps: 12, onStep })
+    expect(launched.at(-1)! - launched.at(-4)!).toBe(3)
+    const [before, after] = copied.slice(-2)
+    const ids = 4 * BATCH * LENGTH
+    const labels = 4 * BATCH
+    const adamNumbers = 8 * 4 * model.variables.length
+    // Of dropout three, forward and backward; the ε of a normalization, twice; the one of six sums of columns and of four sums
+    // of gradients.
+    const scalars = 4 * (2 * 3 + 2 + 6 + 4)
+    // Ids for the lookup and its gradient.
+    expect(after!.up - before!.up).toBe(2 * ids + labels + adamNumbers + scalars)
+    expect(after!.down - before!.down).toBe(2 * 4)
+  })
+})

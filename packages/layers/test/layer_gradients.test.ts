@@ -1,0 +1,140 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { BasicRNNCell, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, test } from 'vitest'
+import {
+  activation,
+  attentionPooling,
+  concat,
+  cudnnGRU,
+  cudnnLSTM,
+  cudnnRNNRelu,
+  cudnnRNNTanh,
+  dense,
+  dropout,
+  embedding,
+  type LayerDefinition,
+  lastStep,
+  layerNorm,
+  maxOverTime,
+  meanOverTime,
+  reverse,
+  rnn,
+  sequential,
+  timeDistributed,
+} from '../src/index.js'
+import { waves } from './small_data.js'
+
+const [TIME, BATCH, FEATURES] = [4, 3, 5]
+const LENGTHS = [4, 2, 3]
+const dtype = 'float64' as const
+
+const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
+  dense: [dense({ units: 3, biasInitializer: 0.2 })],
+  'dense with tanh': [dense({ units: 3, activation: 'tanh' })],
+  'dense with softmax': [dense({ units: 3, activation: 'softmax' })],
+  activation: [activation('softplus')],
+  layerNorm: [layerNorm()],
+  dropout: [dropout({ rate: 0 })],
+  reverse: [reverse()],
+  lastStep: [lastStep()],
+  meanOverTime: [meanOverTime()],
+  maxOverTime: [maxOverTime()],
+  attentionPooling: [attentionPooling({ units: 4 })],
+  timeDistributed: [timeDistributed(dense({ units: 2, activation: 'sigmoid' }))],
+  'concat of poolings': [concat([lastStep(), meanOverTime(), [maxOverTime(), dense({ units: 2 })]])],
+  'concat with a skip': [concat([[], dense({ units: 2 }), cudnnGRU({ numUnits: 3 })])],
+  cudnnLSTM: [cudnnLSTM({ numUnits: 3, numLayers: 2, forgetBias: 1 })],
+  'cudnnLSTM with a projection': [cudnnLSTM({ numUnits: 4, numProj: 2 })],
+  'cudnnGRU, both directions, last step': [cudnnGRU({ numUnits: 3, direction: 'bidirectional' }), lastStep()],
+  cudnnRNNRelu: [cudnnRNNRelu({ numUnits: 3, biasInitializer: 0.1 })],
+  cudnnRNNTanh: [cudnnRNNTanh({ numUnits: 3 })],
+  'rnn of cells': [rnn(new MultiRNNCell([new LSTMCell(3, { dtype }), new BasicRNNCell(2, { dtype })]))],
+  'a whole model': [
+    cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }),
+    layerNorm(),
+    reverse(),
+    attentionPooling(),
+    dense({ units: 4, activation: 'elu' }),
+    dense({ units: 2 }),
+  ],
+}
+
+describe('gradients equal numerical differentiation to 1e-7', () => {
+  for (const [name, layers] of Object.entries(CASES)) {
+    test(name, async () => {
+      using backend = openReferenceBackend({ dtype })
+      using model = sequential(backend, layers, { seed: 3, inputSize: FEATURES })
+      await expectTrueGradients(model, backend, waves([TIME, BATCH, FEATURES]))
+    })
+  }
+
+  test('embedding', async () => {
+    using backend = openReferenceBackend({ dtype })
+    using model = sequential(backend, [embedding({ size: 6, units: 3 }), cudnnGRU({ numUnits: 2 })], { seed: 3 })
+    const ids = { data: Int32Array.from({ length: TIME * BATCH }, (_, k) => (k * 5) % 6), shape: [TIME, BATCH] }
+    await expectTrueGradients(model, backend, ids)
+  })
+
+  test('dropout, with the mask that the forward drew', async () => {
+    using backend = openReferenceBackend({ dtype })
+    using model = sequential(backend, [dropout({ rate: 0.5 }), dense({ units: 2 })], { seed: 3, inputSize: FEATURES })
+    const random = await model.randomState()
+    const input = waves([TIME, BATCH, FEATURES])
+    await expectTrueGradients(model, backend, input, () => model.restoreRandomState(random))
+  })
+})
+
+type Model = ReturnType<typeof sequential>
+
+async function expectTrueGradients(
+  model: Model,
+  backend: ReturnType<typeof openReferenceBackend>,
+  input: Tensor,
+  before: () => void = () => {},
+): Promise<void> {
+  const options = { sequenceLengths: LENGTHS }
+  const call = async (x: TensorLike) => {
+    before()
+    return model.call(x, options)
+  }
+  const { output, tape } = await call(input)
+  const dy = waves(output.shape, [0.7, 0.43, 0.15])
+  const lossOf = async (x: TensorLike) => {
+    const pass = await call(x)
+    const { data } = await pass.output.read()
+    pass.tape?.dispose()
+    return Array.from(data).reduce((sum, value, k) => sum + value * dy.data[k]!, 0)
+  }
+  const analytic = await model.gradients(tape!, dy)
+  const delta = 1e-5
+  const compare = async (name: string, gradient: BackendTensor, at: Float64Array, moved: () => TensorLike) => {
+    const values = (await gradient.read()).data
+    const slopes: number[] = []
+    for (let k = 0; k < at.length; k++) {
+      const value = at[k]!
+      at[k] = value + delta
+      const above = await lossOf(moved())
+      at[k] = value - delta
+      slopes.push((above - (await lossOf(moved()))) / (2 * delta))
+      at[k] = value
+    }
+    const worst = slopes.reduce((most, slope, k) => Math.max(most, Math.abs(slope - values[k]!)), 0)
+    expect(worst, name).toBeLessThan(1e-7)
+    expect(
+      slopes.some((slope) => Math.abs(slope) > 1e-3),
+      `${name} is not zero`,
+    ).toBe(true)
+  }
+  if (analytic.input !== undefined) {
+    const data = Float64Array.from(input.data)
+    await compare('input', analytic.input, data, () => ({ data, shape: input.shape }))
+  }
+  for (const [index, variable] of model.variables.entries()) {
+    // read() of a host executor is a view of the variable itself.
+    const { data } = await variable.value.read()
+    await compare(variable.name, analytic.variables[index]!, data as Float64Array, () => input)
+  }
+  void backend
+}

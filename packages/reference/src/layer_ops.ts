@@ -1,0 +1,324 @@
+import type { ActivationName, ElementLoss } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import {
+  type CompletePool,
+  DROPOUT_COUNTER,
+  type DropoutMask,
+  philoxBlock,
+  type RowSizes,
+  type SequenceSizes,
+  sigmoid,
+} from '@cudnn-rnn/executor-kit'
+
+/** Functions of one element, and their derivatives from the result y. */
+const ELEMENTWISE: Readonly<
+  Record<
+    Exclude<ActivationName, 'softmax'>,
+    { readonly value: (x: number) => number; readonly slope: (y: number) => number }
+  >
+> = {
+  tanh: { value: Math.tanh, slope: (y) => 1 - y * y },
+  sigmoid: { value: sigmoid, slope: (y) => y * (1 - y) },
+  // NaN stays NaN.
+  relu: { value: (x) => (x < 0 ? 0 : x), slope: (y) => (y > 0 ? 1 : 0) },
+  elu: { value: (x) => (x < 0 ? Math.expm1(x) : x), slope: (y) => (y < 0 ? y + 1 : 1) },
+  softplus: { value: (x) => Math.max(x, 0) + Math.log1p(Math.exp(-Math.abs(x))), slope: (y) => -Math.expm1(-y) },
+}
+
+/** y = f(x), softmax over rows of `columns`. */
+export function activate(y: FloatArray, x: FloatArray, activation: ActivationName, { rows, columns }: RowSizes): void {
+  if (activation !== 'softmax') {
+    const { value } = ELEMENTWISE[activation]
+    for (let k = 0; k < y.length; k++) y[k] = value(x[k]!)
+    return
+  }
+  for (let n = 0; n < rows; n++) softmaxLine(y, x, n * columns, 1, columns)
+}
+
+/** ∂x = ∂y·f'; of softmax y∘(∂y - Σ y·∂y). */
+export function activationGradient(
+  dx: FloatArray,
+  y: FloatArray,
+  dy: FloatArray,
+  activation: ActivationName,
+  { rows, columns }: RowSizes,
+): void {
+  if (activation !== 'softmax') {
+    const { slope } = ELEMENTWISE[activation]
+    for (let k = 0; k < dx.length; k++) dx[k] = dy[k]! * slope(y[k]!)
+    return
+  }
+  for (let n = 0; n < rows; n++) softmaxLineGradient(dx, y, dy, n * columns, 1, columns)
+}
+
+/** Softmax of `count` elements that begin at `begin`, `stride` apart. */
+function softmaxLine(y: FloatArray, x: FloatArray, begin: number, stride: number, count: number): void {
+  let maximum = Number.NEGATIVE_INFINITY
+  for (let k = 0; k < count; k++) maximum = Math.max(maximum, x[begin + k * stride]!)
+  let sum = 0
+  for (let k = 0; k < count; k++) sum += Math.exp(x[begin + k * stride]! - maximum)
+  for (let k = 0; k < count; k++) y[begin + k * stride] = Math.exp(x[begin + k * stride]! - maximum) / sum
+}
+
+function softmaxLineGradient(
+  dx: FloatArray,
+  y: FloatArray,
+  dy: FloatArray,
+  begin: number,
+  stride: number,
+  count: number,
+): void {
+  let overlap = 0
+  for (let k = 0; k < count; k++) overlap += y[begin + k * stride]! * dy[begin + k * stride]!
+  for (let k = 0; k < count; k++) {
+    const at = begin + k * stride
+    dx[at] = y[at]! * (dy[at]! - overlap)
+  }
+}
+
+/** y = x·mask, as {@link DropoutMask} draws it. */
+export function dropout(y: FloatArray, x: FloatArray, mask: DropoutMask): void {
+  const key = Uint32Array.of(mask.seedLow, mask.seedHigh)
+  const counter = Uint32Array.of(0, 0, mask.drawLow, DROPOUT_COUNTER + mask.drawHigh)
+  const words = new Uint32Array(4)
+  for (let k = 0; k < y.length; k++) {
+    if (k % 4 === 0) {
+      const block = k / 4
+      counter[0] = block >>> 0
+      counter[1] = Math.floor(block / 2 ** 32)
+      philoxBlock(counter, key, words)
+    }
+    y[k] = words[k % 4]! >>> 8 < mask.threshold ? 0 : x[k]! * mask.kept
+  }
+}
+
+/** y = gamma·(x - mean)/√(variance + ε) + beta, row by row. */
+export function layerNorm(
+  y: FloatArray,
+  x: FloatArray,
+  gamma: FloatArray,
+  beta: FloatArray,
+  { rows, columns }: RowSizes,
+  epsilon: number,
+): void {
+  for (let n = 0; n < rows; n++) {
+    const { mean, scale } = moments(x, n * columns, columns, epsilon)
+    for (let k = 0; k < columns; k++) {
+      y[n * columns + k] = (x[n * columns + k]! - mean) * scale * gamma[k]! + beta[k]!
+    }
+  }
+}
+
+/** With z = (x - mean)/σ and g = gamma·∂y: ∂x = (g - mean(g) - z·mean(g·z))/σ; ∂gamma = Σ ∂y·z, ∂beta = Σ ∂y. */
+export function layerNormGradients(
+  gradients: { readonly input: FloatArray; readonly gamma: FloatArray; readonly beta: FloatArray },
+  x: FloatArray,
+  gamma: FloatArray,
+  dy: FloatArray,
+  { rows, columns }: RowSizes,
+  epsilon: number,
+): void {
+  const [dGamma, dBeta] = [new Float64Array(columns), new Float64Array(columns)]
+  for (let n = 0; n < rows; n++) {
+    const begin = n * columns
+    const { mean, scale } = moments(x, begin, columns, epsilon)
+    let [sum, overlap] = [0, 0]
+    for (let k = 0; k < columns; k++) {
+      const z = (x[begin + k]! - mean) * scale
+      const g = gamma[k]! * dy[begin + k]!
+      sum += g
+      overlap += g * z
+      dGamma[k]! += dy[begin + k]! * z
+      dBeta[k]! += dy[begin + k]!
+    }
+    for (let k = 0; k < columns; k++) {
+      const z = (x[begin + k]! - mean) * scale
+      gradients.input[begin + k] = scale * (gamma[k]! * dy[begin + k]! - sum / columns - (z * overlap) / columns)
+    }
+  }
+  gradients.gamma.set(dGamma)
+  gradients.beta.set(dBeta)
+}
+
+/** Mean of a row, and one over the root of its variance. */
+function moments(x: FloatArray, begin: number, columns: number, epsilon: number) {
+  let sum = 0
+  for (let k = 0; k < columns; k++) sum += x[begin + k]!
+  const mean = sum / columns
+  let squares = 0
+  for (let k = 0; k < columns; k++) squares += (x[begin + k]! - mean) ** 2
+  return { mean, scale: 1 / Math.sqrt(squares / columns + epsilon) }
+}
+
+/** Copies `count` columns of x [rows, xColumns] from `xBegin` on to y [rows, yColumns] from `yBegin` on. */
+export function copyColumns(
+  y: FloatArray,
+  [yColumns, yBegin]: readonly [number, number],
+  x: FloatArray,
+  [xColumns, xBegin]: readonly [number, number],
+  rows: number,
+  count: number,
+): void {
+  for (let n = 0; n < rows; n++) {
+    for (let k = 0; k < count; k++) y[n * yColumns + yBegin + k] = x[n * xColumns + xBegin + k]!
+  }
+}
+
+/** y[t,b] = x[length-1-t,b] within a row's length, else 0; `y` holds zeros. */
+export function reverseSequence(
+  y: FloatArray,
+  x: FloatArray,
+  lengths: Int32Array | undefined,
+  { time, batch, columns }: SequenceSizes,
+): void {
+  for (let b = 0; b < batch; b++) {
+    const length = lengths?.[b] ?? time
+    for (let t = 0; t < length; t++) {
+      const [to, from] = [(t * batch + b) * columns, ((length - 1 - t) * batch + b) * columns]
+      for (let k = 0; k < columns; k++) y[to + k] = x[from + k]!
+    }
+  }
+}
+
+/** y [B,E] from x [T,B,E]; `y` holds zeros. */
+export function poolSequence(
+  y: FloatArray,
+  x: FloatArray,
+  lengths: Int32Array | undefined,
+  sizes: SequenceSizes,
+  pool: CompletePool,
+): void {
+  forEachLine(lengths, sizes, (at, line, length, column) => {
+    if (length === 0) return
+    if (pool.pooling === 'mean') {
+      let sum = 0
+      for (let t = 0; t < length; t++) sum += x[at(t)]!
+      y[line] = sum / length
+    } else {
+      y[line] = x[at(chosenStep(x, at, length, column, pool))]!
+    }
+  })
+}
+
+/** ∂x [T,B,E] from ∂y [B,E]; `dx` holds zeros. */
+export function poolSequenceGradient(
+  dx: FloatArray,
+  x: FloatArray,
+  lengths: Int32Array | undefined,
+  dy: FloatArray,
+  sizes: SequenceSizes,
+  pool: CompletePool,
+): void {
+  forEachLine(lengths, sizes, (at, line, length, column) => {
+    if (length === 0) return
+    if (pool.pooling === 'mean') for (let t = 0; t < length; t++) dx[at(t)] = dy[line]! / length
+    else dx[at(chosenStep(x, at, length, column, pool))] = dy[line]!
+  })
+}
+
+/** The step that `last` or `max` takes; of equal ones the first, and of NaN the first. */
+function chosenStep(
+  x: FloatArray,
+  at: (t: number) => number,
+  length: number,
+  column: number,
+  { pooling, reversedFrom }: CompletePool,
+): number {
+  if (pooling === 'last') return column < reversedFrom ? length - 1 : 0
+  let chosen = 0
+  for (let t = 1; t < length; t++) {
+    const [best, value] = [x[at(chosen)]!, x[at(t)]!]
+    if (value > best || (Number.isNaN(value) && !Number.isNaN(best))) chosen = t
+  }
+  return chosen
+}
+
+/** Calls `visit` for every column of every row of a sequence, with the places of its steps. */
+function forEachLine(
+  lengths: Int32Array | undefined,
+  { time, batch, columns }: SequenceSizes,
+  visit: (at: (t: number) => number, line: number, length: number, column: number) => void,
+): void {
+  for (let b = 0; b < batch; b++) {
+    for (let k = 0; k < columns; k++) {
+      const line = b * columns + k
+      visit((t) => t * batch * columns + line, line, lengths?.[b] ?? time, k)
+    }
+  }
+}
+
+/** weights [T,B] = softmax of the scores over a row's steps; output [B,E] = Σ_t weights·x. Both hold zeros. */
+export function attend(
+  results: { readonly output: FloatArray; readonly weights: FloatArray },
+  x: FloatArray,
+  scores: FloatArray,
+  lengths: Int32Array | undefined,
+  { time, batch, columns }: SequenceSizes,
+): void {
+  const { output, weights } = results
+  for (let b = 0; b < batch; b++) {
+    const length = lengths?.[b] ?? time
+    softmaxLine(weights, scores, b, batch, length)
+    for (let k = 0; k < columns; k++) {
+      let sum = 0
+      for (let t = 0; t < length; t++) sum += weights[t * batch + b]! * x[(t * batch + b) * columns + k]!
+      output[b * columns + k] = sum
+    }
+  }
+}
+
+/** ∂x = weights·∂y; with ∂w[t,b] = Σ_e x·∂y the scores' gradient is weights∘(∂w - Σ_t weights·∂w). */
+export function attendGradients(
+  gradients: { readonly input: FloatArray; readonly scores: FloatArray },
+  x: FloatArray,
+  weights: FloatArray,
+  dy: FloatArray,
+  { time, batch, columns }: SequenceSizes,
+): void {
+  const dWeights = new Float64Array(time * batch)
+  for (let n = 0; n < time * batch; n++) {
+    const b = n % batch
+    for (let k = 0; k < columns; k++) {
+      dWeights[n]! += x[n * columns + k]! * dy[b * columns + k]!
+      gradients.input[n * columns + k] = weights[n]! * dy[b * columns + k]!
+    }
+  }
+  for (let b = 0; b < batch; b++) softmaxLineGradient(gradients.scores, weights, dWeights, b, batch, time)
+}
+
+/** Loss of one element and its derivative by the prediction p. Sources: tf.nn.sigmoid_cross_entropy_with_logits. */
+const ELEMENT_LOSSES: Readonly<Record<ElementLoss, (p: number, target: number) => readonly [number, number]>> = {
+  squared_error: (p, target) => [(p - target) ** 2, 2 * (p - target)],
+  absolute_error: (p, target) => [Math.abs(p - target), Math.sign(p - target)],
+  sigmoid_cross_entropy: (p, target) => [
+    Math.max(p, 0) - p * target + Math.log1p(Math.exp(-Math.abs(p))),
+    sigmoid(p) - target,
+  ],
+}
+
+/** The loss: mean over the columns of a row and, weighted, over rows. `gradient` holds zeros. */
+export function elementLoss(
+  gradient: FloatArray,
+  predictions: FloatArray,
+  targets: FloatArray,
+  weights: FloatArray | undefined,
+  loss: ElementLoss,
+  { rows, columns }: RowSizes,
+): number {
+  let total = weights === undefined ? rows : 0
+  for (const weight of weights ?? []) total += weight
+  if (total === 0) return 0
+  const rule = ELEMENT_LOSSES[loss]
+  let sum = 0
+  for (let n = 0; n < rows; n++) {
+    const weight = (weights?.[n] ?? 1) / total / columns
+    // What does not count may hold anything.
+    if (weight === 0) continue
+    for (let k = n * columns; k < (n + 1) * columns; k++) {
+      const [value, slope] = rule(predictions[k]!, targets[k]!)
+      sum += weight * value
+      gradient[k] = weight * slope
+    }
+  }
+  return sum
+}
