@@ -84,7 +84,11 @@ export async function importWeights(
         else networks.push(found)
       }
     }
-    const used = new Set(interpretations.flatMap(({ tensors, alsoUses = [] }) => [...tensors, ...alsoUses]))
+    const used = new Set<StoredTensor>()
+    for (const { tensors, alsoUses = [] } of interpretations) {
+      for (const tensor of tensors) used.add(tensor)
+      for (const tensor of alsoUses) used.add(tensor)
+    }
     const unusedTensors = tensors.filter((tensor) => !used.has(tensor)).map(listed)
     return { format: file.format, networks, cells, optimizer: [...slots].map(listed), unusedTensors }
   } finally {

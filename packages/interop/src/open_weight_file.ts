@@ -92,7 +92,7 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   if (format === 'onnx') return openOnnx(source, isPath)
   if (format === 'flax') return openFlax(source)
   if (format === 'keras-h5') return openKerasH5(source, isPath)
-  // Zip archives need a library, which is loaded with the first of them.
+  // The readers of archives are loaded with the first of them.
   const { openZip } = await import('./files/zip_archive.js')
   const entries = await openZip(source)
   const inner = format === 'zip' ? detectZip(path, entries) : format

@@ -20,7 +20,10 @@ export function chooseInterpretations(
   const isNamed = (interpretation: Interpretation) =>
     (cellMode === undefined || interpretation.cellMode === cellMode) &&
     (direction === undefined || interpretation.direction === undefined || interpretation.direction === direction)
-  const namedOwners = new Set(followed.filter(isNamed).flatMap(({ tensors }) => tensors))
+  const namedOwners = new Set<StoredTensor>()
+  for (const interpretation of followed) {
+    if (isNamed(interpretation)) for (const tensor of interpretation.tensors) namedOwners.add(tensor)
+  }
   const wanted = followed.filter((interpretation) => {
     return isNamed(interpretation) || !interpretation.tensors.some((tensor) => namedOwners.has(tensor))
   })

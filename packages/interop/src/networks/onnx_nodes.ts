@@ -10,7 +10,14 @@ import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { cellsOf } from './imported_cells.js'
-import type { FixedInputs, Interpretation, InterpretationOptions } from './interpretation.js'
+import type {
+  FixedInputs,
+  ImportedCell,
+  ImportedNetwork,
+  Interpretation,
+  InterpretationOptions,
+} from './interpretation.js'
+import type { SharedParameters } from './shared_parameters.js'
 import { isRecurrent, isZero, OnnxStates } from './onnx_states.js'
 import { sizesInWords } from './sizes_in_words.js'
 
@@ -21,6 +28,8 @@ type InputName = (typeof INPUTS)[number]
 
 /** Names of the states in a call. */
 const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
+
+const STATE_INPUTS = ['initial_h', 'initial_c'] as const
 
 /** The gate activations that the models have, in the order of the attribute, for one direction. */
 const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
@@ -42,74 +51,141 @@ export function onnxInterpretations(file: WeightFile, options: InterpretationOpt
   const nodes = file.nodes ?? []
   const small = (file.smallTensors ?? []).map((tensor) => [tensor.name, tensor] as const)
   const states = new OnnxStates(nodes, new Map([...small, ...constants]))
-  return nodes.filter(isRecurrent).flatMap((node) => interpretationOf(file.path, node, constants, states) ?? [])
+  const graph = { path: file.path, constants, states, networks: new Map() }
+  const sizes = new SizesOfNodes(file.path)
+  const interpretations: Interpretation[] = []
+  for (const node of nodes) {
+    const interpretation = isRecurrent(node) ? interpretationOf(graph, node, sizes) : undefined
+    if (interpretation !== undefined) interpretations.push(interpretation)
+  }
+  return interpretations
 }
 
-function interpretationOf(
-  path: string,
-  node: OnnxNodeMessage,
-  constants: ReadonlyMap<string, StoredTensor>,
-  states: OnnxStates,
-): Interpretation | undefined {
-  const named = new Map<InputName, StoredTensor>()
-  for (const [place, name] of node.inputs.entries()) {
-    const constant = constants.get(name)
-    const input = INPUTS[place]
-    if (name !== '' && constant !== undefined && input !== undefined) named.set(input, constant)
+interface Graph {
+  readonly path: string
+  readonly constants: ReadonlyMap<string, StoredTensor>
+  readonly states: OnnxStates
+  /** Networks of nodes without attributes by operator and inputs: all but the name is shared. */
+  readonly networks: Map<string, ImportedNetwork>
+}
+
+interface Sizes {
+  readonly descriptor: RnnDescriptor
+  readonly summary: string
+  readonly tensors: readonly StoredTensor[]
+}
+
+/** Nodes of the same weights share what is known of their sizes: a graph may have thousands. */
+class SizesOfNodes {
+  readonly #path: string
+  readonly #known = new Map<string, Sizes>()
+
+  constructor(path: string) {
+    this.#path = path
   }
-  const W = named.get('W')
-  const R = named.get('R')
+
+  of(node: OnnxNodeMessage, cellMode: CellMode, W: StoredTensor, R: StoredTensor): Sizes {
+    const key = [cellMode, direction(node), W.name, R.name].join('\0')
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const descriptor = descriptorOf(this.#path, node, cellMode, W.shape, R.shape)
+    const sizes = { descriptor, summary: sizesInWords('onnx', descriptor), tensors: [W, R] }
+    this.#known.set(key, sizes)
+    return sizes
+  }
+}
+
+/** What is known of a node before its tensors are read is little: all else follows when its result is asked for. */
+function interpretationOf(graph: Graph, node: OnnxNodeMessage, sizes: SizesOfNodes): Interpretation | undefined {
+  const { constants, states } = graph
+  const constantOf = (input: InputName) => constants.get(inputOf(node, input))
+  const [W, R] = [constantOf('W'), constantOf('R')]
   if (W === undefined || R === undefined) return undefined
   const cellMode = cellModeOf(node)
-  const descriptor = descriptorOf(path, node, cellMode, W.shape, R.shape)
-  const name = node.name === '' ? node.outputs.find((output) => output !== '')! : node.name
-  const stored = [...named.values()]
-  const stateInputs = (['initial_h', 'initial_c'] as const).flatMap((input) => {
-    const value = node.inputs[INPUTS.indexOf(input)] ?? ''
-    return value === '' ? [] : [{ input, value, source: states.source(value) }]
-  })
+  const { descriptor, summary, tensors } = sizes.of(node, cellMode, W, R)
+  const alsoUses: StoredTensor[] = []
+  for (const input of INPUTS.slice(3)) {
+    const constant = constantOf(input)
+    if (constant !== undefined) alsoUses.push(constant)
+  }
+  for (const input of STATE_INPUTS) {
+    const value = inputOf(node, input)
+    if (value !== '') alsoUses.push(...states.source(value).constants)
+  }
   return {
-    name,
+    name: node.name === '' ? node.outputs.find((output) => output !== '')! : node.name,
     convention: 'onnx',
     cellMode,
-    summary: sizesInWords('onnx', descriptor),
-    tensors: [W, R],
-    alsoUses: [...stored, ...stateInputs.flatMap(({ source }) => source.constants)],
-    result: async (shared) => {
-      checkFunction(path, name, node, cellMode)
-      const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
-      const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
-      const batchMajor = node.attributes.get('layout')?.i === 1
-      const notes = batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []
-      for (const { input, value, source } of stateInputs) {
-        const isFixed = named.has(input)
-        if (await isZero(source)) named.delete(input)
-        else if (!isFixed) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${STATES[input]}.`)
-      }
-      const inputs = await fixedInputs(named, batchMajor)
-      checkEmptyRows(path, name, inputs)
-      const common = {
-        name,
-        convention: 'onnx',
-        reverse: direction(node) === 'reverse',
-        inputs,
-        tensorNames: stored.map((tensor) => tensor.name),
-        notes,
-      } as const
-      // The layout is the same for both forms of the GRU; the form decides between model and cell.
-      const canonical = await shared.canonical(descriptor, weights, (tensors) => {
-        return onnxToCanonical(descriptor, [tensors], { linearBeforeReset: 1 })
-      })
-      const peepholes = await named.get('P')?.read()
-      const differences = {
-        resetBefore: cellMode === 'gru' && !linearBeforeReset,
-        peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
-        clip: clipOf(node),
-      }
-      const isNetwork = Object.values(differences).every((difference) => !difference)
-      return isNetwork ? [{ ...common, descriptor, canonical }] : cellsOf(descriptor, canonical, differences, common)
-    },
+    summary,
+    tensors,
+    ...(alsoUses.length > 0 && { alsoUses }),
+    result: (shared) => networkOf(graph, node, descriptor, shared),
   }
+}
+
+/** The name of the value that an input of a node is, '' where it is left out. */
+function inputOf(node: OnnxNodeMessage, input: InputName): string {
+  return node.inputs[INPUTS.indexOf(input)] ?? ''
+}
+
+async function networkOf(
+  graph: Graph,
+  node: OnnxNodeMessage,
+  descriptor: RnnDescriptor,
+  shared: SharedParameters,
+): Promise<readonly (ImportedNetwork | ImportedCell)[]> {
+  const { path, constants, states } = graph
+  const { cellMode } = descriptor
+  const name = node.name === '' ? node.outputs.find((output) => output !== '')! : node.name
+  const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
+  const known = graph.networks.get(key ?? '')
+  if (known !== undefined) return [{ ...known, name }]
+  checkFunction(path, name, node, cellMode)
+  const named = new Map<InputName, StoredTensor>()
+  for (const input of INPUTS) {
+    const value = inputOf(node, input)
+    const constant = value === '' ? undefined : constants.get(value)
+    if (constant !== undefined) named.set(input, constant)
+  }
+  const stored = [...named.values()]
+  const weights = new Map([...named].filter(([input]) => input === 'W' || input === 'R' || input === 'B'))
+  const linearBeforeReset = node.attributes.get('linear_before_reset')?.i === 1
+  const batchMajor = node.attributes.get('layout')?.i === 1
+  const notes = batchMajor ? ['The node is batch-major (layout 1): its X and Y are [B,T,·].'] : []
+  for (const input of STATE_INPUTS) {
+    const value = inputOf(node, input)
+    if (value === '') continue
+    const isFixed = named.has(input)
+    if (await isZero(states.source(value))) named.delete(input)
+    else if (!isFixed) notes.push(`Its ${input} is the value ${value} of the graph: pass it as ${STATES[input]}.`)
+  }
+  const inputs = await fixedInputs(named, batchMajor)
+  checkEmptyRows(path, name, inputs)
+  const common = {
+    name,
+    convention: 'onnx',
+    reverse: direction(node) === 'reverse',
+    inputs,
+    tensorNames: stored.map((tensor) => tensor.name),
+    notes,
+  } as const
+  // The layout is the same for both forms of the GRU; the form decides between model and cell.
+  const canonical = await shared.canonical(descriptor, weights, (tensors) => {
+    return onnxToCanonical(descriptor, [tensors], { linearBeforeReset: 1 })
+  })
+  const peepholes = await named.get('P')?.read()
+  const differences = {
+    resetBefore: cellMode === 'gru' && !linearBeforeReset,
+    peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
+    clip: clipOf(node),
+  }
+  const isNetwork = Object.values(differences).every((difference) => !difference)
+  if (isNetwork) {
+    const network = { ...common, descriptor, canonical }
+    if (key !== undefined) graph.networks.set(key, network)
+    return [network]
+  }
+  return cellsOf(descriptor, canonical, differences, common)
 }
 
 /** The bound of the inputs of activations, if any; models have none (their cellClip bounds the cell state). */

@@ -17,6 +17,7 @@ export class SharedParameters {
   readonly #readers = new Map<Elements, Elements>()
   readonly #uses = new Map<Elements, number>()
   readonly #held = new Map<Elements, Promise<FloatArray>>()
+  readonly #descriptors = new WeakMap<RnnDescriptor, string>()
   readonly #canonical = new Map<string, Promise<CanonicalParams<FloatArray>>>()
 
   constructor(tensors: readonly StoredTensor[]) {
@@ -31,7 +32,9 @@ export class SharedParameters {
     }[],
   ): void {
     for (const { tensors, alsoUses = [] } of interpretations) {
-      for (const { read } of [...tensors, ...alsoUses]) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
+      for (const used of [tensors, alsoUses]) {
+        for (const { read } of used) this.#uses.set(read, (this.#uses.get(read) ?? 0) + 1)
+      }
     }
   }
 
@@ -46,12 +49,18 @@ export class SharedParameters {
     convert: (tensors: NamedTensors) => CanonicalParams<FloatArray>,
   ): Promise<CanonicalParams<FloatArray>> {
     const places = [...group].map(([own, { read, shape }]) => [own, this.#idOf(read), shape])
-    const key = JSON.stringify([Object.values(descriptor), places])
+    const key = `${this.#textOf(descriptor)}${JSON.stringify(places)}`
     const known = this.#canonical.get(key)
     if (known !== undefined) return known
     const made = readGroups([group]).then(([tensors]) => convert(tensors!))
     this.#canonical.set(key, made)
     return made
+  }
+
+  #textOf(descriptor: RnnDescriptor): string {
+    const text = this.#descriptors.get(descriptor) ?? JSON.stringify(Object.values(descriptor))
+    this.#descriptors.set(descriptor, text)
+    return text
   }
 
   #reader(read: Elements): Elements {
