@@ -13,7 +13,7 @@ import { filesBelow, readJson } from './workspace.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 /** Other versions format otherwise. */
 const LLVM = 19
-const FOLDERS = ['native/common', 'native/cpu']
+const FOLDERS = ['native/common', 'native/cpu', 'native/onednn_runner']
 const DATABASE = 'native/cpu/build/release/compile_commands.json'
 const CACHE = join(root, 'node_modules/.cache/clang-tidy')
 

@@ -13,6 +13,9 @@ const SIZES = [
   [64, 50, 1024],
 ] as const
 
+/** H of single steps at B 1. */
+export const STEP_UNITS = [64, 128, 256, 512] as const
+
 /** How much of a benchmark is run. */
 export interface CaseSelection {
   /** Our executors, best first. */
@@ -54,6 +57,14 @@ export function benchCases(selection: CaseSelection): Comparison[] {
       }),
     ),
   )
+  const steps = (['lstm', 'gru'] as const).flatMap((mode) =>
+    STEP_UNITS.map((units) => {
+      const work = workload(mode, [1, 70, units])
+      const others = peers.filter(({ refusal }) => refusal(work, 'streaming') === undefined)
+      const lanes = [...best, ...others].map((contestant) => lane(contestant, { pass: 'streaming', threads: 1 }))
+      return comparison('step', work, 'streaming', lanes)
+    }),
+  )
   const streaming = CELL_MODES.map((mode) =>
     comparison(
       'streaming',
@@ -93,7 +104,7 @@ export function benchCases(selection: CaseSelection): Comparison[] {
       ),
     ),
   )
-  return [...table, ...streaming, ...threaded, ...weights, ...busy].filter(({ lanes }) => lanes.length > 0)
+  return [...table, ...steps, ...streaming, ...threaded, ...weights, ...busy].filter(({ lanes }) => lanes.length > 0)
 }
 
 function workload(

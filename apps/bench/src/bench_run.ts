@@ -91,6 +91,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
         executor.name,
         (name) => PEERS.some((peer) => peer.name === name),
         peak.gflops,
+        memory,
       ),
     }
   } finally {

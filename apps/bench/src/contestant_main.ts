@@ -4,6 +4,7 @@ import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { WeightType } from './comparison.js'
 import type { Greeting } from './contestant_protocol.js'
 import { openExecutorPlayer } from './executor_player.js'
+import { openOnednnPlayer } from './onednn_player.js'
 import { openOnnxRuntimePlayer } from './onnxruntime_player.js'
 import { PlayerSession } from './player_session.js'
 import { openTfjsPlayer } from './tfjs_player.js'
@@ -16,6 +17,7 @@ function say(line: object): void {
 
 function open() {
   if (name === 'onnxruntime') return openOnnxRuntimePlayer(Number(threads))
+  if (name === 'onednn') return openOnednnPlayer(Number(threads))
   if (name === 'tfjs-wasm' || name === 'tfjs-cpu') return openTfjsPlayer(name === 'tfjs-wasm' ? 'wasm' : 'cpu')
   return openExecutorPlayer(name, {
     threads: Number(threads),

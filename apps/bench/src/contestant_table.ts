@@ -37,7 +37,21 @@ export const PEERS: readonly Contestant[] = [
     language: 'node',
     layout: 'onnx',
     unbound: 'MLAS takes the best that the processor has',
-    refusal: inferenceOnly,
+    refusal: ({ numLayers, bidirectional }, pass) =>
+      pass === 'training'
+        ? 'compared in inference only'
+        : pass === 'streaming' && (bidirectional || numLayers > 1)
+          ? 'carries the state of one forward layer'
+          : undefined,
+  },
+  {
+    name: 'onednn',
+    title: 'oneDNN',
+    kind: 'peer',
+    language: 'node',
+    layout: 'canonical',
+    refusal: (workload, pass) =>
+      workload.bidirectional || workload.numLayers > 1 ? 'compared on one layer only' : inferenceOnly(workload, pass),
   },
   {
     name: 'pytorch',

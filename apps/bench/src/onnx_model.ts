@@ -65,6 +65,37 @@ export function onnxRecurrentModel(workload: Workload, layers: readonly NamedTen
   })
 }
 
+/**
+ * One step of one forward layer whose state is an input and an output: `x` [1,B,I], `h` and, for LSTM, `c` [1,B,H] give `y`
+ * [1,1,B,H], `hNext` and `cNext`.
+ */
+export function onnxStepModel(workload: Workload, layer: NamedTensors<Float32Array>): Uint8Array {
+  const { cellMode, numUnits, batch, inputSize } = workload
+  const operator = OPERATORS[cellMode]
+  const hasCell = cellMode === 'lstm'
+  const state = [1, batch, numUnits]
+  const states = hasCell ? ['h', 'c'] : ['h']
+  return encode({
+    node: [
+      {
+        op_type: operator.op_type,
+        input: ['x', 'W', 'R', 'B', '', ...states],
+        output: ['y', ...states.map((name) => `${name}Next`)],
+        attribute: [
+          attribute('hidden_size', 'i', numUnits),
+          ...('attribute' in operator
+            ? operator.attribute
+            : [attribute('activations', 'strings', [bytes(operator.activation)])]),
+        ],
+      },
+    ],
+    name: cellMode,
+    initializer: Object.entries(layer).map(([name, tensor]) => floats(name, tensor)),
+    input: [value('x', [1, batch, inputSize]), ...states.map((name) => value(name, state))],
+    output: [value('y', [1, 1, batch, numUnits]), ...states.map((name) => value(`${name}Next`, state))],
+  })
+}
+
 /** y = x · x of a square matrix [size,size]. */
 export function onnxProductModel(size: number): Uint8Array {
   return encode({

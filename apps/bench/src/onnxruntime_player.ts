@@ -1,7 +1,7 @@
-import { onnxProductModel, onnxRecurrentModel } from './onnx_model.js'
+import { onnxProductModel, onnxRecurrentModel, onnxStepModel } from './onnx_model.js'
 import { ungrouped } from './parameter_layouts.js'
 import { peerVersion, requirePeer } from './peer_packages.js'
-import type { Player } from './player.js'
+import type { Exercise, LoadedExercise, Player } from './player.js'
 
 /** What of onnxruntime-node is used. */
 interface OnnxRuntime {
@@ -32,7 +32,11 @@ export async function openOnnxRuntimePlayer(threads: number): Promise<Player> {
   return {
     version: peerVersion('onnxruntime-node'),
     detail: 'CPU execution provider, sequential, weights as constants of the model',
-    load: async ({ workload, parameters, input }) => {
+    load: async (exercise) => {
+      const { workload, pass, parameters, input } = exercise
+      if (pass === 'streaming') {
+        return streaming(ort, await open(onnxStepModel(workload, ungrouped(parameters)[0]!)), exercise)
+      }
       const session = await open(onnxRecurrentModel(workload, ungrouped(parameters)))
       const x = new ort.Tensor('float32', input, [workload.time, workload.batch, workload.inputSize])
       return {
@@ -53,5 +57,28 @@ export async function openOnnxRuntimePlayer(threads: number): Promise<Player> {
         await session.run({ x })
       }
     },
+  }
+}
+
+/** One `run` a step; the states that it gives are handed to the next one as they are. */
+function streaming(ort: OnnxRuntime, session: Session, { workload, input }: Exercise): LoadedExercise {
+  const { cellMode, time, batch, inputSize, numUnits } = workload
+  const inputs = Array.from({ length: time }, (_, t) => {
+    const step = input.subarray(t * batch * inputSize, (t + 1) * batch * inputSize)
+    return new ort.Tensor('float32', step, [1, batch, inputSize])
+  })
+  const zeros = new ort.Tensor('float32', new Float32Array(batch * numUnits), [1, batch, numUnits])
+  const output = new Float32Array(time * batch * numUnits)
+  return {
+    run: async () => {
+      let state: Record<string, OrtTensor> = cellMode === 'lstm' ? { h: zeros, c: zeros } : { h: zeros }
+      for (const [t, x] of inputs.entries()) {
+        const { y, hNext, cNext } = await session.run({ x, ...state })
+        state = cNext === undefined ? { h: hNext! } : { h: hNext!, c: cNext }
+        output.set(y!.data, t * batch * numUnits)
+      }
+    },
+    results: async () => ({ output: { data: output, shape: [time, batch, numUnits] } }),
+    release: () => void session.release(),
   }
 }

@@ -17,6 +17,8 @@ export interface Exercise {
 export interface LoadedExercise {
   /** Runs it once, to the last number on the host. */
   run(): Promise<void> | void
+  /** Times of runs that a player measures by itself, outside of this process; `run` is timed where it is absent. */
+  measure?(sliceMs: number, warmUp: boolean): Promise<number[]>
   /** What the last run computed: `output`, in training `inputGradient` and the parameters' gradients by their names. */
   results(): Promise<TensorRecord>
   release(): void

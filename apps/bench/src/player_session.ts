@@ -29,6 +29,7 @@ export class PlayerSession {
       },
       run: async ({ sliceMs, warmUp }) => {
         const loaded = this.#current()
+        if (loaded.measure !== undefined) return { times: await loaded.measure(sliceMs, warmUp) }
         if (warmUp) await loaded.run()
         const times: number[] = []
         for (let spent = 0; times.length === 0 || spent < sliceMs; ) {

@@ -27,6 +27,17 @@ export function reportTables(report: BenchReport): ReportTable[] {
   return [
     passTable(report, executor, 'inference'),
     passTable(report, executor, 'training'),
+    lanesTable(comparisons, 'step', executor, {
+      title: 'Single steps with carried state',
+      note: "T steps at B 1 on one thread, B × T × H, milliseconds: stepSync, and ONNX Runtime's run with the states handed on.",
+      extras: [
+        ratioColumn(
+          'ratio',
+          ({ contestant }) => contestant === executor,
+          ({ contestant }) => contestant === 'onnxruntime',
+        ),
+      ],
+    }),
     lanesTable(comparisons, 'streaming', executor, {
       title: 'One step at a time',
       note: 'T calls of stepSync against one call over T steps, B × T × H, milliseconds.',
@@ -213,6 +224,7 @@ function columnName(lane: Lane, section: Section): string {
     case 'busy':
       return lane.busy ? 'busy' : 'alone'
     case 'table':
+    case 'step':
       return lane.contestant
     default:
       return section satisfies never

@@ -1,4 +1,12 @@
-import { type ComparisonResult, medianOf, ofSection, ratioToBestPeer, type TargetVerdict } from './bench_report.js'
+import { STEP_UNITS } from './bench_cases.js'
+import {
+  type ComparisonResult,
+  type MemoryResult,
+  medianOf,
+  ofSection,
+  ratioToBestPeer,
+  type TargetVerdict,
+} from './bench_report.js'
 import type { Lane } from './comparison.js'
 import { geometricMean } from './statistics.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
@@ -10,6 +18,9 @@ interface Cell {
   /** What the ratio would be if the cell's arithmetic ran at the machine's peak and nothing else took time. */
   readonly atPeak?: number | undefined
 }
+
+/** By the places of STEP_UNITS. */
+const STEP_GOALS = [0.06, 0.12, 0.3, 0.55] as const
 
 interface Limits {
   readonly each?: number
@@ -25,6 +36,7 @@ export function judgeTargets(
   executor: string,
   isPeer: (name: string) => boolean,
   peakGflops: number,
+  memory: readonly MemoryResult[],
 ): TargetVerdict[] {
   const table = ofSection(comparisons, 'table')
   const own = (lane: Lane) => lane.contestant === executor
@@ -61,13 +73,13 @@ export function judgeTargets(
     atMost(
       1,
       'Inference: time over the best peer',
-      { each: 1, mean: 0.75 },
+      { each: 1, mean: 0.8 },
       againstPeers(ofPass('inference'), (comparison) => ratioToBestPeer(comparison, executor, isPeer)),
     ),
     atMost(
       2,
       'Training: time over PyTorch',
-      { each: 0.8, mean: 0.5 },
+      { each: 0.95, mean: 0.42 },
       againstPeers(
         ofPass('training'),
         over(own, (lane) => lane.contestant === 'pytorch'),
@@ -80,6 +92,17 @@ export function judgeTargets(
       againstPeers(
         ofPass('inference').filter(isSeed),
         over(own, (lane) => lane.contestant === 'tensorflow'),
+      ),
+    ),
+    ...STEP_UNITS.map((units, index) =>
+      atMost(
+        8,
+        `stepSync, LSTM and GRU of H ${units} on one thread: time over ONNX Runtime's run with carried state`,
+        { each: STEP_GOALS[index]! },
+        cells(
+          ofSection(comparisons, 'step').filter(({ workload }) => workload.numUnits === units),
+          over(own, (lane) => lane.contestant === 'onnxruntime'),
+        ),
       ),
     ),
     atMost(4, 'bfloat16 weights, B 1, H 1024: time over our float32', { each: 0.6 }, compressed('bfloat16')),
@@ -96,6 +119,9 @@ export function judgeTargets(
         ),
       ),
     ),
+    atMost(9, 'Memory that training adds to a fresh process: over PyTorch', { each: 0.7 }, [
+      { name: 'training', ratio: quotient(addedByTraining(memory, executor), addedByTraining(memory, 'pytorch')) },
+    ]),
     atLeast(
       6,
       'Two layers, bidirectional, B 1: one thread over two',
@@ -121,6 +147,12 @@ export function judgeTargets(
       ),
     ),
   ]
+}
+
+/** Bytes above what the process held before the workload was loaded; undefined where the system does not say. */
+function addedByTraining(memory: readonly MemoryResult[], contestant: string): number | undefined {
+  const found = memory.find((each) => each.contestant === contestant && each.pass === 'training')
+  return found?.peak == null || found.resident === null ? undefined : found.peak - found.resident
 }
 
 function atMost(number: number, what: string, { each, mean }: Limits, cells: readonly Cell[]): TargetVerdict {

@@ -20,13 +20,21 @@ describe('benchCases', () => {
       'cpu',
       'reference',
       'onnxruntime',
+      'onednn',
       'pytorch',
       'tensorflow',
       'keras',
       'tfjs-wasm',
       'tfjs-cpu',
     ])
-    expect(contestants('table/gru/inference/1x70x512')).toEqual(['cpu', 'reference', 'onnxruntime', 'pytorch', 'keras'])
+    expect(contestants('table/gru/inference/1x70x512')).toEqual([
+      'cpu',
+      'reference',
+      'onnxruntime',
+      'onednn',
+      'pytorch',
+      'keras',
+    ])
     expect(contestants('table/rnn_tanh/training/64x50x1024')).toEqual(['cpu', 'reference', 'pytorch'])
   })
 
@@ -43,6 +51,14 @@ describe('benchCases', () => {
     ])
     expect(lanes('weights')?.map(({ weights }) => weights)).toEqual(['float32', 'bfloat16', 'int8'])
     expect(lanes('busy')?.map(({ busy }) => busy)).toEqual([false, true])
+  })
+
+  it('compares single steps on one thread with those that carry a state', () => {
+    expect(inSection('step').map(({ workload }) => workload.numUnits)).toEqual([64, 128, 256, 512, 64, 128, 256, 512])
+    expect(inSection('step')[0]?.lanes.map(({ contestant, pass, threads }) => [contestant, pass, threads])).toEqual([
+      ['cpu', 'streaming', 1],
+      ['onnxruntime', 'streaming', 1],
+    ])
   })
 
   it('runs two bidirectional layers on one thread and on two, beside the peers that can', () => {
@@ -65,6 +81,6 @@ describe('benchCases', () => {
 
   it('keeps only comparisons with lanes', () => {
     const peersOnly = benchCases({ executors: [], peers: PEERS, threads: 2, quick: false })
-    expect(new Set(peersOnly.map(({ section }) => section))).toEqual(new Set(['table', 'threads']))
+    expect(new Set(peersOnly.map(({ section }) => section))).toEqual(new Set(['table', 'step', 'threads']))
   })
 })

@@ -4,14 +4,14 @@ import { judgeTargets } from '../src/targets.js'
 import { compared, lane, measured } from './sample_report.js'
 
 const isPeer = (name: string) => name !== 'cpu' && name !== 'reference'
-const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer, 500)
+const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer, 500, [])
 const byText = (comparisons: ComparisonResult[], start: string) =>
   verdictsOf(...comparisons).find(({ text }) => text.startsWith(start))
 
 describe('judgeTargets', () => {
-  it('names all seven numbers, open where nothing was measured', () => {
+  it('names all numbers, open where nothing was measured', () => {
     const verdicts = verdictsOf()
-    expect(verdicts.map(({ number }) => number)).toEqual([1, 2, 3, 4, 4, 5, 6, 7])
+    expect(verdicts.map(({ number }) => number)).toEqual([1, 2, 3, 8, 8, 8, 8, 4, 4, 5, 9, 6, 7])
     expect(new Set(verdicts.map(({ verdict }) => verdict))).toEqual(new Set(['open']))
   })
 
@@ -57,9 +57,32 @@ describe('judgeTargets', () => {
       lane('cpu', { pass: 'training' }),
       { status: 'skipped', reason: 'would take too long' },
     ])
-    expect(byText([training(4), training(5)], 'Training')).toMatchObject({ verdict: 'met' })
+    expect(byText([training(4), training(4)], 'Training')).toMatchObject({ verdict: 'met' })
     expect(byText([training(4), missing], 'Training')).toMatchObject({ verdict: 'open' })
     expect(byText([training(9), missing], 'Training')).toMatchObject({ verdict: 'missed' })
+  })
+
+  it('holds single steps against ONNX Runtime, with a number for each size', () => {
+    const step = (numUnits: number, ms: number) =>
+      compared(
+        'step',
+        { numUnits },
+        [lane('cpu', { pass: 'streaming', threads: 1 }), measured(ms)],
+        [lane('onnxruntime', { pass: 'streaming', threads: 1 }), measured(1)],
+      )
+    const cells = [step(64, 0.05), step(512, 0.6)]
+    expect(byText(cells, 'stepSync, LSTM and GRU of H 64')).toMatchObject({ verdict: 'met', measured: '0.05' })
+    expect(byText(cells, 'stepSync, LSTM and GRU of H 512')).toMatchObject({ verdict: 'missed' })
+  })
+
+  it('compares the memory that training adds', () => {
+    const of = (contestant: string, resident: number | null, peak: number | null) =>
+      ({ contestant, pass: 'training', resident, peak }) as const
+    const verdict = (...memory: Parameters<typeof judgeTargets>[4]) =>
+      judgeTargets([], 'cpu', isPeer, 500, memory).find(({ number }) => number === 9)
+    expect(verdict(of('cpu', 50, 110), of('pytorch', 200, 300))).toMatchObject({ verdict: 'met', measured: '0.60' })
+    expect(verdict(of('cpu', 50, 150), of('pytorch', 200, 300))).toMatchObject({ verdict: 'missed' })
+    expect(verdict(of('cpu', null, null), of('pytorch', 200, 300))).toMatchObject({ verdict: 'open' })
   })
 
   it("holds the seed's own case against TensorFlow's fused LSTM", () => {

@@ -61,7 +61,7 @@ TEST_CASE("SharedLoops::Reset lets new members begin with the first loop") {
     SharedLoops::Member member(&loops, 0);
     member.Run(4, [&](ptrdiff_t) { done++; });
     CHECK(done == 4);
-    loops.Reset();
+    loops.Reset(1);
   }
 }
 

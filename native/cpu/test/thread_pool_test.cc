@@ -52,6 +52,21 @@ TEST_CASE("ThreadPool::Run calls work 0 on the calling thread and nothing after 
   }
 }
 
+TEST_CASE("ThreadPool::meeting_ns is 0 for one thread, positive for several, and never rises once it is measured") {
+  CHECK(ThreadPool(1).meeting_ns() == 0);
+  ThreadPool pool(2);
+  CHECK(pool.meeting_ns() > 0);
+  // The first call of which a measurement follows is the 16th.
+  const auto call = [&] { pool.Run(2, [](int) {}); };
+  for (int k = 0; k < 16; k++) call();
+  double before = pool.meeting_ns();
+  for (int k = 0; k < 5000; k++) {
+    call();
+    CHECK(pool.meeting_ns() <= before);
+    before = pool.meeting_ns();
+  }
+}
+
 #if defined(__x86_64__) || defined(__aarch64__)
 TEST_CASE("ThreadPool::Run flushes denormals and restores the caller's mode") {
   ThreadPool pool(1);

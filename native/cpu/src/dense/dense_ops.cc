@@ -16,6 +16,8 @@ constexpr int kPanelChunks = 4;
 
 }  // namespace
 
+// Packs b to panels, multiplies block by block, all in one call of the pool. Packing b costs depth · columns moves
+// against rows · depth · columns multiply-adds; a of unit column stride is read in place.
 template <typename T>
 void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
               ptrdiff_t columns) {
@@ -89,6 +91,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
   engine.blocks->GiveBack(std::move(memory));
 }
 
+// In double precision: a gradient of biases sums thousands of rows of either sign.
 template <typename T>
 void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
   std::vector<double> total(columns);
@@ -98,6 +101,8 @@ void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
   std::copy(total.begin(), total.end(), sums);
 }
 
+// loss = Σ w·(log Σ e^(z - m) - (z_label - m)) / Σ w, with m = max z, so that no exponential overflows; its gradient is
+// (softmax(z) - onehot(label))·w / Σ w. https://en.wikipedia.org/wiki/LogSumExp
 template <typename T>
 T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
                       ptrdiff_t rows, ptrdiff_t classes) {

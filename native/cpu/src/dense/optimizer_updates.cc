@@ -5,7 +5,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// √x + ε, or √(x + ε).
+// √x + ε as in the papers, or √(x + ε) as TensorFlow 1 has it in RMSProp and Adagrad.
 template <typename T>
 T Root(T x, T epsilon, bool epsilon_in_root) {
   return epsilon_in_root ? std::sqrt(x + epsilon) : std::sqrt(x) + epsilon;
@@ -30,6 +30,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       for (ptrdiff_t i = begin; i < end; i++) x[i] += scale * source[i];
       return;
     }
+    // Polyak 1964; Nesterov as in Sutskever et al. 2013.
     case UpdateRule::kMomentum: {
       T* velocity = update.data[1];
       const T* gradient = update.data[2];
@@ -46,6 +47,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
+    // Kingma and Ba 2015, algorithm 1. The corrections of both moments are constants of the step.
     case UpdateRule::kAdam: {
       T* first = update.data[1];
       T* second = update.data[2];
@@ -65,6 +67,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
+    // Tieleman and Hinton 2012, with momentum as in tf.train.RMSPropOptimizer.
     case UpdateRule::kRmsProp: {
       T* square = update.data[1];
       T* velocity = update.data[2];
@@ -84,6 +87,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
+    // Duchi, Hazan and Singer 2011.
     case UpdateRule::kAdagrad: {
       T* square = update.data[1];
       const T* gradient = update.data[2];
@@ -97,6 +101,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
+    // Decoupled from the gradient: Loshchilov and Hutter 2019.
     case UpdateRule::kWeightDecay: {
       const T* mask = update.data[1];
       const T rate = number(0);

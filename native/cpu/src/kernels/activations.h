@@ -34,7 +34,10 @@ struct ExpConstants<double> {
                                            1.0 / 120,        1.0 / 24,        1.0 / 6,        1.0 / 2};
 };
 
-// Sets power = 2^n and returns e^r - 1. |x| must be within kLimit, or NaN.
+// Range reduction of Cody and Waite 1980, "Software Manual for the Elementary Functions": x = n·ln 2 + r, with ln 2
+// split in a part of few bits, whose product with n is exact, and a small rest. The polynomial is Horner's scheme: a
+// chain of multiply-adds that wait for each other; callers have several vectors in flight. Sets power = 2^n and returns
+// e^r - 1. |x| must be within kLimit, or NaN.
 template <typename V>
 static inline V ReducedExp(V x, V* power) {
   using C = ExpConstants<typename V::Element>;
@@ -48,6 +51,7 @@ static inline V ReducedExp(V x, V* power) {
   return MultiplyAdd(sum, r * r, r);
 }
 
+// Min and Max return a NaN in their second operand, so a NaN in x passes through both.
 template <typename V>
 static inline V Clamp(V x, typename V::Element limit) {
   return Min(V::Set(limit), Max(V::Set(-limit), x));
@@ -60,7 +64,7 @@ static inline V Exp(V x) {
   return MultiplyAdd(reduced, power, power);
 }
 
-// 1 / (1 + e^-x)
+// 1 / (1 + e^-x). For large |x| it is 1, or a number near e^x: never NaN from inf / inf, as Exp stays finite.
 template <typename V>
 static inline V Sigmoid(V x) {
   const V one = V::Set(1);

@@ -9,7 +9,13 @@ namespace {
 
 using namespace cudnn_rnn;
 
-// i, f, o = σ(a_i, a_f, a_o)   g = tanh(a_g)   c' = clip(f·c + i·g)   h' = o·tanh(c')
+// Forward and backward of one cell stand together, as each is the other's check.
+//
+// LSTM (Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000), as cuDNN computes it:
+// https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-adv-library.html (cudnnRNNMode_t)
+//   i, f, o = σ(a_i, a_f, a_o)   g = tanh(a_g)   c' = clip(f·c + i·g)   h' = o·tanh(c')
+// The four gates of 16 units are four vectors side by side, so a unit needs no value of another register: the cell
+// costs no shuffles.
 template <typename V>
 static void LstmForward(const CellForward<typename V::Element>& p) {
   using T = typename V::Element;
@@ -35,6 +41,12 @@ static void LstmForward(const CellForward<typename V::Element>& p) {
   }
 }
 
+// With σ' = σ·(1 - σ) and tanh' = 1 - tanh², all in terms of the activations that the forward kept in z:
+//   δc' += δh'·o·(1 - tanh²(c')), and 0 where the clip was active
+//   δa_i = δc'·g·i·(1 - i)   δa_f = δc'·c·f·(1 - f)   δa_g = δc'·i·(1 - g²)   δa_o = δh'·tanh(c')·o·(1 - o)   δc =
+//   δc'·f
+// tanh(c') is computed a second time: that is cheaper than a fifth plane of the tape, which would be written and read
+// from memory.
 template <typename V>
 static void LstmBackward(const CellBackward<typename V::Element>& p) {
   using T = typename V::Element;
@@ -63,8 +75,11 @@ static void LstmBackward(const CellBackward<typename V::Element>& p) {
   }
 }
 
-// r, u = σ(x + q)   n = tanh(x_n + r·q_n)   h' = (1 - u)·n + u·h; linear before reset.
-// Planes x_n, r, u, q_n, so that the input side (x_n, r, u) and the recurrent side (r, u, q_n) are contiguous.
+// GRU (Cho et al. 2014) in cuDNN's form, linear before reset: r scales R_n·h + b_n after the product, so all three
+// recurrent products of a step are one.
+//   r, u = σ(x + q)   n = tanh(x_n + r·q_n)   h' = (1 - u)·n + u·h
+// r and u need only the sum x + q of both sides, n needs them apart. With the planes in the order x_n r u q_n the input
+// product writes planes 0 to 2, the recurrent product adds to planes 1 to 3, and both are contiguous.
 template <typename V>
 static void GruForward(const CellForward<typename V::Element>& p) {
   using T = typename V::Element;
@@ -86,6 +101,8 @@ static void GruForward(const CellForward<typename V::Element>& p) {
   }
 }
 
+// δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; of q_n it is δn·r.
+//   δa_r = δn·q_n·r·(1 - r)   δa_u = δh'·(h - n)·u·(1 - u)   δh = δh'·u + (what flows back through R)
 template <typename V>
 static void GruBackward(const CellBackward<typename V::Element>& p) {
   using T = typename V::Element;
@@ -133,7 +150,7 @@ struct HyperbolicTangent {
   }
 };
 
-// h' = φ(a)
+// h' = φ(a), Elman 1990. Without gates a panel is up to four chunks of units, so this kernel walks over all of them.
 template <typename V, typename Activation>
 static void PlainForward(const CellForward<typename V::Element>& p) {
   for (ptrdiff_t row = 0; row < p.rows; row++) {

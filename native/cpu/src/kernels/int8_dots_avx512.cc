@@ -15,7 +15,9 @@ namespace {
 
 constexpr float kLimit = 32767;
 constexpr int kOffset = 32768;
-// Three have too many sums for the registers.
+// vpdpbusd multiplies four unsigned by four signed bytes and adds all four to an int32 (Intel Intrinsics Guide,
+// _mm512_dpbusd_epi32). A row has 2 · 4 sums, for low and high bytes: three rows would have 24, with 4 weights, 2
+// digits and the offsets more than 32 registers.
 constexpr int kMaxRows = 2;
 constexpr ptrdiff_t kLanes = 16;
 

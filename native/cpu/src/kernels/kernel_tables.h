@@ -43,7 +43,8 @@ static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Eleme
   }
 }
 
-// float64 moves half the elements in a vector, and so in a nanosecond.
+// The rate of a single row, of which MembersFor asks, is that of reading weights: 100 GB/s from a second-level cache
+// are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
 template <typename V>
 static constexpr KernelTable<typename V::Element> TableOf(double float32_operations_per_ns) {
   using T = typename V::Element;

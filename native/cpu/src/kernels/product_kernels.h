@@ -1,4 +1,9 @@
-// The matrix product over panels. Included, after one vector_*.h, by the kernel files only.
+// The matrix product over panels, c = init + a · panel. Included, after one vector_*.h, by the kernel files only.
+//
+// The loops, from the outside: blocks of rows and panels (the passes) > tiles of rows > tiles across the panel > steps
+// of the depth > registers. The innermost two are ProductTile. It reads the panel in the order in which it is stored,
+// broadcasts elements of a, and writes c once at the end. The stages from a naive loop to this one, each with its time:
+// docs/cpu_kernels.md.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -49,6 +54,7 @@ struct TileOperands {
   }
 };
 
+// MSVC has no such builtin for both architectures; there the hardware prefetcher is all.
 static inline void PrefetchLine(const void* line) {
 #if defined(_MSC_VER)
   static_cast<void>(line);
@@ -57,11 +63,18 @@ static inline void PrefetchLine(const void* line) {
 #endif
 }
 
-// Where a tile is narrower than the panel, the lines that it reads lie a panel's row apart, and a few of them in a
-// page: the processor's own prefetching loses their trace. 16 steps take longer than a line from the third-level cache.
-inline constexpr ptrdiff_t kPrefetchedSteps = 16;
+// A tile narrower than the panel reads lines a panel's row apart, 16 of them in a page of 4 KiB. Hardware prefetchers
+// follow consecutive lines within a page (AMD, "Software Optimization Guide for the Zen4 Microarchitecture", 2.8), so
+// such a tile asks for its lines itself. A step takes 6 cycles: 16 steps are longer than the third-level cache needs.
+// The first tile of a deep panel finds its lines in memory, which needs four times as long.
+constexpr ptrdiff_t PrefetchedSteps(ptrdiff_t depth) { return depth > 512 ? 64 : 16; }
 
-// Adds kSteps steps of the depth to the sums; step s goes to sums[s % kSplit].
+// Adds kSteps steps of the depth to the sums; step s goes to sums[s % kSplit]. Three forms of the same:
+//  - lanes (NEON): one load brings the next four steps of a row, and FMLA multiplies by one lane of it, without a
+//  broadcast;
+//  - few rows: the rows are held and the weights pass by;
+//  - many rows: the weights are held and the rows pass by, each broadcast by the load itself (vbroadcastss, or
+//  {1to16}).
 template <typename V, typename Weight, int kRows, int kVectors, int kSplit, int kSteps, bool kPacked, bool kPrefetches>
 static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRows>& p,
                              V (&sums)[kSplit][kRows][kVectors]) {
@@ -143,8 +156,11 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   // multiply-adds.
   constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
-  TileOperands<T, Weight, kRows> operands{
-      {}, p.a_stride, static_cast<const Weight*>(p.panel) + column, p.panel_stride, kPrefetchedSteps * p.panel_stride};
+  TileOperands<T, Weight, kRows> operands{{},
+                                          p.a_stride,
+                                          static_cast<const Weight*>(p.panel) + column,
+                                          p.panel_stride,
+                                          PrefetchedSteps(p.depth) * p.panel_stride};
   const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
   const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
   for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
@@ -196,7 +212,7 @@ static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdi
   if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row);
 }
 
-// `rows` <= kRows rows from `row` on.
+// `rows` <= kRows rows from `row` on: the number becomes a constant, as only then the sums of a tile are registers.
 template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked>
 static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows) {
   if constexpr (kRows > 1) {
@@ -205,7 +221,9 @@ static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdi
   TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row);
 }
 
-// Rows of a packed tile: the same for every panel, so that one packing serves a last panel of fewer chunks too.
+// The gradient of the weights, xᵀ·dz, multiplies by columns of x. They are packed as the tile reads them, one row of
+// the tile after another, so that a step reads consecutive elements instead of one from each of many cache lines. Rows
+// of a packed tile: the same for every panel, so that one packing serves a last panel of fewer chunks too.
 template <typename V>
 inline constexpr int kPackedRows = TileRows<V>(PanelVectors<V>(4));
 

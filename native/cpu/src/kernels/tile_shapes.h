@@ -1,5 +1,12 @@
 // Which tiles of a product stay in a processor's registers. Included by the kernel files only.
 //
+// A product is made of tiles in the manner of Goto and van de Geijn 2008, "Anatomy of High-Performance Matrix
+// Multiplication", and of BLIS's micro-kernels (https://github.com/flame/blis/blob/master/docs/KernelsHowTo.md). Each
+// step of the depth loads rows + vectors operands and does rows · vectors multiply-adds, so a tile that is nearly
+// square loads least per multiply-add. The registers bound its size: 16 of AVX2 hold 6 x 2, 32 of AVX-512 and NEON hold
+// 6 x 4. A tile that takes one more spills a sum to the stack at every step, which costs more than it saves:
+// scripts/check_hot_loops.mjs fails where one does.
+//
 // A tile is `rows` rows of a times `vectors` consecutive vectors of the panel, summed in registers over the whole
 // depth. It takes rows · vectors registers for the sums, and those of one operand while the other passes by: min(rows,
 // vectors) + 1. A vector_*.h names the widest tile of every number of rows as `kTileVectors`, within its `kRegisters`.

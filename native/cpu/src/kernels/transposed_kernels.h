@@ -8,6 +8,10 @@ namespace {
 
 using namespace cudnn_rnn;
 
+// dh = dz·R: the backward multiplies by the transpose of what the forward multiplied by. R is stored for the forward.
+// An element of the result is a dot product along contiguous memory: vectors of partial sums, which are added across
+// their lanes once at the end (StoreSums). Each vector of weights is used kRows times.
+//
 // kRows x kColumns elements of the product, of the panels [first, last) only.
 template <typename V, int kRows, int kColumns>
 static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
@@ -55,7 +59,8 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
   using T = typename V::Element;
   constexpr int kRows = V::kTransposedRows;
   constexpr int kWide = V::kTransposedColumns;
-  // The panels of a tile's columns that stay in the first-level cache while all rows pass by.
+  // Several rows: the panels go by in groups whose part in a tile's columns stays in the first-level cache while all
+  // rows pass by; from the second group on the tile adds to c.
   constexpr ptrdiff_t kCachedElements = 4096 / static_cast<ptrdiff_t>(sizeof(T));
   const bool is_row = p.rows == 1;
   const ptrdiff_t group =

@@ -9,6 +9,8 @@
 
 namespace {
 
+// 32 registers of 4 lanes. FMLA by lane multiplies a vector by one element of another, so a broadcast costs nothing
+// (Arm Neoverse N1 Software Optimization Guide, 3.16); a register of `a` then serves four steps.
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 4;

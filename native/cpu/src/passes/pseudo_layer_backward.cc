@@ -175,8 +175,8 @@ void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
   }
 }
 
-// Past a row's end, and in the lanes beyond the last unit, every gradient is 0. The kernel multiplies that 0 by what
-// the forward left there, which is not finite where an input was not.
+// Past a row's end, and in the pseudo-layers beyond the last unit, every gradient is 0. The kernel multiplies that 0 by
+// what the forward left there, which is not finite where an input was not.
 template <typename T>
 void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first,
                                         const CellBackward<T>& step) const {

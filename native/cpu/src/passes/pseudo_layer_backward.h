@@ -1,4 +1,8 @@
-// Back-propagation through time of one lane: one layer in one direction.
+// Back-propagation through time of one pseudo-layer: one layer in one direction.
+//
+// From the last step to the first: δh_n = δy_n + δz_{n+1}·R, then the cell gives δz_n and δc_{n-1}. Only this chain is
+// sequential. δW = δzᵀ·x, δR = δzᵀ·h, δb = Σ δz and δx = δz·W are left to rnn_layer_gradients, as products over all
+// rows of the pass, which run at the multiply-add peak. To that end δz overwrites the activations in the tape.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What one lane of a forward pass computes: one layer in one direction, time_block by time_block.
+// What one pseudo-layer of a forward pass computes: one layer in one direction, time block by time block.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@ class PseudoLayerForward {
 
   // Whether its input must be gathered: where the order of walking is not that of time.
   bool gathers() const { return memory_.record.own_input != nullptr; }
-  // Brings the input of step n of a time_block into time order, with zeros where a row has ended.
+  // Brings the input of step n of a time block into time order, with zeros where a row has ended.
   void Gather(const TimeBlock& time_block, ptrdiff_t n) const;
 
-  // z = x·Wᵀ + b of one panel, for the rows [first, last) of a time_block's steps.
+  // z = x·Wᵀ + b of one panel, for the rows [first, last) of a time block's steps.
   void MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
                      Int8Rows* int8_rows) const;
 
@@ -41,7 +41,7 @@ class PseudoLayerForward {
   void FinishHidden(ptrdiff_t n, Columns columns) const;
   void FinishCells(ptrdiff_t n, Columns units) const;
 
-  // The first step whose pre-activations and gathered input are held during a time_block.
+  // The first step whose pre-activations and gathered input are held during a time block.
   ptrdiff_t FirstHeld(const TimeBlock& time_block) const { return is_training_ ? 0 : time_block.begin; }
   // Rows of z and of the gathered input before step n.
   ptrdiff_t RowsBefore(const TimeBlock& time_block, ptrdiff_t n) const {

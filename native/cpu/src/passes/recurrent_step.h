@@ -45,6 +45,9 @@ struct Columns {
   ptrdiff_t last;
 };
 
+// One step: z += h·Rᵀ panel by panel, and the cell on each panel as soon as it is summed, while it is in the
+// first-level cache. Fused like that, the pre-activations of a step are read from no further away.
+//
 // Where one step reads and writes. The panels of units are independent of each other; those of the projection come
 // after all of them.
 template <typename T>

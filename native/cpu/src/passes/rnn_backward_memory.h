@@ -13,7 +13,7 @@
 
 namespace cudnn_rnn {
 
-// Gradients of the lanes of one direction: layers run one after another and share them.
+// Gradients of the pseudo-layers of one direction: layers run one after another and share them.
 template <typename T>
 struct DirectionMemory {
   T* dh;            // [B][padded columns]
@@ -23,7 +23,7 @@ struct DirectionMemory {
   T* dx;            // [T·B][in] in time order, backward direction only
 };
 
-// The matrices of a lane.
+// The matrices of a pseudo-layer.
 template <typename T>
 struct PseudoLayerMatrices {
   TransposedMatrix<T> input;

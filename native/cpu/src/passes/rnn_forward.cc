@@ -11,7 +11,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time_blocks together come
+// Runs the stages of a schedule on all threads. Of the loops of a stage, those over all time blocks together come
 // first.
 template <typename T>
 class Forward {
@@ -76,9 +76,10 @@ class Forward {
     });
   }
 
-  // Block of rows by block of rows, so that both these and a panel stay in the cache.
+  // Block of rows by block of rows: 96 rows of x (192 KiB at I 512) and a panel (128 KiB) stay in the second-level
+  // cache, where all panels go by before the next rows.
   void MultiplyInput(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks, Int8Rows* int8_rows) const {
-    // The same number for all time_blocks, though the last one of a lane may be shorter.
+    // The same number for all time blocks, though the last one of a pseudo-layer may be shorter.
     const ptrdiff_t blocks = schedule_.input_blocks();
     const ptrdiff_t panels = network_.panels();
     const ptrdiff_t count = static_cast<ptrdiff_t>(time_blocks.size());

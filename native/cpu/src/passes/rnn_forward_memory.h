@@ -1,4 +1,4 @@
-// Where the lanes of a forward pass read and write.
+// Where the pseudo-layers of a forward pass read and write.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cudnn_rnn {
 
-// Training keeps every step of the record; inference holds the pre-activations of one time_block, two h by turns and
+// Training keeps every step of the record; inference holds the pre-activations of one time block, two h by turns and
 // one c.
 template <typename T>
 struct PseudoLayerMemory {

@@ -1,11 +1,15 @@
-// Which steps of which lanes a forward pass computes together.
+// Which steps of which pseudo-layers a forward pass computes together.
 //
-// A pass is a sequence of stages, and a stage one time_block of steps of several lanes side by side: both directions of
-// a layer, or, of a wave, the next steps of every layer, each a time_block behind the one below. The input product of a
-// time_block is computed for all its steps at once, before the first of them.
+// z = x·Wᵀ + h·Rᵀ + b. Of the two products only h·Rᵀ waits for the step before. x·Wᵀ is computed for a time block at
+// once: a product of many rows reads W once for all of them and runs at the multiply-add peak, where T products of B
+// rows would read W T times. Appleyard, Kočiský and Blunsom 2016, "Optimizing Performance of Recurrent Neural Networks
+// on GPUs", 3.1.
 //
-// Nothing here depends on the number of threads, as the last bits of a result depend on how many rows are summed side
-// by side.
+// A pass is a sequence of stages. A stage is one time block of several pseudo-layers side by side: of both directions
+// of a layer, or, in a wavefront (ibid., 3.3), of every layer, each one time block behind the layer below.
+//
+// Nothing here depends on the number of threads: the last bits of a result depend on how many rows are summed side by
+// side, so they would depend on it too.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +19,7 @@
 
 namespace cudnn_rnn {
 
-// The steps [begin, end) of a lane.
+// The steps [begin, end) of one pseudo-layer.
 struct TimeBlock {
   int pseudo_layer;
   ptrdiff_t begin;
@@ -31,17 +35,17 @@ class ForwardSchedule {
   ForwardSchedule(const Network<T>& network, ptrdiff_t time, ptrdiff_t batch, bool is_training);
 
   // Whether layers run side by side instead of one after another.
-  bool is_wavefront() const { return is_wavefrontfront_; }
+  bool is_wavefront() const { return is_wavefront_; }
   // Lanes of a stage, at most.
-  int side_by_side() const { return is_wavefrontfront_ ? layers_ : directions_; }
+  int side_by_side() const { return is_wavefront_ ? layers_ : directions_; }
   // Multiplications and additions of a step of all of these.
   double operations() const { return pseudo_layer_operations_ * side_by_side(); }
-  // Steps of a time_block; the last one of a lane may have fewer.
+  // Steps of a time block; the last one of a pseudo-layer may have fewer.
   ptrdiff_t steps() const { return steps_; }
-  // Blocks of rows in which the input product of a time_block is computed, panel by panel.
+  // Blocks of rows in which the input product of a time block is computed, panel by panel.
   ptrdiff_t input_blocks() const { return input_blocks_; }
 
-  ptrdiff_t stages() const { return is_wavefrontfront_ ? time_blocks_ + layers_ - 1 : time_blocks_ * layers_; }
+  ptrdiff_t stages() const { return is_wavefront_ ? time_blocks_ + layers_ - 1 : time_blocks_ * layers_; }
   void TimeBlocksOf(ptrdiff_t stage, std::vector<TimeBlock>* time_blocks) const;
 
  private:
@@ -51,9 +55,9 @@ class ForwardSchedule {
   const int layers_;
   const int directions_;
   double pseudo_layer_operations_;
-  bool is_wavefrontfront_;
+  bool is_wavefront_;
   ptrdiff_t steps_;
-  ptrdiff_t time_blocks_;  // of a lane
+  ptrdiff_t time_blocks_;  // of a pseudo-layer
   ptrdiff_t input_blocks_;
 };
 

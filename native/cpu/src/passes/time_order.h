@@ -1,4 +1,4 @@
-// In which order a lane walks through the time steps of a row: step n is time n in the forward direction and
+// In which order a pseudo-layer walks through the time steps of a row: step n is time n in the forward direction and
 // length - 1 - n in the backward direction, so that every row's first step is step 0 in both.
 #pragma once
 

@@ -1,4 +1,7 @@
-// The gradient of a matrix as one product over all rows of a pass.
+// The gradient of a matrix as one product over all rows of a pass, δW = Σ over steps and rows of δz·xᵀ.
+//
+// Step by step the sum would read and write the whole gradient T times. Here a tile of it stays in registers while
+// kRowBlock rows pass by.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +32,7 @@ struct WeightGradient {
   T* gradient;  // of the matrix
   T* packed;    // [PackedSize]
 
-  // A chunk more than is written: kernels that multiply by lanes load whole vectors past the last tile's end.
+  // A chunk more than is written: kernels that multiply by pseudo-layers load whole vectors past the last tile's end.
   static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock + kChunk<T>; }
 
   // Every thread must call this.

@@ -20,6 +20,10 @@ struct Engine {
   bool is_cancelled() const { return cancelled != nullptr && cancelled->load(std::memory_order_relaxed); }
 };
 
+// T(m) = operations / (rate · m) + meeting · (m - 1) / (size - 1): the work shrinks with the threads, and the wait for
+// the last one grows. For H 128 at B 1 a step of 131,072 multiply-adds takes 2.6 µs on one thread: two threads gain
+// where they meet in less than 1.3 µs, so a constant would be wrong on one machine or the other.
+//
 // Threads with which a step of `operations` multiplications and additions ends first, as far as is known: each takes
 // its share of the work, and all then wait for the last, which the pool has measured for all its threads.
 template <typename T>

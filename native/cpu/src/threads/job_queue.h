@@ -13,6 +13,8 @@
 
 namespace cudnn_rnn {
 
+// JavaScript pushes, one thread runs. Operations of one executor never run side by side: each may read what the one
+// before writes, and each has the whole pool.
 class JobQueue {
  public:
   // `notify` is called on the queue's thread when an awaited job or the last one queued is done.

@@ -1,9 +1,12 @@
-// Loops that threads run together, built so that a thread which the system has put aside holds nobody up.
+// Loops that several threads run together, built so that a thread which the scheduler has descheduled delays no other.
 //
-// Every loop is cut into items, and every home thread has a range of them, the same from loop to loop where the number
-// of items is: its part of the weights stays in its cache. Who is done with its own range takes from the others', and a
-// loop is over when all items are done, whoever did them; a thread that was away finds the loops it missed finished and
-// passes through. Items of one loop must be independent of each other; all of them come before any of the next loop.
+// Every loop is cut into items. Every home thread has a range of them, the same in every loop over as many items, so
+// its part of the weights stays in its cache. A thread that has finished its own range steals items of the others' (as
+// in Cilk: Blumofe and Leiserson 1999, "Scheduling multithreaded computations by work stealing"). A loop ends when all
+// its items are done, by whichever thread; a thread that was away finds the loops it missed finished and skips them. A
+// barrier would wait for every thread instead, and on a busy machine that is a time slice of several milliseconds.
+//
+// Items of one loop must be independent of each other. All of them come before any item of the next loop.
 #pragma once
 
 #include <atomic>
@@ -19,8 +22,10 @@ class SharedLoops {
  public:
   explicit SharedLoops(int homes) : homes_(homes), claims_(new Claim[homes]) {}
 
-  // Back to the first loop, for new members. No thread may be inside.
-  void Reset() {
+  // Back to the first loop, for new members, `homes` of them with a range: at most as many as the constructor was
+  // given. No thread may be inside.
+  void Reset(int homes) {
+    homes_ = homes;
     for (int home = 0; home < homes_; home++) claims_[home].word.store(0, std::memory_order_relaxed);
     ended_.store(0, std::memory_order_relaxed);
     done_.store(0, std::memory_order_release);
@@ -112,7 +117,7 @@ class SharedLoops {
     sleepers_.fetch_sub(1);
   }
 
-  const int homes_;
+  int homes_;
   std::unique_ptr<Claim[]> claims_;
   // Items of all loops: a loop is over when its last one is counted. In one cache line with the sleepers, as threads on
   // cores far apart wait longest for lines of each other.

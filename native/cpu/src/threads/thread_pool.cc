@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <chrono>
 
-#include "threads/shared_loops.h"
 #include "threads/spin_wait.h"
 
 namespace cudnn_rnn {
 namespace {
 
 constexpr int kClosed = 1 << 30;
-// Where no round of the measurement had all threads.
+// Until a measurement had all threads: about what two cores of one processor take when their clocks are low.
 constexpr double kAssumedMeetingNs = 1000;
+// The first measurement has time; those between calls delay a caller by some 30 µs each.
+constexpr int kFirstRounds = 8;
+constexpr int kLaterRounds = 2;
+constexpr uint64_t kMeasurementInterval = 16;
 
 // Denormals are computed a hundred times slower than other numbers and never matter here. The caller's mode is
 // restored.
@@ -37,9 +40,12 @@ class FlushDenormals {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int size) : size_(std::max(1, size)), inside_(kClosed) {
+ThreadPool::ThreadPool(int size)
+    : size_(std::max(1, size)), meeting_loops_(std::make_unique<SharedLoops>(size_)), inside_(kClosed) {
   for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Serve(index); });
-  if (size_ > 1) meeting_ns_ = MeasureMeeting();
+  if (size_ == 1) return;
+  meeting_ns_ = kAssumedMeetingNs;
+  MeasureMeeting(kFirstRounds);
 }
 
 ThreadPool::~ThreadPool() {
@@ -49,45 +55,51 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// The best of a few rounds, as threads of others can only make one worse.
-double ThreadPool::MeasureMeeting() {
-  constexpr int kRounds = 8;
+// Times empty loops, in which the threads do nothing but meet. The best round counts: other work on the machine can
+// only make one slower.
+void ThreadPool::MeasureMeeting(int rounds) {
   constexpr int kLoops = 32;
-  double best = kAssumedMeetingNs;
-  bool measured = false;
-  for (int round = 0; round < kRounds; round++) {
-    SharedLoops loops(size_);
+  for (int round = 0; round < rounds; round++) {
+    meeting_loops_->Reset(size_);
     std::atomic<int> present{0};
     double elapsed = 0;
     bool all_present = false;
-    Run(size_, [&](int index) {
-      SharedLoops::Member member(&loops, index);
+    RunLocked(size_, [&](int index) {
+      SharedLoops::Member member(meeting_loops_.get(), index);
       present.fetch_add(1, std::memory_order_release);
-      // Without the others nothing is to be measured; they may be late when they have just been made.
+      // A thread that was just created, or sleeps, may arrive late: such a round measures its waking.
       const bool met = SpinWhileAtMost(present, size_ - 1, kSpins);
       if (index == 0) all_present = met;
       const auto began = std::chrono::steady_clock::now();
       for (int loop = 0; loop < kLoops; loop++) member.Run(size_, [](ptrdiff_t) {});
-      if (index == 0)
+      if (index == 0) {
         elapsed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
+      }
     });
     if (!all_present) continue;
-    best = measured ? std::min(best, elapsed / kLoops) : elapsed / kLoops;
-    measured = true;
+    const double measured = elapsed / kLoops;
+    if (!is_measured_ || measured < meeting_ns()) meeting_ns_.store(measured, std::memory_order_relaxed);
+    is_measured_ = true;
   }
-  return best;
 }
 
 void ThreadPool::Run(int members, const Work& work) {
   std::lock_guard<std::mutex> lock(in_use_);
-  RunLocked(members, work);
+  RunAndLearn(members, work);
 }
 
 void ThreadPool::RunOrAlone(int members, const Work& work) {
   std::unique_lock<std::mutex> lock(in_use_, std::try_to_lock);
-  if (lock.owns_lock()) return RunLocked(members, work);
+  if (lock.owns_lock()) return RunAndLearn(members, work);
   const FlushDenormals flush;
   work(0);
+}
+
+void ThreadPool::RunAndLearn(int members, const Work& work) {
+  RunLocked(members, work);
+  if (size_ == 1 || ++calls_made_ != next_measurement_) return;
+  next_measurement_ *= kMeasurementInterval;
+  MeasureMeeting(kLaterRounds);
 }
 
 void ThreadPool::RunLocked(int members, const Work& work) {
@@ -95,10 +107,13 @@ void ThreadPool::RunLocked(int members, const Work& work) {
   if (std::min(members, size_) == 1) return work(0);
   work_ = &work;
   members_ = std::min(members, size_);
+  // Opens the call: what was written above is visible to a thread that enters.
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_release);
   calls_.notify_all();
   work(0);
+  // Closes the call. From here on only threads that entered before are inside; `work` lives on the caller's stack, so
+  // the call returns when the last of them has left.
   int inside = inside_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
   for (int spin = 0; inside != kClosed; inside = inside_.load(std::memory_order_acquire)) {
     if (spin++ < kSpins) {
@@ -115,6 +130,7 @@ void ThreadPool::Serve(int index) {
     WaitWhileAtMost(calls_, seen);
     seen = calls_.load(std::memory_order_acquire);
     if (stopping_) return;
+    // Enters unless the call was closed: an increment that tests kClosed in the same step.
     int inside = inside_.load(std::memory_order_acquire);
     while ((inside & kClosed) == 0 && !inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) {
     }

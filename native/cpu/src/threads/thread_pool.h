@@ -1,17 +1,23 @@
-// The threads that compute.
+// The threads that compute. They live as long as the executor: starting a thread takes some 20 µs, a step of a small
+// network takes two.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "threads/shared_loops.h"
 
 namespace cudnn_rnn {
 
 // `size` threads, of which the caller of Run is one.
 class ThreadPool {
  public:
-  // What the threads do, called with their number: a reference, for a call to allocate nothing.
+  // What the threads call with their number. A reference to the caller's body, not a std::function: a call allocates
+  // nothing.
   class Work {
    public:
     template <typename Body>
@@ -31,29 +37,42 @@ class ThreadPool {
 
   int size() const { return size_; }
 
-  // Nanoseconds that all threads take to end a loop of shared_loops.h together, at best, measured when the pool was
-  // made: a fraction of a microsecond within a processor, several between distant cores. 0 for one thread.
-  double meeting_ns() const { return meeting_ns_; }
+  // Nanoseconds from the moment at which the last thread ends its part of a loop (shared_loops.h) to the moment at
+  // which all know it: a fraction of a microsecond within a processor, several between distant cores, 0 for one thread.
+  // Measured when the pool is made and again after the 16th, 256th, 4096th… call; the smallest value stands, because a
+  // loaded machine can only make a measurement larger. Any thread may ask.
+  double meeting_ns() const { return meeting_ns_.load(std::memory_order_relaxed); }
 
-  // Runs work(0) here and work(1…members-1) on the other threads as far as they arrive before work(0) is over: the work
-  // must not need them (shared_loops.h). Denormals are flushed meanwhile.
+  // Runs work(0) here and work(1…members-1) on those other threads that arrive before work(0) returns: work must not
+  // need them, and need not, as SharedLoops gives the items of a missing thread to the others. Denormals are flushed to
+  // zero meanwhile. One call at a time; a second caller waits.
   void Run(int members, const Work& work);
 
-  // As Run, but on the calling thread alone where another caller has the pool.
+  // As Run, but on the calling thread alone while another caller has the pool.
   void RunOrAlone(int members, const Work& work);
 
  private:
-  double MeasureMeeting();
+  // Lowers meeting_ns_ to the best of `rounds` measurements.
+  void MeasureMeeting(int rounds);
+  // With the pool in hand: RunLocked, and after some calls another measurement.
+  void RunAndLearn(int members, const Work& work);
   void RunLocked(int members, const Work& work);
   void Serve(int index);
 
   const int size_;
   std::mutex in_use_;
   std::vector<std::thread> threads_;
-  double meeting_ns_ = 0;
+  std::atomic<double> meeting_ns_{0};
+  // Of the measurement: allocated once, as a call allocates nothing.
+  const std::unique_ptr<SharedLoops> meeting_loops_;
+  // Whether meeting_ns_ is a measurement yet, not an assumption.
+  bool is_measured_ = false;
+  uint64_t calls_made_ = 0;
+  uint64_t next_measurement_ = 16;
   const Work* work_ = nullptr;
   int members_ = 0;
   std::atomic<bool> stopping_{false};
+  // Threads poll this one: a cache line of its own, so that no write to a neighbor makes them read it again.
   alignas(64) std::atomic<int> calls_{0};
   // Threads inside the present call, and kClosed once no more may enter.
   alignas(64) std::atomic<int> inside_;

@@ -11,6 +11,8 @@ ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
+// Places of the matrices: see the head of network.h. Padding to whole chunks costs little where units are many, and
+// saves every kernel the handling of a tail.
 template <typename T>
 Network<T>::Network(const NetworkOptions& options) : options_(options) {
   const ptrdiff_t unit_chunks = DivideUp(options.units, kChunk<T>);
@@ -52,6 +54,7 @@ int Network<T>::gates() const {
   }
 }
 
+// The gates of one chunk of units side by side: when a panel is multiplied, its cells have all they need.
 template <typename T>
 PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
   if (!is_gated()) return PlacePlain(options_.units, depth);
@@ -63,6 +66,7 @@ PanelMatrix Network<T>::PlaceGates(ptrdiff_t depth) {
   return matrix;
 }
 
+// Outputs in order, four chunks to a panel; the last panel may have fewer.
 template <typename T>
 PanelMatrix Network<T>::PlacePlain(ptrdiff_t outputs, ptrdiff_t depth) {
   const ptrdiff_t chunks = DivideUp(outputs, kChunk<T>);
@@ -100,6 +104,8 @@ ptrdiff_t Network<T>::WeightSize(int pseudo_layer, Side side) const {
   return (side == Side::kProjection ? options_.projection : options_.units) * MatrixOf(pseudo_layer, side).depth;
 }
 
+// Row by row of the canonical matrix. Its elements are a panel row apart in the opaque buffer, which costs a cache line
+// for each: a conversion at loading and saving, not part of any pass.
 template <typename T>
 void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const bool projects = side == Side::kProjection;

@@ -10,6 +10,8 @@ namespace {
 constexpr float kInt8Limit = 127;
 
 // Rounds to the nearest bfloat16, ties to even; NaN stays NaN.
+// bfloat16 is the upper half of a float32: adding 0x7fff, and one more where the last kept bit is set, rounds to even.
+// https://en.wikipedia.org/wiki/Bfloat16_floating-point_format
 uint32_t ToBfloat16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -73,6 +75,8 @@ void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
   }
 }
 
+// Symmetric quantization per output column, w ≈ scale · q with q in -127…127: the scale leaves the sum, so the product
+// is one of integers and a multiplication at its end. -128 is left out, so that |q| is symmetric.
 void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdiff_t width, const Place& place) {
   std::vector<float> largest(width, 0.0f);
   for (ptrdiff_t k = 0; k < depth * width; k++) largest[k % width] = std::max(largest[k % width], std::fabs(source[k]));
