@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
+import { visibleMessage } from '@cudnn-rnn/text'
 import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import { type ByteSource, checkRange } from './byte_source.js'
 import { CheckpointError } from './errors.js'
@@ -111,7 +112,7 @@ class FileSource implements ByteSource {
 }
 
 async function readFully(path: string, handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length)
+  const bytes = allocated(path, length)
   for (let done = 0; done < length; ) {
     const wanted = Math.min(length - done, LARGEST_TRANSFER)
     const { bytesRead } = await handle.read(bytes, done, wanted, offset + done).catch((cause: unknown) => {
@@ -123,6 +124,20 @@ async function readFully(path: string, handle: FileHandle, offset: number, lengt
     done += bytesRead
   }
   return bytes
+}
+
+/** Throws RangeError `ERR_OUT_OF_MEMORY`: a sparse file can have any size. */
+function allocated(path: string, length: number): Uint8Array {
+  try {
+    return new Uint8Array(length)
+  } catch (cause) {
+    const message = `Cannot read ${length} bytes as they are more than this process can have: ${path}`
+    throw Object.assign(new RangeError(visibleMessage(message)), {
+      code: 'ERR_OUT_OF_MEMORY',
+      requestedBytes: length,
+      cause,
+    })
+  }
 }
 
 function identityOf({ ino, size, mtimeMs }: FileIdentity): FileIdentity {

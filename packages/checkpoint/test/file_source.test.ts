@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readlink, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readlink, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -99,5 +99,18 @@ it.skipIf(process.platform === 'win32')(
     await reader.close()
     await plant(`${prefix}.index`)
     await expect(openCheckpoint(prefix)).rejects.toMatchObject(refused)
+  },
+)
+
+it.skipIf(process.platform !== 'linux')(
+  'openFileSource refuses to read more than memory holds, with a code',
+  async () => {
+    const path = join(directory, 'sparse')
+    await writeFile(path, '')
+    await truncate(path, 2 ** 43)
+    const source = await openFileSource(path)
+    await expect(source?.read(0, 2 ** 43)).rejects.toMatchObject({ code: 'ERR_OUT_OF_MEMORY', requestedBytes: 2 ** 43 })
+    expect(await source?.read(2 ** 42, 2)).toEqual(new Uint8Array(2))
+    await source?.close()
   },
 )

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
 import { exportWeights, importWeights, isWeightFileError, openWeightFile } from '../src/index.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'weight-input-'))
@@ -69,3 +70,17 @@ describe('exportWeights', () => {
     await expect(exported).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
   })
 })
+
+it.skipIf(process.platform !== 'linux')(
+  'a tensor larger than memory, in a sparse file that has its bytes, is refused with a code',
+  async () => {
+    const path = at('sparse.safetensors')
+    const length = 2 ** 43
+    const bytes = safetensorsBytes(`{"a":{"dtype":"F32","shape":[${length / 4}],"data_offsets":[0,${length}]}}`)
+    writeFileSync(path, bytes)
+    truncateSync(path, bytes.length + length)
+    const file = await openWeightFile(path)
+    await expect(file.tensors[0]?.read()).rejects.toMatchObject({ code: 'ERR_OUT_OF_MEMORY', requestedBytes: length })
+    await file.close()
+  },
+)
