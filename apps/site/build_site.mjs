@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { changelogPage } from './changelog.mjs'
 import { sitePages } from './pages.mjs'
 
 const site = fileURLToPath(new URL('.', import.meta.url))
@@ -23,6 +24,7 @@ for (const { source, page } of pages) {
   writeFileSync(file, withSiteLinks(source, page, readFileSync(join(root, source), 'utf8')))
 }
 writeFileSync(join(content, 'index.md'), readFileSync(join(site, 'home.md')))
+writeFileSync(join(content, 'changelog.md'), changelogPage(root))
 mkdirSync(join(content, 'public'))
 const benchmarks = 'docs/bench/results'
 cpSync(join(root, benchmarks), join(content, 'public/bench/results'), { recursive: true })

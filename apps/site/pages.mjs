@@ -30,7 +30,17 @@ const SECTIONS = [
     ['docs/errors.md', 'docs/troubleshooting.md', 'apps/cli/README.md', 'docs/examples.md', 'docs/gpu/README.md'],
   ],
   ['Benchmarks', ['docs/bench/README.md', 'apps/bench/README.md']],
-  ['Development', ['CONTRIBUTING.md', 'SECURITY.md', 'docs/native_boundary.md', 'docs/releasing.md', 'docs/decisions']],
+  [
+    'Development',
+    [
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'docs/native_boundary.md',
+      'docs/code_measures.md',
+      'docs/releasing.md',
+      'docs/decisions',
+    ],
+  ],
 ]
 
 /** `[{ section, pages: [{ title, source, page }] }]`; sources that are absent are left out. */

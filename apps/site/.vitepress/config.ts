@@ -46,6 +46,7 @@ export default defineConfig({
       { text: 'API', link: '/api/' },
       { text: 'Errors', link: '/errors' },
       { text: 'Benchmarks', link: '/bench/' },
+      { text: 'Changelog', link: '/changelog' },
     ],
     sidebar: {
       ...apiSidebars(),

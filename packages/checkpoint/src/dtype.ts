@@ -1,3 +1,5 @@
+import { arrayTypeOf } from '@cudnn-rnn/arguments'
+
 /** A dtype of a checkpoint: TensorFlow's `DataType` number, bytes of one element, and the array that holds elements. */
 interface DTypeRow {
   readonly id: number
@@ -55,4 +57,14 @@ function row(id: number, bytes: number, array: NumericArrayConstructor) {
 /** The dtype of a `DataType` number, or undefined. */
 export function dtypeOfId(id: number): CheckpointDType | undefined {
   return (Object.keys(DTYPES) as CheckpointDType[]).find((dtype) => DTYPES[dtype].id === id)
+}
+
+/**
+ * The dtype that a typed array is named for: `uint16` for a Uint16Array, which also holds the bits of float16 and bfloat16.
+ * Undefined for other values.
+ */
+export function dtypeOfArray(data: unknown): CheckpointDType | undefined {
+  const arrayType = arrayTypeOf(data)
+  const name = arrayType?.replace(/^Big|Array$/g, '').toLowerCase() as CheckpointDType
+  return Object.hasOwn(DTYPES, name) && DTYPES[name].array?.name === arrayType ? name : undefined
 }

@@ -27,7 +27,7 @@ export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoin
 export type { CheckpointReader } from './checkpoint_reader.js'
 export type { CheckpointState } from './checkpoint_state.js'
 // Tensors and errors
-export type { CheckpointDType, NumericArray } from './dtype.js'
+export { type CheckpointDType, dtypeOfArray, type NumericArray } from './dtype.js'
 export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
 export { FileLock, type FileLockOptions } from './file_lock.js'
 export { openFileSource } from './file_source.js'

@@ -1,5 +1,5 @@
 import { arrayTypeOf, describeValue, liveLength } from '@cudnn-rnn/arguments'
-import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
+import { type CheckpointDType, DTYPES, dtypeOfArray, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
 
 /** Elements of a tensor: numbers in a typed array, or byte strings. */
@@ -36,7 +36,7 @@ export function checkWritable(name: string, { data, shape, dtype }: WritableTens
       `its dtype must be one of ${Object.keys(DTYPES).join(', ')}: current value is ${describeValue(dtype)}`,
     )
   }
-  const resolved = dtype ?? defaultDType(data)
+  const resolved = dtype ?? (Array.isArray(data) ? 'string' : dtypeOfArray(data))
   if (resolved === undefined) throw invalid(`its data must be a typed array or an array of strings`)
   const { array, perElement } = DTYPES[resolved]
   const fits = array === undefined ? Array.isArray(data) : data instanceof array
@@ -51,14 +51,4 @@ export function checkWritable(name: string, { data, shape, dtype }: WritableTens
     throw invalid('its data must be an array of strings or Uint8Arrays')
   }
   return resolved
-}
-
-/** The first dtype whose array this is; the others that share the array must be named. */
-function defaultDType(data: WritableTensor['data']): CheckpointDType | undefined {
-  if (Array.isArray(data)) return 'string'
-  const arrayType = arrayTypeOf(data)
-  return (Object.keys(DTYPES) as CheckpointDType[]).find((dtype) => {
-    const { array, perElement } = DTYPES[dtype]
-    return array !== undefined && perElement === 1 && arrayType === array.name
-  })
 }

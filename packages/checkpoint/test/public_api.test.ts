@@ -7,6 +7,7 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
       "CheckpointError",
       "FileLock",
       "blobSource",
+      "dtypeOfArray",
       "isCheckpointError",
       "latestCheckpoint",
       "memorySource",

@@ -1,16 +1,8 @@
 import { checkArguments, describeValue, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
 import { codedTypeError } from '@cudnn-rnn/canonical'
-import type { CheckpointDType } from '@cudnn-rnn/checkpoint'
+import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
 import type { ParamVariable } from './param_variable.js'
 import type { ExpectedTensor, KeyedTensors, NumericTensor, Saveable } from './saveable.js'
-
-const DTYPES: readonly (readonly [new (length: number) => unknown, CheckpointDType])[] = [
-  [Float32Array, 'float32'],
-  [Float64Array, 'float64'],
-  [Int32Array, 'int32'],
-  [BigInt64Array, 'int64'],
-  [Uint8Array, 'uint8'],
-]
 
 const ARGUMENTS = { name: TEXT, get: FUNCTION, set: FUNCTION, describe: FUNCTION }
 const VARIABLE = methods('a variable with assign()', 'assign')
@@ -74,7 +66,7 @@ export class TensorSaveable implements Saveable {
 }
 
 function described(tensor: NumericTensor): ExpectedTensor {
-  const dtype = DTYPES.find(([array]) => tensor?.data instanceof array)?.[1]
+  const dtype = dtypeOfArray(tensor?.data)
   if (dtype !== undefined && Array.isArray(tensor.shape)) return { shape: tensor.shape, dtype }
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',

@@ -1,0 +1,61 @@
+// Prints the measures of docs/code_measures.md for this repository: node scripts/measure_code.mjs
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
+const packages = workspacePackages(root, readJson(join(root, 'scripts/layers.json')))
+
+const SOURCES = /\.(ts|mts|cc|h)$/
+const TESTS = /\.(ts|mts|mjs|cc|h)$/
+const EMULATOR = /native[\\/]cuda_emulator/
+
+const linesOf = (files) => files.map((file) => readFileSync(join(root, file), 'utf8').trimEnd().split('\n'))
+const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
+const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
+
+/** Files, lines per file, share of short files, and comment lines per line of code. */
+function measured(files) {
+  const texts = linesOf(files)
+  const sizes = texts.map((lines) => lines.length)
+  const all = texts.flat().filter((line) => line.trim() !== '')
+  const comments = all.filter((line) => /^\s*(\/\/|\/\*|\*)/.test(line)).length
+  const short = sizes.filter((size) => size < 20).length
+  return {
+    ...{ files: files.length, lines: sum(sizes), median: median(sizes), max: Math.max(0, ...sizes) },
+    ...{ 'under 20': `${Math.round((100 * short) / files.length)} %` },
+    comments: (comments / (all.length - comments)).toFixed(2),
+  }
+}
+
+/** Private packages whose sources are tests. */
+const TEST_PACKAGES = /[\\/](conformance|differential|fuzzing|gpu_validation|cuda_emulator)$/
+
+const rows = {}
+const products = []
+let tests = 0
+let namesakes = 0
+for (const { packageName, folder } of packages) {
+  const own = filesBelow(root, join(folder, 'src'), SOURCES)
+  const ownTests = [...filesBelow(root, join(folder, 'test'), TESTS), ...filesBelow(root, join(folder, 'fuzz'), TESTS)]
+  const lines = sum(linesOf(ownTests).map(({ length }) => length))
+  if (EMULATOR.test(folder)) continue
+  tests += lines
+  if (own.length === 0) continue
+  const measures = measured(own)
+  if (TEST_PACKAGES.test(folder)) {
+    tests += measures.lines
+    continue
+  }
+  const names = new Set(
+    ownTests.map((file) => file.replace(/.*[\\/]/, '').replace(/(\.(node|browser))?\.test\.ts$/, '')),
+  )
+  namesakes += own.filter((file) => names.has(file.replace(/.*[\\/]/, '').replace(/\.ts$/, ''))).length
+  rows[packageName] = { ...measures, tests: (lines / measures.lines).toFixed(2) }
+  products.push(...own)
+}
+const whole = measured(products)
+rows.whole = { ...whole, tests: (tests / whole.lines).toFixed(2) }
+console.table(rows)
+console.log(`${namesakes} of ${products.length} source files have a test of their name`)
