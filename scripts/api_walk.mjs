@@ -1,17 +1,21 @@
-// `pnpm test:api`: calls the exports of the published packages (scope.mjs) with wrong arguments of every kind, and fails on
-// any error without a code of docs/errors.md. The packages must be built.
-//   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT]
-// Functions, constructors and methods come from the built declaration files (public_api.mjs). Each parameter gets every
-// wrong value (wrong_values.mjs) beside arguments that fit their types (typed_values.mjs, subjects.mjs); and, `rounds`
-// times, a wrong value takes the place of a field somewhere inside an argument that fits.
-import { rmSync } from 'node:fs'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+// `npm run test:api`: calls everything that the published packages export with wrong arguments of every kind, and fails on
+// an error without a code of docs/errors.md, on a promise that never settles, a call that never returns, a crash, and a
+// refused call that changed the object it was made on. The packages must be built.
+//   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT] [--executor NAME] [--jobs N]
+// Functions, constructors and methods come from the declaration files that are published (public_api.mjs). Each parameter
+// gets every wrong value (wrong_values.mjs) beside arguments that fit (fitting_arguments.mjs, else typed_values.mjs and
+// subjects.mjs); and, `rounds` times, a wrong value takes the place of a field somewhere inside an argument that fits.
+// Child processes make the calls (walk_calls.mjs); this one watches them.
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { entryPoints, publicApi } from './api_walk/public_api.mjs'
-import { LEFT_OUT, NOT_YET, STRICT } from './api_walk/scope.mjs'
-import { createSubjects, scratchFolder } from './api_walk/subjects.mjs'
-import { TypedValues } from './api_walk/typed_values.mjs'
-import { CallersOwnError, WRONG_VALUES } from './api_walk/wrong_values.mjs'
+import { checkFacade, entryPoints, publicApi } from './api_walk/public_api.mjs'
+import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR } from './api_walk/scope.mjs'
+import { createSubjects } from './api_walk/subjects.mjs'
 import { errorCodes } from './error_codes.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -20,164 +24,175 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '20' },
     only: { type: 'string', default: '' },
-    trace: { type: 'boolean', default: false },
+    executor: { type: 'string', default: '' },
+    jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
   },
 })
-/** A call that takes longer hangs. */
-const PATIENCE_MS = 20_000
+/** A process whose call in progress stays the same for so long hangs. */
+const SILENCE_MS = 30_000
+/** Callables of one process: enough for its start not to matter, few enough to fill all processors to the end. */
+const CHUNK = 60
 
-const known = new Set((await errorCodes(root)).keys())
+const started = Date.now()
 const entries = entryPoints(root)
-const { checker, callables } = publicApi(entries)
-const api = {}
-for (const { name, module } of entries) api[name] = await import(pathToFileURL(module).href)
+const { callables, shapes } = publicApi(entries, new Set(Object.keys(createSubjects({}, {}))))
+const facadeFailures = await checkFacade(entries, new Set(callables.map(({ owner, name }) => owner ?? name)))
+const codes = [...(await errorCodes(root)).keys()]
+const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !pattern.test(label)))
+const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label))
 
-const scratch = scratchFolder()
-process.chdir(scratch)
-const subjects = createSubjects(api)
-const random = mulberry32(Number(options.seed))
-const typed = new TypedValues(checker, subjects, random)
-
-const failures = new Map()
-const uncalled = new Set()
-const walked = []
-let calls = 0
-let errors = 0
-let current = ''
-for (const event of ['unhandledRejection', 'uncaughtException']) {
-  process.on(event, (error) => judge(error, `${current} (${event})`))
-}
-
-for (const callable of callables) {
-  const label = `${callable.entry}: ${callable.kind === 'constructor' ? 'new ' : ''}${callable.owner ? `${callable.owner}.` : ''}${callable.name}`
-  if (LEFT_OUT.has(label)) continue
-  if (options.only === '' ? !STRICT.includes(callable.entry) : !label.includes(options.only)) continue
-  walked.push(callable)
-  if (options.trace) process.stderr.write(`${label}\n`)
-  const parameters = callable.signature.getParameters()
-  const fitting = async () => {
-    const args = []
-    for (const parameter of parameters) args.push(await typed.of(checker.getTypeOfSymbol(parameter)))
-    return args
-  }
-  if ((await targetOf(callable)) === undefined) {
-    uncalled.add(`${callable.entry}: ${callable.owner}`)
-    continue
-  }
-  await call(callable, label, await fitting(), 'arguments that fit')
-  for (let index = 0; index < parameters.length; index++) {
-    for (const [wrong, make] of WRONG_VALUES) {
-      const args = await fitting()
-      args[index] = make()
-      await call(callable, label, args, `${parameters[index].name} = ${wrong}`)
-    }
-  }
-  for (let round = 0; round < Number(options.rounds) && parameters.length > 0; round++) {
-    const args = await fitting()
-    const [wrong, make] = WRONG_VALUES[Math.floor(random() * WRONG_VALUES.length)]
-    const path = replaceSomewhere(args, make())
-    await call(callable, label, args, `${path} = ${wrong}`)
-  }
-}
-await new Promise((resolve) => setTimeout(resolve, 50))
-process.chdir(root)
-rmSync(scratch, { recursive: true, force: true })
-
-for (const [failure, { count, example }] of failures)
-  console.error(`${failure}\n    ${count} times, first with ${example}`)
-const count = (kind) => walked.filter((callable) => callable.kind === kind).length
-const numbers = ['function', 'constructor', 'static', 'method'].map((kind) => `${count(kind)} ${kind}s`)
-console.log(`API walk: ${numbers.join(', ')}; ${calls} calls, ${errors} errors, ${failures.size} kinds without a code`)
-if (options.only === '') console.log(`Walked: ${STRICT.join(', ')}. Not yet: ${NOT_YET.join(', ')}`)
-if (uncalled.size > 0) console.log(`No instance of: ${[...uncalled].join(', ')}`)
-process.exit(failures.size === 0 ? 0 : 1)
-
-/** The receiver of a method; undefined without an instance of its owner. */
-async function targetOf({ kind, entry, owner, name }) {
-  const module = api[entry]
-  if (kind === 'function') return { call: (args) => module[name](...args) }
-  if (kind === 'constructor') return { call: (args) => new module[name](...args) }
-  if (kind === 'static') return { call: (args) => module[owner][name](...args) }
-  if (!Object.hasOwn(subjects, owner)) return undefined
-  const instance = await subjects[owner]()
-  if (typeof instance?.[name] !== 'function') return { call: () => undefined }
-  return { call: (args) => instance[name](...args) }
-}
-
-async function call(callable, label, args, change) {
-  current = `${label} with ${change}`
-  if (options.trace) process.stderr.write(`  ${change}\n`)
-  calls++
-  const { call: run } = await targetOf(callable)
-  let timer
-  const patience = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(Object.assign(new Error('hangs'), { hangs: true })), PATIENCE_MS)
+const selected = callables.filter((callable) => !isLeftOut(callable) && callable.label.includes(options.only))
+const scratch = mkdtempSync(join(tmpdir(), 'cudnn-rnn-api-walk-'))
+const jobs = ['reference', 'cpu', 'cudnn']
+  .filter((executor) => options.executor === '' || options.executor === executor)
+  .flatMap((executor) => {
+    const own = selected.filter(({ owner }) => isWalkedOn(owner, executor))
+    const chunks = []
+    for (let from = 0; from < own.length; from += CHUNK)
+      chunks.push({ executor, callables: own.slice(from, from + CHUNK) })
+    return chunks
   })
-  try {
-    await Promise.race([consume(run(args)), patience])
-  } catch (error) {
-    judge(error, current)
-  } finally {
-    clearTimeout(timer)
-  }
+
+const records = []
+const failures = [
+  ...facadeFailures,
+  ...idle.map(([pattern]) => `scope.mjs leaves out ${pattern}, which nothing exports`),
+]
+const skipped = new Set()
+const waiting = [...jobs.entries()]
+await Promise.all(
+  Array.from({ length: Number(options.jobs) }, async () => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await walk(...next)
+  }),
+)
+rmSync(scratch, { recursive: true, force: true })
+report()
+
+function isWalkedOn(owner, executor) {
+  const only = ON_ONE_EXECUTOR.get(owner)
+  if (only !== undefined) return only === executor
+  return executor === 'reference' || ON_EVERY_EXECUTOR.has(owner)
 }
 
-/** Waits for a result, and starts lazy reads. */
-async function consume(result) {
-  const value = await result
-  if (typeof value !== 'object' || value === null) return
-  const iterator = value[Symbol.asyncIterator]?.()
-  if (iterator === undefined) return
-  await iterator.next()
-  await iterator.return?.()
-}
-
-function judge(error, at) {
-  errors++
-  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof CallersOwnError) return
-  if (error instanceof Error && known.has(error.code)) return
-  const code = error instanceof Error ? (error.code ?? error.name) : typeof error
-  const text = error instanceof Error ? error.message.split('\n')[0].slice(0, 140) : String(error)
-  const frame = /\(?(?:file:\/\/)?([^\s()]+dist[^\s()]+)\)?/.exec(error?.stack ?? '')?.[1]?.replace(root, '') ?? ''
-  const [label] = at.split(' with ')
-  const key = `${label}: ${code}: ${text.replaceAll(/\d+/g, 'N')} ${frame}`
-  const failure = failures.get(key)
-  if (failure === undefined) failures.set(key, { count: 1, example: at.slice(label.length + 6) })
-  else failure.count++
-}
-
-/** Puts `wrong` in the place of one value inside `args`; returns where. */
-function replaceSomewhere(args, wrong) {
-  let holder = args
-  let path = 'argument'
-  for (let depth = 0; depth < 5; depth++) {
-    const keys = Object.keys(holder)
-    const key = keys[Math.floor(random() * keys.length)]
-    path += `.${key}`
-    const inside = holder[key]
-    const canEnter = typeof inside === 'object' && inside !== null && !ArrayBuffer.isView(inside) && isPlain(inside)
-    if (canEnter && Object.keys(inside).length > 0 && random() < 0.7) {
-      holder = inside
-      continue
+/** Walks the callables of one job; after a hang or a crash, the rest in a new process. */
+async function walk(number, { executor, callables }) {
+  let left = callables
+  for (let attempt = 0; left.length > 0; attempt++) {
+    const folder = join(scratch, `${number}-${attempt}`)
+    mkdirSync(folder)
+    const done = []
+    const ending = await runProcess(folder, executor, left, (record) => {
+      done.push(record)
+      records.push({ ...record, executor })
+    })
+    if (ending === undefined) return
+    if (ending.unavailable) {
+      skipped.add(ending.unavailable)
+      return
     }
-    holder[key] = wrong
-    return path
+    failures.push(`${ending.how}: ${ending.current} [${executor}]${ending.stderr}`)
+    left = left.slice(done.length + 1)
   }
-  return path
 }
 
-function isPlain(value) {
-  const prototype = Object.getPrototypeOf(value)
-  return (prototype === Object.prototype || prototype === Array.prototype) && !Object.isFrozen(value)
+/** Resolves to undefined, or to how the process ended before it was done. */
+function runProcess(folder, executor, callables, onRecord) {
+  const plan = join(folder, 'plan.json')
+  const current = join(folder, 'current')
+  const entriesOfPackages = entries.map(({ name, module }) => ({ name, module }))
+  const { seed, rounds } = options
+  writeFileSync(
+    plan,
+    JSON.stringify({
+      ...{ root, current, executor, callables, shapes, codes, entries: entriesOfPackages },
+      fixtures: join(root, 'fixtures'),
+      ...{ seed: Number(seed), rounds: Number(rounds) },
+    }),
+  )
+  const script = fileURLToPath(new URL('api_walk/walk_calls.mjs', import.meta.url))
+  const child = spawn(process.execPath, ['--no-warnings', script, plan], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stderr = ''
+  child.stderr.on('data', (bytes) => {
+    stderr = (stderr + bytes).slice(-4000)
+  })
+  const records = createInterface({ input: child.stdout })
+  records.on('line', (line) => onRecord(JSON.parse(line)))
+  const inProgress = () => {
+    try {
+      return readFileSync(current, 'utf8').split('\n')[0]
+    } catch {
+      return ''
+    }
+  }
+  let last = { text: '', since: Date.now() }
+  let hangs = false
+  const watch = setInterval(() => {
+    const text = inProgress()
+    if (text !== last.text) last = { text, since: Date.now() }
+    if (Date.now() - last.since < SILENCE_MS) return
+    hangs = true
+    child.kill('SIGKILL')
+  }, 1000)
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => {
+      clearInterval(watch)
+      if (code === 0) resolve(undefined)
+      else if (code === 3) resolve({ unavailable: stderr.trim() })
+      else {
+        const how = hangs ? `Hangs for ${SILENCE_MS / 1000} s` : `Ends its process (${signal ?? code})`
+        resolve({
+          how,
+          current: inProgress(),
+          stderr: stderr === '' ? '' : `\n    ${stderr.trim().replaceAll('\n', '\n    ')}`,
+        })
+      }
+    })
+  })
 }
 
-function mulberry32(seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+function report() {
+  const kinds = new Map()
+  for (const { label, failures: found, executor } of records) {
+    for (const { what, count, example } of found) {
+      const key = `${label}: ${what}`
+      const kind = kinds.get(key) ?? { count: 0, example, executors: new Set() }
+      kinds.set(key, kind)
+      kind.count += count
+      kind.executors.add(executor)
+    }
   }
+  for (const [kind, { count, example, executors }] of kinds) {
+    console.error(`${kind} [${[...executors].join(', ')}]\n    ${count} times, first with ${example}`)
+  }
+  for (const failure of failures) console.error(failure)
+  const unfit = records.filter((record) => record.unfit !== undefined)
+  for (const { label, unfit: why, executor } of unfit) console.error(`No arguments fit ${label} [${executor}]: ${why}`)
+  const packages = Map.groupBy?.(records, ({ label }) => label.split(/[:/]/)[0]) ?? grouped(records)
+  for (const [name, own] of [...packages].sort()) {
+    const sum = (field) => own.reduce((total, record) => total + record[field], 0)
+    const uncoded = [...kinds.keys()].filter((kind) => kind.split(/[:/]/)[0] === name).length
+    console.log(
+      `${name.padEnd(14)} ${String(new Set(own.map(({ label }) => label)).size).padStart(4)} callables ${String(sum('calls')).padStart(7)} calls ${String(sum('errors')).padStart(7)} refused ${String(uncoded).padStart(4)} kinds of failure`,
+    )
+  }
+  for (const why of skipped) console.log(`Skipped: ${why}`)
+  const calls = records.reduce((total, record) => total + record.calls, 0)
+  const seconds = Math.round((Date.now() - started) / 1000)
+  const all = kinds.size + failures.length + unfit.length
+  console.log(
+    `API walk: ${new Set(records.map(({ label }) => label)).size} callables, ${calls} calls in ${seconds} s; ${callables.filter(isLeftOut).length} left out by ${LEFT_OUT.length} rules; ${all} failures`,
+  )
+  process.exitCode = all === 0 ? 0 : 1
+}
+
+function grouped(records) {
+  const groups = new Map()
+  for (const record of records) {
+    const name = record.label.split(/[:/]/)[0]
+    groups.set(name, [...(groups.get(name) ?? []), record])
+  }
+  return groups
 }

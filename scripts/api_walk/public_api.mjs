@@ -1,8 +1,11 @@
 // The callables of the published packages, as their declaration files say.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import ts from 'typescript'
 import { readJson, workspacePackages } from '../workspace.mjs'
+import { OUR_CALLBACKS } from './scope.mjs'
+import { TypeShapes } from './type_shapes.mjs'
 
 /** Every entry point of every published package: its name without the scope, its declarations and its module. */
 export function entryPoints(root) {
@@ -18,13 +21,37 @@ export function entryPoints(root) {
           module: join(folder, target.import.default),
         })),
     )
+    .sort((a, b) => Number(isFacade(a)) - Number(isFacade(b)))
+}
+
+const isFacade = ({ name }) => /^rnn(\/|$)/.test(name)
+
+/**
+ * The facade's names must be those of other packages, which are walked there: says which are others.
+ *
+ * @param own names that the facade itself defines.
+ */
+export async function checkFacade(entries, own) {
+  const modules = await Promise.all(
+    entries.map(async (entry) => [entry, await import(pathToFileURL(entry.module).href)]),
+  )
+  const elsewhere = new Set(modules.flatMap(([entry, module]) => (isFacade(entry) ? [] : Object.values(module))))
+  return modules
+    .filter(([entry]) => isFacade(entry))
+    .flatMap(([{ name: entry }, module]) =>
+      Object.entries(module)
+        .filter(([name, value]) => typeof value === 'function' && !elsewhere.has(value) && !own.has(name))
+        .map(([name]) => `${entry}: ${name} is walked nowhere`),
+    )
 }
 
 /**
  * The callables: functions, constructors, static methods, and the methods of every class and interface that an entry
- * point exports or a subject is known for.
+ * point exports, each once, with the shapes of their parameters. Everything is plain data.
+ *
+ * @param subjects names of the types that have values of their own.
  */
-export function publicApi(entries) {
+export function publicApi(entries, subjects) {
   const missing = entries.filter(({ types }) => !existsSync(types))
   if (missing.length > 0) throw new Error(`Cannot walk as ${missing.map(({ name }) => name).join(', ')} is not built`)
   const program = ts.createProgram(
@@ -41,57 +68,62 @@ export function publicApi(entries) {
     },
   )
   const checker = program.getTypeChecker()
+  const shapes = new TypeShapes(checker, subjects)
   const callables = []
   const seen = new Set()
-  const add = (callable) => {
-    const declaration = callable.signature.getDeclaration()
-    const key = `${callable.kind} ${callable.owner ?? ''} ${callable.name} ${declaration?.getSourceFile().fileName}:${declaration?.pos}`
+  const add = (signature, { kind, entry, owner, name }) => {
+    const declaration = signature.getDeclaration()
+    const key = `${kind} ${owner ?? ''} ${name} ${declaration?.getSourceFile().fileName}:${declaration?.pos}`
     if (seen.has(key)) return
     seen.add(key)
-    callables.push(callable)
+    const label = `${entry}: ${kind === 'constructor' ? 'new ' : ''}${owner === undefined ? '' : `${owner}.`}${name}`
+    const parameters = signature.getParameters().map((parameter) => {
+      const isRest = Boolean(parameter.valueDeclaration?.dotDotDotToken)
+      return { name: parameter.name, type: shapes.of(checker.getTypeOfSymbol(parameter)), isRest }
+    })
+    callables.push({ kind, entry, owner, name, label, parameters })
   }
   for (const entry of entries) {
-    const source = program.getSourceFile(entry.types)
-    const moduleSymbol = checker.getSymbolAtLocation(source)
-    // The facade's names are those of other packages, which are walked there.
+    const moduleSymbol = checker.getSymbolAtLocation(program.getSourceFile(entry.types))
     for (const exported of checker.getExportsOfModule(moduleSymbol)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
-      if (symbol.flags & ts.SymbolFlags.Value) {
-        const type = checker.getTypeOfSymbol(symbol)
-        const [call] = type.getCallSignatures()
-        if (call !== undefined) add({ kind: 'function', entry: entry.name, name: exported.name, signature: call })
-        const [construct] = type.getConstructSignatures()
-        if (construct !== undefined && symbol.flags & ts.SymbolFlags.Class) {
-          const abstract = ts.getCombinedModifierFlags(symbol.valueDeclaration) & ts.ModifierFlags.Abstract
-          if (!abstract) add({ kind: 'constructor', entry: entry.name, name: exported.name, signature: construct })
-          for (const member of type.getProperties()) {
-            const [method] = checker.getTypeOfSymbol(member).getCallSignatures()
-            if (method === undefined || member.name === 'prototype') continue
-            add({ kind: 'static', entry: entry.name, owner: exported.name, name: member.name, signature: method })
-          }
-        }
-      }
-      if (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) {
-        for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
-          if (
-            member.name.startsWith('__') ||
-            ts.getDeclarationModifierFlagsFromSymbol?.(member) & ts.ModifierFlags.NonPublicAccessibilityModifier
-          )
-            continue
-          const declaration = member.valueDeclaration ?? member.declarations?.[0]
-          if (
-            declaration &&
-            ts.getCombinedModifierFlags(declaration) & (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)
-          )
-            continue
-          // A callback that a caller supplies is not our method.
-          if (declaration && ts.isPropertySignature(declaration)) continue
-          const [method] = checker.getNonNullableType(checker.getTypeOfSymbol(member)).getCallSignatures()
-          if (method === undefined) continue
-          add({ kind: 'method', entry: entry.name, owner: exported.name, name: member.name, signature: method })
-        }
-      }
+      const at = { entry: entry.name, name: exported.name }
+      if (symbol.flags & ts.SymbolFlags.Value) addValue(symbol, at)
+      if (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) addMethods(symbol, at)
     }
   }
-  return { checker, callables }
+  return { callables, shapes: shapes.table }
+
+  function addValue(symbol, { entry, name }) {
+    const type = checker.getTypeOfSymbol(symbol)
+    const [call] = type.getCallSignatures()
+    if (call !== undefined) add(call, { kind: 'function', entry, name })
+    const [construct] = type.getConstructSignatures()
+    if (construct === undefined || !(symbol.flags & ts.SymbolFlags.Class)) return
+    const abstract = ts.getCombinedModifierFlags(symbol.valueDeclaration) & ts.ModifierFlags.Abstract
+    const declared = construct.getDeclaration()
+    const hidden = declared && ts.getCombinedModifierFlags(declared) & NOT_PUBLIC
+    if (!abstract && !hidden) add(construct, { kind: 'constructor', entry, name })
+    for (const member of type.getProperties()) {
+      const [method] = checker.getTypeOfSymbol(member).getCallSignatures()
+      if (method === undefined || member.name === 'prototype') continue
+      add(method, { kind: 'static', entry, owner: name, name: member.name })
+    }
+  }
+
+  function addMethods(symbol, { entry, name: owner }) {
+    for (const member of checker.getDeclaredTypeOfSymbol(symbol).getProperties()) {
+      if (member.name.startsWith('__')) continue
+      const declaration = member.valueDeclaration ?? member.declarations?.[0]
+      if (declaration && ts.getCombinedModifierFlags(declaration) & NOT_PUBLIC) continue
+      // A callback that a caller supplies is no method of ours.
+      const isCallback =
+        declaration && ts.isPropertySignature(declaration) && !OUR_CALLBACKS.has(`${owner}.${member.name}`)
+      if (isCallback) continue
+      const [method] = checker.getNonNullableType(checker.getTypeOfSymbol(member)).getCallSignatures()
+      if (method !== undefined) add(method, { kind: 'method', entry, owner, name: member.name })
+    }
+  }
 }
+
+const NOT_PUBLIC = ts.ModifierFlags.Private | ts.ModifierFlags.Protected

@@ -1,148 +1,238 @@
-// Instances to walk: a fresh one of every class and interface of the public API that has methods, by the name of its type.
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+// Instances to walk: one of every class and interface of the public API that has methods, by the name of its type; and
+// values of types that the declarations alone do not describe.
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** @param api the modules of all packages, by their names without the scope. */
-export function createSubjects(api) {
-  const { backend, canonical, cells, checkpoint, models, reference, rnn, saveable, train } = api
-  const open = () => reference.openReferenceBackend()
-  const sizes = { numLayers: 1, numUnits: 2, inputSize: 2 }
+/** Sizes of every network here: I = 3, so that nothing skips the input matrices. */
+const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
+
+/**
+ * @param api the modules of all packages, by their names without the scope.
+ * @param executors where the instances live (executors.mjs).
+ */
+export function createSubjects(api, executors) {
+  const { backend, canonical, cells, checkpoint, interop, models, rnn, saveable, train } = api
+  const open = () => executors.open()
   const tensor = (...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape })
-  const sequence = () => tensor(2, 1, 2)
-  const model = (name) => () => new models[name](open(), sizes)
-  const lstm = model('CudnnLSTM')
-  const descriptor = () => canonical.createRnnDescriptor({ ...sizes, cellMode: 'lstm' })
-  const network = () => open().rnn(descriptor())
-  const variable = () => lstm().createParams()
   const scratch = () => mkdtempSync(join(process.cwd(), 'walk-'))
-  const built = (cell, inputSize = 2) => {
-    cell.build(inputSize)
+  const sequence = () => tensor(2, 1, 3)
+  const descriptor = () => canonical.createRnnDescriptor({ ...SIZES, cellMode: 'lstm' })
+  const canonicalOf = (of = descriptor()) => {
+    const layout = canonical.flatLayout(of)
+    return canonical.unpackCanonical(layout, new Float32Array(layout.size))
+  }
+
+  // One of each: a tape, parameters and a state belong to the network that made them.
+  const kept = (make, isUsable) => {
+    let value
+    return () => {
+      if (value === undefined || !isUsable(value)) value = make()
+      return value
+    }
+  }
+  const works = (use) => (value) => {
+    try {
+      use(value)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const model = (name) =>
+    kept(
+      () => new models[name](open(), SIZES),
+      works((value) => value.createParams().dispose()),
+    )
+  const lstm = model('CudnnLSTM')
+  const network = kept(
+    () => open().rnn(descriptor()),
+    works((value) => value.canonicalToParams(canonicalOf()).dispose()),
+  )
+  const opaque = () => network().canonicalToParams(canonicalOf())
+  const tape = async () => {
+    const given = { input: sequence(), inputH: null, inputC: null, sequenceLengths: null, training: true }
+    return (await network().forward({ ...given, params: opaque() })).tape
+  }
+
+  // Cells
+  const built = (cell) => {
+    cell.build(3)
     return cell
   }
-  const canonicalTensors = async () => {
-    const owner = lstm()
-    return { owner, tensors: await owner.paramsToCanonical(owner.createParams()) }
+  const cell = (name) => () => built(new cells[name](2))
+  const fused = cell('LSTMBlockFusedCell')
+  const cellTape = () => cell('LSTMBlockCell')().call(tensor(1, 3), cell('LSTMBlockCell')().zeroState(1)).tape
+
+  // Saving
+  const saveables = (name = 'RNNParamsSaveable') => {
+    const mode = /GRU/.test(name)
+      ? 'CudnnGRU'
+      : /Relu/.test(name)
+        ? 'CudnnRNNRelu'
+        : /Tanh/.test(name)
+          ? 'CudnnRNNTanh'
+          : 'CudnnLSTM'
+    const owner = new models[mode](open(), SIZES)
+    return new saveable[name](owner.paramsToCanonical, owner.canonicalToParams, [owner.createParams()])
   }
-  const saveables = async () => {
-    const owner = lstm()
-    const params = owner.createParams()
-    return new saveable.RNNParamsSaveable(owner.paramsToCanonical, owner.canonicalToParams, [params], 'walk')
-  }
+  const plainSaveable = () =>
+    new saveable.TensorSaveable(
+      'v',
+      () => tensor(2),
+      () => {},
+    )
+  let savedPrefix
+  /** A checkpoint of one network and one tensor, made once. */
   const prefix = async () => {
-    const path = join(scratch(), 'model')
-    await checkpoint
-      .writeCheckpoint(path, [{ name: 'v', shape: [2], dtype: 'float32', data: new Float32Array(2) }])
-      .catch(() =>
-        new saveable.Saver([
-          new saveable.TensorSaveable(
-            'v',
-            () => tensor(2),
-            () => {},
-          ),
-        ]).save(path),
-      )
-    return path
+    savedPrefix ??= new saveable.Saver([saveables(), plainSaveable()]).save(join(scratch(), 'model'))
+    return savedPrefix
   }
-  const trainable = () => {
-    const executor = open()
-    return { executor, variable: new models.Variable(executor, executor.zeros([2]), 'v') }
-  }
-  const optimizer = (name, options) => () => {
-    const { executor, variable: trained } = trainable()
-    return new train[name](executor, [trained], { learningRate: train.constantRate(0.1), ...options })
-  }
-  const tape = async () => {
-    const rnnOf = network()
-    const given = { input: sequence(), inputH: null, inputC: null, sequenceLengths: null, training: true }
-    return (await rnnOf.forward({ ...given, params: rnnOf.canonicalToParams((await canonicalTensors()).tensors) })).tape
-  }
-  const cell = () => built(new cells.LSTMBlockCell(2))
+  const exported = async () =>
+    interop.exportWeights([{ name: 'walk', descriptor: descriptor(), canonical: canonicalOf() }], {
+      format: 'safetensors',
+    })
+  const weightFile = async () => interop.openWeightFile(await exported())
+  const importedNetwork = async () => (await interop.importWeights(await exported())).networks[0]
+  const importedCell = () => ({
+    ...{ name: '', convention: 'onnx', cell: 'GRUBlockCell', numUnits: 2, options: {}, reverse: false, inputs: {} },
+    ...{ tensorNames: [], notes: [], variables: Object.fromEntries(cell('GRUBlockCell')().variables) },
+  })
+
+  // Training
+  const trainable = () => ({ name: 'v', value: open().zeros([2]) })
+  const optimizer = (name, options) => () => new train[name](open(), [trainable()], options)
+  const numbers = () => train.Dataset.fromArray([1, 2, 3, 4])
+  const windows = () => train.truncatedWindows(Int32Array.of(1, 2, 3, 4, 5), { time: 2, batch: 1 })
+  const reports = () => [{ step: 1, loss: 1, learningRate: 0.1, gradientNorm: 1, skipped: false, seconds: 1 }]
+
   return {
     // Executors
     Backend: open,
-    HostBackend: open,
-    ReferenceBackend: open,
     BackendTensor: () => open().zeros([2]),
+    CpuBackend: open,
+    CudnnBackend: open,
+    CudnnTensor: () => open().zeros([2]),
     DenseOps: () => open().ops,
-    Rnn: network,
-    ReferenceRnn: network,
-    RnnStepper: () => network().stepper(tensor(network().paramsSize), 1),
-    Tape: tape,
+    HostBackend: open,
+    HostTensor: () => open().zeros([2]),
+    OpaqueParams: opaque,
     Philox: () => new api['executor-kit'].Philox(1),
+    ReadableTensor: () => open().zeros([2]),
+    ReferenceBackend: open,
+    ReferenceRnn: network,
+    Rnn: network,
+    RnnStepper: () => network().stepper?.(opaque(), 1),
+    Tape: tape,
+    TrainingSteps: () => open().steps ?? { run: undefined },
     // Models
-    CudnnLSTM: lstm,
     CudnnGRU: model('CudnnGRU'),
+    CudnnLSTM: lstm,
     CudnnRNNRelu: model('CudnnRNNRelu'),
     CudnnRNNTanh: model('CudnnRNNTanh'),
-    Variable: variable,
-    Params: variable,
-    Stream: () => {
-      const owner = lstm()
-      return owner.stream(owner.createParams())
-    },
+    Inspectable: lstm,
+    ParamVariable: () => lstm().createParams(),
+    Params: () => lstm().createParams(),
+    RecurrentModel: lstm,
+    Stream: () => lstm().stream(lstm().createParams()),
+    Variable: () => lstm().createParams(),
     // Host values
-    Tensor: sequence,
-    FloatTensor: () => tensor(1, 2),
-    TensorLike: sequence,
-    RnnDescriptor: descriptor,
-    CanonicalParams: async () => (await canonicalTensors()).tensors,
-    ParamLayout: () => canonical.flatLayout(descriptor()),
-    FloatArray: () => new Float32Array(2),
-    Float32Array: () => new Float32Array(2),
-    Float64Array: () => new Float64Array(2),
-    Int32Array: () => new Int32Array(2),
-    Uint8Array: () => new Uint8Array(8),
-    Uint8ArrayConstructor: () => Uint8Array,
+    AbortSignal: () => new AbortController().signal,
     ArrayBuffer: () => new ArrayBuffer(8),
     ArrayBufferLike: () => new ArrayBuffer(8),
+    ArrayBufferView: () => new Float32Array(2),
+    BigInt64Array: () => new BigInt64Array(2),
     Blob: () => new Blob(['walk']),
-    AbortSignal: () => new AbortController().signal,
-    Error: () => new Error('walk'),
+    CanonicalParams: () => canonicalOf(),
     Date: () => new Date(0),
+    Error: () => new Error('walk'),
+    Float32Array: () => new Float32Array(2),
+    Float64Array: () => new Float64Array(2),
+    FloatArray: () => new Float32Array(2),
+    FloatTensor: () => tensor(1, 3),
+    Int32Array: () => new Int32Array(2),
     Map: () => new Map(),
-    // Checkpoints
-    CheckpointReader: async () => checkpoint.openCheckpoint(await prefix()),
+    ParamLayout: () => canonical.flatLayout(descriptor()),
+    RnnDescriptor: descriptor,
+    Tensor: sequence,
+    TensorLike: sequence,
+    Uint8Array: () => new Uint8Array(8),
+    Uint8ArrayConstructor: () => Uint8Array,
+    // Checkpoints and weight files
     ByteSource: () => checkpoint.memorySource('walk', new Uint8Array(64)),
-    RNNParamsSaveable: saveables,
-    Saveable: saveables,
-    Saver: async () => new saveable.Saver([await saveables()]),
-    TensorSaveable: () =>
-      new saveable.TensorSaveable(
-        'v',
-        () => tensor(2),
-        () => {},
-      ),
+    CellFromNetwork: () => rnn.modelFromNetwork(open(), importedCell()),
+    CheckpointReader: async () => checkpoint.openCheckpoint(await prefix()),
+    CudnnGRUSaveable: () => saveables('CudnnGRUSaveable'),
+    CudnnLSTMSaveable: () => saveables('CudnnLSTMSaveable'),
+    CudnnParamsFormatConverterGRU: () => new saveable.CudnnParamsFormatConverterGRU(SIZES),
+    CudnnParamsFormatConverterLSTM: () => new saveable.CudnnParamsFormatConverterLSTM(SIZES),
+    CudnnParamsFormatConverterRelu: () => new saveable.CudnnParamsFormatConverterRelu(SIZES),
+    CudnnParamsFormatConverterTanh: () => new saveable.CudnnParamsFormatConverterTanh(SIZES),
+    CudnnRNNReluSaveable: () => saveables('CudnnRNNReluSaveable'),
+    CudnnRNNTanhSaveable: () => saveables('CudnnRNNTanhSaveable'),
+    FileLock: () => checkpoint.FileLock.acquire(join(scratch(), 'lock')),
+    ImportedCell: importedCell,
+    ImportedNetwork: importedNetwork,
+    ModelFromNetwork: async () => rnn.modelFromNetwork(open(), await importedNetwork()),
+    RNNParamsSaveable: () => saveables(),
+    Saveable: () => saveables(),
+    Saver: () => new saveable.Saver([saveables(), plainSaveable()]),
+    StoredTensor: async () => (await weightFile()).tensors[0],
+    TensorSaveable: plainSaveable,
+    WeightFile: weightFile,
     // Training
-    Dataset: () => train.Dataset.fromArray([1, 2, 3, 4]),
-    DatasetIterator: () => train.Dataset.fromArray([1, 2, 3, 4]).iterate(),
-    Optimizer: optimizer('Sgd'),
-    Sgd: optimizer('Sgd'),
-    Adam: optimizer('Adam'),
     Adagrad: optimizer('Adagrad'),
-    RmsProp: optimizer('RmsProp', { decay: 0.9, epsilon: 1e-8 }),
+    Adam: optimizer('Adam'),
+    CanonicalMap: lstm,
+    CanonicalReader: lstm,
+    Cursor: () => windows().open(undefined, 0),
+    Dataset: numbers,
+    DatasetIterator: () => numbers().iterate(),
+    EventFile: () => train.EventFile.create(scratch()),
+    MetricsFile: () => train.MetricsFile.open(join(scratch(), 'metrics.jsonl')),
+    NGramModel: () => api.ctc.NGramModel.train([[...'walk']], { order: 2 }),
+    Optimizer: optimizer('Sgd'),
+    RmsProp: optimizer('RmsProp'),
     Schedule: () => train.constantRate(0.1),
-    Vocabulary: () => train.Vocabulary.fromText?.('walk') ?? new train.Vocabulary([...'walk']),
-    Trainable: () => trainable().variable,
-    EventFile: async () => train.EventFile.open?.(scratch()),
+    Sgd: optimizer('Sgd'),
+    Source: windows,
+    StepReport: () => reports()[0],
+    TerminalProgress: () => new api.report.TerminalProgress({ write: () => true }, { total: 3 }),
+    Trainable: trainable,
     TrainingCheckpoints: () => new rnn.TrainingCheckpoints(open(), scratch()),
+    TrainingSaver: () => new rnn.TrainingCheckpoints(open(), scratch()),
+    Vocabulary: () => new train.Vocabulary([...'walk']),
     // Cells
-    RNNCell: cell,
-    LSTMBlockCell: cell,
-    LSTMBlockFusedCell: () => built(new cells.LSTMBlockFusedCell(2)),
-    LSTMCell: () => built(new cells.LSTMCell(2)),
-    BasicLSTMCell: () => built(new cells.BasicLSTMCell(2)),
-    BasicRNNCell: () => built(new cells.BasicRNNCell(2)),
-    GRUBlockCell: () => built(new cells.GRUBlockCell(2)),
-    CudnnCompatibleGRUCell: () => built(new cells.CudnnCompatibleGRUCell(2)),
-    CudnnCompatibleLSTMCell: () => built(new cells.CudnnCompatibleLSTMCell(2)),
-    MultiRNNCell: () => built(new cells.MultiRNNCell([new cells.LSTMBlockCell(2), new cells.LSTMBlockCell(2)])),
-    FusedRNNCell: () => built(new cells.LSTMBlockFusedCell(2)),
-    FusedRNNCellAdaptor: () => new cells.FusedRNNCellAdaptor(cell()),
-    TimeReversedFusedRNN: () => new cells.TimeReversedFusedRNN(built(new cells.LSTMBlockFusedCell(2))),
+    BasicLSTMCell: cell('BasicLSTMCell'),
+    BasicRNNCell: cell('BasicRNNCell'),
+    CellTape: cellTape,
+    CellVariables: cell('LSTMBlockCell'),
+    CudnnCompatibleGRUCell: cell('CudnnCompatibleGRUCell'),
+    CudnnCompatibleLSTMCell: cell('CudnnCompatibleLSTMCell'),
+    FusedRNNCell: fused,
+    FusedRNNCellAdaptor: () => new cells.FusedRNNCellAdaptor(cell('LSTMBlockCell')()),
+    GRUBlockCell: cell('GRUBlockCell'),
+    LSTMBlockCell: cell('LSTMBlockCell'),
+    LSTMBlockFusedCell: fused,
+    LSTMCell: cell('LSTMCell'),
+    MultiRNNCell: () => built(new cells.MultiRNNCell([new cells.LSTMBlockCell(2), new cells.GRUBlockCell(2)])),
+    RNNCell: cell('LSTMBlockCell'),
+    SequenceRunner: fused,
+    TimeReversedFusedRNN: () => new cells.TimeReversedFusedRNN(fused()),
     // Errors
     BackendUnavailableError: () => new backend.BackendUnavailableError('walk', [], ''),
+    // What fitting_arguments.mjs is made of; no types of these names exist.
+    $: () => ({
+      tensor,
+      scratch,
+      sequence,
+      descriptor,
+      canonicalOf,
+      opaque,
+      prefix,
+      exported,
+      saveables,
+      reports,
+      writeFileSync,
+    }),
   }
 }
-
-export const scratchFolder = () => mkdtempSync(join(tmpdir(), 'cudnn-rnn-api-walk-'))

@@ -1,58 +1,61 @@
-// Values that a declared type allows, made from the type itself.
-import ts from 'typescript'
+// Values that a declared type allows, made from its shape (type_shapes.mjs).
 
 /** As deep as options nest. */
 const MAX_DEPTH = 4
 
-/** Makes values of TypeScript types, from `subjects` (by the name of the type) where there is one. */
+/** Makes values of shapes, from `subjects` (by the name of the type) where there is one. */
 export class TypedValues {
-  constructor(checker, subjects, random) {
-    this.checker = checker
+  constructor(shapes, subjects, random) {
+    this.shapes = shapes
     this.subjects = subjects
     this.random = random
   }
 
-  /** A value of `type`; undefined where nothing can be made. */
-  async of(type, depth = 0) {
-    const name = type.aliasSymbol?.name ?? type.symbol?.name
-    if (name !== undefined && Object.hasOwn(this.subjects, name)) return this.subjects[name]()
-    const { flags } = type
-    if (type.isStringLiteral() || type.isNumberLiteral()) return type.value
-    if (flags & ts.TypeFlags.StringLike) return 'walk'
-    if (flags & ts.TypeFlags.NumberLike) return 1
-    if (flags & ts.TypeFlags.BooleanLike) return type.intrinsicName !== 'false'
-    if (flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Void)) return undefined
-    if (flags & ts.TypeFlags.Null) return null
-    if (type.isUnion()) return this.ofUnion(type, depth)
-    if (flags & ts.TypeFlags.TypeParameter) {
-      const constraint = this.checker.getBaseConstraintOfType(type)
-      return constraint === undefined ? {} : this.of(constraint, depth + 1)
+  /** A value of the shape at `index`; undefined where nothing can be made. */
+  async of(index, depth = 0) {
+    const shape = this.shapes[index]
+    switch (shape.kind) {
+      case 'subject':
+        return this.subjects[shape.name]()
+      case 'literal':
+        return shape.value
+      case 'string':
+        return 'walk'
+      case 'number':
+        return 1
+      case 'bigint':
+        return 1n
+      case 'null':
+        return null
+      case 'union':
+        return this.ofUnion(shape, depth)
+      case 'function': {
+        const result = depth > MAX_DEPTH ? undefined : await this.of(shape.returns, depth + 1)
+        return () => result
+      }
+      default:
+        return depth > MAX_DEPTH ? undefined : this.ofFields(shape, depth)
     }
-    if (depth > MAX_DEPTH) return undefined
-    if (this.checker.isTupleType(type)) {
-      return Promise.all(this.checker.getTypeArguments(type).map((element) => this.of(element, depth + 1)))
-    }
-    if (this.checker.isArrayType(type)) return [await this.of(this.checker.getTypeArguments(type)[0], depth + 1)]
-    const [signature] = type.getCallSignatures()
-    if (signature !== undefined) {
-      const result = await this.of(this.checker.getReturnTypeOfSignature(signature), depth + 1)
-      return () => result
-    }
-    return this.ofObject(type, depth)
   }
 
-  async ofUnion(type, depth) {
-    const members = type.types.filter(({ flags }) => !(flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Null)))
-    return this.of(members[Math.floor(this.random() * members.length)] ?? type.types[0], depth)
+  ofUnion({ of }, depth) {
+    const members = of.filter((index) => !['undefined', 'null'].includes(this.shapes[index].kind))
+    return this.of(members[Math.floor(this.random() * members.length)] ?? of[0], depth)
   }
 
-  async ofObject(type, depth) {
+  async ofFields(shape, depth) {
+    if (shape.kind === 'tuple') {
+      const elements = []
+      for (const element of shape.of) elements.push(await this.of(element, depth + 1))
+      return elements
+    }
+    if (shape.kind === 'array') return [await this.of(shape.of, depth + 1)]
+    if (shape.kind !== 'object') return undefined
     const value = {}
-    for (const property of type.getProperties()) {
-      if (property.flags & ts.SymbolFlags.Optional && this.random() < 0.5) continue
-      if (property.name.startsWith('__')) continue
-      const made = await this.of(this.checker.getTypeOfSymbol(property), depth + 1)
-      if (made !== undefined) value[property.name] = made
+    for (const { name, optional, type } of shape.fields) {
+      if (optional && this.random() < 0.5) continue
+      const made = await this.of(type, depth + 1)
+      if (made !== undefined) value[name] = made
     }
     return value
   }

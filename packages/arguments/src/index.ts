@@ -10,6 +10,7 @@ export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_element
 export { checkIsObject, checkOptionNames } from './option_names.js'
 export {
   ANYTHING,
+  ASYNC_ITERABLE,
   BYTES,
   either,
   type Fault,

@@ -67,13 +67,18 @@ export const NUMBERS = kind(
   (value) => Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView)),
 )
 
-/** What `for … of` takes. */
-export const ITERABLE = kind(
-  'an iterable',
-  (value) =>
-    typeof value === 'string' ||
-    (isObject(value) && typeof (value as Iterable<unknown>)[Symbol.iterator] === 'function'),
+/** What `for await … of` takes beside that. */
+export const ASYNC_ITERABLE = kind(
+  'an async iterable',
+  (value) => isObject(value) && typeof (value as AsyncIterable<unknown>)[Symbol.asyncIterator] === 'function',
 )
+
+/** What `for … of` takes; the elements of an array whose buffer was transferred are gone. */
+export const ITERABLE = kind('an iterable', (value) => {
+  if (typeof value === 'string') return true
+  if (!isObject(value) || typeof (value as Iterable<unknown>)[Symbol.iterator] !== 'function') return false
+  return arrayTypeOf(value) === undefined || canBeRead(value as Iterable<unknown>)
+})
 
 /** A map, whatever it holds. */
 export const MAP = kind('a Map', (value) => value instanceof Map)
@@ -161,4 +166,14 @@ export function methods(words: string, ...names: readonly string[]): Rule {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+/** False for an array whose buffer was transferred: the engine refuses to iterate it. */
+function canBeRead(array: Iterable<unknown>): boolean {
+  try {
+    array[Symbol.iterator]()
+    return true
+  } catch {
+    return false
+  }
 }

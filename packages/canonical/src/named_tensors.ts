@@ -83,7 +83,7 @@ function checkShape(action: string, index: number, name: string, { data, shape }
   if (fits) return
   throw codedRangeError(
     'ERR_TENSOR_SHAPE',
-    `${action} ${name} in record ${index} must have shape [${expected.join(',')}]: current shape is [${shape}] with ${data.length} elements`,
+    `${action} ${name} in record ${index} must have shape [${expected.join(',')}]: current shape is [${shape.map(describeValue).join(',')}] with ${data.length} elements`,
     { group: index, tensor: name, expected, actual: shape },
   )
 }

@@ -9,6 +9,7 @@ import { LSTMStepCell } from './lstm_step_cell.js'
  */
 export class LSTMBlockCell extends LSTMStepCell {
   constructor(numUnits: number, options: LSTMBlockOptions = {}) {
-    super(options.name ?? 'lstm_cell', options.dtype, lstmBlockRule('LSTMBlockCell', numUnits, options))
+    const rule = lstmBlockRule('LSTMBlockCell', numUnits, options)
+    super(options.name ?? 'lstm_cell', options.dtype, rule)
   }
 }

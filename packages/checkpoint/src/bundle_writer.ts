@@ -1,9 +1,12 @@
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
+  ASYNC_ITERABLE,
   checkArguments,
   checkOptions,
+  either,
   fields,
+  ITERABLE,
   integerFrom,
   kind,
   OBJECT,
@@ -34,11 +37,7 @@ export interface WriteCheckpointOptions {
 
 const ARGUMENTS = {
   prefix: PATH,
-  tensors: kind(
-    'an iterable of [name, tensor]',
-    (value) =>
-      typeof value === 'object' && value !== null && (Symbol.iterator in value || Symbol.asyncIterator in value),
-  ),
+  tensors: either(ITERABLE, ASYNC_ITERABLE),
 }
 const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })
 const NAMED_TENSOR = {

@@ -1,4 +1,4 @@
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 
 /**
  * Instruction sets that the kernels exist in: AVX-512 with VNNI (which only products of int8 weights use), AVX-512 (F, BW,
@@ -22,7 +22,7 @@ export function chooseInstructionSet(
   if (!INSTRUCTION_SETS.includes(asked)) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot open the cpu backend as instructionSet must be one of ${INSTRUCTION_SETS.join(', ')}: current value is ${String(asked)}`,
+      `Cannot open the cpu backend as instructionSet must be one of ${INSTRUCTION_SETS.join(', ')}: current value is ${describeValue(asked)}`,
       { option: 'instructionSet', value: asked },
     )
   }

@@ -8,6 +8,7 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import {
+  checkIsObject,
   checkOptionNames,
   codedRangeError,
   codedTypeError,
@@ -88,6 +89,8 @@ const FLAGS = [
  * ```
  */
 export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
+  checkIsObject(ACTION, 'backend', backend)
+  checkIsObject(ACTION, 'backend.ops', backend.ops)
   checkOptionNames(ACTION, options, OPTION_NAMES)
   for (const flag of FLAGS) checkFlag(flag, options[flag])
   const convention = CONVENTIONS[checkedConvention(options.convention)]

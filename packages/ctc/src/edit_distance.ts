@@ -1,4 +1,4 @@
-import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 
 /** Labels, characters or words. */
 export type Sequence = ArrayLike<number | string>
@@ -18,8 +18,10 @@ export type Sequence = ArrayLike<number | string>
 export function editDistance(
   hypothesis: Sequence,
   truth: Sequence,
-  { normalize = true }: { readonly normalize?: boolean | undefined } = {},
+  options: { readonly normalize?: boolean | undefined } = {},
 ): number {
+  checkOptionNames('compute the edit distance', options, ['normalize'])
+  const { normalize = true } = options
   checkSequence('hypothesis', hypothesis)
   checkSequence('truth', truth)
   const edits = levenshtein(hypothesis, truth)

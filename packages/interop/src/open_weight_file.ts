@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { methods } from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
@@ -45,8 +46,10 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
   }
 }
 
+const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
+
 function checkInput(input: unknown): asserts input is WeightInput {
-  const isSource = typeof input === 'object' && input !== null && 'read' in input && typeof input.read === 'function'
+  const isSource = BYTE_SOURCE.find(input, 'input') === undefined
   if (typeof input === 'string' || input instanceof Uint8Array || isSource || isBlob(input)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',

@@ -1,6 +1,6 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
 import type { CellMode } from '@cudnn-rnn/canonical'
-import type { CallResult, InputGradients, OutputGradients } from './call_result.js'
+import type { CallResult, GivenTape, InputGradients, OutputGradients } from './call_result.js'
 import type { CallOptions, DescriptorOptions, ModelOptions } from './model_options.js'
 import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
@@ -37,7 +37,10 @@ export abstract class CelllessModel extends RecurrentModel {
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_STALE`, `ERR_SHAPE`;
    *   TypeError `ERR_NO_TAPE`, `ERR_TAPE_FOREIGN`
    */
-  async gradients(tape: Tape, gradients: OutputGradients): Promise<InputGradients> {
+  async gradients<Given extends Tape | undefined>(
+    tape: GivenTape<Given>,
+    gradients: OutputGradients,
+  ): Promise<InputGradients> {
     const { input, inputH, params } = await this.backward(tape, gradients, ['output', 'outputH'])
     return { input, inputH, params }
   }

@@ -1,5 +1,5 @@
 import type { Backend, Tape, TensorLike } from '@cudnn-rnn/backend'
-import type { LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
+import type { GivenTape, LSTMCallResult, LSTMInputGradients, LSTMOutputGradients } from './call_result.js'
 import type { CallOptions, DescriptorOptions, LSTMOptions } from './model_options.js'
 import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
@@ -62,7 +62,10 @@ export class CudnnLSTM extends RecurrentModel {
    * @throws RangeError `ERR_TAPE_CONSUMED`, `ERR_TAPE_DISPOSED`, `ERR_TAPE_STALE`, `ERR_SHAPE`;
    *   TypeError `ERR_NO_TAPE`, `ERR_TAPE_FOREIGN`
    */
-  async gradients(tape: Tape, gradients: LSTMOutputGradients): Promise<LSTMInputGradients> {
+  async gradients<Given extends Tape | undefined>(
+    tape: GivenTape<Given>,
+    gradients: LSTMOutputGradients,
+  ): Promise<LSTMInputGradients> {
     return (await this.backward(tape, gradients, ['output', 'outputH', 'outputC'])) as LSTMInputGradients
   }
 }

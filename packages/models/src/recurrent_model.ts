@@ -92,6 +92,7 @@ export abstract class RecurrentModel extends Inspectable {
     optionNames: readonly string[],
   ) {
     super()
+    refusePositional(new.target.name, backend, options)
     checkIsBackend(`build ${new.target.name}`, backend)
     checkDescriptorOptions(`build ${new.target.name}`, rnnMode, options)
     checkOptionNames(`build ${new.target.name}`, options, [
@@ -258,6 +259,13 @@ export abstract class RecurrentModel extends Inspectable {
     params: Params,
     options: CallOptions<boolean>,
   ): Promise<RnnForwardResult> {
+    if (typeof options === 'boolean') {
+      throw codedTypeError(
+        'ERR_INVALID_OPTION_TYPE',
+        `Cannot run forward as its options are one object: current value is ${options}. Write { isTraining: ${options} }`,
+        { value: options },
+      )
+    }
     checkOptionNames('run forward', options, CALL_OPTION_NAMES)
     const { isTraining = true } = options
     if (typeof isTraining !== 'boolean') {
@@ -278,12 +286,13 @@ export abstract class RecurrentModel extends Inspectable {
   }
 
   protected backward(
-    tape: Tape,
+    tape: Tape | undefined,
     gradients: LSTMOutputGradients,
     names: readonly (keyof LSTMOutputGradients)[],
   ): Promise<RnnInputGradients> {
     checkOptionNames('run backward', gradients, names)
-    return this.#rnn.backward(tape, gradients)
+    // The executor refuses undefined with `ERR_NO_TAPE`.
+    return this.#rnn.backward(tape as Tape, gradients)
   }
 }
 
@@ -293,20 +302,31 @@ function absentNames(options: object): string[] {
   return ['numProj', 'cellClip'].filter((name) => (options as Record<string, unknown>)[name] === undefined)
 }
 
+/** TensorFlow's models take sizes by position: `CudnnLSTM(num_layers, num_units, input_size)`. */
+function refusePositional(className: string, backend: unknown, options: unknown): void {
+  const positional = [backend, options].find((value) => typeof value === 'number')
+  if (positional === undefined) return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot build ${className} as its sizes must be fields of one object: current value is ${positional}. Write new ${className}(backend, { numLayers: 1, numUnits: 128, inputSize: 64 })`,
+    { value: positional },
+  )
+}
+
 /** An {@link RnnDescriptor} is valid options of the model that has its cell, with two biases for each gate. */
 function checkDescriptorOptions(action: string, rnnMode: CellMode, options: DescriptorOptions): void {
   const { cellMode = rnnMode, biasMode = 'double' } = options ?? {}
   if (cellMode !== rnnMode) {
     throw codedRangeError(
       'ERR_OTHER_CELL',
-      `Cannot ${action} as the descriptor's cellMode must be ${rnnMode}: current value is ${String(cellMode)}. Build the model of that cell`,
+      `Cannot ${action} as the descriptor's cellMode must be ${rnnMode}: current value is ${describeValue(cellMode)}. Build the model of that cell`,
       { expected: rnnMode, cellMode },
     )
   }
   if (biasMode !== 'double') {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot ${action} as the descriptor's biasMode must be double: current value is ${String(biasMode)}`,
+      `Cannot ${action} as the descriptor's biasMode must be double: current value is ${describeValue(biasMode)}`,
       { option: 'biasMode', value: biasMode },
     )
   }
@@ -319,7 +339,7 @@ function givenCanonical(options: CreateParamsOptions): CanonicalParams | undefin
     if (options[option] === undefined) continue
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot create parameters as ${option} must be absent where canonical holds the values: current value is ${String(options[option])}`,
+      `Cannot create parameters as ${option} must be absent where canonical holds the values: current value is ${describeValue(options[option])}`,
       { option, value: options[option] },
     )
   }

@@ -1,4 +1,4 @@
-import { checkArguments, MAP, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError, describeValue, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
@@ -7,6 +7,7 @@ import { type ExpectedTensor, type KeyedTensors, NAMINGS, type Naming, type Save
 import { schemeOf } from './storage_form.js'
 
 const NAMING = oneOf(NAMINGS)
+const TENSOR = fields({ data: OBJECT, shape: listOf(integerFrom(0)) }, 'a tensor')
 
 interface Structure {
   readonly descriptor: RnnDescriptor
@@ -90,7 +91,10 @@ export abstract class CanonicalSaveable implements Saveable {
   async prepare(tensors: KeyedTensors, naming: Naming): Promise<() => Promise<void>> {
     checkArguments(`restore ${this.name}`, { tensors, naming }, { tensors: MAP, naming: NAMING })
     const { descriptor } = this.#structure ?? (await this.#read()).structure
-    const { weights, biases } = this.scheme(naming).fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>)
+    const scheme = this.scheme(naming)
+    for (const key of scheme.shapes(descriptor).keys())
+      checkArguments(`restore ${this.name}`, { [key]: tensors.get(key) }, { [key]: TENSOR })
+    const { weights, biases } = scheme.fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>)
     const params = await this.#canonicalToParams(weights, biases)
     return async () => {
       for (const variable of this.#variables) await variable.assign(params as never)

@@ -9,6 +9,7 @@ import {
   NUMBER,
   NUMBERS,
   optional,
+  where,
 } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { arraySource } from './array_source.js'
@@ -33,6 +34,9 @@ export interface BatchOptions {
 
 const ACTION = 'build dataset'
 const COUNT = integerFrom(1)
+/** Elements read ahead are all requested at once. */
+const MOST_AHEAD = 65_536
+const AHEAD = where(COUNT, `an integer in 1..${MOST_AHEAD}`, (size: number) => size <= MOST_AHEAD)
 const SEED = integerFrom(0)
 const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')
 const ARRAY = kind('an array', (value) => Array.isArray(value) || NUMBERS.find(value, '') === undefined)
@@ -111,7 +115,7 @@ export class Dataset<T> implements AsyncIterable<T> {
 
   /** Reads up to `size` elements ahead, no more. */
   prefetch(size = 2): Dataset<T> {
-    checkArguments(ACTION, { size }, { size: COUNT })
+    checkArguments(ACTION, { size }, { size: AHEAD })
     return new Dataset(prefetched(this.#source, size))
   }
 
@@ -125,12 +129,15 @@ export class Dataset<T> implements AsyncIterable<T> {
   }
 }
 
+const CURSOR = methods('a cursor, which a source opens', 'next', 'close')
+
 /** One pass over a dataset, which knows where it is. */
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #cursor: Cursor<T>
   #position: Position
 
   constructor(cursor: Cursor<T>, position: Position) {
+    checkArguments('iterate', { cursor }, { cursor: CURSOR })
     this.#cursor = cursor
     this.#position = position
   }

@@ -1,3 +1,4 @@
+import { ASYNC_ITERABLE, checkArguments, either, ITERABLE } from '@cudnn-rnn/arguments'
 /** Where a cursor stands, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
 export type Position = string | number | boolean | null | readonly Position[] | { readonly [key: string]: Position }
 
@@ -25,13 +26,17 @@ export interface Source<T> {
   open(position: Position | undefined, epoch: number): Cursor<T>
 }
 
+const SEQUENCE = either(ITERABLE, ASYNC_ITERABLE)
+
 /** A source of the elements that `read` yields; a position is the number of elements before it, skipped on the way back. */
 export function countedSource<T>(read: () => AsyncIterable<T> | Iterable<T>): Source<T> {
   return {
     open(position, _epoch) {
       let count = 0
       const skip = typeof position === 'number' ? position : 0
-      const items = iterate(read())
+      const given = read()
+      checkArguments('read a dataset', { 'what read() returns': given }, { 'what read() returns': SEQUENCE })
+      const items = iterate(given)
       return {
         async next() {
           for (;;) {

@@ -11,6 +11,7 @@ import {
   optional,
   PATH,
   TEXT,
+  where,
 } from '@cudnn-rnn/arguments'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { histogramEvent, scalarEvent, sessionStartEvent, textEvent, versionEvent } from './event_messages.js'
@@ -25,6 +26,13 @@ export interface EventFileOptions {
 
 const ACTION = 'write events'
 const STEP = integerFrom(0)
+/** Events hold float32. */
+const LARGEST = 3.402_823_466_385_288_6e38
+const FLOAT = where(
+  NUMBER,
+  'a number that float32 holds',
+  (value: number) => !Number.isFinite(value) || Math.abs(value) <= LARGEST,
+)
 
 /** A TensorBoard event file: `tensorboard --logdir <directory>` shows it while it grows. */
 export class EventFile {
@@ -60,7 +68,7 @@ export class EventFile {
   }
 
   async scalar(tag: string, value: number, step: number): Promise<void> {
-    checkArguments(ACTION, { tag, value, step }, { tag: TEXT, value: NUMBER, step: STEP })
+    checkArguments(ACTION, { tag, value, step }, { tag: TEXT, value: FLOAT, step: STEP })
     return this.#append(scalarEvent(this.#now(), step, tag, value))
   }
 

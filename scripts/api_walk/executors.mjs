@@ -1,0 +1,53 @@
+// The executor that the instances of a walk live on: one for all of them, until a call has disposed it.
+import { mkdtempSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Executors of one kind; `problem` where this machine has none. */
+export async function openExecutors(api, name) {
+  const make = await MAKERS[name](api)
+  if (typeof make === 'string') throw new Error(make)
+  let shared
+  const isDisposed = () => shared === undefined || shared.toJSON().state === 'disposed'
+  if (name === 'cudnn') {
+    // Opening a session is slow and asynchronous: the next one is ready before the last is disposed.
+    let next = await make()
+    return {
+      name,
+      open: () => {
+        if (isDisposed()) shared = next
+        return shared
+      },
+      fresh: make,
+      tidy: async () => {
+        if (isDisposed() || next === shared) next = await make()
+      },
+    }
+  }
+  return {
+    name,
+    open: () => {
+      if (isDisposed()) shared = make()
+      return shared
+    },
+    fresh: make,
+    tidy: async () => {},
+  }
+}
+
+const MAKERS = {
+  reference:
+    async ({ reference }) =>
+    () =>
+      reference.openReferenceBackend(),
+  cpu:
+    async ({ cpu }) =>
+    () =>
+      cpu.openCpuBackend({ threads: 1 }),
+  cudnn: async ({ cudnn }) => {
+    const { openCudaEmulator } = await import('../../native/cuda_emulator/cuda_emulator.mjs')
+    const { problem, folder } = openCudaEmulator(9)
+    if (problem !== undefined) return problem
+    const cacheDir = mkdtempSync(join(process.cwd(), 'kernels-'))
+    return () => cudnn.openCudnnBackend({ libraryDir: folder, cacheDir })
+  },
+}

@@ -1,0 +1,332 @@
+// Arguments that fit where the declared types alone do not say which do, by the callable's label.
+import { join } from 'node:path'
+
+/**
+ * @param api the modules of all packages.
+ * @param subjects as createSubjects makes them.
+ * @param fixtures the folder of the repository's fixtures.
+ */
+export function fittingArguments(api, subjects, fixtures) {
+  const { canonical, saveable } = api
+  const {
+    tensor,
+    scratch,
+    sequence,
+    descriptor,
+    canonicalOf,
+    opaque,
+    prefix,
+    exported,
+    saveables,
+    reports,
+    writeFileSync,
+  } = subjects.$()
+  const ids = (...shape) => ({ data: new Int32Array(shape.reduce((a, b) => a * b, 1)), shape })
+  const zeros = (...shape) => subjects.Backend().zeros(shape)
+  const textFile = (text) => {
+    const path = join(scratch(), 'walk')
+    writeFileSync(path, text)
+    return path
+  }
+  const networkNamed = { name: 'walk', descriptor: descriptor(), canonical: canonicalOf() }
+  const converted = (toFramework) => toFramework(descriptor(), canonicalOf())
+  const table = () => ({ header: ['a', 'b'], rows: [['c', 'd']], best: 0 })
+  const axis = () => ({ label: 'x', from: 0, to: 1 })
+  const curve = () => ({
+    label: 'a',
+    color: 'red',
+    points: [
+      { x: 0, y: 1 },
+      { x: 1, y: 2 },
+    ],
+  })
+  const place = { path: 'walk', row: 1 }
+  const cell = subjects.LSTMBlockCell
+  const record = () => ({ step: 1, optimizerStep: 1, position: null, best: null, skippedInARow: 0, extra: null })
+  const detected = async () => {
+    const tensors = await saveables().tensors('default')
+    const shapes = [...tensors].map(([key, { shape }]) => ({ key, shape }))
+    return { tensors, shapes, networks: saveable.detectNetworks(shapes) }
+  }
+
+  const table_ = {
+    // Executors
+    'backend: Backend.tensor': () => [tensor(2)],
+    'backend: Backend.zeros': () => [[2], { layout: 'walk' }],
+    'backend: DenseOps.linear': () => [tensor(1, 2), tensor(2, 3), tensor(3)],
+    'backend: DenseOps.linearGradients': () => [tensor(1, 2), tensor(2, 3), tensor(1, 3)],
+    'backend: DenseOps.embedding': () => [tensor(2, 3), ids(1)],
+    'backend: DenseOps.embeddingGradient': () => [2, ids(1), tensor(1, 3)],
+    'backend: DenseOps.softmaxCrossEntropy': () => [tensor(1, 2), ids(1)],
+    'backend: DenseOps.globalNorm': () => [[zeros(2)]],
+    'backend: DenseOps.clipByGlobalNorm': () => [[zeros(2)], 1],
+    'backend: DenseOps.clipByValue': () => [[zeros(2)], 1],
+    'backend: DenseOps.assign': () => [zeros(2), tensor(2)],
+    'backend: DenseOps.accumulate': () => [zeros(2), tensor(2), 1],
+    'backend: DenseOps.applySgd': () => [zeros(2), tensor(2), { learningRate: 0.1 }],
+    'backend: DenseOps.applyMomentum': () => [zeros(2), zeros(2), tensor(2), { learningRate: 0.1, momentum: 0.9 }],
+    'backend: DenseOps.applyAdam': () => [zeros(2), zeros(2), zeros(2), tensor(2), { learningRate: 0.1, step: 1 }],
+    'backend: DenseOps.applyRmsProp': () => [
+      zeros(2),
+      zeros(2),
+      zeros(2),
+      tensor(2),
+      { learningRate: 0.1, epsilon: 1e-8 },
+    ],
+    'backend: DenseOps.applyAdagrad': () => [zeros(2), zeros(2), tensor(2), { learningRate: 0.1, epsilon: 1e-8 }],
+    'backend: DenseOps.applyWeightDecay': () => [zeros(2), { rate: 0.1, mask: tensor(2) }],
+    'backend: Rnn.canonicalToParams': () => [canonicalOf()],
+    'backend: Rnn.paramsToCanonical': () => [opaque()],
+    'backend: Rnn.forward': () => [
+      {
+        input: sequence(),
+        inputH: null,
+        inputC: tensor(1, 1, 2),
+        params: opaque(),
+        sequenceLengths: [2],
+        training: true,
+      },
+    ],
+    'backend: Rnn.backward': async () => [await subjects.Tape(), { output: tensor(2, 1, 2), outputC: tensor(1, 1, 2) }],
+    'backend: Rnn.stepper': () => [opaque(), 1],
+    'backend: Rnn.restoreDropoutState': async () => [await subjects.Rnn().dropoutState()],
+    'backend: RnnStepper.stepSync': () => [tensor(1, 3), tensor(1, 2)],
+    'backend: RnnStepper.reset': () => [[0]],
+    'backend: RnnStepper.restore': () => [subjects.RnnStepper()?.state()],
+    'backend: TrainingSteps.run': () => [async () => 1],
+    'backend: TrainingSteps.whereFinite': () => [[zeros()], () => undefined],
+    // Layouts
+    'canonical: liveLength': () => [new Float32Array(2)],
+    'canonical: ownView': () => [new Float32Array(2), Float32Array],
+    'canonical: wasTransferred': () => [new Float32Array(2)],
+    'canonical: checkIsObject': () => ['walk', 'walk', {}],
+    'canonical: checkOptionNames': () => ['walk', { a: 1 }, ['a']],
+    'canonical: packCanonical': () => {
+      const layout = canonical.flatLayout(descriptor())
+      return [layout, canonicalOf(), new Float32Array(layout.size)]
+    },
+    'canonical: unpackCanonical': () => {
+      const layout = canonical.flatLayout(descriptor())
+      return [layout, new Float32Array(layout.size)]
+    },
+    'canonical: canonicalToFramework': () => [canonical.pytorchLayout(descriptor()), canonicalOf()],
+    'canonical: frameworkToCanonical': () => [
+      canonical.pytorchLayout(descriptor()),
+      [converted(canonical.canonicalToPytorch)],
+    ],
+    'canonical: pytorchToCanonical': () => [descriptor(), converted(canonical.canonicalToPytorch)],
+    'canonical: flaxToCanonical': () => [descriptor(), converted(canonical.canonicalToFlax)],
+    'canonical: kerasLayout': () => [descriptor(), {}],
+    'canonical: canonicalToKeras': () => [descriptor(), canonicalOf(), {}],
+    'canonical: kerasToCanonical': () => [descriptor(), converted(canonical.canonicalToKeras), {}],
+    'canonical: onnxToCanonical': () => [descriptor(), converted(canonical.canonicalToOnnx)],
+    'canonical: tensorflowToCanonical': () => [descriptor(), converted(canonical.canonicalToTensorflow)],
+    // Cells
+    'cells: CellTape.gradients': () => [{ output: tensor(1, 2) }],
+    'cells: dynamicRnn': () => [cell(), tensor(1, 2, 3), { sequenceLength: [2] }],
+    'cells: staticRnn': () => [cell(), [tensor(1, 3), tensor(1, 3)], {}],
+    'cells: stackBidirectionalDynamicRnn': () => [[cell()], [cell()], tensor(1, 2, 3), {}],
+    'cells: new MultiRNNCell': () => [[cell(), cell()], {}],
+    // Models
+    ...Object.fromEntries(
+      ['CudnnGRU', 'CudnnLSTM', 'CudnnRNNRelu', 'CudnnRNNTanh', 'RecurrentModel'].flatMap((name) => {
+        const model = () => subjects[name]()
+        const params = () => model().createParams()
+        const hasCell = name === 'CudnnLSTM'
+        const call = async () => [
+          sequence(),
+          null,
+          ...(hasCell ? [tensor(1, 1, 2)] : []),
+          params(),
+          { isTraining: true },
+        ]
+        return Object.entries({
+          call,
+          gradients: async () => [(await model().call(...(await call()))).tape, { output: tensor(2, 1, 2) }],
+          createParams: () => [{ seed: 1 }],
+          paramsToCanonical: () => [params()],
+          canonicalToParams: async () => {
+            const { weights, biases } = await model().paramsToCanonical(params())
+            return [weights, biases]
+          },
+          stream: () => [params(), { batch: 1 }],
+          restoreDropoutState: async () => [await model().dropoutState()],
+        }).map(([method, make]) => [`models: ${name}.${method}`, make])
+      }),
+    ),
+    ...Object.fromEntries(
+      ['CudnnGRU', 'CudnnLSTM', 'CudnnRNNRelu', 'CudnnRNNTanh'].map((name) => [
+        `models: new ${name}`,
+        () => [subjects.Backend(), { numLayers: 1, numUnits: 2, inputSize: 3 }],
+      ]),
+    ),
+    'models: new Variable': () => [subjects.Backend(), zeros(2), 'v'],
+    'models: Variable.assign': () => [subjects.Variable().value],
+    'models: Stream.step': () => [tensor(1, 3)],
+    'models: Stream.stepSync': () => [tensor(1, 3)],
+    'models: Stream.reset': () => [[0]],
+    'models: Stream.restore': async () => [await subjects.Stream().state()],
+    // Checkpoints
+    'checkpoint: ByteSource.read': () => [0, 8],
+    ...Object.fromEntries(
+      ['shape', 'dtype', 'byteLength', 'read'].map((name) => [`checkpoint: CheckpointReader.${name}`, () => ['v']]),
+    ),
+    'checkpoint: openCheckpoint': async () => [await prefix(), {}],
+    'checkpoint: openCheckpointFrom': async () => [await prefix(), api.checkpoint.openFileSource, {}],
+    'checkpoint: writeCheckpoint': () => [join(scratch(), 'model'), [['v', tensor(2)]], {}],
+    'checkpoint: writeCheckpointState': () => [
+      scratch(),
+      {
+        modelCheckpointPath: 'a',
+        allModelCheckpointPaths: ['a'],
+        allModelCheckpointTimestamps: [1],
+        lastPreservedTimestamp: 1,
+      },
+    ],
+    'checkpoint: FileLock.acquire': () => [join(scratch(), 'lock'), {}],
+    'saveable: new Saver': () => [[saveables()], {}],
+    'saveable: Saver.save': () => [join(scratch(), 'model'), { globalStep: 1 }],
+    'saveable: Saver.restore': async () => [await prefix()],
+    'saveable: TensorSaveable.prepare': () => [new Map([['v', tensor(2)]])],
+    'saveable: TensorSaveable.of': () => [subjects.Variable()],
+    'saveable: ParamVariable.assign': () => [subjects.Variable().value],
+    ...Object.fromEntries(
+      [
+        'RNNParamsSaveable',
+        'Saveable',
+        'CudnnGRUSaveable',
+        'CudnnLSTMSaveable',
+        'CudnnRNNReluSaveable',
+        'CudnnRNNTanhSaveable',
+      ].map((name) => [
+        `saveable: ${name}.prepare`,
+        async () => [await subjects[name]().tensors('default'), 'default'],
+      ]),
+    ),
+    ...Object.fromEntries(
+      ['GRU', 'LSTM', 'Relu', 'Tanh'].flatMap((kind) => {
+        const converter = () => subjects[`CudnnParamsFormatConverter${kind}`]()
+        const own = () => canonicalOf(converter().descriptor)
+        const label = `saveable: CudnnParamsFormatConverter${kind}`
+        return [
+          [`${label}.canonicalToTfCells`, () => [own()]],
+          [`${label}.tfCellsToCanonical`, () => [converter().canonicalToTfCells(own())]],
+        ]
+      }),
+    ),
+    'saveable: convertCheckpoint': async () => [await prefix(), join(scratch(), 'converted'), { to: 'tf-1.3' }],
+    'saveable: detectNetworks': async () => [(await detected()).shapes],
+    'saveable: detectedToCanonical': async () => {
+      const { tensors, networks } = await detected()
+      return [networks[0], networks[0].structures[0], tensors]
+    },
+    // Weights of other frameworks
+    'interop: decodeOnnxTensorFile': () => [Uint8Array.of(0x08, 1, 0x10, 1, 0x4a, 4, 0, 0, 0, 0)],
+    'interop: exportWeights': () => [[networkNamed], { format: 'safetensors' }],
+    'interop: importWeights': async () => [await exported(), {}],
+    'interop: openWeightFile': async () => [await exported(), 'safetensors'],
+    'interop: stackNetworks': async () => [[await subjects.ImportedNetwork()]],
+    // Training
+    'train: arrowDataset': () => [join(fixtures, 'tables/table.arrow')],
+    'train: parquetDataset': () => [join(fixtures, 'tables/table_none.parquet'), {}],
+    'train: csvDataset': () => [textFile('a,b\n1,2\n'), {}],
+    'train: jsonLinesDataset': () => [textFile('{"a":1}\n')],
+    'train: textDataset': () => [textFile('a\nb\n')],
+    'train: classId': () => [{ a: '1' }, 'a', 2, place],
+    'train: finiteNumber': () => [{ a: '1' }, 'a', place],
+    'train: Dataset.from': () => [() => [1, 2]],
+    'train: Dataset.paddedBatch': () => [2, () => tensor(2, 1), 0],
+    'train: Dataset.bucketByLength': () => [{ length: () => 1, batchSize: 2 }],
+    'train: new Dataset': () => [subjects.Source()],
+    'train: Source.open': () => [undefined, 0],
+    'train: new Vocabulary': () => [['a', 'b'], { unknown: 'a' }],
+    'train: Vocabulary.of': () => ['walk'],
+    'train: Vocabulary.encode': () => ['walk'],
+    'train: Vocabulary.decode': () => [[0, 1], ''],
+    'train: truncatedWindows': () => [Int32Array.of(1, 2, 3, 4, 5), { time: 2, batch: 1 }],
+    'train: padSequences': () => [[tensor(2, 1), tensor(1, 1)], 0],
+    'train: piecewiseRate': () => [[1], [0.1, 0.01]],
+    'train: sparseCrossEntropy': () => [tensor(1, 2), ids(1), {}],
+    'train: crossEntropy': () => [tensor(1, 2), tensor(1, 2), {}],
+    'train: meanSquaredError': () => [tensor(2), tensor(2), tensor(2)],
+    'train: gaussianKl': () => [{ mean: tensor(1, 2), logVariance: tensor(1, 2) }],
+    'train: softmaxGradient': () => [tensor(1, 2), tensor(1, 2), -1],
+    'train: checkGradients': () => [
+      { inputs: { a: tensor(1) }, gradients: { a: tensor(1) }, loss: () => 0, delta: 1e-2 },
+    ],
+    'train: sampleToken': () => [Float32Array.of(0, 1), subjects.Philox(), { temperature: 1 }],
+    'train: generate': () => [() => Float32Array.of(0, 1), { prompt: [0], length: 2, seed: 1 }],
+    'train: beamSearch': () => [
+      {
+        ...{ initialState: null, batch: 1, beamWidth: 1, length: 2, beginId: 0, endId: 1 },
+        update: async () => ({ state: null, logits: tensor(1, 2) }),
+        gather: (state) => state,
+      },
+    ],
+    'train: gatherStateRows': () => [subjects.Backend(), zeros(1, 2, 2), Int32Array.of(0)],
+    'train: gateWeights': () => [subjects.CudnnLSTM(), subjects.Variable().value],
+    'train: weightDecayMask': () => [subjects.Backend(), subjects.CudnnLSTM()],
+    'train: CanonicalMap.canonicalToParams': () => [canonicalOf().weights, canonicalOf().biases],
+    'train: CanonicalReader.paramsToCanonical': () => [subjects.Variable().value],
+    'train: EventFile.create': () => [scratch(), { afterStep: 1 }],
+    'train: MetricsFile.open': () => [join(scratch(), 'metrics.jsonl'), 0],
+    'train: readMetrics': () => [join(scratch(), 'metrics.jsonl')],
+    'train: TrainingSaver.save': () => ['latest', [subjects.Trainable()], record()],
+    'train: TrainingSaver.restore': () => [[subjects.Trainable()]],
+    ...Object.fromEntries(
+      ['Sgd', 'Adam', 'Adagrad', 'RmsProp', 'Optimizer'].flatMap((name) => [
+        [`train: new ${name}`, () => [subjects.Backend(), [subjects.Trainable()], { weightDecay: 0.1 }]],
+        [`train: ${name}.apply`, () => [[tensor(2)], 0.1]],
+      ]),
+    ),
+    'train: fit': () => [
+      {
+        ...{ backend: subjects.Backend(), data: subjects.Dataset(), optimizer: subjects.Sgd(), maxSteps: 1 },
+        batchGradients: async () => ({ loss: 1, gradients: [zeros(2)] }),
+        learningRate: () => 0.1,
+      },
+    ],
+    // The facade
+    'rnn: modelFromNetwork': async () => [subjects.Backend(), await subjects.ImportedNetwork()],
+    'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
+    'rnn: CellFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
+    'rnn: openBackend': () => ['reference', {}],
+    'rnn: new TrainingCheckpoints': () => [subjects.Backend(), scratch(), { maxToKeep: 2 }],
+    'rnn: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
+    'rnn: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
+    // Reports
+    'report: tableText': () => [table()],
+    'report: tableHtml': () => [table()],
+    'report: settingsHtml': () => [[['a', 'b']]],
+    'report: lineChart': () => [{ x: 'x', y: 'y', series: [curve()], rules: [{ y: 1, text: 'r' }] }],
+    'report: imageChart': () => [
+      { title: 't', source: 'data:,', x: axis(), y: axis(), key: { ...axis(), colors: ['red'] } },
+    ],
+    'report: gateHistograms': () => [[{ name: 'layer_0/forward/input/input', values: Float32Array.of(1, 2) }]],
+    'report: trainingSections': () => [{ reports: reports(), lossLabel: 'loss', itemsPerStep: 1, itemName: 'x' }],
+    'report: TerminalProgress.update': () => [1, ['a'], true],
+    'report: new TerminalProgress': () => [{ write: () => true }, { total: 3 }],
+    'report: htmlPage': () => [{ title: 't', resultHtml: 'r', sections: [{ heading: 'h', html: 'p' }] }],
+  }
+
+  // What every cell has.
+  const steps = ['BasicLSTMCell', 'BasicRNNCell', 'CudnnCompatibleGRUCell', 'CudnnCompatibleLSTMCell', 'GRUBlockCell']
+  const cells = [...steps, 'LSTMBlockCell', 'LSTMCell', 'MultiRNNCell', 'RNNCell']
+  const sequences = [
+    'FusedRNNCell',
+    'FusedRNNCellAdaptor',
+    'LSTMBlockFusedCell',
+    'SequenceRunner',
+    'TimeReversedFusedRNN',
+  ]
+  for (const name of [...cells, ...sequences, 'CellVariables']) {
+    table_[`cells: ${name}.build`] = () => [3, { seed: 1 }]
+    const values = () => Object.fromEntries(subjects[name]().variables ?? [])
+    table_[`cells: ${name}.setVariables`] = () => [values()]
+    table_[`cells: ${name}.prepareVariables`] = () => [values()]
+  }
+  for (const name of cells)
+    table_[`cells: ${name}.call`] = () => [tensor(1, 3), subjects[name]().zeroState(1), { training: true }]
+  for (const name of sequences) table_[`cells: ${name}.call`] = () => [sequence(), { sequenceLength: [2] }]
+  return table_
+}
