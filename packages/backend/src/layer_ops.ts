@@ -71,10 +71,10 @@ export interface ElementLossResult {
 }
 
 /**
- * What layers around a recurrent network compute, on the executor's memory; as `DenseOps`, calls queue work and return.
+ * The operations of layers around a recurrent network, on the executor's memory; as `DenseOps`, calls queue work and return.
  *
  * Sequences are [T,B,E]. `lengths` is [B], int32, values in 0..T, or null where every row has T steps; a row of length 0
- * gives zeros. The gradients take what the forward took: nothing is kept in between.
+ * gives zeros. The gradients take the operands of the forward: nothing is kept in between.
  */
 export interface LayerOps {
   /** y [...] = f(x). */

@@ -140,7 +140,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     })
   })
 
-  describe('operations of layers keep what is not finite in its place', () => {
+  describe('operations of layers keep values that are not finite in their places', () => {
     test('the maximum over time is NaN where a step is, and padding may hold anything', async () => {
       using backend = await open()
       const data = make('x', [3, 2, 1]).data
@@ -180,7 +180,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
         'ERR_SEQUENCE_LENGTHS',
         ({ ops }) => ops.poolSequence(x(), { data: Int32Array.of(1, 2, 6, 0), shape: [4] }, { pooling: 'mean' }),
       ],
-      ['lengths that are no integers', 'ERR_DTYPE', ({ ops }) => ops.reverseSequence(x(), make('x', [batch]))],
+      ['lengths of a floating type', 'ERR_DTYPE', ({ ops }) => ops.reverseSequence(x(), make('x', [batch]))],
       ['scores of another shape', 'ERR_SHAPE', ({ ops }) => ops.attend(x(), make('x', [time, batch]), null)],
       ['targets of another shape', 'ERR_SHAPE', ({ ops }) => ops.elementLoss(x(), make('x', [2]), 'squared_error')],
     ]

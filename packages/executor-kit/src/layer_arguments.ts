@@ -97,7 +97,7 @@ export function completePool(action: string, options: PoolOptions, columns: numb
   return { pooling, reversedFrom }
 }
 
-/** Throws TypeError `ERR_NOT_A_TENSOR` for tensors that are no array, or none. */
+/** Throws TypeError `ERR_NOT_A_TENSOR` unless `inputs` is an array of at least one tensor. */
 export function checkTensorList(action: string, inputs: readonly TensorLike[]): void {
   if (Array.isArray(inputs) && inputs.length > 0) return
   throw codedTypeError(

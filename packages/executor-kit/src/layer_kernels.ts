@@ -33,7 +33,7 @@ export interface ColumnBlock {
 }
 
 /**
- * What an executor computes of `LayerOps`. Operands were checked: they fit each other, lengths are in 0..T where they can be
+ * The computations of `LayerOps`. Operands were checked: they fit each other, lengths are in 0..T where they can be
  * read, and backend tensors are `Own`. A kernel that throws has changed nothing.
  */
 export interface LayerKernels<Own extends BackendTensor> {
@@ -119,7 +119,7 @@ export interface DropoutMask {
   readonly drawHigh: number
   /** 0..2^24 */
   readonly threshold: number
-  /** What is kept is multiplied by this: 1/(1 - rate), 0 where all is dropped. */
+  /** The factor of kept elements: 1/(1 - rate), 0 where all are dropped. */
   readonly kept: number
 }
 

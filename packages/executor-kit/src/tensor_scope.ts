@@ -5,7 +5,7 @@ interface Disposed {
   dispose(): void
 }
 
-/** What one scope made, and the scope around it. */
+/** The tensors that one scope made, and the scope around it. */
 class Scope {
   readonly made = new Set<Disposed>()
   readonly outer: Scope | undefined
@@ -15,7 +15,7 @@ class Scope {
   }
 }
 
-/** Which scope is the current one: what AsyncLocalStorage does. */
+/** Knows the current scope; AsyncLocalStorage is one. */
 interface ScopeStorage {
   getStore(): Scope | undefined
   run<Result>(scope: Scope, body: () => Result): Result
@@ -71,12 +71,12 @@ export function noteInScope(made: object): void {
 }
 
 /**
- * Disposes every tensor and tape of any executor that `body` makes, except those in what it returns: tensors by themselves, in
- * arrays, maps and objects, variables and models included. Scopes nest: what an inner one returns belongs to the outer.
+ * Disposes every tensor and tape of any executor that `body` makes, except those in its result: tensors by themselves, in
+ * arrays, maps and objects, variables and models included. Scopes nest: the result of an inner scope belongs to the outer.
  *
  * Asynchronous bodies may run side by side in Node.js; in browsers one after another.
  *
- * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is no function; what `body` throws, after everything is disposed
+ * @throws TypeError `ERR_INVALID_OPTION_TYPE` for a body that is not a function; any error of `body`, after everything is disposed
  */
 export function scope<Result>(body: () => Result): Result {
   if (typeof body !== 'function') {
@@ -111,7 +111,7 @@ export function scope<Result>(body: () => Result): Result {
   ) as Result
 }
 
-/** Disposes what is not part of `result`; what is belongs to the scope around. */
+/** Disposes the tensors that are not part of `result`; the others belong to the outer scope. */
 function end({ made, outer }: Scope, result: unknown): void {
   const seen = new Set<unknown>()
   const keep = (value: unknown): void => {

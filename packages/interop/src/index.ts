@@ -44,4 +44,11 @@ export {
   type ExportOptions,
   exportWeights,
 } from './export_weights.js'
+export { encodeKerasArchive } from './files/keras_archive_writer.js'
+export {
+  encodeOnnxModel,
+  type GraphToWrite,
+  type NodeToWrite,
+  type OnnxElementType,
+} from './files/onnx_encoder.js'
 export type { NetworkToExport } from './network_to_export.js'

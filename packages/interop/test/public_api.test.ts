@@ -10,6 +10,8 @@ it('@cudnn-rnn/interop exports exactly these names', () => {
       "WeightFileError",
       "blobSource",
       "decodeOnnxTensorFile",
+      "encodeKerasArchive",
+      "encodeOnnxModel",
       "exportWeights",
       "importWeights",
       "isWeightFileError",

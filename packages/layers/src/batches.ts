@@ -33,7 +33,7 @@ export interface BatchOptions {
   readonly shuffleSeed?: number | undefined
 }
 
-/** What a model takes and gives. */
+/** The input and output of a model. */
 export interface DataShape {
   readonly input: Signal
   readonly output: Signal
@@ -156,7 +156,7 @@ function joinedLabels(
 
 type Elements = typeof Int32Array | typeof Float32Array | typeof Float64Array
 
-/** Numbers as a tensor of `type`; undefined for what is none. Integers must be integers. */
+/** Numbers as a tensor of `type`; undefined for other values. Integers must be integers. */
 function asTensor(
   value: LayerExample['input'] | FloatArray,
   type: Elements,

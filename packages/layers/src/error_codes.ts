@@ -9,27 +9,27 @@ export const ERROR_CODES = {
     remedy: 'the message names both layers and their shapes',
   },
   ERR_NOT_A_LAYER: {
-    meaning: 'something else than a layer was given to `sequential`, `concat` or `timeDistributed`',
-    remedy: 'pass what dense(…), cudnnLSTM(…), … return',
+    meaning: 'an argument of `sequential`, `concat` or `timeDistributed` is not a layer',
+    remedy: 'pass results of dense(…), cudnnLSTM(…), …',
   },
   ERR_UNKNOWN_LAYER: {
-    meaning: 'a file describes a layer, or an option of one, that there is none of here',
+    meaning: 'a file describes an unknown layer, or one with an unknown option',
     remedy: 'the message names it; build the model by hand and load the weights alone',
   },
   ERR_UNKNOWN_INPUT: {
-    meaning: 'the first layer does not say what its input looks like',
+    meaning: 'the input size of the model is unknown',
     remedy: 'begin with an embedding, or give `inputSize`',
   },
   ERR_LAYER_TAPE: {
-    meaning: 'gradients were asked with a tape of another layer, or one that was used or disposed before',
-    remedy: 'call() makes a tape for one gradients()',
+    meaning: 'the tape is of another layer, or was consumed or disposed',
+    remedy: 'each call() makes a tape for one gradients()',
   },
   ERR_LAYER_STATES: {
-    meaning: 'states are not those that this model carries',
-    remedy: 'pass on what `call` returned as `states`',
+    meaning: 'the states are not those of this model',
+    remedy: 'pass the `states` of an earlier `call`',
   },
   ERR_NO_STREAM: {
-    meaning: 'a layer of the model needs the whole sequence, so that it cannot step',
+    meaning: 'a layer of the model needs the whole sequence',
     remedy: 'use `predict`',
   },
   ERR_NO_LOSS: {
@@ -37,12 +37,16 @@ export const ERROR_CODES = {
     remedy: 'pass `loss`',
   },
   ERR_EXAMPLE: {
-    meaning: 'an example or a batch of the data is not what the model or its loss takes',
-    remedy: 'the message says what it needs',
+    meaning: 'an example or a batch does not fit the model or its loss',
+    remedy: 'the message names the expected shape',
   },
   ERR_NOT_A_MODEL: {
     meaning: 'a checkpoint holds no description of a model of layers',
-    remedy: 'load what `model.save` or `model.fit` wrote',
+    remedy: 'load a checkpoint of `model.save` or `model.fit`',
+  },
+  ERR_NO_EXPORT: {
+    meaning: 'a layer has no counterpart in the format of an export',
+    remedy: 'export in the other format, or without the layer',
   },
   ERR_NO_WHOLE_CHECKPOINT: {
     meaning: 'every checkpoint of a run is damaged, lacks a file or is gone',

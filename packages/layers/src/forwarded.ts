@@ -7,12 +7,12 @@ export interface LayerGradients {
   readonly variables: readonly BackendTensor[]
 }
 
-/** What a layer's own forward leaves. */
+/** The result of a layer's own forward. */
 export interface Forwarded {
   readonly output: BackendTensor
   /** The layer's own gradients. Called at most once, in training. */
   readonly backward: (outputGradient: BackendTensor) => LayerGradients | Promise<LayerGradients>
-  /** Disposes what the pass keeps beside output and states. */
+  /** Disposes the other tensors of the pass: not the output and the states. */
   readonly release?: (() => void) | undefined
   /** Where the pass keeps states. */
   readonly states?: readonly BackendTensor[] | undefined

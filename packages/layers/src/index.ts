@@ -32,6 +32,7 @@ export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
 export type { MakeOptimizer, ModelFitOptions, OptimizerName } from './fit_model.js'
 // Composing by hand
 export type { Forwarded, LayerGradients } from './forwarded.js'
+export { importKeras } from './import_keras.js'
 export {
   type ConfigValue,
   Layer,

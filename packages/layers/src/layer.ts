@@ -8,11 +8,11 @@ import type { LayerStream } from './layer_stream.js'
 import { LayerTape } from './layer_tape.js'
 import { type Signal, signalText } from './signal.js'
 
-/** What a saved model says about a layer: plain JSON. */
+/** The description of a layer in a saved model: plain JSON. */
 export type LayerConfig = { readonly [option: string]: ConfigValue }
 export type ConfigValue = string | number | boolean | null | readonly ConfigValue[] | LayerConfig
 
-/** A layer whose sizes are not known yet: what `dense(…)`, `cudnnLSTM(…)`, … return. */
+/** A layer whose sizes are not known yet: the result of `dense(…)`, `cudnnLSTM(…)`, … */
 export interface LayerDefinition {
   /** The function that made it. */
   readonly kind: string
@@ -160,7 +160,7 @@ export abstract class Layer {
     return null
   }
 
-  /** Takes what {@link randomState} gave. */
+  /** Restores a result of {@link randomState}. */
   restoreRandomState(_state: ConfigValue): void {}
 
   /** Releases the variables. */

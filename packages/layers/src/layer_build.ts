@@ -15,7 +15,7 @@ export type LayerInitializer = 'glorot_uniform' | { readonly uniform: number } |
 /** Initial values of plain layers draw from streams of their own, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
-/** What layers share while a model is built: the executor, names, and the random numbers of one seed. */
+/** The state that layers share while a model is built: the executor, names, and the random numbers of one seed. */
 export class LayerBuild {
   readonly backend: Backend
   readonly seed: number

@@ -6,7 +6,7 @@ export function checkIsLayer(action: string, layer: LayerDefinition): void {
   if (typeof layer?.build === 'function' && typeof layer.kind === 'string') return
   throw codedTypeError(
     'ERR_NOT_A_LAYER',
-    `Cannot ${action} as every layer must be what dense(…), cudnnLSTM(…), … return: current value is ${typeof layer === 'function' ? 'a function: call it' : describeValue(layer)}`,
+    `Cannot ${action} as every layer must be a result of dense(…), cudnnLSTM(…), …: current value is ${typeof layer === 'function' ? 'a function: call it' : describeValue(layer)}`,
     { value: layer },
   )
 }

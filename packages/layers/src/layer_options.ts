@@ -2,7 +2,7 @@ import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/can
 import type { LayerDefinition } from './layer.js'
 import { type Signal, signalText } from './signal.js'
 
-/** What every layer can be given. */
+/** Options of every layer. */
 export interface LayerOptions {
   /** Prefix of its variables in a checkpoint. Default: its kind, numbered as Keras does. */
   readonly name?: string | undefined
@@ -27,7 +27,7 @@ export function invalidOption(kind: string, option: string, rule: string, value:
   )
 }
 
-/** What a layer takes, in words, and whether `input` is that. */
+/** The inputs that a layer takes. */
 export interface InputRule {
   readonly isSequence?: boolean
   readonly isIds?: boolean
@@ -38,7 +38,7 @@ export const ANY_FLOATS: InputRule = { isIds: false, text: '[…,E]' }
 export const SEQUENCE: InputRule = { isSequence: true, isIds: false, text: '[T,B,E]' }
 export const CLASS_IDS: InputRule = { isIds: true, text: '[T,B] or [B] of class ids' }
 
-/** Throws RangeError `ERR_LAYERS_DO_NOT_FIT` unless `input` is what the layer takes; a model adds which layer gives it. */
+/** Throws RangeError `ERR_LAYERS_DO_NOT_FIT` unless the layer takes `input`; a model adds the name of the layer before it. */
 export function checkInputRule(definition: LayerDefinition, input: Signal, rule: InputRule): void {
   const fits =
     (rule.isSequence === undefined || rule.isSequence === input.isSequence) &&

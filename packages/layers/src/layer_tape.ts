@@ -6,7 +6,7 @@ interface Owner {
   readonly name: string
 }
 
-/** What one training pass keeps for its one backward. */
+/** The tensors that one training pass keeps for its one backward. */
 export class LayerTape {
   readonly #layer: Owner
   #forwarded: Forwarded | undefined
@@ -17,7 +17,7 @@ export class LayerTape {
     this.#forwarded = forwarded
   }
 
-  /** The pass of `tape`. Throws TypeError `ERR_LAYER_TAPE` for what is no tape; RangeError for another layer's or a used one. */
+  /** The pass of `tape`. Throws TypeError `ERR_LAYER_TAPE` for a value that is not a tape; RangeError for another layer's or a used one. */
   static of(action: string, layer: Owner, tape: LayerTape): Forwarded {
     if (typeof tape !== 'object' || tape === null || !(#forwarded in tape)) {
       throw codedTypeError(

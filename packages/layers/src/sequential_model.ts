@@ -4,6 +4,8 @@ import type { FitResult, Position } from '@cudnn-rnn/train'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
 import { buildChain, chainStream, forwardChain } from './chain.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
+import { encodeKeras } from './export_keras.js'
+import { encodeOnnx } from './export_onnx.js'
 import { fitModel, type ModelFitOptions } from './fit_model.js'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
@@ -28,10 +30,10 @@ export interface SequentialOptions {
 }
 
 /**
- * A model of layers, each given what the one before returns; sizes are inferred.
+ * A model of layers, each applied to the output of the one before; sizes are inferred.
  *
  * @throws RangeError `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes, `ERR_UNKNOWN_INPUT`, `ERR_INVALID_OPTION`;
- *   TypeError `ERR_NOT_A_LAYER`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_BACKEND`; in each case nothing is left on the executor
+ *   TypeError `ERR_NOT_A_LAYER`, `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_BACKEND`; in each case the executor holds no new tensor
  * @example
  * ```ts
  * import { cudnnGRU, dense, embedding, lastStep, sequential } from '@cudnn-rnn/layers'
@@ -60,7 +62,7 @@ export function sequential(
   return new SequentialModel(backend, layers, options)
 }
 
-/** What {@link sequential} returns: a layer made of layers, with what a whole model does. */
+/** The result of {@link sequential}: a layer made of layers, with the methods of a whole model. */
 export class SequentialModel extends Layer implements WholeModel {
   readonly layers: readonly Layer[]
   readonly seed: number
@@ -170,6 +172,21 @@ export class SequentialModel extends Layer implements WholeModel {
    */
   async save(path: string): Promise<void> {
     await saveModel(this, path)
+  }
+
+  /**
+   * The model as the bytes of a `.keras` or an ONNX file that compute the same.
+   *
+   * @throws RangeError `ERR_NO_EXPORT`, naming a layer that the format has no counterpart of, `ERR_INVALID_OPTION`
+   */
+  async export(format: 'keras' | 'onnx'): Promise<Uint8Array> {
+    if (format === 'keras') return encodeKeras(this)
+    if (format === 'onnx') return encodeOnnx(this)
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot export as format must be keras or onnx: current value is ${String(format)}`,
+      { option: 'format', value: format },
+    )
   }
 
   override async randomState(): Promise<ConfigValue> {

@@ -1,4 +1,4 @@
-/** What flows from one layer to the next, as far as it is known before there is data. */
+/** The form of the tensors between two layers, as far as it is known before there is data. */
 export interface Signal {
   /** [T,B,…] rather than [B,…]. */
   readonly isSequence: boolean

@@ -19,6 +19,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "dense",
       "dropout",
       "embedding",
+      "importKeras",
       "lastStep",
       "layerNorm",
       "loadModel",

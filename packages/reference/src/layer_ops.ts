@@ -312,7 +312,7 @@ export function elementLoss(
   let sum = 0
   for (let n = 0; n < rows; n++) {
     const weight = (weights?.[n] ?? 1) / total / columns
-    // What does not count may hold anything.
+    // A row without weight may hold any values.
     if (weight === 0) continue
     for (let k = n * columns; k < (n + 1) * columns; k++) {
       const [value, slope] = rule(predictions[k]!, targets[k]!)

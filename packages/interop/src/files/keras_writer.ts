@@ -6,13 +6,10 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import type { NetworkToExport } from '../network_to_export.js'
-import { loadHdf5 } from './hdf5_library.js'
+import { encodeHdf5Variables } from './hdf5_writer.js'
 
 const CLASS_NAMES = { lstm: 'lstm', gru: 'gru', rnn_relu: 'simple_rnn', rnn_tanh: 'simple_rnn' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
-
-/** Files open at the same time have names of their own in the library's memory. */
-let filesWritten = 0
 
 /**
  * A `.weights.h5` file for `model.load_weights` of a Keras 3 model that has just these recurrent layers, one for each layer
@@ -20,27 +17,7 @@ let filesWritten = 0
  * keras_files.ts. Keras's LSTM and SimpleRNN keep the sum of the two biases.
  */
 export async function encodeKerasWeights(networks: readonly NetworkToExport[]): Promise<Uint8Array> {
-  const h5wasm = await loadHdf5('write HDF5')
-  const { FS } = await h5wasm.ready
-  const name = `/export_${filesWritten++}.weights.h5`
-  const file = new h5wasm.File(name, 'w')
-  try {
-    for (const [path, { data, shape }] of variablesOf(networks)) {
-      const segments = path.split('/')
-      const own = segments.pop()!
-      let group: InstanceType<typeof h5wasm.Group> = file
-      for (const segment of segments) {
-        const existing = group.get(segment)
-        group = existing instanceof h5wasm.Group ? existing : group.create_group(segment)
-      }
-      const dtype = data instanceof Float64Array ? '<d' : '<f'
-      group.create_dataset({ name: own, data, shape: [...shape], dtype })
-    }
-    file.close()
-    return FS.readFile(name)
-  } finally {
-    FS.unlink(name)
-  }
+  return encodeHdf5Variables(variablesOf(networks))
 }
 
 /** Variables by their paths; Keras numbers layers of one class in the order of the model. */

@@ -1,0 +1,51 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import {
+  activation,
+  cudnnGRU,
+  cudnnLSTM,
+  cudnnRNNRelu,
+  cudnnRNNTanh,
+  dense,
+  dropout,
+  embedding,
+  lastStep,
+  layerNorm,
+  maxOverTime,
+  meanOverTime,
+  sequential,
+  timeDistributed,
+} from '../src/index.js'
+
+/** The models whose `.keras` files fixtures/layers/make_keras.py runs: every layer that Keras has a counterpart of. */
+export const EXPORTED = {
+  text: (backend: Backend) =>
+    sequential(
+      backend,
+      [
+        embedding({ size: 7, units: 4, initializer: { uniform: 0.8 } }),
+        cudnnLSTM({ numUnits: 5, numLayers: 2, direction: 'bidirectional', biasInitializer: 0.2 }),
+        layerNorm(),
+        dropout({ rate: 0.3 }),
+        cudnnGRU({ numUnits: 4, biasInitializer: 0.1 }),
+        lastStep(),
+        dense({ units: 6, activation: 'elu', biasInitializer: -0.3 }),
+        activation('tanh'),
+        dense({ units: 3, activation: 'softmax' }),
+      ],
+      { seed: 5 },
+    ),
+  numbers: (backend: Backend) =>
+    sequential(
+      backend,
+      [
+        cudnnRNNRelu({ numUnits: 4 }),
+        timeDistributed(dense({ units: 5, activation: 'sigmoid' })),
+        cudnnRNNTanh({ numUnits: 4, direction: 'bidirectional' }),
+        dense({ units: 4, activation: 'softplus' }),
+        maxOverTime(),
+        dense({ units: 2 }),
+      ],
+      { seed: 6, inputSize: 3 },
+    ),
+  mean: (backend: Backend) => sequential(backend, [meanOverTime(), dense({ units: 2 })], { seed: 7, inputSize: 3 }),
+} as const

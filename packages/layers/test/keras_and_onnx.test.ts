@@ -1,0 +1,171 @@
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Backend } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { LSTMCell } from '@cudnn-rnn/cells'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, test } from 'vitest'
+import fixture from '../../../fixtures/layers/keras_outputs.json'
+import {
+  attentionPooling,
+  concat,
+  cudnnGRU,
+  cudnnLSTM,
+  cudnnRNNTanh,
+  dense,
+  dropout,
+  embedding,
+  importKeras,
+  type LayerDefinition,
+  lastStep,
+  layerNorm,
+  maxOverTime,
+  meanOverTime,
+  reverse,
+  rnn,
+  sequential,
+} from '../src/index.js'
+import { EXPORTED } from './exported_models.js'
+import { waves } from './small_data.js'
+
+const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
+const [BATCH, TIME, FEATURES] = [2, 5, 3]
+const coded = (code: string) => expect.objectContaining({ code })
+
+/** The script's inputs, time-major: batch-major there. */
+const INPUTS: Readonly<Record<string, Tensor>> = {
+  text: {
+    data: Int32Array.from({ length: TIME * BATCH }, (_, k) => (((k % BATCH) * TIME + Math.floor(k / BATCH)) * 3) % 7),
+    shape: [TIME, BATCH],
+  },
+  numbers: {
+    data: Float32Array.from({ length: TIME * BATCH * FEATURES }, (_, k) => {
+      const [t, b, i] = [Math.floor(k / (BATCH * FEATURES)), Math.floor(k / FEATURES) % BATCH, k % FEATURES]
+      return waves([BATCH, TIME, FEATURES]).data[(b * TIME + t) * FEATURES + i]!
+    }),
+    shape: [TIME, BATCH, FEATURES],
+  },
+}
+
+function decoded(text: string): number[] {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  return Array.from(new Float32Array(bytes.buffer))
+}
+
+function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance = 1e-5): void {
+  expect(actual.length).toBe(expected.length)
+  const worst = Array.from(expected).reduce((most, value, k) => Math.max(most, Math.abs(value - actual[k]!)), 0)
+  expect(worst).toBeLessThan(tolerance)
+}
+
+describe('Keras', () => {
+  for (const name of ['text', 'numbers'] as const) {
+    for (const ending of ['keras', 'h5']) {
+      test(`importKeras computes what Keras does: keras_${name}.${ending}`, async () => {
+        using backend = openReferenceBackend()
+        using model = await importKeras(backend, join(FOLDER, `keras_${name}.${ending}`))
+        const { data } = await model.predict(INPUTS[name]!)
+        expectClose(data, decoded(fixture.imported[name]), 1e-6)
+      })
+    }
+
+    test(`the export that Keras computed is this one, to 1e-5: ${name}`, async () => {
+      using backend = openReferenceBackend()
+      using model = EXPORTED[name](backend)
+      const bytes = await model.export('keras')
+      const path = join(FOLDER, `exported_${name}.keras`)
+      // Written anew where it was deleted, for make_keras.py to run.
+      if (!existsSync(path)) await writeFile(path, bytes)
+      using again = await importKeras(backend, bytes)
+      using recorded = await importKeras(backend, await readFile(path))
+      const outputs = await Promise.all([model, again, recorded].map((each) => each.predict(INPUTS[name]!)))
+      const keras = decoded(fixture.exported[name])
+      for (const { data } of outputs) expectClose(data, keras)
+      expect(again.summary()).toBe(recorded.summary())
+    })
+  }
+
+  test('importKeras refuses, naming the layer', async () => {
+    using backend = openReferenceBackend()
+    using model = EXPORTED.mean(backend)
+    const bytes = await model.export('keras')
+    const text = Buffer.from(bytes).toString('latin1')
+    const changed = (from: string, to: string) => Buffer.from(text.replaceAll(from, to), 'latin1')
+    // One byte for another; the checksum in the archive no longer fits, which is found first.
+    await expect(importKeras(backend, changed('"Dense"', '"Danse"'))).rejects.toThrow(coded('ERR_WEIGHTS_CORRUPT'))
+    await expect(importKeras(backend, join(FOLDER, 'make_keras.py'))).rejects.toThrow(coded('ERR_WEIGHTS_FORMAT'))
+    expect(backend.stats().tensors).toBe(model.variables.length)
+  })
+
+  test.each<readonly [string, readonly LayerDefinition[]]>([
+    ['reverse', [reverse()]],
+    ['attentionPooling', [attentionPooling()]],
+    ['concat', [concat([lastStep(), meanOverTime()])]],
+    ['rnn', [rnn(new LSTMCell(2))]],
+    ['lastStep', [lastStep()]],
+    ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
+  ])('export refuses a layer without a counterpart: %s (ERR_NO_EXPORT)', async (_, layers) => {
+    using backend = openReferenceBackend()
+    using model = sequential(backend, layers, { inputSize: 3 })
+    await expect(model.export('keras')).rejects.toThrow(coded('ERR_NO_EXPORT'))
+  })
+
+  test('export knows its formats', async () => {
+    using backend = openReferenceBackend()
+    using model = EXPORTED.mean(backend)
+    await expect(model.export('torch' as never)).rejects.toThrow(coded('ERR_INVALID_OPTION'))
+  })
+})
+
+describe('ONNX Runtime computes an exported model to 1e-5', () => {
+  const more = {
+    attention: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          embedding({ size: 7, units: 4, initializer: { uniform: 1 } }),
+          cudnnGRU({ numUnits: 3, direction: 'bidirectional' }),
+          reverse(),
+          concat([[], dense({ units: 2, activation: 'tanh' }), cudnnRNNTanh({ numUnits: 2 })]),
+          layerNorm({ epsilon: 1e-5 }),
+          dropout({ rate: 0.5 }),
+          concat([attentionPooling({ units: 3 }), meanOverTime(), maxOverTime()]),
+          dense({ units: 3, activation: 'softmax' }),
+        ],
+        { seed: 8 },
+      ),
+    states: (backend: Backend) =>
+      sequential(backend, [cudnnLSTM({ numUnits: 4, direction: 'bidirectional' }), lastStep()], {
+        seed: 9,
+        inputSize: 3,
+      }),
+  }
+  for (const [name, make] of Object.entries({ ...EXPORTED, ...more })) {
+    test(name, async () => {
+      using backend = openReferenceBackend()
+      using model = make(backend)
+      const input = model.input.features === null ? INPUTS['text']! : INPUTS['numbers']!
+      const expected = await model.predict(input)
+      const ort: typeof import('onnxruntime-node') = createRequire(import.meta.url)('onnxruntime-node')
+      const session = await ort.InferenceSession.create(await model.export('onnx'))
+      const feed =
+        model.input.features === null
+          ? { ids: new ort.Tensor('int64', BigInt64Array.from(input.data, BigInt), [...input.shape]) }
+          : { input: new ort.Tensor('float32', input.data as Float32Array, [...input.shape]) }
+      const { output } = await session.run(feed)
+      expect(output!.dims).toEqual(expected.shape)
+      expectClose(output!.data as Float32Array, expected.data)
+      await session.release()
+    })
+  }
+
+  test('export refuses a cell and a clip (ERR_NO_EXPORT)', async () => {
+    using backend = openReferenceBackend()
+    for (const layer of [rnn(new LSTMCell(2)), cudnnLSTM({ numUnits: 2, cellClip: 1 })]) {
+      using model = sequential(backend, [layer], { inputSize: 3 })
+      await expect(model.export('onnx')).rejects.toThrow(coded('ERR_NO_EXPORT'))
+    }
+  })
+})
