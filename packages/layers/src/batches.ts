@@ -72,7 +72,7 @@ function checkedBatch(batch: LayerBatch): LayerBatch {
 }
 
 /** Joins examples into one batch, sequences padded. Throws `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`, `ERR_SHAPE`. */
-export function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatch {
+function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatch {
   for (const [row, example] of examples.entries()) {
     if (typeof example === 'object' && example !== null && 'input' in example && 'label' in example) continue
     throw exampleError(`example ${row} must be { input, label }: current value is ${describeValue(example)}`)

@@ -27,7 +27,7 @@ export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
 }
 
 /** Layers, those of branches included. */
-export function allLayers(layers: readonly Layer[]): Layer[] {
+function allLayers(layers: readonly Layer[]): Layer[] {
   return layers.flatMap((layer) => (layer instanceof ConcatLayer ? allLayers(layer.branches.flat()) : [layer]))
 }
 
