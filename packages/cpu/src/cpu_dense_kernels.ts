@@ -1,8 +1,15 @@
-import type { LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
+import type { CtcLossResult, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import type { DenseKernels, HostTensor, KernelOperands, LinearSizes, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import type {
+  CtcProblem,
+  DenseKernels,
+  HostTensor,
+  KernelOperands,
+  LinearSizes,
+  OptimizerUpdate,
+} from '@cudnn-rnn/executor-kit'
 import { CpuLayerKernels } from './cpu_layer_kernels.js'
-import { UPDATE_RULES, type UpdateRule } from './native_addon.js'
+import { INFEASIBLE_ROWS, UPDATE_RULES, type UpdateRule } from './native_addon.js'
 
 /** The dense operations in C++: each is queued as one operation. */
 export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<HostTensor> {
@@ -69,6 +76,20 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
       ...{ ...sizes, loss, gradient },
     })
     return { loss: memory.result([], loss, job), logitsGradient: memory.result(logits.shape, gradient, job) }
+  }
+
+  ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): CtcLossResult {
+    const { memory, native, allocateResult } = this.executor
+    const loss = memory.allocate(1)
+    const rowLosses = memory.allocate(problem.batch)
+    const gradient = allocateResult(elementCount(logits.shape))
+    const infeasible = INFEASIBLE_ROWS.indexOf(problem.infeasible)
+    const job = native.ctcLoss({ ...problem, infeasible, logits: memory.floats(logits), loss, rowLosses, gradient })
+    return {
+      loss: memory.result([], loss, job),
+      rowLosses: memory.result([problem.batch], rowLosses, job),
+      logitsGradient: memory.result(logits.shape, gradient, job),
+    }
   }
 
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {

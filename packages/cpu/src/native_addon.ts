@@ -1,4 +1,6 @@
+import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { CtcProblem } from '@cudnn-rnn/executor-kit'
 import type { InstructionSet } from './instruction_set.js'
 
 /**
@@ -23,6 +25,9 @@ export const UPDATE_RULES = Object.freeze([
   /** variable; limit */
   'clip',
 ] as const)
+
+/** What rows get whose labels no path spells, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
+export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infinite', 'nan', 'zero'] as const)
 
 export type UpdateRule = (typeof UPDATE_RULES)[number]
 
@@ -157,6 +162,16 @@ export interface NativeExecutor {
     readonly loss: FloatArray
     readonly gradient: FloatArray
   }): number
+  ctcLoss(
+    job: Omit<CtcProblem, 'infeasible'> & {
+      readonly logits: FloatArray
+      /** Index in {@link INFEASIBLE_ROWS}. */
+      readonly infeasible: number
+      readonly loss: FloatArray
+      readonly rowLosses: FloatArray
+      readonly gradient: FloatArray
+    },
+  ): number
   /** Writes the global norm and, where it is above `maxNorm`, scales the tensors down to that. */
   norm(job: { readonly tensors: readonly FloatArray[]; readonly maxNorm: number; readonly norm: FloatArray }): number
   update(job: {

@@ -1,5 +1,6 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { checkGradients } from '@cudnn-rnn/train'
 import { describe, expect, it, test } from 'vitest'
@@ -23,6 +24,8 @@ function withoutKernel(backend: Backend): Backend {
 const EXECUTORS: readonly (readonly [string, FloatDType, (dtype: FloatDType) => Backend])[] = [
   ['reference', 'float64', (dtype) => openReferenceBackend({ dtype })],
   ['reference', 'float32', (dtype) => openReferenceBackend({ dtype })],
+  ['cpu', 'float64', (dtype) => openCpuBackend({ dtype })],
+  ['cpu', 'float32', (dtype) => openCpuBackend({ dtype })],
   ['the host, for an executor without a kernel', 'float64', (dtype) => withoutKernel(openReferenceBackend({ dtype }))],
 ]
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "arguments.h"
+#include "dense/ctc_loss.h"
 #include "dense/dense_ops.h"
 #include "dense/layer_ops.h"
 #include "dense/optimizer_updates.h"
@@ -88,6 +89,31 @@ Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& argu
   T* gradient = Required<T>(arguments, "gradient", rows * classes);
   const auto run = [=, engine = context.core->engine<T>()] {
     *loss = SoftmaxCrossEntropy(engine, logits, labels, weights, gradient, rows, classes);
+  };
+  return {run};
+}
+
+template <typename T>
+Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
+  CtcProblem<T> problem{};
+  problem.time = Size(arguments, "time");
+  problem.batch = Size(arguments, "batch");
+  problem.classes = Size(arguments, "classes");
+  problem.max_labels = Size(arguments, "maxLabels");
+  const ptrdiff_t count = problem.time * problem.batch * problem.classes;
+  problem.logits = Required<T>(arguments, "logits", count);
+  problem.labels = Required<int32_t>(arguments, "labels", problem.batch * problem.max_labels);
+  problem.label_lengths = Required<int32_t>(arguments, "labelLengths", problem.batch);
+  problem.logit_lengths = Required<int32_t>(arguments, "logitLengths", problem.batch);
+  problem.row_weights = Required<double>(arguments, "rowWeights", problem.batch);
+  problem.blank = static_cast<int32_t>(Number(arguments, "blank"));
+  problem.merge_repeated = Flag(arguments, "mergeRepeated");
+  problem.infeasible = static_cast<InfeasibleRows>(static_cast<int>(Number(arguments, "infeasible")));
+  problem.row_losses = Required<T>(arguments, "rowLosses", problem.batch);
+  problem.gradient = Required<T>(arguments, "gradient", count);
+  T* loss = Required<T>(arguments, "loss", 1);
+  const auto run = [=, engine = context.core->engine<T>(), core = context.core] {
+    *loss = CtcLoss(engine, core->kernels->ctc, problem);
   };
   return {run};
 }
@@ -178,6 +204,10 @@ Job EmbeddingGradientJob(const JobContext& context, const Napi::Object& argument
 
 Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return SoftmaxCrossEntropyJobOf<T>(context, arguments); });
+}
+
+Job CtcLossJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return CtcLossJobOf<T>(context, arguments); });
 }
 
 Job NormJob(const JobContext& context, const Napi::Object& arguments) {

@@ -22,6 +22,10 @@ Job EmbeddingGradientJob(const JobContext& context, const Napi::Object& argument
 // softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient })
 Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments);
 
+// ctcLoss({ logits, labels, labelLengths, logitLengths, rowWeights: Float64Array, time, batch, classes, maxLabels, blank,
+//   mergeRepeated, infeasible: number, loss, rowLosses, gradient }); infeasible: dense/ctc_loss.h
+Job CtcLossJob(const JobContext& context, const Napi::Object& arguments);
+
 // norm({ tensors: array[], maxNorm: number, norm }): scales the tensors down to maxNorm where that is finite
 Job NormJob(const JobContext& context, const Napi::Object& arguments);
 

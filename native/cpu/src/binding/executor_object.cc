@@ -46,6 +46,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingJob>>("embedding"),
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingGradientJob>>("embeddingGradient"),
                          InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),
+                         InstanceMethod<&ExecutorObject::Queue<CtcLossJob>>("ctcLoss"),
                          InstanceMethod<&ExecutorObject::Queue<NormJob>>("norm"),
                          InstanceMethod<&ExecutorObject::Queue<UpdateJob>>("update"),
                          InstanceMethod<&ExecutorObject::Queue<LayerJob>>("layer"),

@@ -3,6 +3,7 @@
 
 #include "kernels/activations.h"
 #include "kernels/cell_kernels.h"
+#include "kernels/ctc_kernels.h"
 #include "kernels/kernels.h"
 #include "kernels/product_kernels.h"
 #include "kernels/transposed_kernels.h"

@@ -148,11 +148,43 @@ struct KernelTable {
   T (*exp_sum)(const T* x, T offset, T* y, ptrdiff_t count);
 };
 
+// The logarithm of 0 in the sums of CTC: finite, as the difference of two infinities is NaN, and so low that no sum of
+// logarithms reaches it.
+inline constexpr double kCtcLogZero = -1e30;
+
+// One step along time for all states of a row:
+// after[s] = ln(e^(before[s] + stays[s]) + e^before[s + direction] + e^(before[s + 2 direction] + skips[s])) + emissions[s]
+struct CtcStep {
+  const double* before;     // readable from two elements before the first state to two after the last
+  ptrdiff_t direction;      // -1 forward in time, 1 backward
+  const double* stays;      // 0, or kCtcLogZero where a path must leave
+  const double* skips;      // 0, or kCtcLogZero where a path must not skip a state
+  const double* emissions;  // ln y of each state's class
+  double* after;
+  ptrdiff_t states;  // a multiple of 8
+};
+
+// posteriors[s] = e^(alpha[s] + beta[s] - emissions[s] - log_p)
+struct CtcPosteriors {
+  const double* alpha;
+  const double* beta;
+  const double* emissions;
+  double log_p;
+  double* posteriors;
+  ptrdiff_t states;  // a multiple of 8
+};
+
+struct CtcKernels {
+  void (*step)(const CtcStep&);
+  void (*posteriors)(const CtcPosteriors&);
+};
+
 // The kernels of one instruction set.
 struct Kernels {
   const char* name;  // as in packages/cpu/src/instruction_set.ts
   KernelTable<float> f32;
   KernelTable<double> f64;
+  CtcKernels ctc;
 };
 
 extern const Kernels kPortableKernels;

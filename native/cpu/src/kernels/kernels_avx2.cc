@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kAvx2Kernels = {"avx2", TableOf<VectorF32>(50), TableOf<VectorF64>(50)};
+const Kernels kAvx2Kernels = {"avx2", TableOf<VectorF32>(50), TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

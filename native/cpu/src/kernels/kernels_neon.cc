@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25)};
+const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -4,6 +4,6 @@
 
 namespace cudnn_rnn {
 
-const Kernels kPortableKernels = {"portable", TableOf<VectorF32>(5), TableOf<VectorF64>(5)};
+const Kernels kPortableKernels = {"portable", TableOf<VectorF32>(5), TableOf<VectorF64>(5), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

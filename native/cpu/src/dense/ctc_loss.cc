@@ -1,0 +1,230 @@
+#include "dense/ctc_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "memory/arena.h"
+#include "threads/shared_loops.h"
+
+namespace cudnn_rnn {
+namespace {
+
+// States are computed in whole vectors of any instruction set, and read two beyond either end.
+constexpr ptrdiff_t kStates = 8;
+constexpr ptrdiff_t kEdge = 8;
+// Sums that no path reached are near kCtcLogZero.
+constexpr double kUnreached = kCtcLogZero / 2;
+
+ptrdiff_t PaddedStates(ptrdiff_t labels) { return (2 * labels + 1 + kStates - 1) / kStates * kStates; }
+
+// What one thread needs for one row. Rows of alpha, emissions and beta have an edge on both sides.
+struct Scratch {
+  ptrdiff_t stride;
+  double* alpha;      // [T][stride]
+  double* emissions;  // [T][stride]
+  double* beta[2];    // [stride]
+  double* posteriors;
+  double* stays;
+  double* skips_forward;
+  double* skips_backward;
+  double* class_posteriors;  // [K]
+  int32_t* state_classes;
+
+  Scratch(Arena* arena, ptrdiff_t time, ptrdiff_t max_labels, ptrdiff_t classes)
+      : stride(PaddedStates(max_labels) + 2 * kEdge),
+        alpha(arena->Take<double>(time * stride)),
+        emissions(arena->Take<double>(time * stride)),
+        beta{arena->Take<double>(stride), arena->Take<double>(stride)},
+        posteriors(arena->Take<double>(stride)),
+        stays(arena->Take<double>(stride)),
+        skips_forward(arena->Take<double>(stride)),
+        skips_backward(arena->Take<double>(stride)),
+        class_posteriors(arena->Take<double>(classes)),
+        state_classes(arena->Take<int32_t>(stride)) {}
+
+  double* alpha_at(ptrdiff_t t) const { return alpha + t * stride + kEdge; }
+  double* emissions_at(ptrdiff_t t) const { return emissions + t * stride + kEdge; }
+};
+
+// ln(e^a + e^b)
+double LogAdd(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }
+
+template <typename T>
+class CtcRow {
+ public:
+  CtcRow(const Engine<T>& engine, const CtcKernels& kernels, const CtcProblem<T>& problem, const Scratch& scratch,
+         ptrdiff_t row)
+      : engine_(engine),
+        kernels_(kernels),
+        problem_(problem),
+        scratch_(scratch),
+        row_(row),
+        time_(problem.logit_lengths[row]),
+        states_(2 * ptrdiff_t{problem.label_lengths[row]} + 1),
+        padded_(PaddedStates(problem.label_lengths[row])),
+        weight_(problem.row_weights[row]) {}
+
+  // The loss; writes the gradient.
+  double Run() {
+    if (weight_ == 0) {
+      FillGradient(0, problem_.time, T{0});
+      return 0;
+    }
+    FillGradient(time_, problem_.time, T{0});
+    MakeChain();
+    if (!Emit()) {
+      FillGradient(0, time_, std::numeric_limits<T>::quiet_NaN());
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    const double log_p = time_ == 0 ? (states_ == 1 ? 0 : kCtcLogZero) : Forward();
+    if (log_p < kUnreached) return Infeasible();
+    Backward(log_p);
+    return -log_p;
+  }
+
+ private:
+  T* GradientAt(ptrdiff_t t) const { return problem_.gradient + (t * problem_.batch + row_) * problem_.classes; }
+
+  void FillGradient(ptrdiff_t begin, ptrdiff_t end, T value) const {
+    for (ptrdiff_t t = begin; t < end; t++) std::fill_n(GradientAt(t), problem_.classes, value);
+  }
+
+  // The states: blank, label, blank, …, blank; what comes after them is never reached.
+  void MakeChain() const {
+    const int32_t* labels = problem_.labels + row_ * problem_.max_labels;
+    std::fill_n(scratch_.stays, padded_, 0.0);
+    std::fill_n(scratch_.skips_forward, padded_, kCtcLogZero);
+    std::fill_n(scratch_.skips_backward, padded_, kCtcLogZero);
+    std::fill_n(scratch_.state_classes, padded_, problem_.blank);
+    for (ptrdiff_t s = 1; s < states_; s += 2) {
+      scratch_.state_classes[s] = labels[s / 2];
+      if (!problem_.merge_repeated) scratch_.stays[s] = kCtcLogZero;
+      if (s > 1 && (labels[s / 2] != labels[s / 2 - 1] || !problem_.merge_repeated)) {
+        scratch_.skips_forward[s] = 0;
+        scratch_.skips_backward[s - 2] = 0;
+      }
+    }
+  }
+
+  // ln softmax of every state's class, and weight times softmax into the gradient. False for NaN.
+  bool Emit() const {
+    const ptrdiff_t classes = problem_.classes;
+    const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
+    for (ptrdiff_t t = 0; t < time_; t++) {
+      const T* z = problem_.logits + (t * problem_.batch + row_) * classes;
+      T* y = GradientAt(t);
+      T maximum = z[0];
+      for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
+      double sum = whole == 0 ? 0 : engine_.kernels->exp_sum(z, maximum, y, whole);
+      for (ptrdiff_t k = whole; k < classes; k++) sum += y[k] = std::exp(z[k] - maximum);
+      if (std::isnan(sum)) return false;
+      const T scale = static_cast<T>(weight_ / sum);
+      for (ptrdiff_t k = 0; k < classes; k++) y[k] *= scale;
+      const double log_sum = std::log(sum);
+      double* emissions = scratch_.emissions_at(t);
+      const auto emission = [&](int32_t k) {
+        return std::max(static_cast<double>(z[k]) - maximum - log_sum, kCtcLogZero);
+      };
+      const double blank = emission(problem_.blank);
+      for (ptrdiff_t s = 0; s + 1 < states_; s += 2) {
+        emissions[s] = blank;
+        emissions[s + 1] = emission(scratch_.state_classes[s + 1]);
+      }
+      emissions[states_ - 1] = blank;
+      std::fill(emissions + states_, emissions + padded_, kCtcLogZero);
+    }
+    return true;
+  }
+
+  // ln alpha of all steps; returns ln p.
+  double Forward() const {
+    double* first = scratch_.alpha_at(0);
+    std::fill(first - kEdge, first + padded_ + kEdge, kCtcLogZero);
+    std::copy_n(scratch_.emissions_at(0), std::min<ptrdiff_t>(2, states_), first);
+    for (ptrdiff_t t = 1; t < time_; t++) {
+      double* after = scratch_.alpha_at(t);
+      std::fill(after - kEdge, after, kCtcLogZero);
+      kernels_.step({scratch_.alpha_at(t - 1), -1, scratch_.stays, scratch_.skips_forward, scratch_.emissions_at(t),
+                     after, padded_});
+    }
+    const double* last = scratch_.alpha_at(time_ - 1) + states_ - 1;
+    return states_ == 1 ? last[0] : LogAdd(last[0], last[-1]);
+  }
+
+  // Subtracts the posterior of every class at every step from the gradient. Beta includes y_t here, as alpha does.
+  void Backward(double log_p) const {
+    double* beta = scratch_.beta[0] + kEdge;
+    double* next = scratch_.beta[1] + kEdge;
+    for (double* each : {beta, next}) std::fill(each - kEdge, each + padded_ + kEdge, kCtcLogZero);
+    const double* last = scratch_.emissions_at(time_ - 1);
+    for (ptrdiff_t s = std::max<ptrdiff_t>(0, states_ - 2); s < states_; s++) beta[s] = last[s];
+    for (ptrdiff_t t = time_ - 1; t >= 0; t--) {
+      const double* emissions = scratch_.emissions_at(t);
+      kernels_.posteriors({scratch_.alpha_at(t), beta, emissions, log_p, scratch_.posteriors, padded_});
+      SubtractPosteriors(GradientAt(t));
+      if (t == 0) return;
+      kernels_.step({beta, 1, scratch_.stays, scratch_.skips_backward, scratch_.emissions_at(t - 1), next, padded_});
+      std::swap(beta, next);
+    }
+  }
+
+  void SubtractPosteriors(T* gradient) const {
+    double* of_classes = scratch_.class_posteriors;
+    std::fill_n(of_classes, problem_.classes, 0.0);
+    for (ptrdiff_t s = 0; s < states_; s++) of_classes[scratch_.state_classes[s]] += scratch_.posteriors[s];
+    for (ptrdiff_t k = 0; k < problem_.classes; k++) gradient[k] -= static_cast<T>(weight_ * of_classes[k]);
+  }
+
+  // The gradient holds the softmax.
+  double Infeasible() const {
+    if (problem_.infeasible == InfeasibleRows::kNan) FillGradient(0, time_, std::numeric_limits<T>::quiet_NaN());
+    if (problem_.infeasible == InfeasibleRows::kZero) {
+      FillGradient(0, time_, T{0});
+      return 0;
+    }
+    return std::numeric_limits<double>::infinity();
+  }
+
+  const Engine<T>& engine_;
+  const CtcKernels& kernels_;
+  const CtcProblem<T>& problem_;
+  const Scratch& scratch_;
+  const ptrdiff_t row_;
+  const ptrdiff_t time_;
+  const ptrdiff_t states_;
+  const ptrdiff_t padded_;
+  const double weight_;
+};
+
+}  // namespace
+
+template <typename T>
+T CtcLoss(const Engine<T>& engine, const CtcKernels& kernels, const CtcProblem<T>& problem) {
+  const int members = static_cast<int>(std::min<ptrdiff_t>(engine.pool->size(), problem.batch));
+  std::vector<Scratch> scratch;
+  MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
+    scratch.clear();
+    for (int k = 0; k < members; k++) scratch.emplace_back(arena, problem.time, problem.max_labels, problem.classes);
+  });
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(problem.batch, [&](ptrdiff_t row) {
+      problem.row_losses[row] = static_cast<T>(CtcRow<T>(engine, kernels, problem, scratch[index], row).Run());
+    });
+  });
+  engine.blocks->GiveBack(std::move(memory));
+  double loss = 0;
+  for (ptrdiff_t row = 0; row < problem.batch; row++) {
+    if (problem.row_weights[row] != 0) loss += problem.row_weights[row] * problem.row_losses[row];
+  }
+  return static_cast<T>(loss);
+}
+
+template float CtcLoss(const Engine<float>&, const CtcKernels&, const CtcProblem<float>&);
+template double CtcLoss(const Engine<double>&, const CtcKernels&, const CtcProblem<double>&);
+
+}  // namespace cudnn_rnn
