@@ -4,6 +4,10 @@
  * @public
  */
 export const ERROR_CODES = {
+  ERR_FONT: {
+    meaning: 'a font file of the handwriting example holds no font',
+    remedy: 'install the dependencies again',
+  },
   ERR_NOT_AUDIO: {
     meaning: 'a file is not a readable WAV file',
     remedy: 'convert it to 16-bit PCM',

@@ -35,7 +35,8 @@ export function lstmsOf(
   throw otherModel(path, `its recurrent networks must be ${wanted.join('; ')}`, found.join('; ') || 'none')
 }
 
-function otherModel(path: string, rule: string, found: string): RangeError {
+/** RangeError `ERR_OTHER_MODEL`. */
+export function otherModel(path: string, rule: string, found: string): RangeError {
   const message = `Cannot read ${path} as ${rule}: current value is ${found}. It is another model: give the file that --help names.`
   return codedRangeError('ERR_OTHER_MODEL', message, { path })
 }

@@ -1,0 +1,72 @@
+import type { Tensor } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
+import { LINE_HEIGHT, type LineDrawing, type LineImage } from './line_drawing.js'
+import { labelsOf, randomText } from './line_texts.js'
+
+/** Pixels from frame to frame. */
+const STEP = 3
+/** Pixels that a frame shows. */
+const WINDOW = 9
+/** Numbers per frame. */
+export const FRAME_SIZE = WINDOW * LINE_HEIGHT
+
+export interface Line {
+  readonly text: string
+  readonly font: string
+  readonly image: LineImage
+}
+
+/** Lines side by side, as the network reads them. */
+export interface LineBatch {
+  /** [T,B,I]: columns of pixels, a step apart; zeros after a line's end. */
+  readonly frames: Tensor<Float32Array>
+  /** [B] */
+  readonly lengths: readonly number[]
+  readonly labels: readonly (readonly number[])[]
+}
+
+export interface RandomLines {
+  readonly words: readonly string[]
+  readonly fonts: readonly string[]
+  readonly count: number
+  /** Pixels that a line should not exceed, chosen anew for each line, or once for all that are to be read together. */
+  readonly width: { readonly from: number; readonly to: number; readonly shared: boolean }
+  readonly seed: number
+}
+
+/** Random lines; the same ones for a seed. */
+export function randomLines(drawing: LineDrawing, { words, fonts, count, width, seed }: RandomLines): Line[] {
+  const random = new Philox(seed)
+  const drawn = () => width.from + (width.to - width.from) * random.uniform()
+  const shared = drawn()
+  return Array.from({ length: count }, () => {
+    const font = fonts[Math.floor(random.uniform() * fonts.length)]!
+    const limit = width.shared ? shared : drawn()
+    const text = randomText(words, (longer) => drawing.widthOf(longer, font) <= limit, random)
+    return { text, font, image: drawing.draw(text, font, random) }
+  })
+}
+
+export function batchOf(lines: readonly Line[]): LineBatch {
+  const lengths = lines.map(({ image }) => Math.ceil(image.width / STEP))
+  const time = Math.max(...lengths)
+  const data = new Float32Array(time * lines.length * FRAME_SIZE)
+  for (const [row, { image }] of lines.entries()) {
+    for (let t = 0; t < lengths[row]!; t++) writeFrame(data, (t * lines.length + row) * FRAME_SIZE, image, t)
+  }
+  return {
+    frames: { data, shape: [time, lines.length, FRAME_SIZE] },
+    lengths,
+    labels: lines.map(({ text }) => labelsOf(text)),
+  }
+}
+
+/** The columns around frame t; there is no ink beside the image. */
+function writeFrame(data: Float32Array, at: number, { width, data: pixels }: LineImage, t: number): void {
+  const first = t * STEP + (STEP - WINDOW) / 2
+  for (let column = 0; column < WINDOW; column++) {
+    const x = first + column
+    if (x < 0 || x >= width) continue
+    for (let y = 0; y < LINE_HEIGHT; y++) data[at + column * LINE_HEIGHT + y] = pixels[y * width + x]!
+  }
+}
