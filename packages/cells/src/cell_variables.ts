@@ -28,7 +28,7 @@ export function checkBuild(name: string, inputSize: number, options: BuildOption
 }
 
 /** Printed form of variables: `kernel [7,16]`. */
-export function variableTexts(variables: VariableMap): readonly string[] {
+function variableTexts(variables: VariableMap): readonly string[] {
   return [...variables].map(([name, { shape }]) => `${name} [${shape.join(',')}]`)
 }
 
