@@ -42,6 +42,7 @@ const NAMES = {
   SEQ_MAJOR_UNPACKED: 'CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED',
   PADDED_IO_DISABLED: 'CUDNN_RNN_PADDED_IO_DISABLED',
   PADDED_IO_ENABLED: 'CUDNN_RNN_PADDED_IO_ENABLED',
+  WGRAD_ADD: 'CUDNN_WGRAD_MODE_ADD',
   DATA_TYPES: {
     float32: 'CUDNN_DATA_FLOAT',
     float64: 'CUDNN_DATA_DOUBLE',
@@ -72,7 +73,7 @@ const LONGER = {
 
 async function executorConstants(build) {
   const outfile = join(build, 'cudnn_enums.mjs')
-  const entry = join(root, 'packages/cudnn/src/cudnn_enums.ts')
+  const entry = join(root, 'packages/cudnn/src/sys/cudnn_enums.ts')
   buildSync({ entryPoints: [entry], outfile, format: 'esm', platform: 'node' })
   const tables = await import(outfile)
   return Object.entries(tables).flatMap(([table, values]) => {

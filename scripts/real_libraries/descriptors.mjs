@@ -7,6 +7,7 @@
 import { readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { buildSync } from 'esbuild'
 import { createRnnDescriptor, flatLayout, gatesOf, numPseudoLayers } from '../../packages/canonical/dist/index.js'
 
 const folder = process.argv[2]
@@ -14,6 +15,29 @@ if (folder === undefined) throw new Error('Usage: node descriptors.mjs FOLDER')
 const prebuilds = new URL('../../native/cudnn/prebuilds/', import.meta.url)
 const [platform] = readdirSync(prebuilds)
 const addon = createRequire(import.meta.url)(new URL(`${platform}/cudnn_rnn_cudnn.node`, prebuilds).pathname)
+const { CommandList, messageOf } = await commandLists()
+
+/** The executor's command lists, which this script has run without a device. */
+async function commandLists() {
+  const folder = new URL('../../packages/cudnn/src/device/', import.meta.url).pathname
+  const contents = "export * from './command_list.ts'; export * from './command_queue.ts'"
+  const { outputFiles } = buildSync({
+    stdin: { contents, resolveDir: folder },
+    ...{ bundle: true, format: 'esm', platform: 'node', write: false },
+  })
+  return import(`data:text/javascript,${encodeURIComponent(outputFiles[0].text)}`)
+}
+
+let lastId = 0
+const session = { newId: () => ++lastId }
+
+/** Runs what `add` adds and returns what cuDNN reports. Throws its refusal. */
+function run(add) {
+  const list = new CommandList(session, 'describe')
+  add(list)
+  const { message, count } = messageOf(list, {}, [], new Float64Array(0))
+  return addon.runWithoutDevice(libraries, message, count, list.sources)
+}
 
 let failed = false
 const report = (check, passed, fields) => {
@@ -42,21 +66,25 @@ const TYPES = {
   bfloat16: [9, 0, 2],
 }
 
-/** cuDNN's descriptor of a network, or the name of the status that refused it. */
+/** What `run` reports of cuDNN's descriptor of a network and `add`; or the name of the status that refused it. */
 function describe(
-  { algorithm = 0, mode, bias = 'double', bidirectional = 0, skip = 0, type = 'float32', ...sizes },
-  raw,
+  { algorithm: algo = 0, mode, bias = 'double', bidirectional = 0, skip = 0, type = 'float32', ...sizes },
+  add = () => {},
 ) {
-  const [dataType, mathPrecision] = TYPES[type] ?? type
+  const [dataType, mathPrec] = TYPES[type] ?? type
   const { input, hidden, projection = hidden, layers = 1, math = 0, flags = 1 } = sizes
   try {
-    return addon.rnnDescriptor(
-      ...[libraries, algorithm, MODES[mode], BIASES[bias], bidirectional, skip, dataType, mathPrecision, math],
-      ...[input, hidden, projection, layers, null, flags, null],
-    )
+    return run((list) => {
+      const descriptor = session.newId()
+      list.add('setRnnDescriptor', {
+        ...{ descriptor, algo, cellMode: MODES[mode], biasMode: BIASES[bias], dirMode: bidirectional, inputMode: skip },
+        ...{ dataType, mathPrec, mathType: math, inputSize: input, hiddenSize: hidden, projSize: projection },
+        ...{ numLayers: layers, dropout: null, auxFlags: flags, clip: null },
+      })
+      add(list, descriptor)
+    })
   } catch (refusal) {
-    if (raw) return refusal.statusName
-    return undefined
+    return refusal.statusName
   }
 }
 
@@ -110,11 +138,18 @@ function checkLayouts(network) {
   for (const [type, [, , bytes]] of Object.entries(TYPES)) {
     for (const algorithm of [0, 1, 2, 3]) {
       tried++
-      const rnn = describe({ ...network, type, algorithm })
-      if (rnn === undefined) continue
+      if (typeof describe({ ...network, type, algorithm }) === 'string') continue
       accepted++
-      const numbers = addon.weightLayoutWithoutDevice(libraries, rnn, numPseudoLayers(descriptor), linearLayers)
-      if (agrees(layout, numbers, linearLayers, bytes)) continue
+      const numbers = describe({ ...network, type, algorithm }, (list, rnn) => {
+        list.add('weightSpaceSize', { descriptor: rnn })
+        const weightSpaceSize = layout.size * bytes
+        for (let pseudoLayer = 0; pseudoLayer < numPseudoLayers(descriptor); pseudoLayer++) {
+          for (let linLayerID = 0; linLayerID < linearLayers; linLayerID++) {
+            list.add('weightParams', { descriptor: rnn, pseudoLayer, weightSpaceSize, linLayerID })
+          }
+        }
+      })
+      if (typeof numbers !== 'string' && agrees(layout, numbers, linearLayers, bytes)) continue
       differing++
       if (examples.length < 5) examples.push({ ...network, type, algorithm })
     }
@@ -166,7 +201,7 @@ const DESCRIPTORS = [
   ['algorithm 4', { ...base, algorithm: 4 }, BAD],
 ]
 for (const [what, network, expected] of DESCRIPTORS) {
-  const result = describe(network, true)
+  const result = describe(network)
   const actual = typeof result === 'string' ? result : 'accepted'
   report('descriptor', actual === expected || actual.startsWith(`${expected}_`), { what, expected, actual })
 }
@@ -185,7 +220,12 @@ const SEQUENCES = [
 for (const [what, [dtype, time, batch, lengths], expected] of SEQUENCES) {
   let actual = 'accepted'
   try {
-    addon.dataDescriptor(libraries, dtype, 0, time, batch, 8, Int32Array.from(lengths))
+    run((list) =>
+      list.add('setDataDescriptor', {
+        ...{ descriptor: session.newId(), dtype, layout: 0, maxSeqLength: time, batchSize: batch, vectorSize: 8 },
+        ...{ seqLengthArray: Int32Array.from(lengths), paddingFill: new Uint8Array(8) },
+      }),
+    )
   } catch (refusal) {
     actual = refusal.statusName
   }

@@ -8,19 +8,19 @@ import {
 } from '@cudnn-rnn/canonical'
 import { decoded, type ElementType, encoded } from '@cudnn-rnn/conformance'
 import {
-  ALGORITHMS,
   type Algorithm,
   type Arithmetic,
   arithmeticOf,
-  BIAS_MODE_NUMBERS,
-  type Buffer,
-  CELL_MODE_NUMBERS,
+  type CommandList,
   type DataDescriptor,
-  DeviceBuffer,
+  type DeviceBuffer,
   type DeviceSession,
   type DropoutDescriptor,
   FORWARD_MODE,
-  type RnnDescriptorHandle,
+  type Graph,
+  MODE,
+  type RnnDescriptorId,
+  setRnnDescriptor,
   type TensorDescriptor,
 } from '@cudnn-rnn/cudnn/validation'
 
@@ -56,7 +56,7 @@ export class RawNetwork {
   readonly workspaceBytes: number
   readonly sizes: Readonly<Record<'x' | 'y' | 'h' | 'c' | 'params', number>>
   readonly #session: DeviceSession
-  readonly #rnn: RnnDescriptorHandle
+  readonly #rnn: RnnDescriptorId
   readonly #x: DataDescriptor
   readonly #y: DataDescriptor
   readonly #h: TensorDescriptor
@@ -95,158 +95,166 @@ export class RawNetwork {
 
   /** Makes descriptors and asks for sizes. Rejects with what cuDNN says. */
   static async make(session: DeviceSession, options: RawOptions): Promise<RawNetwork> {
-    const { native, libraries } = session
-    const { time, batch, precision = 'float32', algorithm = 'standard', training = true } = options
+    const { time, batch, precision = 'float32', algorithm = 'standard', training = true, layout = 'padded' } = options
     const network = createRnnDescriptor(rnnOptions(options))
     const arithmetic = arithmeticOf(precision === 'float64' ? 'float64' : 'float32', nameOfPrecision(precision))
     const { dropout, states } = await makeDropout(session, options)
-    const rnn = native.rnnDescriptor(
-      libraries,
-      ALGORITHMS[algorithm],
-      CELL_MODE_NUMBERS[network.cellMode],
-      BIAS_MODE_NUMBERS[network.biasMode],
-      network.direction === 'bidirectional' ? 1 : 0,
-      network.inputMode === 'skip_input' ? 1 : 0,
-      arithmetic.dataType,
-      arithmetic.mathPrecision,
-      arithmetic.mathType,
-      network.inputSize,
-      network.numUnits,
-      network.numProj ?? network.numUnits,
-      network.numLayers,
-      dropout,
-      options.layout === 'packed' ? 0 : 1,
-      network.cellClip ?? null,
-    )
-    const lengths = Int32Array.from(options.lengths ?? new Array(batch).fill(time))
-    const type = elementType(arithmetic)
-    const fill = options.fill === null ? null : encoded([options.fill ?? 0], type)
-    const data = (columns: number) =>
-      native.dataDescriptor(
-        libraries,
-        arithmetic.dataType,
-        LAYOUTS[options.layout ?? 'padded'],
-        time,
-        batch,
-        columns,
-        lengths,
-        fill,
-      )
-    const layers = numPseudoLayers(network)
-    const state = (columns: number) => native.tensorDescriptor(libraries, arithmetic.dataType, layers, batch, columns)
-    const x = data(network.inputSize)
-    const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
-    if (algorithm === 'persist_dynamic') {
-      await session.run('build', (_, handle) => native.buildRnnDynamic(handle, rnn, batch))
+    const list = session.list('make')
+    const descriptor = session.newId<RnnDescriptorId>()
+    setRnnDescriptor(list, descriptor, network, { arithmetic, algorithm, dropout, hasPaddedIo: layout !== 'packed' })
+    const seqLengthArray = Int32Array.from(options.lengths ?? new Array(batch).fill(time))
+    const paddingFill = options.fill === null ? null : encoded([options.fill ?? 0], elementType(arithmetic))
+    const common = { dtype: arithmetic.dataType, layout: LAYOUTS[layout], maxSeqLength: time, batchSize: batch }
+    const data = (vectorSize: number) => {
+      const made = session.newId<DataDescriptor>()
+      list.add('setDataDescriptor', { descriptor: made, ...common, vectorSize, seqLengthArray, paddingFill })
+      return made
     }
-    const temp = await session.run('size', (_, handle) => native.tempSpaceSizes(handle, rnn, mode, x))
-    return new RawNetwork(session, {
-      ...{ options, arithmetic, temp, rnn, x, dropout, states },
-      y: data(outputSize(network)),
-      h: state(hiddenColumns(network)),
+    const layers = numPseudoLayers(network)
+    const state = (columns: number) => {
+      const made = session.newId<TensorDescriptor>()
+      list.add('setTensorDescriptor', { descriptor: made, dtype: arithmetic.dataType, layers, batch, columns })
+      return made
+    }
+    const descriptors = {
+      ...{ x: data(network.inputSize), y: data(outputSize(network)), h: state(hiddenColumns(network)) },
       c: network.cellMode === 'lstm' ? state(network.numUnits) : null,
-    })
+    }
+    if (algorithm === 'persist_dynamic') list.add('buildRnnDynamic', { descriptor, batch })
+    const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
+    list.add('tempSpaceSizes', { descriptor, mode, xDesc: descriptors.x })
+    const temp = await session.run(list)
+    return new RawNetwork(session, { options, arithmetic, temp, rnn: descriptor, ...descriptors, dropout, states })
   }
 
   /** Puts `values` on the device: x, hx, cx, params, dy, …; whatever is not set before a call is zeros. */
   async set(values: Readonly<Record<string, ArrayLike<number>>>): Promise<void> {
-    await this.#session.run('set', () => {
-      for (const [name, array] of Object.entries(values)) this.#upload(name, encoded(array, this.type))
-    })
+    const list = this.list('set')
+    for (const [name, array] of Object.entries(values)) this.#upload(list, name, encoded(array, this.type))
+    await this.#session.run(list)
+  }
+
+  list(action: string): CommandList {
+    return this.#session.list(action)
   }
 
   /** Puts a pointer of the host in a buffer's place. */
-  misplaced(elements: number): Buffer {
-    return this.#session.native.hostMemory(this.#session.handle, elements * this.#bytes)
+  misplaced(list: CommandList, elements: number): DeviceBuffer {
+    return list.allocateOnHost(elements * this.#bytes)
   }
 
-  /** Appends cudnnRNNForward; `x` replaces the input's buffer. */
-  forward(x = this.#buffer('x', this.sizes.x)): void {
-    const { native, handle } = this.#session
+  /** Adds cudnnRNNForward to `list`; `x` replaces the input's buffer. */
+  forward(list: CommandList, x = this.#buffer(list, 'x', this.sizes.x)): void {
     const { training = true } = this.options
     const hasCell = this.#c !== null
-    native.rnnForward(
-      handle,
-      this.#rnn,
-      training ? FORWARD_MODE.training : FORWARD_MODE.inference,
-      this.#shownLengths(),
-      ...([this.#x, x, this.#y, this.#buffer('y', this.sizes.y)] as const),
-      ...([this.#h, this.#given('hx'), this.#buffer('hy', this.sizes.h)] as const),
-      ...([this.#c, hasCell ? this.#given('cx') : null, hasCell ? this.#buffer('cy', this.sizes.c) : null] as const),
-      ...([this.#buffer('params', this.sizes.params), this.#work()] as const),
-      training ? this.#reserve() : null,
-    )
-  }
-
-  /** Appends cudnnRNNBackwardData_v8. */
-  backwardData(): void {
-    const { native, handle } = this.#session
-    const hasCell = this.#c !== null
-    native.rnnBackwardData(
-      handle,
-      this.#rnn,
-      this.#shownLengths(),
-      ...([this.#y, this.#buffer('y', this.sizes.y), this.#buffer('dy', this.sizes.y)] as const),
-      ...([this.#x, this.#buffer('dx', this.sizes.x)] as const),
-      ...([this.#h, this.#given('hx'), this.#given('dhy'), this.#buffer('dhx', this.sizes.h)] as const),
-      ...([this.#c, hasCell ? this.#given('cx') : null, hasCell ? this.#given('dcy') : null] as const),
-      hasCell ? this.#buffer('dcx', this.sizes.c) : null,
-      ...([this.#buffer('params', this.sizes.params), this.#work(), this.#reserve()] as const),
-    )
-  }
-
-  /** Appends cudnnRNNBackwardWeights_v8, which adds to dw. */
-  backwardWeights(addGrad?: number): void {
-    const { native, handle } = this.#session
-    native.rnnBackwardWeights(
-      handle,
-      this.#rnn,
-      this.#shownLengths(),
-      ...([this.#x, this.#buffer('x', this.sizes.x), this.#h, this.#given('hx')] as const),
-      ...([this.#y, this.#buffer('y', this.sizes.y), this.#buffer('dw', this.sizes.params)] as const),
-      ...([this.#work(), this.#reserve(), addGrad] as const),
-    )
-  }
-
-  /** Makes every buffer that the calls need, so that nothing is allocated while they are recorded or timed. */
-  async prepare(): Promise<void> {
-    await this.#session.run('prepare', () => {
-      this.#buffer('x', this.sizes.x)
-      for (const name of ['y', 'dy']) this.#buffer(name, this.sizes.y)
-      for (const name of ['dx']) this.#buffer(name, this.sizes.x)
-      for (const name of ['hy', 'dhx']) this.#buffer(name, this.sizes.h)
-      if (this.#c !== null) for (const name of ['cy', 'dcx']) this.#buffer(name, this.sizes.c)
-      for (const name of ['params', 'dw']) this.#buffer(name, this.sizes.params)
-      this.#work()
-      if (this.options.training ?? true) this.#reserve()
-      this.#shownLengths()
+    list.add('rnnForward', {
+      descriptor: this.#rnn,
+      mode: training ? FORWARD_MODE.training : FORWARD_MODE.inference,
+      devSeqLengths: this.#shownLengths(list),
+      ...{ xDesc: this.#x, x, yDesc: this.#y, y: this.#buffer(list, 'y', this.sizes.y) },
+      ...{ hDesc: this.#h, hx: this.#given('hx'), hy: this.#buffer(list, 'hy', this.sizes.h) },
+      ...{ cDesc: this.#c, cx: hasCell ? this.#given('cx') : null },
+      cy: hasCell ? this.#buffer(list, 'cy', this.sizes.c) : null,
+      ...{ weightSpace: this.#buffer(list, 'params', this.sizes.params), workSpace: this.#work(list) },
+      reserveSpace: training ? this.#reserve(list) : null,
     })
   }
 
-  /** Runs what `append` appends and waits for the device. */
-  async run(append: () => void): Promise<void> {
-    await this.#session.finish('run', append)
+  /** Adds cudnnRNNBackwardData_v8 to `list`. */
+  backwardData(list: CommandList): void {
+    const hasCell = this.#c !== null
+    list.add('rnnBackwardData', {
+      ...{ descriptor: this.#rnn, devSeqLengths: this.#shownLengths(list) },
+      ...{ yDesc: this.#y, y: this.#buffer(list, 'y', this.sizes.y), dy: this.#buffer(list, 'dy', this.sizes.y) },
+      ...{ xDesc: this.#x, dx: this.#buffer(list, 'dx', this.sizes.x) },
+      ...{ hDesc: this.#h, hx: this.#given('hx'), dhy: this.#given('dhy') },
+      ...{ dhx: this.#buffer(list, 'dhx', this.sizes.h), cDesc: this.#c },
+      ...{ cx: hasCell ? this.#given('cx') : null, dcy: hasCell ? this.#given('dcy') : null },
+      dcx: hasCell ? this.#buffer(list, 'dcx', this.sizes.c) : null,
+      ...{ weightSpace: this.#buffer(list, 'params', this.sizes.params), workSpace: this.#work(list) },
+      reserveSpace: this.#reserve(list),
+    })
+  }
+
+  /** Adds cudnnRNNBackwardWeights_v8, which adds to dw, to `list`. */
+  backwardWeights(list: CommandList, addGrad = 0): void {
+    list.add('rnnBackwardWeights', {
+      ...{ descriptor: this.#rnn, addGrad, devSeqLengths: this.#shownLengths(list) },
+      ...{ xDesc: this.#x, x: this.#buffer(list, 'x', this.sizes.x), hDesc: this.#h, hx: this.#given('hx') },
+      ...{ yDesc: this.#y, y: this.#buffer(list, 'y', this.sizes.y) },
+      ...{ dweightSpace: this.#buffer(list, 'dw', this.sizes.params), workSpace: this.#work(list) },
+      reserveSpace: this.#reserve(list),
+    })
+  }
+
+  /** Adds what one pass computes: a forward and, in training, a backward. */
+  step(list: CommandList): void {
+    this.forward(list)
+    if (this.options.training === false) return
+    this.backwardData(list)
+    this.backwardWeights(list)
+  }
+
+  /** Makes every buffer that the calls need, so that nothing is allocated while they are captured or timed. */
+  async prepare(): Promise<void> {
+    const list = this.list('prepare')
+    this.#buffer(list, 'x', this.sizes.x)
+    for (const name of ['y', 'dy']) this.#buffer(list, name, this.sizes.y)
+    this.#buffer(list, 'dx', this.sizes.x)
+    for (const name of ['hy', 'dhx']) this.#buffer(list, name, this.sizes.h)
+    if (this.#c !== null) for (const name of ['cy', 'dcx']) this.#buffer(list, name, this.sizes.c)
+    for (const name of ['params', 'dw']) this.#buffer(list, name, this.sizes.params)
+    this.#work(list)
+    if (this.options.training ?? true) this.#reserve(list)
+    this.#shownLengths(list)
+    await this.#session.run(list)
+  }
+
+  /** Runs what `add` adds and waits for the device. */
+  async run(add: (list: CommandList) => void): Promise<void> {
+    const list = this.list('run')
+    add(list)
+    await this.#session.finish(list)
+  }
+
+  /** Milliseconds that the device takes for what `add` adds. */
+  time(add: (list: CommandList) => void): Promise<number> {
+    const list = this.list('time')
+    add(list)
+    return this.#session.queue.time(list)
+  }
+
+  /** What `add` adds, as a graph; destroyed with the session, or by `session.destroy`. */
+  async captured(add: (list: CommandList) => void): Promise<Graph> {
+    const graph = this.#session.newId<Graph>()
+    const list = this.list('capture')
+    add(list)
+    await this.#session.queue.submit(list, { mode: MODE.promise, graph })
+    return graph
+  }
+
+  /** Launches a graph and waits for the device. */
+  replay(exec: Graph): Promise<void> {
+    return this.run((list) => list.add('launchGraph', { exec }))
   }
 
   async get(...names: readonly string[]): Promise<Values> {
     const bytes: Record<string, Uint8Array> = {}
-    await this.#session.finish('get', (native, handle) => {
-      for (const name of names) {
-        const buffer = this.#buffers.get(name)
-        if (buffer === undefined) continue
-        bytes[name] = new Uint8Array(buffer.bytes)
-        native.download(handle, buffer.handle, 0, bytes[name])
-      }
-    })
+    const list = this.list('get')
+    for (const name of names) {
+      const buffer = this.#buffers.get(name)
+      if (buffer === undefined) continue
+      const to = new Uint8Array(buffer.bytes)
+      bytes[name] = to
+      list.add('download', { from: buffer, offset: 0, to })
+    }
+    await this.#session.finish(list)
     return Object.fromEntries(Object.entries(bytes).map(([name, array]) => [name, decoded(array, this.type)]))
   }
 
   dispose(): void {
-    const { native } = this.#session
     for (const buffer of this.#buffers.values()) buffer.release()
-    for (const one of [this.#rnn, this.#x, this.#y, this.#h, this.#c, this.#dropout]) {
-      if (one !== null) native.releaseDescriptor(one)
-    }
+    this.#session.destroy(this.#rnn, this.#x, this.#y, this.#h, this.#c, this.#dropout)
     this.#states?.release()
   }
 
@@ -254,49 +262,45 @@ export class RawNetwork {
     this.dispose()
   }
 
-  #given(name: string): Buffer | null {
-    return this.#buffers.get(name)?.handle ?? null
+  #given(name: string): DeviceBuffer | undefined {
+    return this.#buffers.get(name)
   }
 
-  #buffer(name: string, elements: number): Buffer {
-    return this.#zeroed(name, elements * this.#bytes)
+  #buffer(list: CommandList, name: string, elements: number): DeviceBuffer {
+    return this.#zeroed(list, name, elements * this.#bytes)
   }
 
-  #work(): Buffer {
-    return this.#zeroed('work', this.workspaceBytes)
+  #work(list: CommandList): DeviceBuffer {
+    return this.#zeroed(list, 'work', this.workspaceBytes)
   }
 
-  #reserve(): Buffer {
-    return this.#zeroed('reserve', this.reserveBytes)
+  #reserve(list: CommandList): DeviceBuffer {
+    return this.#zeroed(list, 'reserve', this.reserveBytes)
   }
 
-  #zeroed(name: string, bytes: number): Buffer {
-    let buffer = this.#buffers.get(name)
-    if (buffer === undefined) {
-      buffer = new DeviceBuffer(this.#session, bytes)
-      this.#session.native.clear(this.#session.handle, buffer.handle, 0, bytes)
-      this.#buffers.set(name, buffer)
-    }
-    return buffer.handle
+  #zeroed(list: CommandList, name: string, bytes: number): DeviceBuffer {
+    const known = this.#buffers.get(name)
+    if (known !== undefined) return known
+    const buffer = list.allocate(bytes)
+    list.add('clear', { to: buffer, offset: 0, bytes })
+    this.#buffers.set(name, buffer)
+    return buffer
   }
 
-  #upload(name: string, bytes: Uint8Array): void {
-    let buffer = this.#buffers.get(name)
-    if (buffer === undefined) {
-      buffer = new DeviceBuffer(this.#session, bytes.length)
-      this.#buffers.set(name, buffer)
-    }
-    this.#session.native.upload(this.#session.handle, buffer.handle, 0, bytes)
+  #upload(list: CommandList, name: string, bytes: Uint8Array): DeviceBuffer {
+    const buffer = this.#buffers.get(name) ?? list.allocate(bytes.length)
+    this.#buffers.set(name, buffer)
+    list.upload(buffer, bytes)
+    return buffer
   }
 
-  #shownLengths(): Buffer | null {
+  #shownLengths(list: CommandList): DeviceBuffer | undefined {
     const { shownLengths, lengths, batch, time } = this.options
-    if (shownLengths === null) return null
+    if (shownLengths === null) return undefined
     const known = this.#buffers.get('lengths')
-    if (known !== undefined) return known.handle
+    if (known !== undefined) return known
     const shown = Int32Array.from(shownLengths ?? lengths ?? new Array(batch).fill(time))
-    this.#upload('lengths', new Uint8Array(shown.buffer))
-    return this.#buffers.get('lengths')!.handle
+    return this.#upload(list, 'lengths', new Uint8Array(shown.buffer))
   }
 }
 
@@ -304,7 +308,7 @@ interface RawParts {
   readonly options: RawOptions
   readonly arithmetic: Arithmetic
   readonly temp: Float64Array
-  readonly rnn: RnnDescriptorHandle
+  readonly rnn: RnnDescriptorId
   readonly x: DataDescriptor
   readonly y: DataDescriptor
   readonly h: TensorDescriptor
@@ -316,13 +320,11 @@ interface RawParts {
 /** The generator of a network with dropout, set as cuDNN wants it: before the network's descriptor. */
 async function makeDropout(session: DeviceSession, { dropout = 0, dropoutSeed = 1 }: RawOptions) {
   if (dropout === 0) return { dropout: null, states: undefined }
-  const { native, libraries, info } = session
-  const descriptor = native.dropoutDescriptor(libraries)
-  let states: DeviceBuffer | undefined
-  await session.run('set dropout', (_, handle) => {
-    states = new DeviceBuffer(session, info.dropoutStatesBytes)
-    native.setDropoutDescriptor(handle, descriptor, dropout, states.handle, dropoutSeed)
-  })
+  const descriptor = session.newId<DropoutDescriptor>()
+  const list = session.list('set dropout')
+  const states = list.allocate(session.info.dropoutStatesBytes)
+  list.add('setDropoutDescriptor', { descriptor, rate: dropout, states, seed: dropoutSeed })
+  await session.run(list)
   return { dropout: descriptor, states }
 }
 

@@ -1,16 +1,11 @@
-#include "areas.h"
+#include "napi_setup.h"
 
 namespace cudnn_rnn {
 
 Napi::Object Init(Napi::Env, Napi::Object exports) {
   InitLibraries(exports);
-  InitSession(exports);
-  InitMemory(exports);
-  InitDescriptors(exports);
-  InitRnn(exports);
-  InitMatrixProduct(exports);
   InitKernels(exports);
-  InitGraphs(exports);
+  InitSession(exports);
   return exports;
 }
 

@@ -1,56 +1,72 @@
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "device_buffer.h"
 #include "host_block.h"
 #include "native_error.h"
+#include "objects.h"
 
 namespace cudnn_rnn {
 
-struct Worker;
-struct Batch;
+/// A host array that a command reads, as it was when the batch was submitted.
+struct Source {
+  HostBlockRef block;
+  std::size_t bytes = 0;
+};
 
-/// One C call with its arguments, run on the session's worker thread.
-using Command = std::function<void(Worker&, Batch&)>;
+/// A host array that a download fills.
+struct Target {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
 
-/// Page-locked memory between the host's arrays and the device. `destination` is set for downloads alone.
+/// Page-locked memory between a host array and the device. `destination` is set for downloads alone.
 struct Transfer {
   HostBlockRef block;
   void* destination = nullptr;
   std::size_t bytes = 0;
 };
 
-/// Commands that stand or fall together: after the first failure the rest is skipped and everything the batch was to
-/// write carries the error, as does a batch that reads such a buffer.
+/// One submission of commands, as packages/cudnn/src/device/command_list.ts records them.
 ///
-/// Memory is allocated before anything runs, so that running out of it changes nothing, and so that commands can be
-/// captured into a graph whatever buffers they make.
+/// `words` are segments: kSegment, then commands. The commands of a segment stand or fall together: its memory is
+/// allocated before its first command runs, and after the first failure the rest of the batch is skipped. What failed
+/// commands should have written carries the error, as does whatever reads that.
 struct Batch {
-  std::vector<BufferRef> allocations;
-  std::vector<Command> commands;
-  std::vector<BufferRef> reads;
-  std::vector<BufferRef> writes;
-  /// After this batch only urgent ones run, until one of them releases.
-  bool hold = false;
-  bool release = false;
+  std::vector<double> words;
+  /// The buffers that the commands name by index.
+  std::vector<Id> slots;
+  /// Values of the kernels' scalar parameters, in the order of the commands.
+  std::vector<double> scalars;
+  std::vector<Source> sources;
+  std::vector<Target> targets;
+  /// Released after the commands, also where they failed.
+  std::vector<Id> releases;
+
+  /// After this batch only exclusive ones run, until one of them ends that.
+  bool begins_exclusive = false;
+  bool ends_exclusive = false;
   /// Settle when the device is done, not when the work is queued on it.
-  bool wait = false;
-  /// A failure leaves the buffers of others as they were: commands that write them are captured, or one launch of a graph
-  /// that failed as a whole. Only what the batch allocated carries the error.
-  bool spares_others = false;
-  /// Batches of one step, queued one after another: after the first failure the rest of them is skipped, and whatever did
-  /// not begin leaves the buffers of others as they were.
-  enum { kAlone, kFirstOfStep, kOfStep } place = kAlone;
+  bool waits = false;
+  /// Report the milliseconds that the device took.
+  bool is_timed = false;
+  /// The submitter learns of a failure: segments that did not begin leave the buffers of others as they were.
+  bool is_step = false;
+  /// Capture the commands into the graph of this id, instead of running them.
+  Id graph = 0;
+  /// Where the captured kernels read their scalars.
+  Id live_scalars = 0;
+  /// Run this batch only if the last capture of the session succeeded, or only if it failed.
+  enum class Condition { kAlways, kIfCaptured, kUnlessCaptured } condition = Condition::kAlways;
 
   // Written by the worker.
   std::vector<Transfer> transfers;
   std::vector<double> results;
   ErrorRef error;
+  std::size_t failed_segment = 0;
 
-  /// Whoever waits for the batch, as JavaScript's thread knows it; null where nobody does.
+  /// Whoever waits for the batch, as JavaScript's thread knows it; null where nothing does.
   void* settlement = nullptr;
 };
 

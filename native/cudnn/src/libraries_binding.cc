@@ -1,7 +1,7 @@
 #include <map>
 #include <mutex>
 
-#include "areas.h"
+#include "napi_setup.h"
 #include "dynamic_library.h"
 
 namespace cudnn_rnn {
@@ -76,14 +76,14 @@ Napi::Value BindLibraries(const Napi::CallbackInfo& info) {
     result.Set("cudnnVersion", static_cast<double>(version));
     result.Set("cudnnCudart", static_cast<double>(libraries->cudnn.cudnnGetCudartVersion()));
   }
-  result.Set("libraries", Show(env, std::move(libraries)));
+  result.Set("libraries", Wrap(env, std::move(libraries)));
   return result;
 }
 
 // cudnnStatus_t cudnnAdvVersionCheck(void): the sub-libraries in use are of one version.
 // versionConflict(libraries): string, empty where they are
 Napi::Value VersionConflict(const Napi::CallbackInfo& info) {
-  const auto libraries = Shown<Libraries>(info[0]);
+  const auto libraries = Unwrap<Libraries>(info[0]);
   const auto check = libraries->cudnn.cudnnAdvVersionCheck;
   const int status = check == nullptr ? 0 : check();
   // Without a device the check may not get as far as the versions.
@@ -95,7 +95,7 @@ Napi::Value VersionConflict(const Napi::CallbackInfo& info) {
 // cudaError_t cudaGetDeviceCount(int* count)
 // deviceCount(libraries): { count: number, error: string }
 Napi::Value DeviceCount(const Napi::CallbackInfo& info) {
-  const auto libraries = Shown<Libraries>(info[0]);
+  const auto libraries = Unwrap<Libraries>(info[0]);
   int count = 0;
   const cudaError_t status = libraries->cudart.cudaGetDeviceCount(&count);
   Napi::Object result = Napi::Object::New(info.Env());

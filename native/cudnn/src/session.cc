@@ -14,6 +14,16 @@ bool HasDestination(const std::vector<Transfer>& transfers) {
                      [](const Transfer& transfer) { return transfer.destination != nullptr; });
 }
 
+/// Gives `batch` the error of a call that failed after its commands were issued.
+void NoteFailure(const Libraries& libraries, cudaError_t status, const char* call, Batch& batch) {
+  if (status == 0 || batch.error) return;
+  try {
+    CheckCudart(libraries, status, call);
+  } catch (const NativeError& error) {
+    batch.error = std::make_shared<NativeError>(error);
+  }
+}
+
 }  // namespace
 
 NativeError SessionClosed(const char* call) {
@@ -27,7 +37,7 @@ NativeError SessionClosed(const char* call) {
 Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle)
     : libraries_(std::move(libraries)),
       settle_(std::move(settle)),
-      turn_(device),
+      barrier_(device),
       host_blocks_(*libraries_),
       worker_(*libraries_, device, host_blocks_) {}
 
@@ -38,35 +48,14 @@ void Session::Start(std::unique_ptr<Batch> first) {
   worker_thread_ = std::thread([this, first = std::move(first)]() mutable { RunWorker(std::move(first)); });
 }
 
-Batch& Session::pending() {
-  if (!pending_) pending_ = std::make_unique<Batch>();
-  return *pending_;
-}
-
-std::unique_ptr<Batch> Session::TakePending() {
-  pending();
-  return std::exchange(pending_, nullptr);
-}
-
 void Session::BeginClose() {
   if (closed_) return;
   closed_ = true;
-  pending_ = nullptr;
-  turn_.BeginClose();
-  auto dropped = inbox_->Close();
-  for (auto& batch : dropped) {
+  barrier_.BeginClose();
+  for (auto& batch : queue_.Close()) {
     batch->error = std::make_shared<NativeError>(SessionClosed("close"));
     Finish(std::move(batch));
   }
-}
-
-void Session::DestroyHandle(Retired retire) {
-  if (inbox_->RetireHandle(retire)) return;
-  // A thread of its own: the device that this one uses is not ours to change.
-  std::thread([&] {
-    libraries_->cudart.cudaSetDevice(worker_.device);
-    retire(*libraries_);
-  }).join();
 }
 
 void Session::Close() {
@@ -75,24 +64,22 @@ void Session::Close() {
 }
 
 void Session::RunWorker(std::unique_ptr<Batch> first) {
-  turn_.Open();
+  barrier_.Open();
   try {
     info_ = worker_.Open();
+    CheckCudart(*libraries_, waiter_ready_.get_future().get(), "cudaSetDevice");
   } catch (const NativeError& error) {
     first->error = std::make_shared<NativeError>(error);
   }
   const bool failed = first->error != nullptr;
   Finish(std::move(first));
   while (!failed) {
-    Inbox::Work work = inbox_->Next();
-    if (work.IsEmpty()) break;
-    for (void* pointer : work.retired) worker_.Free(pointer);
-    for (const Retired& retire : work.retired_handles) retire(*libraries_);
-    if (!work.batch) continue;
-    worker_.Run(*work.batch);
-    if (work.batch->hold && !work.batch->error) inbox_->SetHeld(true);
-    if (work.batch->release) inbox_->SetHeld(false);
-    Dispatch(std::move(work.batch));
+    std::unique_ptr<Batch> batch = queue_.Next();
+    if (!batch) break;
+    worker_.Run(*batch);
+    if (batch->begins_exclusive && !batch->error) queue_.SetExclusive(true);
+    if (batch->ends_exclusive) queue_.SetExclusive(false);
+    Dispatch(std::move(batch));
   }
   {
     const std::lock_guard lock(waiting_mutex_);
@@ -101,21 +88,15 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   }
   // Events are still being waited for: the handles go when the waiter is through.
   waiter_thread_.join();
-  for (const Retired& retire : inbox_->Drain()) retire(*libraries_);
   worker_.Close();
-  turn_.End();
+  barrier_.End();
   settle_(nullptr);
 }
 
 void Session::Dispatch(std::unique_ptr<Batch> batch) {
-  // What ran owns nothing any more: buffers are freed in the stream's order, not when somebody looks at the batch.
-  batch->allocations.clear();
-  batch->commands.clear();
-  batch->reads.clear();
-  batch->writes.clear();
   const auto& cudart = libraries_->cudart;
-  if (batch->transfers.empty() && (!batch->wait || batch->error)) return Finish(std::move(batch));
-  if (!batch->wait && !HasDestination(batch->transfers)) {
+  if (batch->transfers.empty() && (!batch->waits || batch->error)) return Finish(std::move(batch));
+  if (!batch->waits && !HasDestination(batch->transfers)) {
     // Uploads keep their staging memory until the device has read it; the batch is settled now, as its work is queued.
     auto uploads = std::make_unique<Batch>();
     uploads->transfers = std::move(batch->transfers);
@@ -134,13 +115,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
     waiting.event = nullptr;
     status = cudart.cudaStreamSynchronize(worker_.stream);
   }
-  if (status != 0 && !batch->error) {
-    try {
-      CheckCudart(*libraries_, status, "cudaStreamSynchronize");
-    } catch (const NativeError& error) {
-      batch->error = std::make_shared<NativeError>(error);
-    }
-  }
+  NoteFailure(*libraries_, status, "cudaStreamSynchronize", *batch);
   waiting.batch = std::move(batch);
   const std::lock_guard lock(waiting_mutex_);
   waiting_.push_back(std::move(waiting));
@@ -149,7 +124,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
 
 void Session::RunWaiter() {
   const auto& cudart = libraries_->cudart;
-  const cudaError_t chosen = cudart.cudaSetDevice(worker_.device);
+  waiter_ready_.set_value(cudart.cudaSetDevice(worker_.device));
   while (true) {
     std::unique_lock lock(waiting_mutex_);
     waiting_changed_.wait(lock, [this] { return no_more_waiting_ || !waiting_.empty(); });
@@ -157,25 +132,10 @@ void Session::RunWaiter() {
     Waiting waiting = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    if (waiting.event != nullptr && chosen != 0) {
-      // Without a device this thread must not wait: the worker does, and keeps the staging memory until then.
-      DestroyHandle([event = waiting.event, kept = waiting.batch->transfers](const Libraries& libraries) {
-        libraries.cudart.cudaEventSynchronize(event);
-        libraries.cudart.cudaEventDestroy(event);
-      });
-      try {
-        if (!waiting.batch->error) CheckCudart(*libraries_, chosen, "cudaSetDevice");
-      } catch (const NativeError& error) {
-        waiting.batch->error = std::make_shared<NativeError>(error);
-      }
-    } else if (waiting.event != nullptr) {
+    if (waiting.event != nullptr) {
       const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
       if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
-      try {
-        if (!waiting.batch->error) CheckCudart(*libraries_, status, "cudaEventSynchronize");
-      } catch (const NativeError& error) {
-        waiting.batch->error = std::make_shared<NativeError>(error);
-      }
+      NoteFailure(*libraries_, status, "cudaEventSynchronize", *waiting.batch);
       cudart.cudaEventDestroy(waiting.event);
     }
     Finish(std::move(waiting.batch));
@@ -189,6 +149,7 @@ void Session::Finish(std::unique_ptr<Batch> batch) {
     }
   }
   batch->transfers.clear();
+  batch->sources.clear();
   if (batch->settlement != nullptr) settle_(std::move(batch));
 }
 

@@ -1,28 +1,32 @@
 #pragma once
 
+#include <condition_variable>
+#include <deque>
 #include <functional>
+#include <future>
 #include <memory>
+#include <mutex>
 #include <thread>
 
-#include "device_turn.h"
-#include "inbox.h"
+#include "close_barrier.h"
+#include "command_queue.h"
 #include "worker.h"
 
 namespace cudnn_rnn {
 
-/// The refusal of a closed session; packages/cudnn says it as ERR_BACKEND_DISPOSED.
+/// The refusal of a closed session; packages/cudnn reports it as ERR_BACKEND_DISPOSED.
 NativeError SessionClosed(const char* call);
 
 /// One executor's device: a worker thread that makes all calls in order, a second one that waits for the device, and the
-/// inbox between them and JavaScript.
+/// command queue between them and JavaScript.
 ///
 /// Note [Threads]. The CUDA device, the cuDNN handle and stream capture all belong to a thread, and calls may block when
 /// the device's queue is full: so every call is made by the worker. Waiting for events is left to the waiter, so that
-/// the worker keeps the device fed. JavaScript's thread only appends commands, and is told of ends by `settle`.
-class Session : public std::enable_shared_from_this<Session> {
+/// the worker keeps the device fed. JavaScript's thread only submits batches, and hears of their ends by `settle`.
+class Session {
  public:
   /// `settle` is called with every batch that has a settlement, from any thread; with null once, when the device has
-  /// given everything back and nothing will be settled any more.
+  /// everything back and nothing will be settled any more.
   using Settle = std::function<void(std::unique_ptr<Batch>)>;
 
   Session(std::shared_ptr<const Libraries> libraries, int device, Settle settle);
@@ -30,21 +34,12 @@ class Session : public std::enable_shared_from_this<Session> {
 
   /// Starts the threads; `first` settles when the device is open, or with the error that prevents it.
   void Start(std::unique_ptr<Batch> first);
-
-  /// The batch that JavaScript is putting together.
-  Batch& pending();
-  std::unique_ptr<Batch> TakePending();
-  bool Post(std::unique_ptr<Batch>& batch, bool urgent) { return inbox_->Post(batch, urgent); }
+  bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive) { return queue_.Post(batch, is_exclusive); }
   /// Drops what was not begun and lets the threads end once what was begun is done. Never waits; idempotent.
   void BeginClose();
   /// As BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
   void Close();
 
-  /// Destroys a handle on the worker's thread, or on another with this device where the worker has ended.
-  void DestroyHandle(Retired retire);
-
-  const Libraries& libraries() const { return *libraries_; }
-  const std::shared_ptr<Inbox>& inbox() const { return inbox_; }
   HostBlockPool& host_blocks() { return host_blocks_; }
   const DeviceInfo& info() const { return info_; }
   bool closed() const { return closed_; }
@@ -64,14 +59,15 @@ class Session : public std::enable_shared_from_this<Session> {
 
   const std::shared_ptr<const Libraries> libraries_;
   const Settle settle_;
-  DeviceTurn turn_;
+  CloseBarrier barrier_;
   HostBlockPool host_blocks_;
   Worker worker_;
   DeviceInfo info_;
-  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
-  std::unique_ptr<Batch> pending_;
+  CommandQueue queue_;
   bool closed_ = false;
 
+  /// What the waiter was answered when it chose the device.
+  std::promise<cudaError_t> waiter_ready_;
   std::mutex waiting_mutex_;
   std::condition_variable waiting_changed_;
   std::deque<Waiting> waiting_;

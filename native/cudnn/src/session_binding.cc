@@ -1,8 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "areas.h"
-#include "status.h"
+#include "command_reader.h"
+#include "commands.h"
+#include "napi_setup.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -34,6 +35,12 @@ void EndOnJavaScript(SessionHandle& handle) {
   handle.settled = nullptr;
 }
 
+Napi::Value ResultsOf(Napi::Env env, const Batch& batch) {
+  auto results = Napi::Float64Array::New(env, batch.results.size());
+  for (std::size_t k = 0; k < batch.results.size(); k++) results[k] = batch.results[k];
+  return results;
+}
+
 void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
   if (data == nullptr) {
@@ -50,11 +57,12 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   Settled(*handle);
   try {
     if (batch->error) {
-      napi_reject_deferred(env, settlement->deferred, ErrorOf(env, *batch->error).Value());
+      Napi::Object error = ErrorOf(env, *batch->error).Value();
+      error.Set("segment", static_cast<double>(batch->failed_segment));
+      napi_reject_deferred(env, settlement->deferred, error);
       return;
     }
-    auto results = Napi::Float64Array::New(env, batch->results.size());
-    for (std::size_t k = 0; k < batch->results.size(); k++) results[k] = batch->results[k];
+    const Napi::Value results = batch->results.empty() ? Napi::Env(env).Undefined() : ResultsOf(env, *batch);
     napi_resolve_deferred(env, settlement->deferred, results);
   } catch (const Napi::Error&) {
     // A worker thread that is being terminated makes no values any more, and has nobody left to be told.
@@ -86,7 +94,7 @@ void CloseAtEnvironmentEnd(void* data) {
 // openSession(libraries, device: number): { session, opened: Promise<Float64Array> }
 Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   Napi::Env env = info.Env();
-  auto libraries = Shown<Libraries>(info[0]);
+  std::shared_ptr<const Libraries> libraries = Unwrap<Libraries>(info[0]);
   auto handle = std::make_shared<SessionHandle>();
   handle->env = env;
   // The thread-safe function owns a share of the handle, as it may still be called after the last JavaScript reference.
@@ -129,7 +137,7 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
 
 // sessionInfo(session): what the device said when it was opened
 Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
-  const DeviceInfo& device = Shown<SessionHandle>(info[0])->session->info();
+  const DeviceInfo& device = Unwrap<SessionHandle>(info[0])->session->info();
   Napi::Object result = Napi::Object::New(info.Env());
   result.Set("name", device.name);
   for (const auto& [name, value] : device.numbers) result.Set(name, value);
@@ -138,7 +146,7 @@ Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
 
 // closeSession(session): Promise<void> — resolves when the device has everything back; undefined where it has already
 Napi::Value CloseSession(const Napi::CallbackInfo& info) {
-  SessionHandle& handle = *Shown<SessionHandle>(info[0]);
+  SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
   if (handle.settled == nullptr || handle.closing != nullptr) return info.Env().Undefined();
   napi_value promise = nullptr;
   napi_create_promise(info.Env(), &handle.closing, &promise);
@@ -147,76 +155,131 @@ Napi::Value CloseSession(const Napi::CallbackInfo& info) {
   return Napi::Value(info.Env(), promise);
 }
 
-// post(session, mode: number): Promise<Float64Array> | undefined
+// A message of submit(): numbers as device/command_list.ts writes them.
+//   0 mode  1 graph to capture  2 buffer of its scalars  3-6 how many words, slots, scalars, releases follow, in this order
+class MessageReader {
+ public:
+  MessageReader(const double* numbers, std::size_t count) : next_(numbers), end_(numbers + count) {}
+
+  double Next() { return *Take(1); }
+  template <typename Number>
+  std::vector<Number> Numbers(std::size_t count) {
+    const double* first = Take(count);
+    std::vector<Number> numbers(count);
+    for (std::size_t k = 0; k < count; k++) numbers[k] = static_cast<Number>(first[k]);
+    return numbers;
+  }
+
+ private:
+  const double* Take(std::size_t count) {
+    if (static_cast<std::size_t>(end_ - next_) < count) throw std::out_of_range("a message that is too short");
+    return std::exchange(next_, next_ + count);
+  }
+
+  const double* next_;
+  const double* const end_;
+};
+
+/// The memory of a typed array as it is now; over a SharedArrayBuffer too.
+struct HostArray {
+  void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+HostArray HostArrayOf(const Napi::Value& value) {
+  napi_typedarray_type type;
+  std::size_t count = 0;
+  void* data = nullptr;
+  if (napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr) != napi_ok) {
+    throw Napi::TypeError::New(value.Env(), "not a typed array");
+  }
+  return {data, count * Napi::TypedArray(value.Env(), value).ElementSize()};
+}
+
+/// The batch of a message, without its host arrays; the bits of its mode.
+std::unique_ptr<Batch> BatchOf(const Napi::Value& message, std::size_t count, unsigned* mode) {
+  const HostArray numbers = HostArrayOf(message);
+  MessageReader reader(static_cast<const double*>(numbers.data), std::min(count, numbers.bytes / sizeof(double)));
+  auto batch = std::make_unique<Batch>();
+  *mode = static_cast<unsigned>(reader.Next());
+  batch->graph = static_cast<Id>(reader.Next());
+  batch->live_scalars = static_cast<Id>(reader.Next());
+  const auto sizes = reader.Numbers<std::size_t>(4);
+  batch->words = reader.Numbers<double>(sizes[0]);
+  batch->slots = reader.Numbers<Id>(sizes[1]);
+  batch->scalars = reader.Numbers<double>(sizes[2]);
+  batch->releases = reader.Numbers<Id>(sizes[3]);
+  batch->begins_exclusive = (*mode & mode::kBeginExclusive) != 0;
+  batch->ends_exclusive = (*mode & mode::kEndExclusive) != 0;
+  batch->waits = (*mode & mode::kWait) != 0;
+  batch->is_timed = (*mode & mode::kTimed) != 0;
+  batch->is_step = (*mode & mode::kStep) != 0;
+  if ((*mode & mode::kIfCaptured) != 0) batch->condition = Batch::Condition::kIfCaptured;
+  if ((*mode & mode::kUnlessCaptured) != 0) batch->condition = Batch::Condition::kUnlessCaptured;
+  return batch;
+}
+
+/// Copies the host arrays that the commands read.
+void AddSources(Batch& batch, const Napi::Value& sources, HostBlockPool& host_blocks) {
+  if (!sources.IsArray()) return;
+  const auto list = sources.As<Napi::Array>();
+  for (std::uint32_t k = 0; k < list.Length(); k++) {
+    const HostArray array = HostArrayOf(list.Get(k));
+    Source source{host_blocks.TakeWithoutCuda(array.bytes), array.bytes};
+    if (array.bytes > 0) std::memcpy(source.block->data, array.data, array.bytes);
+    batch.sources.push_back(std::move(source));
+  }
+}
+
+// submit(session, message: Float64Array, count: number, sources?: TypedArray[], targets?: TypedArray[]):
+//   Promise<Float64Array | undefined> | undefined
 //
-// Queues the commands appended so far as one batch. Bits of mode: 1 urgent, 2 hold, 4 release, 8 wait for the device,
-// 16 return a promise (of the numbers that the commands reported), 32 the first batch of a step, 64 a later one.
-Napi::Value Post(const Napi::CallbackInfo& info) {
-  Arguments args(info);
-  const int mode = args.Int();
-  std::unique_ptr<Batch> batch = args.session().TakePending();
-  batch->hold = (mode & 2) != 0;
-  batch->release = (mode & 4) != 0;
-  batch->wait = (mode & 8) != 0;
-  if ((mode & 32) != 0) batch->place = Batch::kFirstOfStep;
-  if ((mode & 64) != 0) batch->place = Batch::kOfStep;
-  Napi::Value promise = args.env().Undefined();
-  if (args.session().closed()) throw SessionClosed("post");
-  if ((mode & 16) != 0) promise = Napi::Value(args.env(), PromiseFor(*args.handle(), *batch));
-  args.session().Post(batch, (mode & 1) != 0);
+// Queues one batch. `sources` are read now, `targets` are filled when the promise resolves, with the numbers that the
+// commands reported. A rejection has `segment`: the index of the segment that failed.
+Napi::Value Submit(const Napi::CallbackInfo& info) {
+  SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
+  if (handle.session->closed()) throw SessionClosed("submit");
+  unsigned mode = 0;
+  std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), &mode);
+  AddSources(*batch, info[3], handle.session->host_blocks());
+  if (info[4].IsArray()) {
+    const auto targets = info[4].As<Napi::Array>();
+    for (std::uint32_t k = 0; k < targets.Length(); k++) {
+      const Napi::Value target = targets.Get(k);
+      const HostArray array = HostArrayOf(target);
+      batch->targets.push_back({array.data, array.bytes});
+      napi_ref reference = nullptr;
+      napi_create_reference(info.Env(), target, 1, &reference);
+      SettlementOf(*batch).arrays.push_back(reference);
+    }
+  }
+  Napi::Value promise = info.Env().Undefined();
+  if ((mode & mode::kPromise) != 0) promise = Napi::Value(info.Env(), PromiseFor(handle, *batch));
+  handle.session->Post(batch, (mode & mode::kExclusive) != 0);
   return promise;
 }
 
-// discard(session): void — forgets the commands appended so far
-Napi::Value Discard(const Napi::CallbackInfo& info) {
-  const std::unique_ptr<Batch> batch = Shown<SessionHandle>(info[0])->session->TakePending();
-  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(batch->settlement));
-  if (settlement) {
-    for (napi_ref array : settlement->arrays) napi_delete_reference(info.Env(), array);
-  }
+// runWithoutDevice(libraries, message: Float64Array, count: number, sources?: TypedArray[]): Float64Array
+//
+// Runs commands that need no device on this thread and returns what they report: scripts compare descriptors and weight
+// layouts with a real cuDNN on machines without a GPU. cuDNN 9.24 only compares the handle with null in these calls.
+Napi::Value RunWithoutDevice(const Napi::CallbackInfo& info) {
+  const auto& libraries = Unwrap<Libraries>(info[0]);
+  unsigned mode = 0;
+  HostBlockPool host_blocks(*libraries);
+  const std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), &mode);
+  AddSources(*batch, info[3], host_blocks);
+  Worker worker(*libraries, 0, host_blocks);
+  worker.cudnn = reinterpret_cast<cudnnHandle_t>(std::uintptr_t{1});
+  worker.RunWithoutDevice(*batch);
+  if (batch->error) throw NativeError(*batch->error);
+  return ResultsOf(info.Env(), *batch);
+}
+
+// adjustExternalMemory(bytes: number): void — tells the garbage collector what device memory JavaScript keeps alive
+Napi::Value AdjustExternalMemory(const Napi::CallbackInfo& info) {
+  Napi::MemoryManagement::AdjustExternalMemory(info.Env(), info[0].ToNumber().Int64Value());
   return info.Env().Undefined();
-}
-
-/// Copies through one page-locked block, and waits for each piece.
-void DownloadInPieces(Worker& worker, const DeviceBuffer& from, std::size_t offset, void* destination,
-                      std::size_t bytes) {
-  const HostBlockRef block = worker.host_blocks.Take(HostBlockPool::kPiece);
-  for (std::size_t done = 0; done < bytes; done += HostBlockPool::kPiece) {
-    const std::size_t piece = std::min(HostBlockPool::kPiece, bytes - done);
-    CheckCudart(worker.libraries,
-                worker.libraries.cudart.cudaMemcpyAsync(block->data, from.at(offset + done), piece,
-                                                        cudaMemcpyDeviceToHost, worker.stream),
-                "cudaMemcpyAsync");
-    CheckCudart(worker.libraries, worker.libraries.cudart.cudaStreamSynchronize(worker.stream),
-                "cudaStreamSynchronize");
-    std::memcpy(static_cast<char*>(destination) + done, block->data, piece);
-  }
-}
-
-// cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, int kind, cudaStream_t stream)
-// download(session, from: Buffer, offset: number, to: TypedArray): void — filled when the batch's promise resolves
-Napi::Value Download(const Napi::CallbackInfo& info) {
-  Arguments args(info);
-  const BufferRef from = args.Read();
-  const std::size_t offset = args.Size();
-  const HostArray to = args.Array();
-  const std::size_t bytes = to.bytes;
-  void* destination = to.data;
-  if (offset + bytes > from->bytes()) ThrowBytes(args.env(), from->bytes() - offset, bytes);
-  napi_ref reference = nullptr;
-  napi_create_reference(args.env(), to.value, 1, &reference);
-  SettlementOf(args.session().pending()).arrays.push_back(reference);
-  if (bytes == 0) return args.env().Undefined();
-  args.Enqueue([=](Worker& worker, Batch& batch) {
-    if (bytes > HostBlockPool::kPiece) return DownloadInPieces(worker, *from, offset, destination, bytes);
-    Transfer transfer{worker.host_blocks.Take(bytes), destination, bytes};
-    CheckCudart(worker.libraries,
-                worker.libraries.cudart.cudaMemcpyAsync(transfer.block->data, from->at(offset), bytes,
-                                                        cudaMemcpyDeviceToHost, worker.stream),
-                "cudaMemcpyAsync");
-    batch.transfers.push_back(std::move(transfer));
-  });
-  return args.env().Undefined();
 }
 
 }  // namespace
@@ -225,9 +288,9 @@ void InitSession(Napi::Object exports) {
   Export<OpenSession>(exports, "openSession");
   Export<SessionInfo>(exports, "sessionInfo");
   Export<CloseSession>(exports, "closeSession");
-  Export<Post>(exports, "post");
-  Export<Discard>(exports, "discard");
-  Export<Download>(exports, "download");
+  Export<Submit>(exports, "submit");
+  Export<RunWithoutDevice>(exports, "runWithoutDevice");
+  Export<AdjustExternalMemory>(exports, "adjustExternalMemory");
 }
 
 }  // namespace cudnn_rnn

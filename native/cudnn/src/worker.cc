@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "command_reader.h"
+#include "commands.h"
 #include "status.h"
 
 namespace cudnn_rnn {
@@ -10,6 +12,24 @@ namespace {
 
 /// PyTorch gives cuBLAS this much on Hopper; a fixed workspace also keeps products reproducible and graphs valid.
 constexpr std::size_t kCublasWorkspace = std::size_t{32} << 20;
+
+/// What `run` throws; null where it does not.
+template <typename Function>
+ErrorRef Attempt(const Function& run) {
+  try {
+    run();
+    return nullptr;
+  } catch (const NativeError& error) {
+    return std::make_shared<NativeError>(error);
+  } catch (const std::exception& exception) {
+    auto error = std::make_shared<NativeError>();
+    error->library = "session";
+    error->call = "the worker";
+    error->name = "HOST_FAILURE";
+    error->detail = exception.what();
+    return error;
+  }
+}
 
 }  // namespace
 
@@ -51,7 +71,7 @@ DeviceInfo Worker::Open() {
   CheckCublas(libraries, libraries.cublas.cublasCreate_v2(&cublas), "cublasCreate_v2");
   CheckCublas(libraries, libraries.cublas.cublasSetStream_v2(cublas, stream), "cublasSetStream_v2");
   CheckCublas(libraries,
-              libraries.cublas.cublasSetWorkspace_v2(cublas, TryAllocate(kCublasWorkspace), kCublasWorkspace),
+              libraries.cublas.cublasSetWorkspace_v2(cublas, Allocate(kCublasWorkspace), kCublasWorkspace),
               "cublasSetWorkspace_v2");
 
   std::size_t bytes = 0;
@@ -79,8 +99,13 @@ DeviceInfo Worker::Open() {
 void Worker::Close() {
   const auto& cudart = libraries.cudart;
   if (stream != nullptr) cudart.cudaStreamSynchronize(stream);
-  for (CUmodule module : modules) libraries.driver.cuModuleUnload(module);
-  modules.clear();
+  DestroyTimer();
+  for (auto& [id, object] : objects_) {
+    if (const auto* graph = std::get_if<Graph>(&object.value)) cudart.cudaGraphExecDestroy(graph->executable);
+  }
+  // Descriptors go with their objects.
+  objects_.clear();
+  if (module != nullptr) libraries.driver.cuModuleUnload(module);
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
   if (cudnn != nullptr) libraries.cudnn.cudnnDestroy(cudnn);
   for (const auto& [pointer, bytes] : live_) {
@@ -95,46 +120,109 @@ void Worker::Close() {
   if (pool != nullptr) cudart.cudaMemPoolTrimTo(pool, 0);
   host_blocks.Clear();
   stream = nullptr;
+  module = nullptr;
   cudnn = nullptr;
   cublas = nullptr;
 }
 
+Object* Worker::Find(Id id) {
+  const auto found = objects_.find(id);
+  return found == objects_.end() ? nullptr : &found->second;
+}
+
+Object& Worker::Make(Id id) { return objects_[id]; }
+
 void Worker::Run(Batch& batch) {
-  bool began = false;
-  if (batch.place == Batch::kFirstOfStep) step_error_ = nullptr;
-  try {
-    if (batch.place == Batch::kOfStep && step_error_) throw NativeError(*step_error_);
-    for (const BufferRef& buffer : batch.reads) {
-      if (buffer->error) throw NativeError(*buffer->error);
+  const bool is_run = batch.condition == Batch::Condition::kAlways ||
+                      (batch.condition == Batch::Condition::kIfCaptured) == captured_;
+  if (is_run) {
+    batch.graph != 0 ? Capture(batch) : RunSegments(batch);
+  }
+  for (const Id id : batch.releases) Release(id);
+}
+
+void Worker::RunWithoutDevice(Batch& batch) {
+  CommandReader reader(*this, batch);
+  std::vector<AnyCommand> commands;
+  batch.error = Attempt([&] {
+    while (!reader.AtEnd()) {
+      reader.BeginSegment(reader.error());
+      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
     }
-    for (const BufferRef& buffer : batch.allocations) Allocate(*buffer);
-    began = true;
-    for (const Command& command : batch.commands) command(*this, batch);
-    for (const BufferRef& buffer : batch.writes) buffer->error = nullptr;
-  } catch (const NativeError& error) {
-    batch.error = std::make_shared<NativeError>(error);
-  } catch (const std::exception& exception) {
-    NativeError error;
-    error.library = "session";
-    error.call = "the worker";
-    error.name = "HOST_FAILURE";
-    error.detail = exception.what();
-    batch.error = std::make_shared<NativeError>(error);
+    if (reader.error()) throw NativeError(*reader.error());
+    for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
+  });
+  objects_.clear();
+}
+
+void Worker::RunSegments(Batch& batch) {
+  CommandReader reader(*this, batch);
+  std::vector<AnyCommand> commands;
+  if (batch.is_timed) batch.error = Attempt([&] { StartTimer(); });
+  for (std::size_t segment = 0; !reader.AtEnd(); segment++) {
+    const bool is_skipped = batch.error != nullptr;
+    bool began = false;
+    commands.clear();
+    ErrorRef error = Attempt([&] {
+      reader.BeginSegment(batch.error);
+      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
+      if (reader.error()) throw NativeError(*reader.error());
+      began = true;
+      for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
+    });
+    if (error && !is_skipped) {
+      batch.error = error = WithLostDevice(error);
+      batch.failed_segment = segment;
+    }
+    // Of what was skipped only that carries the error which was to be made.
+    const bool spares_others = is_skipped || reader.spares_others() || (batch.is_step && !began);
+    for (const Id id : error && spares_others ? reader.made() : reader.writes()) {
+      if (Object* object = Find(id)) object->error = error;
+    }
+    for (const Id id : reader.released()) Release(id);
   }
+  if (batch.is_timed && !batch.error) {
+    batch.error = Attempt([&] { batch.results.push_back(StopTimer()); });
+  }
+}
+
+void Worker::Capture(Batch& batch) {
+  const auto& cudart = libraries.cudart;
+  captured_ = false;
+  bool is_capturing = false;
+  Graph graph;
+  batch.error = Attempt([&] {
+    CommandReader reader(*this, batch);
+    std::vector<AnyCommand> commands;
+    while (!reader.AtEnd()) {
+      reader.BeginSegment(reader.error());
+      while (!reader.AtSegmentEnd()) ReadCommand(reader, commands);
+    }
+    if (reader.error()) throw NativeError(*reader.error());
+    // The capture is this thread's own: other threads of the process may go on allocating.
+    CheckCudart(libraries, cudart.cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                "cudaStreamBeginCapture");
+    is_capturing = true;
+    for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
+    cudaGraph_t captured = nullptr;
+    CheckCudart(libraries, cudart.cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
+    is_capturing = false;
+    const cudaError_t status = cudart.cudaGraphInstantiateWithFlags(&graph.executable, captured, 0);
+    cudart.cudaGraphDestroy(captured);
+    CheckCudart(libraries, status, "cudaGraphInstantiateWithFlags");
+    graph.reads = reader.reads();
+    graph.writes = reader.writes();
+    Make(batch.graph).value = std::move(graph);
+    captured_ = true;
+  });
   if (!batch.error) return;
-  if (capturing) {
-    cudaGraph_t graph = nullptr;
-    libraries.cudart.cudaStreamEndCapture(stream, &graph);
-    if (graph != nullptr) libraries.cudart.cudaGraphDestroy(graph);
-    libraries.cudart.cudaGetLastError();
-    capturing = false;
+  if (is_capturing) {
+    cudaGraph_t abandoned = nullptr;
+    cudart.cudaStreamEndCapture(stream, &abandoned);
+    if (abandoned != nullptr) cudart.cudaGraphDestroy(abandoned);
+    cudart.cudaGetLastError();
   }
-  const bool is_of_step = batch.place != Batch::kAlone;
-  // Who comes after a failure in its step has asked already.
-  if (!is_of_step || !step_error_) batch.error = WithLostDevice(batch.error);
-  if (is_of_step) step_error_ = batch.error;
-  const bool spares_others = batch.spares_others || (is_of_step && !began);
-  for (const BufferRef& buffer : spares_others ? batch.allocations : batch.writes) buffer->error = batch.error;
+  batch.error = WithLostDevice(batch.error);
 }
 
 ErrorRef Worker::WithLostDevice(ErrorRef error) const {
@@ -150,12 +238,14 @@ ErrorRef Worker::WithLostDevice(ErrorRef error) const {
   return error;
 }
 
-void* Worker::TryAllocate(std::size_t bytes) {
+void* Worker::Allocate(std::size_t bytes) {
   const auto& cudart = libraries.cudart;
+  // Every buffer has an address of its own.
+  const std::size_t room = std::max<std::size_t>(bytes, 1);
   void* pointer = nullptr;
   const auto allocate = [&] {
     const cudaError_t status =
-        pool != nullptr ? cudart.cudaMallocAsync(&pointer, bytes, stream) : cudart.cudaMalloc(&pointer, bytes);
+        pool != nullptr ? cudart.cudaMallocAsync(&pointer, room, stream) : cudart.cudaMalloc(&pointer, room);
     if (status != 0 && status != cudaErrorMemoryAllocation) CheckCudart(libraries, status, "cudaMallocAsync");
     return status;
   };
@@ -174,7 +264,7 @@ void* Worker::TryAllocate(std::size_t bytes) {
     error.call = pool != nullptr ? "cudaMallocAsync" : "cudaMalloc";
     error.status = status;
     error.name = "cudaErrorMemoryAllocation";
-    error.requested_bytes = static_cast<double>(bytes);
+    error.requested_bytes = static_cast<double>(room);
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     if (cudart.cudaMemGetInfo(&free_bytes, &total_bytes) == 0) {
@@ -183,12 +273,19 @@ void* Worker::TryAllocate(std::size_t bytes) {
     }
     throw error;
   }
-  live_.emplace(pointer, bytes);
+  live_.emplace(pointer, room);
   return pointer;
 }
 
-void Worker::Allocate(DeviceBuffer& buffer) {
-  buffer.set_pointer(TryAllocate(std::max<std::size_t>(buffer.bytes(), 1)));
+void Worker::Release(Id id) {
+  const auto found = objects_.find(id);
+  // A batch that was to make it may have been dropped.
+  if (found == objects_.end()) return;
+  if (const auto* buffer = std::get_if<Buffer>(&found->second.value)) Free(buffer->pointer);
+  if (const auto* graph = std::get_if<Graph>(&found->second.value)) {
+    libraries.cudart.cudaGraphExecDestroy(graph->executable);
+  }
+  objects_.erase(found);
 }
 
 void Worker::Free(void* pointer) {
@@ -197,6 +294,31 @@ void Worker::Free(void* pointer) {
   const auto& cudart = libraries.cudart;
   const cudaError_t status = pool != nullptr ? cudart.cudaFreeAsync(pointer, stream) : cudart.cudaFree(pointer);
   if (status != 0) cudart.cudaGetLastError();
+}
+
+void Worker::StartTimer() {
+  for (cudaEvent_t& event : timer_) {
+    if (event != nullptr) continue;
+    CheckCudart(libraries, libraries.cudart.cudaEventCreateWithFlags(&event, cudaEventBlockingSync),
+                "cudaEventCreateWithFlags");
+  }
+  CheckCudart(libraries, libraries.cudart.cudaEventRecord(timer_[0], stream), "cudaEventRecord");
+}
+
+double Worker::StopTimer() {
+  const auto& cudart = libraries.cudart;
+  float milliseconds = 0;
+  CheckCudart(libraries, cudart.cudaEventRecord(timer_[1], stream), "cudaEventRecord");
+  CheckCudart(libraries, cudart.cudaEventSynchronize(timer_[1]), "cudaEventSynchronize");
+  CheckCudart(libraries, cudart.cudaEventElapsedTime(&milliseconds, timer_[0], timer_[1]), "cudaEventElapsedTime");
+  return milliseconds;
+}
+
+void Worker::DestroyTimer() {
+  for (cudaEvent_t& event : timer_) {
+    if (event != nullptr) libraries.cudart.cudaEventDestroy(event);
+    event = nullptr;
+  }
 }
 
 }  // namespace cudnn_rnn

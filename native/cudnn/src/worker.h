@@ -11,28 +11,37 @@
 
 namespace cudnn_rnn {
 
+class CommandReader;
+
 /// What a session found out about its device when it opened.
 struct DeviceInfo {
   std::string name;
   std::map<std::string, double> numbers;
 };
 
-/// The device as its one thread sees it: the stream, the library handles, and all memory ever taken and not given back.
-struct Worker {
+/// The device as its one thread sees it: the stream, the library handles, and all objects of the session.
+class Worker {
+ public:
   Worker(const Libraries& libraries, int device, HostBlockPool& host_blocks)
       : libraries(libraries), device(device), host_blocks(host_blocks) {}
 
   /// Makes the handles. Throws NativeError.
   DeviceInfo Open();
-  /// Gives everything back; statuses are of no use to anybody any more.
+  /// Gives everything back; statuses are of no use any more.
   void Close();
 
   /// Runs a batch; its error is the first failure. Never throws.
   void Run(Batch& batch);
 
-  /// Allocates what `buffer` asks for. Throws NativeError, which says how much is free.
-  void Allocate(DeviceBuffer& buffer);
-  void Free(void* pointer);
+  /// Runs a batch of commands that need no device, on any thread, and destroys what they made.
+  void RunWithoutDevice(Batch& batch);
+
+  /// The object of this id; null where there is none.
+  Object* Find(Id id);
+  /// A new object.
+  Object& Make(Id id);
+  /// Memory on the device. Throws NativeError, which says how much is free.
+  void* Allocate(std::size_t bytes);
 
   const Libraries& libraries;
   const int device;
@@ -41,19 +50,29 @@ struct Worker {
   cudnnHandle_t cudnn = nullptr;
   cublasHandle_t cublas = nullptr;
   cudaMemPool_t pool = nullptr;
-  /// Modules of kernels, unloaded when the device is closed.
-  std::vector<CUmodule> modules;
-  bool capturing = false;
+  /// The kernels of kernels/dense.cu, by their index in the table of kernels.
+  std::vector<CUfunction> kernels;
+  CUmodule module = nullptr;
+  /// The element type of the kernels' scalars.
+  bool has_double_scalars = false;
 
  private:
-  /// What a batch of the step under way met.
-  ErrorRef step_error_;
-
-  void* TryAllocate(std::size_t bytes);
+  void RunSegments(Batch& batch);
+  /// Captures a batch into a graph. What fails changes nothing.
+  void Capture(Batch& batch);
+  void Release(Id id);
+  void Free(void* pointer);
+  void StartTimer();
+  double StopTimer();
+  void DestroyTimer();
   /// After a failure: the error that killed the device's context, where one did. Libraries hide it behind their own.
   ErrorRef WithLostDevice(ErrorRef error) const;
 
+  std::unordered_map<Id, Object> objects_;
+  /// All memory that was allocated and not freed.
   std::unordered_map<void*, std::size_t> live_;
+  bool captured_ = false;
+  cudaEvent_t timer_[2] = {nullptr, nullptr};
 };
 
 }  // namespace cudnn_rnn

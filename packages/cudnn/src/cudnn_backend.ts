@@ -7,14 +7,14 @@ import {
   checkHostTensor,
   checkIsHostTensor,
 } from '@cudnn-rnn/executor-kit'
-import { CudnnDenseKernels } from './cudnn_dense_kernels.js'
-import type { CudnnExecutor } from './cudnn_executor.js'
-import { CudnnRnn } from './cudnn_rnn.js'
-import type { CudnnTensor } from './cudnn_tensor.js'
-import { type Float16Tensor, isFloat16Tensor } from './float16_values.js'
-import type { SessionInfo } from './native_addon.js'
-import type { Arithmetic } from './precision.js'
-import { CudnnTrainingSteps } from './training_steps.js'
+import { CudnnDenseKernels } from './dense/cudnn_dense_kernels.js'
+import type { CudnnExecutor } from './device/cudnn_executor.js'
+import type { CudnnTensor } from './device/cudnn_tensor.js'
+import { type Float16Tensor, isFloat16Tensor } from './device/float16_values.js'
+import type { Arithmetic } from './device/precision.js'
+import { CudnnTrainingSteps } from './device/training_steps.js'
+import { CudnnRnn } from './rnn/cudnn_rnn.js'
+import type { SessionInfo } from './sys/native_addon.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
 export class CudnnBackend extends Inspectable implements Backend {
@@ -33,7 +33,9 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.reason = `cudnn: ${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
     const kernels = new CudnnDenseKernels(executor)
     this.ops = new CheckedDenseOps(executor.memory, kernels)
-    this.steps = new CudnnTrainingSteps(executor, (...guarded) => kernels.whereFinite(...guarded))
+    const isRecorded = executor.graphs !== 'never'
+    const guarded = kernels.whereFinite.bind(kernels)
+    this.steps = new CudnnTrainingSteps(executor.session, executor.memory.life, isRecorded, guarded)
   }
 
   /** What the device and the libraries said of themselves. */
@@ -86,7 +88,6 @@ export class CudnnBackend extends Inspectable implements Backend {
 
   /** As `dispose`, and resolves when the device has everything back. */
   close(): Promise<void> {
-    this.steps.dispose()
     this.#executor.memory.life.end()
     return this.#executor.session.close()
   }

@@ -16,11 +16,11 @@
  * @packageDocumentation
  */
 export type { CudnnBackend } from './cudnn_backend.js'
-export type { Algorithm } from './cudnn_enums.js'
-export { CudnnError, type CudnnErrorCode, isCudnnError } from './cudnn_error.js'
-export type { CudnnTensor } from './cudnn_tensor.js'
-export type { Float16Tensor, Float16Values } from './float16_values.js'
+export type { CudnnTensor } from './device/cudnn_tensor.js'
+export type { Float16Tensor, Float16Values } from './device/float16_values.js'
+export type { Precision } from './device/precision.js'
 export { type CudnnReport, inspectCudnn } from './inspect_cudnn.js'
-export type { SessionInfo } from './native_addon.js'
 export { type CudnnBackendOptions, openCudnnBackend } from './open_cudnn_backend.js'
-export type { Precision } from './precision.js'
+export type { Algorithm } from './sys/cudnn_enums.js'
+export { CudnnError, type CudnnErrorCode, isCudnnError } from './sys/cudnn_error.js'
+export type { SessionInfo } from './sys/native_addon.js'

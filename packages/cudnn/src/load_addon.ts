@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { NativeAddon } from './native_addon.js'
+import type { NativeAddon } from './sys/native_addon.js'
 
 const FILE = 'cudnn_rnn_cudnn.node'
 

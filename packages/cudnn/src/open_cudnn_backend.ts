@@ -1,18 +1,17 @@
 import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
-import { type CudaLibraries, openCudaLibraries } from './cuda_libraries.js'
 import { CudnnBackend, versionText } from './cudnn_backend.js'
-import { ALGORITHMS, type Algorithm } from './cudnn_enums.js'
-import { isCudnnError } from './cudnn_error.js'
-import { DeviceKernels } from './device_kernels.js'
-import { DeviceMemory } from './device_memory.js'
-import { DeviceSession } from './device_session.js'
-import { KernelCache } from './kernel_cache.js'
+import { loadKernels } from './device/device_kernels.js'
+import { DeviceMemory } from './device/device_memory.js'
+import { DeviceSession } from './device/device_session.js'
+import { KernelCache } from './device/kernel_cache.js'
+import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
-import type { NativeAddon } from './native_addon.js'
-import { type Arithmetic, arithmeticOf, type Precision } from './precision.js'
-import { Workspace } from './workspace.js'
+import { type CudaLibraries, openCudaLibraries } from './sys/cuda_libraries.js'
+import { ALGORITHMS, type Algorithm } from './sys/cudnn_enums.js'
+import { isCudnnError } from './sys/cudnn_error.js'
+import type { NativeAddon } from './sys/native_addon.js'
 
 export interface CudnnBackendOptions {
   /** Element type of tensors and parameters; default float32. */
@@ -78,12 +77,11 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const libraries = checkLibraries(addon, found, device, arithmetic)
   let session: DeviceSession | undefined
   try {
-    session = await DeviceSession.open(addon, libraries, device)
-    const kernels = await DeviceKernels.load(session, dtype, new KernelCache(cacheDir))
+    const policy = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
+    session = await DeviceSession.open(addon, libraries, device, { graphs: policy, dtype })
+    await loadKernels(session, dtype, new KernelCache(cacheDir))
     const memory = new DeviceMemory(session, dtype)
-    const workspace = new Workspace(session)
-    const use = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
-    return new CudnnBackend({ session, memory, kernels, arithmetic, algorithm, graphs: use, workspace })
+    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs: policy })
   } catch (error) {
     await session?.close()
     if (!isCudnnError(error)) throw error

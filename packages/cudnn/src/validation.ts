@@ -2,19 +2,22 @@
  * What the validation on real GPUs (apps/gpu_validation) uses below the executor. Only the workspace's manifest lists this
  * entry point: a published package does not have it.
  */
-export { openCudaLibraries } from './cuda_libraries.js'
-export { ALGORITHMS, type Algorithm, BIAS_MODE_NUMBERS, CELL_MODE_NUMBERS, FORWARD_MODE } from './cudnn_enums.js'
-export { DeviceBuffer } from './device_buffer.js'
-export { DeviceSession } from './device_session.js'
+
+export type { CommandList } from './device/command_list.js'
+export type { DeviceBuffer } from './device/device_buffer.js'
+export { DeviceSession } from './device/device_session.js'
+export { type Arithmetic, arithmeticOf } from './device/precision.js'
 export { inspectCudnn } from './inspect_cudnn.js'
 export { loadAddon } from './load_addon.js'
+export { setRnnDescriptor } from './rnn/network_descriptors.js'
+export { MODE } from './sys/commands.js'
+export { openCudaLibraries } from './sys/cuda_libraries.js'
+export { ALGORITHMS, type Algorithm, BIAS_MODE_NUMBERS, CELL_MODE_NUMBERS, FORWARD_MODE } from './sys/cudnn_enums.js'
 export type {
-  Buffer,
   DataDescriptor,
   DropoutDescriptor,
   Graph,
-  RnnDescriptorHandle,
+  ObjectId,
+  RnnDescriptorId,
   TensorDescriptor,
-} from './native_addon.js'
-export { makeRnnDescriptor } from './network_descriptors.js'
-export { type Arithmetic, arithmeticOf } from './precision.js'
+} from './sys/native_addon.js'

@@ -1,7 +1,7 @@
 import { createRnnDescriptor, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { type CommandFields, CommandList } from '../src/device/command_list.js'
 import type { CudnnBackendOptions } from '../src/index.js'
-import { loadAddon } from '../src/load_addon.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
@@ -85,8 +85,9 @@ describe.skipIf(gpu.problem !== undefined)(`the choice of an algorithm (${gpu.pr
   })
 
   it('padded I/O is on for rows of unequal length only', async () => {
-    const made = vi.spyOn(loadAddon().addon!, 'rnnDescriptor')
-    const flags = () => made.mock.calls.map((call) => call.at(-2))
+    const added = vi.spyOn(CommandList.prototype, 'add')
+    const made = () => added.mock.calls.filter(([name]) => name === 'setRnnDescriptor')
+    const flags = () => made().map(([, fields]) => (fields as CommandFields<'setRnnDescriptor'>).auxFlags)
     await using backend = await open({ algorithm: 'standard' })
     const rnn = backend.rnn(network())
     const params = backend.zeros([rnn.paramsSize])

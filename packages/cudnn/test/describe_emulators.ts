@@ -3,11 +3,11 @@ import { openEmulatedGpu } from './emulated_gpu.js'
 
 export type EmulatedGpu = Extract<ReturnType<typeof openEmulatedGpu>, { readonly problem: undefined }>
 
-/** Tests over the imitation of each version of cuDNN; where there is none, a skipped test says why. */
+/** Tests over the emulator of each version of cuDNN; a skipped test says why there is none. */
 export function describeEmulators(tests: (gpu: EmulatedGpu, version: 8 | 9) => void): void {
   for (const version of [9, 8] as const) {
     const gpu = openEmulatedGpu(version)
     if (gpu.problem !== undefined) test.skip(`cuDNN ${version}: ${gpu.problem}`)
-    else describe(`the imitation of cuDNN ${version}`, () => tests(gpu, version))
+    else describe(`emulated cuDNN ${version}`, () => tests(gpu, version))
   }
 }

@@ -18,7 +18,7 @@ const STATUSES = [
  */
 const GIVES_BACK = /Destroy|Free|Unload|StreamSynchronize|TrimTo/
 
-describe.skipIf(gpu.problem !== undefined)(`every call that can fail (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`every call that can fail (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
   afterEach(() => libraries.configure('reset'))

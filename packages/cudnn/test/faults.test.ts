@@ -7,7 +7,7 @@ const gpu = openEmulatedGpu()
 const NOTHING = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
 
 describe.skipIf(gpu.problem !== undefined)(
-  `the cuDNN executor meets failures (${gpu.problem ?? 'imitated GPU'})`,
+  `the cuDNN executor meets failures (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
     if (gpu.problem !== undefined) return
     const { libraries, open } = gpu

@@ -8,7 +8,7 @@ const gpu = openEmulatedGpu()
 
 const [VOCABULARY, COLUMNS, UNITS, TIME, BATCH] = [5, 4, 6, 4, 2]
 
-describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
   beforeEach(() => libraries.configure('reset'))

@@ -1,6 +1,6 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { asFloat16, type Float16Tensor, type Float16Values } from '../src/float16_values.js'
+import { asFloat16, type Float16Tensor, type Float16Values } from '../src/device/float16_values.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()

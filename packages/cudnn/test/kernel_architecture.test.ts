@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { describe, expect, it } from 'vitest'
-import { kernelArchitecture } from '../src/kernel_architecture.js'
+import { kernelArchitecture } from '../src/device/kernel_architecture.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
@@ -25,7 +25,7 @@ it.each([
   expect(kernelArchitecture(capability, known)).toBe(architecture)
 })
 
-describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
 

@@ -3,7 +3,7 @@ import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { arithmeticOf } from '../src/precision.js'
+import { arithmeticOf } from '../src/device/precision.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
@@ -11,7 +11,7 @@ const gpu = openEmulatedGpu()
 /** Rounding of one product and a sum of some dozen: a few units in the last place of each type. */
 const TOLERANCES = { float32: 2e-6, tf32: 2e-6, float16: 5e-3, bfloat16: 4e-2 } as const
 
-describe.skipIf(gpu.problem !== undefined)(`precisions (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`precisions (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
 

@@ -4,7 +4,7 @@ import { describeEmulators } from './describe_emulators.js'
 import { roundingRelu } from './rounding_relu.js'
 
 /**
- * The imitation sums in float64 and rounds what it stores, so its products of TF32 are exact, and what is tested of them
+ * The emulator sums in float64 and rounds what it stores, so its products of TF32 are exact, and what is tested of them
  * is that cuDNN and cuBLAS take the calls.
  */
 const TOLERANCES = { ...REDUCED_PRECISION_TOLERANCES, tf32: 2e-6 } as const

@@ -15,7 +15,7 @@ setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const gpu = openEmulatedGpu()
 
-describe.skipIf(gpu.problem !== undefined)(`executors that come and go (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`executors that come and go (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
 

@@ -4,7 +4,7 @@ import { type CharModelOptions, smallCharModel } from './small_char_model.js'
 
 const gpu = openEmulatedGpu()
 
-describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ?? 'imitated GPU'})`, () => {
+describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu
   beforeEach(() => libraries.configure('reset'))

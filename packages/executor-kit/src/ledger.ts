@@ -43,10 +43,14 @@ export class Ledger {
   readonly #counts: Counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
   readonly #collected = new FinalizationRegistry<LedgerEntry>((entry) => entry.leave())
 
-  /** Counts `owner` until its entry leaves, or it is collected. */
-  enter(kind: Kind, owner: object, bytes = 0): LedgerEntry {
+  /**
+   * Counts `owner` until its entry leaves, or it is collected.
+   *
+   * @param isWatched the caller has the entry leave when `owner` is collected
+   */
+  enter(kind: Kind, owner: object, bytes = 0, isWatched = false): LedgerEntry {
     const entry = new LedgerEntry(this.#counts, kind, bytes)
-    this.#collected.register(owner, entry)
+    if (!isWatched) this.#collected.register(owner, entry)
     if (kind === 'tensors' || kind === 'tapes') noteInScope(owner)
     return entry
   }

@@ -1,6 +1,6 @@
 import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
-import type { Algorithm, Arithmetic, DeviceSession } from '@cudnn-rnn/cudnn/validation'
+import type { Algorithm, Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'
 import { judged, nameOf, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'
@@ -67,23 +67,18 @@ async function tried(session: DeviceSession, options: RawOptions): Promise<Stage
     network = made
     await made.prepare()
     stages.make = 0
-    const calls = { forward: () => made.forward(), backwardData: () => made.backwardData() }
     stage = 'forward'
-    stages.forward = await timed(session, calls.forward)
+    stages.forward = await timed(made, (list) => made.forward(list))
     if (options.training === false) return stages
     stage = 'backwardData'
     // A backward needs a forward of its own before it; the difference is its time.
-    const both = await timed(session, () => {
-      made.forward()
-      made.backwardData()
+    const both = await timed(made, (list) => {
+      made.forward(list)
+      made.backwardData(list)
     })
     stages.backwardData = both - stages.forward
     stage = 'backwardWeights'
-    const all = await timed(session, () => {
-      made.forward()
-      made.backwardData()
-      made.backwardWeights()
-    })
+    const all = await timed(made, (list) => made.step(list))
     stages.backwardWeights = all - both
   } catch (error) {
     stages[stage] = nameOf(error)
@@ -94,17 +89,10 @@ async function tried(session: DeviceSession, options: RawOptions): Promise<Stage
 }
 
 /** Microseconds on the device, the median of three after one run for warming up. */
-async function timed(session: DeviceSession, append: () => void): Promise<number> {
-  await session.finish('warm up', append)
+async function timed(network: RawNetwork, add: (list: CommandList) => void): Promise<number> {
+  await network.run(add)
   const times: number[] = []
-  for (let n = 0; n < 3; n++) {
-    const [milliseconds] = await session.run('time', (native, handle) => {
-      const timer = native.startTimer(handle)
-      append()
-      native.stopTimer(handle, timer)
-    })
-    times.push(Math.round(milliseconds! * 1000))
-  }
+  for (let n = 0; n < 3; n++) times.push(Math.round((await network.time(add)) * 1000))
   return times.sort((a, b) => a - b)[1]!
 }
 

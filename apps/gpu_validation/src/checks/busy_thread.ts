@@ -74,12 +74,14 @@ const issuing = (context: CheckContext) =>
       const shape = { cellMode: 'lstm', numLayers: 1, numUnits, inputSize: numUnits, time: isQuick ? 5 : 70 } as const
       using network = await RawNetwork.make(session, { ...shape, batch, training: false })
       await network.prepare()
-      await network.run(() => network.forward())
+      await network.run((list) => network.forward(list))
       const issued: number[] = []
       const done: number[] = []
       for (let n = 0; n < 20; n++) {
         const began = performance.now()
-        await session.run('issue', () => network.forward())
+        const list = session.list('issue')
+        network.forward(list)
+        await session.run(list)
         issued.push((performance.now() - began) * 1000)
         await network.run(() => {})
         done.push((performance.now() - began) * 1000)

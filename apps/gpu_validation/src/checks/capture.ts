@@ -1,4 +1,4 @@
-import type { Arithmetic, DeviceSession, Graph } from '@cudnn-rnn/cudnn/validation'
+import type { Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, openSession, wave, withSession } from '../check.js'
 import { judged, nameOf, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'
@@ -37,29 +37,24 @@ async function replayed(session: DeviceSession, options: RawOptions): Promise<st
     const { sizes } = network
     await network.prepare()
     await network.set({ x: wave(sizes.x, 1), params: wave(sizes.params, 0.3, 0.77), dy: wave(sizes.y, 0.7, 0.43) })
-    const step = () => {
-      network.forward()
-      if (!options.training) return
-      network.backwardData()
-      network.backwardWeights()
-    }
+    const step = (list: CommandList) => network.step(list)
     const clear = () => network.set(Object.fromEntries(names.map((name) => [name, zeros(network, name)])))
     // What is loaded at the first call must not be loaded during the capture.
     await network.run(step)
     await clear()
     await network.run(step)
     const expected = await network.get(...names)
-    const graph = await captured(session, step)
+    const graph = await network.captured(step)
     try {
       for (let replay = 0; replay < 2; replay++) {
         await clear()
-        await session.finish('replay', (native, handle) => native.launchGraph(handle, graph))
+        await network.replay(graph)
         const results = await network.get(...names)
         const wrong = names.filter((name) => distance(results[name]!, expected[name]!) !== 0)
         if (wrong.length > 0) return `other ${wrong.join(', ')} in replay ${replay + 1}`
       }
     } finally {
-      session.native.releaseGraph(graph)
+      session.destroy(graph)
     }
     return 'the bits of the calls'
   } catch (error) {
@@ -72,16 +67,6 @@ function zeros({ sizes }: RawNetwork, name: string): Float64Array {
   return new Float64Array(counts[name]!)
 }
 
-async function captured(session: DeviceSession, append: () => void): Promise<Graph> {
-  let graph: Graph | undefined
-  await session.run('capture', (native, handle) => {
-    native.beginCapture(handle)
-    append()
-    graph = native.endCapture(handle)
-  })
-  return graph!
-}
-
 /** A generator in the graph goes on from replay to replay. */
 async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]['report']) {
   const what = 'a training step with dropout 0.5, captured and replayed three times'
@@ -89,20 +74,16 @@ async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]
     using network = await RawNetwork.make(session, { ...SHAPE, dropout: 0.5 })
     await network.prepare()
     await network.set({ x: wave(network.sizes.x, 1), params: wave(network.sizes.params, 0.3, 0.77) })
-    const step = () => {
-      network.forward()
-      network.backwardData()
-      network.backwardWeights()
-    }
+    const step = (list: CommandList) => network.step(list)
     await network.run(step)
-    const graph = await captured(session, step)
+    const graph = await network.captured(step)
     const results = new Set<string>()
     for (let replay = 0; replay < 3; replay++) {
-      await session.finish('replay', (native, handle) => native.launchGraph(handle, graph))
+      await network.replay(graph)
       const { y, dw } = await network.get('y', 'dw')
       results.add(`${y!.join()} ${dw!.join()}`)
     }
-    session.native.releaseGraph(graph)
+    session.destroy(graph)
     report(judged('10.2', what, '3 different results', results.size, results.size === 3))
   } catch (error) {
     report(judged('10.2', what, '3 different results', nameOf(error), false))
@@ -118,25 +99,20 @@ async function ragged(session: DeviceSession, report: Parameters<CheckGroup>[0][
       using network = await RawNetwork.make(session, { ...SHAPE, training, lengths: [10, 9, 1, 4, 6, 2, 3, 10] })
       await network.prepare()
       await network.set({ x: wave(network.sizes.x, 1), params: wave(network.sizes.params, 0.3, 0.77) })
-      const step = () => {
-        network.forward()
-        if (!training) return
-        network.backwardData()
-        network.backwardWeights()
-      }
+      const step = (list: CommandList) => network.step(list)
       await network.run(step)
       const names = training ? ['y', 'hy', 'dx', 'dw'] : ['y', 'hy']
       const bits = async () => JSON.stringify(Object.values(await network.get(...names)).map((values) => [...values!]))
       const called = await bits()
-      const graph = await captured(session, step)
+      const graph = await network.captured(step)
       {
         using other = await RawNetwork.make(session, { ...SHAPE, training, lengths: [1, 2, 3, 4, 5, 6, 7, 8] })
         await other.prepare()
-        await other.run(() => other.forward())
+        await other.run((list) => other.forward(list))
       }
-      await session.finish('replay', (native, handle) => native.launchGraph(handle, graph))
+      await network.replay(graph)
       const replayed = await bits()
-      session.native.releaseGraph(graph)
+      session.destroy(graph)
       const answer = replayed === called ? expected : 'other numbers: it read the lengths of the other pass'
       // The executor tries the same, and falls back to calls.
       report(noted('10.4', what, answer))
@@ -155,18 +131,18 @@ async function beside(session: DeviceSession, context: Parameters<CheckGroup>[0]
     using network = await RawNetwork.make(session, { ...SHAPE, training: false })
     using neighbour = await RawNetwork.make(other, { ...SHAPE, training: false })
     await network.prepare()
-    await network.run(() => network.forward())
+    await network.run((list) => network.forward(list))
     const rounds = isQuick ? 5 : 50
     for (let round = 0; round < rounds; round++) {
       const [graph] = await Promise.all([
-        captured(session, () => network.forward()),
-        neighbour.set({ x: wave(neighbour.sizes.x, 1) }).then(() => neighbour.run(() => neighbour.forward())),
+        network.captured((list) => network.forward(list)),
+        neighbour.set({ x: wave(neighbour.sizes.x, 1) }).then(() => neighbour.run((list) => neighbour.forward(list))),
         RawNetwork.make(other, { ...SHAPE, training: false }).then(async (made) => {
           await made.prepare()
           made.dispose()
         }),
       ])
-      session.native.releaseGraph(graph)
+      session.destroy(graph)
     }
     report(judged('10.3', what, 'no error', `${rounds} rounds`, true))
   } catch (error) {

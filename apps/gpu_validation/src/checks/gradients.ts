@@ -15,13 +15,13 @@ export const gradients: CheckGroup = (context) =>
       const { sizes } = network
       await network.set({ x: wave(sizes.x, 1), params: wave(sizes.params, 0.3, 0.77), dy: wave(sizes.y, 0.7, 0.43) })
       try {
-        await network.run(() => network.forward())
-        await network.run(() => network.backwardData())
-        await network.run(() => network.backwardWeights())
+        await network.run((list) => network.forward(list))
+        await network.run((list) => network.backwardData(list))
+        await network.run((list) => network.backwardWeights(list))
         const once = (await network.get('dw'))['dw']!
-        await network.run(() => network.forward())
-        await network.run(() => network.backwardData())
-        await network.run(() => network.backwardWeights())
+        await network.run((list) => network.forward(list))
+        await network.run((list) => network.backwardData(list))
+        await network.run((list) => network.backwardWeights(list))
         const twice = (await network.get('dw'))['dw']!
         const off = distance(
           twice,
@@ -33,9 +33,9 @@ export const gradients: CheckGroup = (context) =>
       }
       const SET = 1
       const status = await network
-        .run(() => network.forward())
-        .then(() => network.run(() => network.backwardData()))
-        .then(() => network.run(() => network.backwardWeights(SET)))
+        .run((list) => network.forward(list))
+        .then(() => network.run((list) => network.backwardData(list)))
+        .then(() => network.run((list) => network.backwardWeights(list, SET)))
         .then(() => 'accepted', nameOf)
       // 9.24 refuses it; the executor never uses it.
       report(noted('8.1', `${algorithm}: CUDNN_WGRAD_SET`, status))
@@ -48,11 +48,11 @@ export const reserveTwice: CheckGroup = (context) =>
     using network = await RawNetwork.make(session, SHAPE)
     const { sizes } = network
     await network.set({ x: wave(sizes.x, 1), params: wave(sizes.params, 0.3, 0.77), dy: wave(sizes.y, 0.7, 0.43) })
-    await network.run(() => network.forward())
-    await network.run(() => network.backwardData())
+    await network.run((list) => network.forward(list))
+    await network.run((list) => network.backwardData(list))
     const first = (await network.get('dx'))['dx']!
     const answer = await network
-      .run(() => network.backwardData())
+      .run((list) => network.backwardData(list))
       .then(
         async () => (distance((await network.get('dx'))['dx']!, first) === 0 ? 'the same dx' : 'another dx'),
         nameOf,
@@ -76,7 +76,7 @@ export const limits: CheckGroup = async (context) => {
     async function longPass(time: number) {
       try {
         using network = await RawNetwork.make(session, { ...shape, time, training: false })
-        await network.run(() => network.forward())
+        await network.run((list) => network.forward(list))
         return 'works'
       } catch (error) {
         return nameOf(error)

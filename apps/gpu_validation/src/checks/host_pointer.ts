@@ -1,3 +1,4 @@
+import type { CommandList } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, withSession } from '../check.js'
 import { judged, nameOf, noted, skipped } from '../outcome.js'
 import { RawNetwork } from '../raw_network.js'
@@ -9,11 +10,11 @@ export const hostPointer: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const { report } = context
     using network = await RawNetwork.make(session, SHAPE)
-    await network.run(() => network.forward())
-    const misplaced = network.misplaced(network.sizes.x)
-    const answer = await network.run(() => network.forward(misplaced)).then(() => 'accepted', nameOf)
+    await network.run((list) => network.forward(list))
+    const forward = (list: CommandList) => network.forward(list, network.misplaced(list, network.sizes.x))
+    const answer = await network.run(forward).then(() => 'accepted', nameOf)
     report(noted('11.1', 'memory of the host as x', answer))
-    const after = await network.run(() => network.forward()).then(() => 'works', nameOf)
+    const after = await network.run((list) => network.forward(list)).then(() => 'works', nameOf)
     report(noted('11.2', 'the same pass with the right pointer after that', after))
     const isToldOrWell = (answer === 'accepted') === (after === 'works')
     report(judged('11.3', 'a lost device', 'told by every later call', { answer, after }, isToldOrWell))

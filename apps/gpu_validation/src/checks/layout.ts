@@ -8,7 +8,7 @@ import {
   type RnnDescriptor,
   type RnnOptions,
 } from '@cudnn-rnn/canonical'
-import { arithmeticOf, makeRnnDescriptor } from '@cudnn-rnn/cudnn/validation'
+import { arithmeticOf, type RnnDescriptorId, setRnnDescriptor } from '@cudnn-rnn/cudnn/validation'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
 import { judged, noted } from '../outcome.js'
 import { RawNetwork, type RawOptions } from '../raw_network.js'
@@ -55,17 +55,21 @@ const weights = ({ options, isQuick, report, deadline }: CheckContext) =>
         precision === 'float64' ? 'float64' : 'float32',
         precision === 'float64' ? undefined : precision,
       )
-      const { native, libraries } = session
-      const rnn = makeRnnDescriptor(native, libraries, arithmetic, network, 'standard', null, true)
-      const linearLayers = 2 * gatesOf(cellMode).length + (numProj === undefined ? 0 : 1)
-      const numbers = await session.run('ask for the layout', (_, handle) => {
-        native.weightSpaceSize(handle, rnn)
-        const bytes = flatLayout(network).size * arithmetic.bytes
-        for (let pseudo = 0; pseudo < numPseudoLayers(network); pseudo++) {
-          for (let id = 0; id < linearLayers; id++) native.weightParams(handle, rnn, pseudo, bytes, id)
-        }
+      const descriptor = session.newId<RnnDescriptorId>()
+      const list = session.list('ask for the layout')
+      setRnnDescriptor(list, descriptor, network, {
+        ...{ arithmetic, algorithm: 'standard', dropout: null, hasPaddedIo: true },
       })
-      native.releaseDescriptor(rnn)
+      const linearLayers = 2 * gatesOf(cellMode).length + (numProj === undefined ? 0 : 1)
+      list.add('weightSpaceSize', { descriptor })
+      const weightSpaceSize = flatLayout(network).size * arithmetic.bytes
+      for (let pseudoLayer = 0; pseudoLayer < numPseudoLayers(network); pseudoLayer++) {
+        for (let linLayerID = 0; linLayerID < linearLayers; linLayerID++) {
+          list.add('weightParams', { descriptor, pseudoLayer, weightSpaceSize, linLayerID })
+        }
+      }
+      const numbers = await session.run(list)
+      session.destroy(descriptor)
       if (!agrees(network, numbers, linearLayers, arithmetic.bytes)) differing.push({ ...shape, precision })
     }
     const measured = { asked, differing: differing.length, examples: differing.slice(0, 5) }

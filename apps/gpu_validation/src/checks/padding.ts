@@ -147,9 +147,9 @@ async function pass(session: DeviceSession, options: RawOptions, values: Values)
     y: new Float64Array(sizes.y).fill(UNTOUCHED),
     dx: new Float64Array(sizes.x).fill(UNTOUCHED),
   })
-  await network.run(() => network.forward())
-  await network.run(() => network.backwardData())
-  await network.run(() => network.backwardWeights())
+  await network.run((list) => network.forward(list))
+  await network.run((list) => network.backwardData(list))
+  await network.run((list) => network.backwardWeights(list))
   return network.get(...RESULTS)
 }
 

@@ -14,7 +14,12 @@ export const soak: CheckGroup = async (context) => {
   const { options, isQuick, report, deadline } = context
   const half = performance.now() + (deadline - performance.now()) / 2
   await networks(context, half)
-  const free = () => withSession(context, async (session) => (await session.run('ask', (n, s) => n.memoryInfo(s)))[0]!)
+  const free = () =>
+    withSession(context, async (session) => {
+      const list = session.list('ask')
+      list.add('memoryInfo', {})
+      return (await session.run(list))[0]!
+    })
   // What the first executors of a process load stays loaded.
   for (let n = 0; n < 3; n++) await trainOnce(options)
   const before = { free: await free(), rss: process.memoryUsage().rss }

@@ -1,0 +1,28 @@
+#pragma once
+
+namespace cudnn_rnn {
+
+/// Lets a session open on a device only after the sessions of this process that are closing on it.
+///
+/// Note [Closing]. Closing a session returns at once, so its memory may still be taken when the next one opens. The
+/// worker of the next one therefore waits for those that are closing: disposed memory is free again, and JavaScript's
+/// thread does not wait for it.
+class CloseBarrier {
+ public:
+  explicit CloseBarrier(int device) : device_(device) {}
+
+  /// Waits until no session of the device is closing. On the worker's thread.
+  void Open();
+  /// From here on others wait. On any thread, at any time.
+  void BeginClose();
+  /// The device has everything back. On the worker's thread.
+  void End();
+
+ private:
+  enum class State { kWaiting, kOpen, kClosing, kEnded };
+
+  const int device_;
+  State state_ = State::kWaiting;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "batch.h"
+
+namespace cudnn_rnn {
+
+/// The batches of a session, in order. While an exclusive section is under way, its batches alone are handed out.
+class CommandQueue {
+ public:
+  /// False where the session is closed; the batch stays the caller's.
+  bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive);
+  /// Blocks until there is a batch to run; null once the session closes.
+  std::unique_ptr<Batch> Next();
+  void SetExclusive(bool is_exclusive);
+  /// Wakes the worker for the last time and drops what was not begun.
+  std::vector<std::unique_ptr<Batch>> Close();
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::unique_ptr<Batch>> queue_;
+  std::deque<std::unique_ptr<Batch>> exclusive_queue_;
+  bool is_exclusive_ = false;
+  bool closed_ = false;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,136 @@
+#include "command_reader.h"
+
+#include <cstdlib>
+
+#include "commands.h"
+#include "worker.h"
+
+namespace cudnn_rnn {
+namespace {
+
+ErrorRef Unknown(const char* what) {
+  auto error = std::make_shared<NativeError>();
+  error->library = "session";
+  error->call = "submit";
+  error->name = "UNKNOWN_OBJECT";
+  error->detail = what;
+  return error;
+}
+
+}  // namespace
+
+void CommandReader::BeginSegment(ErrorRef error) {
+  next_++;
+  error_ = std::move(error);
+  // A captured batch is one segment to the graph.
+  if (is_capturing()) return;
+  spares_others_ = false;
+  reads_.clear();
+  writes_.clear();
+  made_.clear();
+  released_.clear();
+}
+
+bool CommandReader::AtSegmentEnd() const {
+  return AtEnd() || batch_.words[next_] == static_cast<double>(Opcode::kSegment);
+}
+
+bool CommandReader::IsAbsent() {
+  if (batch_.words.at(next_) >= 0) return false;
+  next_++;
+  return true;
+}
+
+Buffer* CommandReader::Access(bool reads, bool writes) {
+  static Buffer none;
+  const Id id = SlotId();
+  Object* object = worker_.Find(id);
+  if (object == nullptr) {
+    Fail(Unknown("a buffer"));
+    return &none;
+  }
+  if (reads) {
+    reads_.push_back(id);
+    if (object->error) Fail(object->error);
+  }
+  if (writes) writes_.push_back(id);
+  auto* buffer = std::get_if<Buffer>(&object->value);
+  if (buffer != nullptr) return buffer;
+  // Its allocation failed.
+  Fail(object->error ? object->error : Unknown("no buffer"));
+  return &none;
+}
+
+Object* CommandReader::ExistingObject() {
+  static Object none;
+  Object* object = worker_.Find(static_cast<Id>(Word()));
+  if (object == nullptr) {
+    Fail(Unknown("a descriptor"));
+    return &none;
+  }
+  if (object->error) Fail(object->error);
+  return object;
+}
+
+Object* CommandReader::NewObject() {
+  const Id id = static_cast<Id>(Word());
+  made_.push_back(id);
+  writes_.push_back(id);
+  Object& object = worker_.Make(id);
+  object.error = error_;
+  return &object;
+}
+
+cudaGraphExec_t CommandReader::Launched() {
+  spares_others_ = true;
+  const Object* object = ExistingObject();
+  const auto* graph = std::get_if<Graph>(&object->value);
+  if (graph == nullptr) {
+    Fail(Unknown("a graph"));
+    return nullptr;
+  }
+  for (const Id id : graph->reads) {
+    const Object* read = worker_.Find(id);
+    if (read == nullptr || read->error) Fail(read == nullptr ? Unknown("a buffer of a graph") : read->error);
+  }
+  writes_.insert(writes_.end(), graph->writes.begin(), graph->writes.end());
+  return graph->executable;
+}
+
+bool CommandReader::has_double_scalars() const { return worker_.has_double_scalars; }
+
+void* CommandReader::LiveScalars(std::size_t count) {
+  if (batch_.live_scalars == 0) return nullptr;
+  const Object* object = worker_.Find(batch_.live_scalars);
+  const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
+  if (buffer != nullptr) return buffer->at((next_scalar_ - count) * (has_double_scalars() ? sizeof(double) : sizeof(float)));
+  Fail(object != nullptr && object->error ? object->error : Unknown("the scalars"));
+  return nullptr;
+}
+
+void CommandReader::Allocate() {
+  const Id id = SlotId();
+  const std::size_t bytes = Size();
+  // A graph's memory was allocated before.
+  if (is_capturing()) return;
+  made_.push_back(id);
+  writes_.push_back(id);
+  Object& object = worker_.Make(id);
+  if (!error_) {
+    try {
+      object.value = Buffer{worker_.Allocate(bytes), bytes};
+    } catch (const NativeError& error) {
+      Fail(std::make_shared<NativeError>(error));
+    }
+  }
+  object.error = error_;
+}
+
+void CommandReader::AllocateOnHost() {
+  const Id id = SlotId();
+  const std::size_t bytes = Size();
+  made_.push_back(id);
+  worker_.Make(id).value = Buffer{std::calloc(bytes, 1), bytes};
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "batch.h"
+#include "objects.h"
+
+namespace cudnn_rnn {
+
+class Worker;
+
+/// Reads the commands of a batch from left to right, on the worker's thread. The constructors of the structs in commands.h
+/// call it field by field.
+///
+/// Nothing is thrown: a segment is read to its end whatever is wrong with it, and `error()` says the first thing.
+class CommandReader {
+ public:
+  CommandReader(Worker& worker, Batch& batch) : worker_(worker), batch_(batch) {}
+
+  bool AtEnd() const { return next_ >= batch_.words.size(); }
+  /// Begins a segment. `error`: that of an earlier segment; then nothing is allocated, and what would be carries it.
+  void BeginSegment(ErrorRef error);
+  /// True at the next segment, or at the end.
+  bool AtSegmentEnd() const;
+
+  int Int() { return static_cast<int>(Word()); }
+  std::size_t Size() { return static_cast<std::size_t>(Word()); }
+  double Double() { return Word(); }
+  const Buffer* In() { return Access(true, false); }
+  const Buffer* OptionalIn() { return IsAbsent() ? nullptr : In(); }
+  Buffer* Out() { return Access(false, true); }
+  Buffer* OptionalOut() { return IsAbsent() ? nullptr : Out(); }
+  Buffer* InOut() { return Access(true, true); }
+  template <typename D>
+  DescriptorRef<D> Existing() {
+    return DescriptorRef<D>(ExistingObject());
+  }
+  template <typename D>
+  DescriptorRef<D> OptionalExisting() {
+    return IsAbsent() ? DescriptorRef<D>(nullptr) : Existing<D>();
+  }
+  template <typename D>
+  NewDescriptor<D> New() {
+    return NewDescriptor<D>(NewObject());
+  }
+  Source HostSource() { return batch_.sources.at(Size()); }
+  Source OptionalSource() { return IsAbsent() ? Source{} : HostSource(); }
+  Target HostTarget() { return batch_.targets.at(Size()); }
+  /// A graph that is launched: the segment reads and writes what it does, and a failed launch changes nothing.
+  cudaGraphExec_t Launched();
+  double Scalar() { return batch_.scalars.at(next_scalar_++); }
+  /// Where a kernel of a captured batch finds its scalars, of which it has read `count`; null otherwise.
+  void* LiveScalars(std::size_t count);
+  bool has_double_scalars() const;
+
+  /// Allocates the memory of a slot now, before the commands of the segment run.
+  void Allocate();
+  /// Notes a slot that is released after the commands of the segment.
+  void Release() { released_.push_back(SlotId()); }
+  /// Host memory in place of a device buffer.
+  void AllocateOnHost();
+
+  bool is_capturing() const { return batch_.graph != 0; }
+  const ErrorRef& error() const { return error_; }
+  bool spares_others() const { return spares_others_; }
+  const std::vector<Id>& reads() const { return reads_; }
+  const std::vector<Id>& writes() const { return writes_; }
+  const std::vector<Id>& made() const { return made_; }
+  const std::vector<Id>& released() const { return released_; }
+
+ private:
+  double Word() { return batch_.words.at(next_++); }
+  bool IsAbsent();
+  Id SlotId() { return batch_.slots.at(Size()); }
+  Buffer* Access(bool reads, bool writes);
+  Object* ExistingObject();
+  Object* NewObject();
+  void Fail(ErrorRef error) {
+    if (!error_) error_ = std::move(error);
+  }
+
+  Worker& worker_;
+  Batch& batch_;
+  std::size_t next_ = 0;
+  std::size_t next_scalar_ = 0;
+  ErrorRef error_;
+  bool spares_others_ = false;
+  std::vector<Id> reads_;
+  std::vector<Id> writes_;
+  std::vector<Id> made_;
+  std::vector<Id> released_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,90 @@
+#include <string>
+
+#include "commands.h"
+
+namespace cudnn_rnn {
+
+void MatrixProduct::Run(Worker& worker, Batch&) const {
+  constexpr int kDouble = 1;
+  constexpr int kDefaultAlgorithm = -1;
+  const double alpha = 1;
+  const float alpha_float = 1;
+  const auto beta_float = static_cast<float>(beta);
+  const bool is_double = type_a == kDouble;
+  const void* alpha_address = is_double ? static_cast<const void*>(&alpha) : &alpha_float;
+  const void* beta_address = is_double ? static_cast<const void*>(&beta) : &beta_float;
+  CheckCublas(worker.libraries,
+              worker.libraries.cublas.cublasGemmEx(worker.cublas, op_a, op_b, m, n, k, alpha_address, a->at(), type_a,
+                                                   lda, b->at(), type_a, ldb, beta_address, c->at(), type_a, ldc,
+                                                   compute_type, kDefaultAlgorithm),
+              "cublasGemmEx");
+}
+
+// CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
+void LoadKernels::Run(Worker& worker, Batch&) const {
+  const auto& driver = worker.libraries.driver;
+  // A PTX image is read up to its terminating zero.
+  std::vector<char> bytes(static_cast<const char*>(image.block->data),
+                          static_cast<const char*>(image.block->data) + image.bytes);
+  bytes.push_back(0);
+  CheckDriver(worker.libraries, driver.cuModuleLoadData(&worker.module, bytes.data()), "cuModuleLoadData");
+  worker.has_double_scalars = is_double != 0;
+  for (const KernelShape& kernel : Kernels()) {
+    CUfunction function = nullptr;
+    CheckDriver(worker.libraries, driver.cuModuleGetFunction(&function, worker.module, kernel.name),
+                "cuModuleGetFunction");
+    worker.kernels.push_back(function);
+  }
+}
+
+KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
+  KernelParameters values;
+  std::size_t scalars = 0;
+  for (const KernelParameter parameter : Kernels().at(static_cast<std::size_t>(kernel)).parameters) {
+    KernelValue value{};
+    switch (parameter) {
+      case KernelParameter::kIn:
+        value.pointer = AddressOf(reader.In());
+        break;
+      case KernelParameter::kOptionalIn:
+        value.pointer = AddressOf(reader.OptionalIn());
+        break;
+      case KernelParameter::kOut:
+        value.pointer = AddressOf(reader.Out());
+        break;
+      case KernelParameter::kInOut:
+        value.pointer = AddressOf(reader.InOut());
+        break;
+      case KernelParameter::kCount:
+        value.count = static_cast<long long>(reader.Double());
+        break;
+      case KernelParameter::kScalar:
+        scalars++;
+        if (reader.has_double_scalars()) {
+          value.real = reader.Scalar();
+        } else {
+          value.single = static_cast<float>(reader.Scalar());
+        }
+    }
+    values.push_back(value);
+  }
+  if (scalars > 0) {
+    KernelValue live{};
+    live.pointer = reader.LiveScalars(scalars);
+    values.push_back(live);
+  }
+  return values;
+}
+
+void LaunchKernel::Run(Worker& worker, Batch&) const {
+  std::vector<void*> addresses;
+  for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
+  const auto index = static_cast<std::size_t>(kernel);
+  CheckDriver(worker.libraries,
+              worker.libraries.driver.cuLaunchKernel(worker.kernels.at(index), static_cast<unsigned>(blocks), 1, 1,
+                                                     static_cast<unsigned>(threads), 1, 1, 0, worker.stream,
+                                                     addresses.data(), nullptr),
+              (std::string("cuLaunchKernel of ") + Kernels()[index].name).c_str());
+}
+
+}  // namespace cudnn_rnn

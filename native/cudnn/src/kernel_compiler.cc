@@ -1,0 +1,128 @@
+#include <cstring>
+
+#include "napi_setup.h"
+#include "kernel_source.h"
+#include "status.h"
+
+namespace cudnn_rnn {
+
+namespace {
+
+// kernelSource(): string — kernels/dense.cu and kernels/layers.cu, built into the addon
+Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kKernels); }
+
+// nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)
+// nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin)
+// nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* ptx)
+std::vector<char> Compile(const Libraries& libraries, const std::string& source,
+                          const std::vector<std::string>& options) {
+  const auto& nvrtc = libraries.nvrtc;
+  nvrtcProgram program = nullptr;
+  CheckNvrtc(libraries, nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr),
+             "nvrtcCreateProgram");
+  const std::shared_ptr<void> owner(program, [&nvrtc](void* owned) {
+    auto destroyed = static_cast<nvrtcProgram>(owned);
+    nvrtc.nvrtcDestroyProgram(&destroyed);
+  });
+  std::vector<const char*> texts;
+  for (const std::string& option : options) texts.push_back(option.c_str());
+  const nvrtcResult result = nvrtc.nvrtcCompileProgram(program, static_cast<int>(texts.size()), texts.data());
+  if (result != 0) {
+    std::size_t size = 0;
+    std::string log;
+    if (nvrtc.nvrtcGetProgramLogSize(program, &size) == 0 && size > 1) {
+      log.resize(size);
+      if (nvrtc.nvrtcGetProgramLog(program, log.data()) != 0) log.clear();
+    }
+    CheckNvrtc(libraries, result, "nvrtcCompileProgram", log);
+  }
+  std::size_t bytes = 0;
+  CheckNvrtc(libraries, nvrtc.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
+  if (bytes > 0) {
+    std::vector<char> cubin(bytes);
+    CheckNvrtc(libraries, nvrtc.nvrtcGetCUBIN(program, cubin.data()), "nvrtcGetCUBIN");
+    return cubin;
+  }
+  // A virtual architecture has no cubin.
+  CheckNvrtc(libraries, nvrtc.nvrtcGetPTXSize(program, &bytes), "nvrtcGetPTXSize");
+  std::vector<char> ptx(bytes);
+  CheckNvrtc(libraries, nvrtc.nvrtcGetPTX(program, ptx.data()), "nvrtcGetPTX");
+  return ptx;
+}
+
+// nvrtcResult nvrtcGetNumSupportedArchs(int* count)
+// nvrtcResult nvrtcGetSupportedArchs(int* architectures)
+// supportedArchitectures(libraries): number[] — 90 is compute capability 9.0; empty where NVRTC cannot say
+Napi::Value SupportedArchitectures(const Napi::CallbackInfo& info) {
+  const auto libraries = Unwrap<Libraries>(info[0]);
+  const auto& nvrtc = libraries->nvrtc;
+  std::vector<int> architectures;
+  if (nvrtc.nvrtcGetNumSupportedArchs != nullptr && nvrtc.nvrtcGetSupportedArchs != nullptr) {
+    int count = 0;
+    CheckNvrtc(*libraries, nvrtc.nvrtcGetNumSupportedArchs(&count), "nvrtcGetNumSupportedArchs");
+    architectures.resize(static_cast<std::size_t>(count));
+    CheckNvrtc(*libraries, nvrtc.nvrtcGetSupportedArchs(architectures.data()), "nvrtcGetSupportedArchs");
+  }
+  auto result = Napi::Array::New(info.Env(), architectures.size());
+  for (std::uint32_t k = 0; k < architectures.size(); k++) result.Set(k, architectures[k]);
+  return result;
+}
+
+class CompileWorker : public Napi::AsyncWorker {
+ public:
+  CompileWorker(Napi::Env env, std::shared_ptr<Libraries> libraries, std::string source,
+                std::vector<std::string> options)
+      : AsyncWorker(env),
+        deferred_(env),
+        libraries_(std::move(libraries)),
+        source_(std::move(source)),
+        options_(std::move(options)) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override {
+    try {
+      image_ = Compile(*libraries_, source_, options_);
+    } catch (const NativeError& error) {
+      error_ = std::make_unique<NativeError>(error);
+    }
+  }
+
+  void OnOK() override {
+    if (error_) return deferred_.Reject(ErrorOf(Env(), *error_).Value());
+    auto image = Napi::Uint8Array::New(Env(), image_.size());
+    std::memcpy(image.Data(), image_.data(), image_.size());
+    deferred_.Resolve(image);
+  }
+
+ private:
+  Napi::Promise::Deferred deferred_;
+  std::shared_ptr<Libraries> libraries_;
+  std::string source_;
+  std::vector<std::string> options_;
+  std::vector<char> image_;
+  std::unique_ptr<NativeError> error_;
+};
+
+// compileKernels(libraries, source: string, options: string[]): Promise<Uint8Array> — a cubin, or PTX for a virtual
+// architecture; needs no device
+Napi::Value CompileKernels(const Napi::CallbackInfo& info) {
+  std::vector<std::string> options;
+  const auto list = info[2].As<Napi::Array>();
+  for (std::uint32_t k = 0; k < list.Length(); k++) options.push_back(list.Get(k).ToString().Utf8Value());
+  auto* worker = new CompileWorker(info.Env(), Unwrap<Libraries>(info[0]), info[1].ToString().Utf8Value(), options);
+  const Napi::Promise promise = worker->promise();
+  worker->Queue();
+  return promise;
+}
+
+}  // namespace
+
+void InitKernels(Napi::Object exports) {
+  Export<KernelSource>(exports, "kernelSource");
+  Export<SupportedArchitectures>(exports, "supportedArchitectures");
+  Export<CompileKernels>(exports, "compileKernels");
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "descriptor.h"
+#include "native_error.h"
+
+namespace cudnn_rnn {
+
+/// JavaScript's number for an object of one session. Numbers are never used twice.
+using Id = std::uint64_t;
+
+/// Memory on the device.
+struct Buffer {
+  void* pointer = nullptr;
+  std::size_t bytes = 0;
+
+  void* at(std::size_t offset = 0) const { return static_cast<char*>(pointer) + offset; }
+};
+
+/// A captured batch. The addresses in it are fixed: JavaScript releases it before the buffers.
+struct Graph {
+  cudaGraphExec_t executable = nullptr;
+  std::vector<Id> reads;
+  std::vector<Id> writes;
+};
+
+/// An object of a session, owned by its worker.
+struct Object {
+  std::variant<std::monostate, Buffer, Graph, TensorDescriptor, DropoutDescriptor, RnnDescriptor, DataDescriptor> value;
+  /// Why the contents are not what they should be: the error of the batch that should have made or written them.
+  ErrorRef error;
+};
+
+/// A descriptor that a command uses. A command earlier in the same batch may make it.
+template <typename D>
+class DescriptorRef {
+ public:
+  explicit DescriptorRef(const Object* object) : object_(object) {}
+  /// cuDNN's handle; null for an optional descriptor that was left out.
+  auto get() const { return object_ == nullptr ? nullptr : std::get<D>(object_->value).get(); }
+
+ private:
+  const Object* object_;
+};
+
+/// A descriptor that a command makes.
+template <typename D>
+class NewDescriptor {
+ public:
+  explicit NewDescriptor(Object* object) : object_(object) {}
+  D& Make(const Libraries& libraries) const { return object_->value.emplace<D>(libraries); }
+
+ private:
+  Object* object_;
+};
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,270 @@
+import {
+  ACTIVATIONS,
+  type ActivationName,
+  type Attention,
+  type AttentionGradients,
+  ELEMENT_LOSSES,
+  type ElementLoss,
+  type ElementLossResult,
+  type LayerNormGradients,
+  POOLINGS,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import { elementCount } from '@cudnn-rnn/canonical'
+import type {
+  ColumnBlock,
+  CompletePool,
+  DropoutMask,
+  KernelOperands,
+  LayerKernels,
+  RowSizes,
+  SequenceSizes,
+} from '@cudnn-rnn/executor-kit'
+import type { KernelFields } from '../device/command_list.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import { BLOCK, launchEach } from '../device/device_kernels.js'
+import type { KernelName } from '../sys/commands.js'
+import { multiply } from './matrix_products.js'
+import { Operation } from './operation.js'
+
+/** The operations of layers on the device: each is one segment of kernels, and nothing waits for it. */
+export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
+  protected readonly executor: CudnnExecutor
+
+  constructor(executor: CudnnExecutor) {
+    this.executor = executor
+  }
+
+  activate(
+    { input }: KernelOperands<'activate'>,
+    activation: ActivationName,
+    { rows, columns }: RowSizes,
+  ): CudnnTensor {
+    const operation = this.begin('activate')
+    const x = operation.operand(input)
+    const y = this.#allocate(operation, rows * columns)
+    if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
+    else {
+      const count = rows * columns
+      this.#each(operation, 'activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
+    }
+    return this.#result(operation, y, input.shape)
+  }
+
+  activationGradient(
+    { output, outputGradient }: KernelOperands<'activationGradient'>,
+    activation: ActivationName,
+    { rows, columns }: RowSizes,
+  ): CudnnTensor {
+    const operation = this.begin('run the gradient of an activation')
+    const y = operation.operand(output)
+    const dy = operation.operand(outputGradient)
+    const count = rows * columns
+    const dx = this.#allocate(operation, count)
+    if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
+    else {
+      const fields = { dx, y, dy, count, activation: ACTIVATIONS.indexOf(activation) }
+      this.#each(operation, 'activation_gradient', count, fields)
+    }
+    return this.#result(operation, dx, output.shape)
+  }
+
+  dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): CudnnTensor {
+    const operation = this.begin('run dropout')
+    const x = operation.operand(input)
+    const count = elementCount(input.shape)
+    const y = this.#allocate(operation, count)
+    const { seedLow, seedHigh, threshold, kept, drawLow, drawHigh } = mask
+    this.#each(operation, 'dropout', count, { y, x, count, seedLow, seedHigh, threshold, kept, drawLow, drawHigh })
+    return this.#result(operation, y, input.shape)
+  }
+
+  layerNorm(operands: KernelOperands<'layerNorm'>, { rows, columns }: RowSizes, epsilon: number): CudnnTensor {
+    const operation = this.begin('normalize a layer')
+    const x = operation.operand(operands.input)
+    const gamma = operation.operand(operands.gamma)
+    const beta = operation.operand(operands.beta)
+    const y = this.#allocate(operation, rows * columns)
+    operation.list.launch('layer_norm', rows, BLOCK, { y, x, gamma, beta, columns, epsilon })
+    return this.#result(operation, y, operands.input.shape)
+  }
+
+  layerNormGradients(
+    operands: KernelOperands<'layerNormGradients'>,
+    { rows, columns }: RowSizes,
+    epsilon: number,
+  ): LayerNormGradients {
+    const { memory, arithmetic } = this.executor
+    const operation = this.begin('run the gradients of layer normalization')
+    const { list } = operation
+    const x = operation.operand(operands.input)
+    const gamma = operation.operand(operands.gamma)
+    const dy = operation.operand(operands.outputGradient)
+    const dx = this.#allocate(operation, rows * columns)
+    const dgamma = this.#allocate(operation, columns)
+    const dbeta = this.#allocate(operation, columns)
+    const dgammaRows = operation.own(this.#allocate(operation, rows * columns))
+    const ones = operation.own(this.#allocate(operation, rows))
+    list.launch('layer_norm_gradient', rows, BLOCK, { dx, dgammaRows, x, gamma, dy, columns, epsilon })
+    this.#each(operation, 'fill', rows, { x: ones, count: rows, value: 1 })
+    const row = { buffer: ones, columns: rows }
+    multiply(list, arithmetic, dgamma, [1, rows, columns], row, { buffer: dgammaRows, columns }, 0)
+    multiply(list, arithmetic, dbeta, [1, rows, columns], row, { buffer: dy, columns }, 0)
+    operation.post()
+    return {
+      input: memory.tensor(dx, operands.input.shape),
+      gamma: memory.tensor(dgamma, [columns]),
+      beta: memory.tensor(dbeta, [columns]),
+    }
+  }
+
+  concat(inputs: readonly TensorLike[], shape: readonly number[], { rows, columns }: RowSizes): CudnnTensor {
+    const operation = this.begin('concatenate')
+    const y = this.#allocate(operation, elementCount(shape))
+    let yBegin = 0
+    for (const input of inputs) {
+      const x = operation.operand(input)
+      const width = input.shape.at(-1)!
+      const count = rows * width
+      const fields = { y, x, count, width, yColumns: columns, yBegin, xColumns: width, xBegin: 0 }
+      this.#each(operation, 'copy_columns', count, fields)
+      yBegin += width
+    }
+    return this.#result(operation, y, shape)
+  }
+
+  columns({ input }: KernelOperands<'columns'>, { begin, columns, rows }: ColumnBlock, width: number): CudnnTensor {
+    const operation = this.begin('take columns')
+    const x = operation.operand(input)
+    const count = rows * width
+    const y = this.#allocate(operation, count)
+    const fields = { y, x, count, width, yColumns: width, yBegin: 0, xColumns: columns, xBegin: begin }
+    this.#each(operation, 'copy_columns', count, fields)
+    return this.#result(operation, y, [...input.shape.slice(0, -1), width])
+  }
+
+  reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: SequenceSizes): CudnnTensor {
+    const { time, batch, columns } = sizes
+    const operation = this.begin('reverse a sequence')
+    const x = operation.operand(operands.input)
+    const lengths = operation.optional(operands.lengths)
+    const count = time * batch * columns
+    const y = this.#allocate(operation, count)
+    this.#each(operation, 'reverse_sequence', count, { y, x, lengths, count, time, batch, columns })
+    return this.#result(operation, y, operands.input.shape)
+  }
+
+  poolSequence(
+    operands: KernelOperands<'poolSequence'>,
+    { time, batch, columns }: SequenceSizes,
+    { pooling: rule, reversedFrom }: CompletePool,
+  ): CudnnTensor {
+    const operation = this.begin('pool a sequence')
+    const x = operation.operand(operands.input)
+    const lengths = operation.optional(operands.lengths)
+    const count = batch * columns
+    const y = this.#allocate(operation, count)
+    const fields = { y, x, lengths, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+    this.#each(operation, 'pool_sequence', count, fields)
+    return this.#result(operation, y, [batch, columns])
+  }
+
+  poolSequenceGradient(
+    operands: KernelOperands<'poolSequenceGradient'>,
+    { time, batch, columns }: SequenceSizes,
+    { pooling: rule, reversedFrom }: CompletePool,
+  ): CudnnTensor {
+    const operation = this.begin('run the gradient of pooling')
+    const x = operation.operand(operands.input)
+    const lengths = operation.optional(operands.lengths)
+    const dy = operation.operand(operands.outputGradient)
+    const count = batch * columns
+    const dx = this.#allocate(operation, elementCount(operands.input.shape))
+    const fields = { dx, x, lengths, dy, count, time, columns, pooling: POOLINGS.indexOf(rule), reversedFrom }
+    this.#each(operation, 'pool_sequence_gradient', count, fields)
+    return this.#result(operation, dx, operands.input.shape)
+  }
+
+  attend(operands: KernelOperands<'attend'>, { time, batch, columns }: SequenceSizes): Attention {
+    const { memory } = this.executor
+    const operation = this.begin('attend')
+    const x = operation.operand(operands.input)
+    const scores = operation.operand(operands.scores)
+    const lengths = operation.optional(operands.lengths)
+    const count = batch * columns
+    const output = this.#allocate(operation, count)
+    const weights = this.#allocate(operation, time * batch)
+    operation.list.launch('attention_weights', batch, BLOCK, { weights, scores, lengths, time, batch })
+    this.#each(operation, 'attend', count, { output, x, weights, lengths, count, time, batch, columns })
+    operation.post()
+    return {
+      output: memory.tensor(output, [batch, columns]),
+      weights: memory.tensor(weights, operands.scores.shape),
+    }
+  }
+
+  attendGradients(operands: KernelOperands<'attendGradients'>, sizes: SequenceSizes): AttentionGradients {
+    const { time, batch, columns } = sizes
+    const { memory } = this.executor
+    const operation = this.begin('run the gradients of attention')
+    const { list } = operation
+    const x = operation.operand(operands.input)
+    const weights = operation.operand(operands.weights)
+    const dy = operation.operand(operands.outputGradient)
+    const count = time * batch * columns
+    const dx = this.#allocate(operation, count)
+    const dscores = this.#allocate(operation, time * batch)
+    const dweights = operation.own(this.#allocate(operation, time * batch))
+    this.#each(operation, 'attention_input_gradient', count, { dx, weights, dy, count, batch, columns })
+    list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, dy, batch, columns })
+    list.launch('attention_score_gradient', batch, BLOCK, { dscores, weights, dweights, time, batch })
+    operation.post()
+    return {
+      input: memory.tensor(dx, operands.input.shape),
+      scores: memory.tensor(dscores, operands.weights.shape),
+    }
+  }
+
+  elementLoss(
+    operands: KernelOperands<'elementLoss'>,
+    rule: ElementLoss,
+    { rows, columns }: RowSizes,
+  ): ElementLossResult {
+    const { memory } = this.executor
+    const operation = this.begin('compute a loss')
+    const { list } = operation
+    const predictions = operation.operand(operands.predictions)
+    const targets = operation.operand(operands.targets)
+    const weights = operation.optional(operands.weights)
+    const gradient = this.#allocate(operation, rows * columns)
+    const loss = this.#allocate(operation, 1)
+    const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
+    const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
+    if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
+    else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
+    const values = { gradient, loss: rowLosses, predictions, targets, weights, total }
+    list.launch('element_loss', rows, BLOCK, { ...values, rows, columns, rule: ELEMENT_LOSSES.indexOf(rule) })
+    list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
+    operation.post()
+    return { loss: memory.tensor(loss, []), gradient: memory.tensor(gradient, operands.predictions.shape) }
+  }
+
+  protected begin(action: string): Operation {
+    return new Operation(this.executor, action)
+  }
+
+  #allocate({ list }: Operation, elements: number): DeviceBuffer {
+    return this.executor.memory.allocate(list, elements)
+  }
+
+  #each<Name extends KernelName>({ list }: Operation, name: Name, count: number, fields: KernelFields<Name>): void {
+    launchEach(this.executor.session, list, name, count, fields)
+  }
+
+  #result(operation: Operation, buffer: DeviceBuffer, shape: readonly number[]): CudnnTensor {
+    operation.post()
+    return this.executor.memory.tensor(buffer, shape)
+  }
+}

@@ -1,0 +1,49 @@
+import type { CommandList } from '../device/command_list.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import type { Arithmetic } from '../device/precision.js'
+import { CUBLAS_OP } from '../sys/cudnn_enums.js'
+
+/** A row-major matrix, or its transpose. */
+export interface Factor {
+  readonly buffer: DeviceBuffer
+  /** Columns of the matrix as it is stored. */
+  readonly columns: number
+  readonly transposed?: boolean
+}
+
+/**
+ * Adds c [rows,columns] = beta·c + a · b, all row-major: cuBLAS is column-major, where the same memory holds the
+ * transposes, so it is asked for bᵀ · aᵀ.
+ */
+export function multiply(
+  list: CommandList,
+  { cublasType: typeA, cublasCompute: computeType }: Arithmetic,
+  c: DeviceBuffer,
+  [rows, inner, columns]: readonly [number, number, number],
+  a: Factor,
+  b: Factor,
+  beta: 0 | 1,
+): void {
+  if (rows === 0 || columns === 0) return
+  if (inner === 0) {
+    if (beta === 0) list.add('clear', { to: c, offset: 0, bytes: c.bytes })
+    return
+  }
+  const operation = ({ transposed }: Factor) => (transposed ? CUBLAS_OP.transpose : CUBLAS_OP.none)
+  list.add('matrixProduct', {
+    opA: operation(b),
+    opB: operation(a),
+    m: columns,
+    n: rows,
+    k: inner,
+    a: b.buffer,
+    lda: b.columns,
+    b: a.buffer,
+    ldb: a.columns,
+    beta,
+    c,
+    ldc: columns,
+    typeA,
+    computeType,
+  })
+}

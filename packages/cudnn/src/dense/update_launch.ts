@@ -1,0 +1,95 @@
+import type { OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import { launchEach } from '../device/device_kernels.js'
+import type { DeviceSession } from '../device/device_session.js'
+
+/** The buffers of an update; `source` is its gradient, source or mask. */
+export interface UpdateOperands {
+  /** The variable and its slots, in the order of the method of `DenseOps`. */
+  readonly written: readonly DeviceBuffer[]
+  readonly source: DeviceBuffer | undefined
+  /** Where it is not finite, the update changes nothing. */
+  readonly guard: DeviceBuffer | undefined
+}
+
+/** Adds the kernel of an update over `count` elements to `list`. */
+export function launchUpdate(
+  session: DeviceSession,
+  list: CommandList,
+  update: OptimizerUpdate,
+  count: number,
+  { written, source, guard }: UpdateOperands,
+): void {
+  const [x, first, second] = written as [DeviceBuffer, DeviceBuffer, DeviceBuffer]
+  const g = source!
+  switch (update.rule) {
+    case 'addScaled':
+      launchEach(session, list, 'add_scaled', count, { x, y: g, count, scale: update.scale, guard })
+      break
+    case 'momentum': {
+      const { momentum, nesterov } = update
+      const fields = { x, v: first, g, count, momentum, ...ratesOf(update), nesterov: Number(nesterov), guard }
+      launchEach(session, list, 'apply_momentum', count, fields)
+      break
+    }
+    case 'adam': {
+      const { learningRate: rate, beta1, beta2, epsilon, step } = update
+      launchEach(session, list, 'apply_adam', count, {
+        x,
+        m: first,
+        v: second,
+        g,
+        count,
+        rate,
+        beta1,
+        rest1: 1 - beta1,
+        beta2,
+        rest2: 1 - beta2,
+        correction1: 1 / (1 - beta1 ** step),
+        correction2: 1 / (1 - beta2 ** step),
+        epsilon,
+        guard,
+      })
+      break
+    }
+    case 'rmsProp': {
+      const { decay, momentum, epsilon, epsilonInRoot } = update
+      launchEach(session, list, 'apply_rms_prop', count, {
+        x,
+        s: first,
+        v: second,
+        g,
+        count,
+        decay,
+        rest: 1 - decay,
+        momentum,
+        ...ratesOf(update),
+        epsilon,
+        epsilonInRoot: Number(epsilonInRoot),
+        guard,
+      })
+      break
+    }
+    case 'adagrad': {
+      const { learningRate: rate, epsilon, epsilonInRoot } = update
+      const fields = { x, s: first, g, count, rate, epsilon, epsilonInRoot: Number(epsilonInRoot), guard }
+      launchEach(session, list, 'apply_adagrad', count, fields)
+      break
+    }
+    case 'weightDecay':
+      launchEach(session, list, 'apply_weight_decay', count, {
+        x,
+        mask: source,
+        count,
+        rate: update.rate,
+        guard,
+      })
+      break
+  }
+}
+
+/** The rate of what enters the velocity, and of what leaves it. */
+function ratesOf({ learningRate, rateInVelocity }: { learningRate: number; rateInVelocity: boolean }) {
+  return rateInVelocity ? { rateIn: learningRate, rateOut: 1 } : { rateIn: 1, rateOut: learningRate }
+}

@@ -1,0 +1,248 @@
+import { COMMANDS, type CommandName, KERNELS, type KernelName, type Kind } from '../sys/commands.js'
+import type {
+  DataDescriptor,
+  DropoutDescriptor,
+  Graph,
+  HostArray,
+  RnnDescriptorId,
+  TensorDescriptor,
+} from '../sys/native_addon.js'
+import { type BufferHome, DeviceBuffer } from './device_buffer.js'
+
+interface Descriptors {
+  readonly tensorDescriptor: TensorDescriptor
+  readonly dataDescriptor: DataDescriptor
+  readonly dropoutDescriptor: DropoutDescriptor
+  readonly rnnDescriptor: RnnDescriptorId
+}
+
+type Values = Descriptors & {
+  readonly [Kind in keyof Descriptors as `new ${Kind}`]: Descriptors[Kind]
+} & {
+  readonly in: DeviceBuffer
+  readonly out: DeviceBuffer
+  readonly inout: DeviceBuffer
+  readonly int: number
+  readonly size: number
+  readonly double: number
+  readonly scalar: number
+  readonly source: HostArray
+  readonly target: HostArray
+  readonly graph: Graph
+}
+
+type ValueOf<K extends Kind> = K extends `${infer Required extends Kind & keyof Values}?`
+  ? Values[Required] | null | undefined
+  : K extends keyof Values
+    ? Values[K]
+    : never
+
+type FieldsOf<Shape extends Readonly<Record<string, Kind>>> = {
+  readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? never : Field]: ValueOf<Shape[Field]>
+} & {
+  readonly [Field in keyof Shape as Shape[Field] extends `${string}?` ? Field : never]?: ValueOf<Shape[Field]>
+}
+
+/** The fields of a command, by the table of commands. */
+export type CommandFields<Name extends CommandName> = FieldsOf<(typeof COMMANDS)[Name]['fields']>
+export type KernelFields<Name extends KernelName> = FieldsOf<(typeof KERNELS)[Name]>
+
+/** Commands that the list has methods for. */
+type Special = 'segment' | 'allocate' | 'allocateOnHost' | 'release' | 'upload' | 'launchKernel'
+
+/** How a field becomes a number. */
+type Encoding = 'number' | 'optional double' | 'read' | 'write' | 'scalar' | 'source' | 'target'
+
+interface Encoder {
+  readonly code: number
+  readonly names: readonly string[]
+  readonly encodings: readonly Encoding[]
+}
+
+function encodingOf(kind: Kind): Encoding {
+  switch (kind) {
+    case 'in':
+    case 'in?':
+      return 'read'
+    case 'out':
+    case 'out?':
+    case 'inout':
+      return 'write'
+    case 'source':
+    case 'source?':
+      return 'source'
+    case 'double?':
+      return 'optional double'
+    case 'scalar':
+    case 'target':
+      return kind
+    default:
+      return 'number'
+  }
+}
+
+function encoders<Name extends string>(
+  table: Readonly<Record<Name, Readonly<Record<string, Kind>>>>,
+): Readonly<Record<Name, Encoder>> {
+  const rows = Object.entries<Readonly<Record<string, Kind>>>(table).map(([name, fields], code): [string, Encoder] => [
+    name,
+    { code, names: Object.keys(fields), encodings: Object.values(fields).map(encodingOf) },
+  ])
+  return Object.fromEntries(rows) as Record<Name, Encoder>
+}
+
+const COMMAND_ENCODERS = encoders(
+  Object.fromEntries(Object.entries(COMMANDS).map(([name, { fields }]) => [name, fields])) as Record<
+    CommandName,
+    Readonly<Record<string, Kind>>
+  >,
+)
+const KERNEL_ENCODERS = encoders<KernelName>(KERNELS)
+const SEGMENT = COMMAND_ENCODERS.segment.code
+const ALLOCATE = COMMAND_ENCODERS.allocate.code
+const ALLOCATE_ON_HOST = COMMAND_ENCODERS.allocateOnHost.code
+const RELEASE = COMMAND_ENCODERS.release.code
+const UPLOAD = COMMAND_ENCODERS.upload.code
+const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
+/** An optional buffer, descriptor or host array that is left out. */
+const ABSENT = -1
+
+/** What a list knows of a buffer that it names. */
+export interface Slot {
+  readonly buffer: DeviceBuffer
+  /** The list allocates it; otherwise it was there before. */
+  readonly isAllocated: boolean
+  /** The host array it is filled with. */
+  upload: HostArray | undefined
+  isReleased: boolean
+  isWritten: boolean
+}
+
+/**
+ * Commands as data. Buffers are named by their place in `slots` and scalars lie apart, so that `words` are the same for
+ * every list that does the same: they are the key of a graph.
+ */
+export class CommandList {
+  readonly id: number
+  readonly words: number[] = []
+  readonly slots: Slot[] = []
+  readonly scalars: number[] = []
+  readonly sources: HostArray[] = []
+  readonly targets: HostArray[] = []
+  /** "run forward": completes "Cannot … as …" where a segment fails. */
+  readonly actions: string[] = []
+  /** Allocations and releases in their order: the index of a slot, or its bitwise complement. */
+  readonly lifetimes: number[] = []
+  readonly #home: BufferHome
+  readonly #isDeferred: boolean
+  isSubmitted = false
+
+  /** @param isDeferred the list is submitted later: host arrays may change before */
+  constructor(home: BufferHome, action: string, isDeferred = false) {
+    this.#home = home
+    this.#isDeferred = isDeferred
+    this.id = home.newId()
+    this.segment(action)
+  }
+
+  get isEmpty(): boolean {
+    return this.words.length === this.actions.length
+  }
+
+  /** Begins a segment: commands that stand or fall together. */
+  segment(action: string): this {
+    this.actions.push(action)
+    this.words.push(SEGMENT)
+    return this
+  }
+
+  /** A new buffer; its memory is there before the other commands of the segment run. */
+  allocate(bytes: number): DeviceBuffer {
+    return this.adopt(new DeviceBuffer(this.#home, bytes))
+  }
+
+  /** Host memory in place of a buffer, which is never freed. */
+  allocateOnHost(bytes: number): DeviceBuffer {
+    const buffer = new DeviceBuffer(this.#home, bytes)
+    this.words.push(ALLOCATE_ON_HOST, this.#define(buffer, true), bytes)
+    return buffer
+  }
+
+  /** The memory of a buffer that another list was to allocate. */
+  adopt(buffer: DeviceBuffer): DeviceBuffer {
+    this.words.push(ALLOCATE, this.#define(buffer, true), buffer.bytes)
+    this.lifetimes.push(buffer.slot)
+    return buffer
+  }
+
+  /** Lets go of a buffer that this list allocated, after the commands so far; false for any other. */
+  release(buffer: DeviceBuffer): boolean {
+    if (this.isSubmitted) return false
+    const slot = buffer.listId === this.id ? this.slots[buffer.slot] : undefined
+    if (slot?.isAllocated !== true) return false
+    slot.isReleased = true
+    this.words.push(RELEASE, buffer.slot)
+    this.lifetimes.push(~buffer.slot)
+    return true
+  }
+
+  /** Frees a buffer that another list allocated. */
+  free(buffer: DeviceBuffer): void {
+    this.words.push(RELEASE, this.#slotOf(buffer, false))
+  }
+
+  /** Fills a buffer from a host array, which may change afterwards. */
+  upload(buffer: DeviceBuffer, data: HostArray): void {
+    const slot = this.slots[this.#slotOf(buffer, true)]!
+    const read = this.#isDeferred ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() : data
+    if (slot.isAllocated) slot.upload = read
+    this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
+  }
+
+  add<Name extends Exclude<CommandName, Special>>(name: Name, fields: CommandFields<Name>): void {
+    const encoder = COMMAND_ENCODERS[name]
+    this.words.push(encoder.code)
+    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+  }
+
+  /** Copies all of `from`. */
+  copy(to: DeviceBuffer, from: DeviceBuffer): void {
+    this.add('copy', { to, toOffset: 0, from, fromOffset: 0, bytes: from.bytes })
+  }
+
+  /** A launch of a kernel; nothing where there are no blocks. */
+  launch<Name extends KernelName>(name: Name, blocks: number, threads: number, fields: KernelFields<Name>): void {
+    if (blocks === 0) return
+    const encoder = KERNEL_ENCODERS[name]
+    this.words.push(LAUNCH_KERNEL, encoder.code, blocks, threads)
+    this.#encode(encoder, fields as Readonly<Record<string, unknown>>)
+  }
+
+  #encode({ names, encodings }: Encoder, fields: Readonly<Record<string, unknown>>): void {
+    const { words } = this
+    for (let k = 0; k < names.length; k++) {
+      const value = fields[names[k]!]
+      const encoding = encodings[k]!
+      if (encoding === 'scalar') this.scalars.push(value as number)
+      else if (value === null || value === undefined) words.push(encoding === 'optional double' ? Number.NaN : ABSENT)
+      else if (encoding === 'read' || encoding === 'write') {
+        words.push(this.#slotOf(value as DeviceBuffer, encoding === 'write'))
+      } else if (encoding === 'source') words.push(this.sources.push(value as HostArray) - 1)
+      else if (encoding === 'target') words.push(this.targets.push(value as HostArray) - 1)
+      else words.push(value as number)
+    }
+  }
+
+  #slotOf(buffer: DeviceBuffer, isWritten: boolean): number {
+    const index = buffer.listId === this.id ? buffer.slot : this.#define(buffer, false)
+    if (isWritten) this.slots[index]!.isWritten = true
+    return index
+  }
+
+  #define(buffer: DeviceBuffer, isAllocated: boolean): number {
+    buffer.listId = this.id
+    buffer.slot =
+      this.slots.push({ buffer, isAllocated, upload: undefined, isReleased: false, isWritten: isAllocated }) - 1
+    return buffer.slot
+  }
+}

@@ -1,0 +1,153 @@
+import { MODE } from '../sys/commands.js'
+import { cudnnError } from '../sys/cudnn_error.js'
+import type { Graph, NativeAddon, Session } from '../sys/native_addon.js'
+import type { CommandList } from './command_list.js'
+import type { DeviceBuffer } from './device_buffer.js'
+
+/** How a list is submitted. */
+export interface Submission {
+  /** Bits of {@link MODE}. */
+  readonly mode?: number
+  /** Capture the commands into this graph instead of running them. */
+  readonly graph?: Graph
+  /** Where the captured kernels read their scalars. */
+  readonly scalars?: DeviceBuffer | undefined
+  /** Other buffers in the place of the list's own, by slot. */
+  readonly buffers?: readonly DeviceBuffer[]
+  /** More of the same work follows: what was released is not freed yet. */
+  readonly isContinued?: boolean
+}
+
+const HEADER = 7
+const NOTHING = new Float64Array(0)
+
+/** Where command lists go: in order behind all others, or, in an exclusive section, past those that wait for its end. */
+export class CommandQueue {
+  readonly #native: NativeAddon
+  readonly #session: Session
+  readonly #mode: number
+  readonly #releases: number[] = []
+  #message: Float64Array = new Float64Array(1024)
+  #isFlushScheduled = false
+  #isClosed = false
+  /** Commands were recorded that are not submitted yet: what they use is not freed. */
+  isRecording = false
+
+  constructor(native: NativeAddon, session: Session, isExclusive: boolean) {
+    this.#native = native
+    this.#session = session
+    this.#mode = isExclusive ? MODE.exclusive : 0
+  }
+
+  /** Queues `list`; the buffers that it was to write carry the error of what fails later. */
+  post(list: CommandList): void {
+    this.submit(list)
+  }
+
+  /** As `post`; settles with the numbers that the commands report once they were issued to the device. */
+  run(list: CommandList): Promise<Float64Array> {
+    return this.submit(list, { mode: MODE.promise })!
+  }
+
+  /** As `run`, but settles when the device has done the work: downloads are complete then. */
+  finish(list: CommandList): Promise<Float64Array> {
+    return this.submit(list, { mode: MODE.promise | MODE.wait })!
+  }
+
+  /** Runs `list`, waits for the device and settles with the milliseconds that it took. */
+  async time(list: CommandList): Promise<number> {
+    const numbers = await this.submit(list, { mode: MODE.promise | MODE.timed })!
+    return numbers.at(-1)!
+  }
+
+  submit(list: CommandList, submission: Submission = {}): Promise<Float64Array> | undefined {
+    const isLast = this.#mode === 0 && !this.isRecording && submission.isContinued !== true
+    const settled = this.#send(list, submission, isLast ? this.#releases : [])
+    if (isLast) this.#releases.length = 0
+    return settled?.then(
+      (numbers) => numbers ?? NOTHING,
+      (error: unknown) => {
+        throw cudnnError(list.actions[(error as { readonly segment?: number }).segment ?? 0] ?? '', error)
+      },
+    )
+  }
+
+  /** Frees or destroys an object after everything that was queued or recorded. */
+  release(id: number): void {
+    if (this.#isClosed) return
+    this.#releases.push(id)
+    if (this.#isFlushScheduled) return
+    // It goes with the next submission; where none comes, by itself.
+    this.#isFlushScheduled = true
+    setImmediate(() => {
+      this.#isFlushScheduled = false
+      if (this.#isClosed || this.isRecording || this.#releases.length === 0) return
+      this.#send(undefined, {}, this.#releases.splice(0))
+    })
+  }
+
+  /** Frees or destroys objects that only this queue's submissions used, after them. */
+  releaseNow(ids: readonly number[]): void {
+    if (!this.#isClosed) this.#send(undefined, {}, ids)
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** Begins or ends an exclusive section. */
+  signal(mode: number, action: string): Promise<unknown> | undefined {
+    return this.#send(undefined, { mode }, [])?.catch((error: unknown) => {
+      throw cudnnError(action, error)
+    })
+  }
+
+  #send(
+    list: CommandList | undefined,
+    submission: Submission,
+    releases: readonly number[],
+  ): Promise<Float64Array | undefined> | undefined {
+    const mode = (submission.mode ?? 0) | this.#mode
+    const { message, count } = messageOf(list, { ...submission, mode }, releases, this.#message)
+    this.#message = message
+    if (list !== undefined) list.isSubmitted = true
+    const targets = list !== undefined && list.targets.length > 0 ? list.targets : undefined
+    const sources = list !== undefined && list.sources.length > 0 ? list.sources : undefined
+    try {
+      return this.#native.submit(this.#session, message, count, sources, targets)
+    } catch (error) {
+      throw cudnnError(list?.actions[0] ?? '', error)
+    }
+  }
+}
+
+/**
+ * The message that native/cudnn/src/session_binding.cc reads, in `room` where it is large enough.
+ *
+ * @public scripts/real_libraries uses it
+ */
+export function messageOf(
+  list: CommandList | undefined,
+  { mode = 0, graph, scalars, buffers }: Submission,
+  releases: readonly number[],
+  room: Float64Array,
+): { readonly message: Float64Array; readonly count: number } {
+  const words = list?.words ?? []
+  const slots = list?.slots ?? []
+  const values = list?.scalars ?? []
+  const count = HEADER + words.length + slots.length + values.length + releases.length
+  const message = room.length < count ? new Float64Array(2 * count) : room
+  message[0] = mode
+  message[1] = graph ?? 0
+  message[2] = scalars?.id ?? 0
+  message[3] = words.length
+  message[4] = slots.length
+  message[5] = values.length
+  message[6] = releases.length
+  let at = HEADER
+  for (const word of words) message[at++] = word
+  for (let k = 0; k < slots.length; k++) message[at++] = (buffers?.[k] ?? slots[k]!.buffer).id
+  for (const value of values) message[at++] = value
+  for (const id of releases) message[at++] = id
+  return { message, count }
+}

@@ -1,0 +1,19 @@
+import type { Algorithm } from '../sys/cudnn_enums.js'
+import type { DeviceMemory } from './device_memory.js'
+import type { DeviceSession } from './device_session.js'
+import type { GraphPolicy } from './graph_cache.js'
+import type { Arithmetic } from './precision.js'
+
+/** What the parts of one open cuDNN executor share. */
+export interface CudnnExecutor {
+  readonly session: DeviceSession
+  readonly memory: DeviceMemory
+  readonly arithmetic: Arithmetic
+  /** The algorithm to use, or `measured` for the fastest of the legal ones. */
+  readonly algorithm: Algorithm | 'measured'
+  readonly graphs: GraphPolicy
+  /** Whether passes with dropout may be replayed; undefined until the first network that has some was tried. */
+  replaysDropout?: boolean | undefined
+  /** Whether passes over rows of unequal length may be replayed; undefined until it was tried. */
+  replaysLengths?: boolean | undefined
+}

@@ -1,0 +1,145 @@
+import { DTYPES, type DType } from '@cudnn-rnn/backend'
+import { codedRangeError, elementCount, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  allocating,
+  type Ledger,
+  type LedgerEntry,
+  type Lifetime,
+  NOT_CLONEABLE,
+  tensorSummary,
+  type VersionedTensor,
+} from '@cudnn-rnn/executor-kit'
+import type { ConvertedCopy } from './converted_copy.js'
+import type { DeviceBuffer } from './device_buffer.js'
+import type { DeviceSession } from './device_session.js'
+import { asFloat16, type Float16Tensor } from './float16_values.js'
+
+/** The memory that a tensor lies in, as far as the tensor needs it. */
+export interface TensorHome {
+  readonly session: DeviceSession
+  readonly ledger: Ledger
+  readonly life: Lifetime
+  /** Releases what a tensor that nobody disposed holds, once nobody can. */
+  watch(tensor: CudnnTensor, holding: TensorHolding): void
+  unwatch(tensor: CudnnTensor): void
+}
+
+/** What a tensor holds, apart from the tensor, so that it can be released when the tensor is gone. */
+export interface TensorHolding {
+  readonly buffer: DeviceBuffer
+  readonly entry: LedgerEntry
+  copy: ConvertedCopy | undefined
+}
+
+/** A tensor in device memory. */
+export class CudnnTensor extends Inspectable implements VersionedTensor {
+  /** structuredClone() and postMessage() fail at the first field, and name it. */
+  readonly clone = NOT_CLONEABLE
+  version = 0
+  readonly #memory: TensorHome
+  readonly #shape: readonly number[]
+  readonly #dtype: DType
+  readonly #layout: string | undefined
+  #holding: TensorHolding | undefined
+
+  /** Takes over one ownership of `buffer`. */
+  constructor(
+    memory: TensorHome,
+    buffer: DeviceBuffer,
+    shape: readonly number[],
+    dtype: DType,
+    layout: string | undefined,
+  ) {
+    super()
+    this.#memory = memory
+    this.#shape = Object.freeze([...shape])
+    this.#dtype = dtype
+    this.#layout = layout
+    this.#holding = { buffer, entry: memory.ledger.enter('tensors', this, buffer.bytes, true), copy: undefined }
+    memory.watch(this, this.#holding)
+  }
+
+  /** Whether `tensor` is one of `memory`: a proxy or a copy of one is none. */
+  static isOf(memory: TensorHome, tensor: unknown): tensor is CudnnTensor {
+    return typeof tensor === 'object' && tensor !== null && #memory in tensor && tensor.#memory === memory
+  }
+
+  get shape(): readonly number[] {
+    return this.#shape
+  }
+
+  get dtype(): DType {
+    return this.#dtype
+  }
+
+  get layout(): string | undefined {
+    return this.#layout
+  }
+
+  get bytes(): number {
+    return elementCount(this.shape) * DTYPES[this.dtype].bytes
+  }
+
+  get disposed(): boolean {
+    return this.#holding === undefined || this.#memory.life.ended
+  }
+
+  /** Throws RangeError `ERR_TENSOR_DISPOSED`. */
+  get buffer(): DeviceBuffer {
+    if (this.#holding === undefined || this.#memory.life.ended) {
+      throw codedRangeError('ERR_TENSOR_DISPOSED', 'Cannot read tensor as it was disposed')
+    }
+    return this.#holding.buffer
+  }
+
+  /** The contents as cuDNN reads them, if a pass had them converted; of an earlier version perhaps. */
+  get copy(): ConvertedCopy | undefined {
+    return this.#holding?.copy
+  }
+
+  /** Keeps `copy`, whose buffer it takes over, as long as it lives; undefined for none. */
+  set copy(copy: ConvertedCopy | undefined) {
+    const holding = this.#holding!
+    const change = (copy?.buffer.bytes ?? 0) - (holding.copy?.buffer.bytes ?? 0)
+    holding.copy?.buffer.release()
+    holding.copy = copy
+    holding.entry.hold(change)
+  }
+
+  async read(): Promise<Tensor> {
+    const { buffer, shape } = this
+    const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
+    const { session } = this.#memory
+    const list = session.list('read tensor')
+    list.add('download', { from: buffer, offset: 0, to: data })
+    await session.finish(list)
+    return { data, shape }
+  }
+
+  /**
+   * As {@link read}, rounded to the nearest half; what a network computed at precision `float16` is exact in it.
+   *
+   * Rejects with TypeError `ERR_NO_FLOAT16_ARRAY` before Node.js 24, and as `read()`.
+   */
+  async readFloat16(): Promise<Float16Tensor> {
+    return asFloat16(await this.read())
+  }
+
+  dispose(): void {
+    if (this.#holding === undefined) return
+    this.#memory.unwatch(this)
+    const { buffer, copy, entry } = this.#holding
+    entry.leave()
+    this.#holding = undefined
+    buffer.release()
+    copy?.buffer.release()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return tensorSummary(this)
+  }
+}

@@ -1,0 +1,42 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import type { KernelName } from '../sys/commands.js'
+import { cudnnError } from '../sys/cudnn_error.js'
+import type { CommandList, KernelFields } from './command_list.js'
+import type { DeviceSession } from './device_session.js'
+import { kernelArchitecture } from './kernel_architecture.js'
+import type { KernelCache } from './kernel_cache.js'
+
+/** Enough blocks for every multiprocessor to hold its 2048 threads. */
+const BLOCKS_PER_MULTIPROCESSOR = 8
+/** Threads of a block; the kernels that reduce are compiled for it. */
+export const BLOCK = 256
+
+/** Compiles (or finds) and loads the kernels. Rejects with CudnnError `ERR_NVRTC`, `ERR_CUDA`. */
+export async function loadKernels(session: DeviceSession, dtype: FloatDType, cache: KernelCache): Promise<void> {
+  const { native, libraries, info } = session
+  const source = native.kernelSource()
+  const real = dtype === 'float64' ? 'double' : 'float'
+  const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
+  const options = [`--gpu-architecture=${architecture}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`]
+  const key = [source, ...options, String(info.nvrtcVersion)]
+  const image = await cache
+    .image(key, () => native.compileKernels(libraries, source, options))
+    .catch((error: unknown) => {
+      throw cudnnError('compile the kernels', error)
+    })
+  const list = session.list('load the kernels')
+  list.add('loadKernels', { image, isDouble: Number(dtype === 'float64') })
+  await session.run(list)
+}
+
+/** Launches a kernel with one thread per element, or a grid that strides where there are more. */
+export function launchEach<Name extends KernelName>(
+  { info }: DeviceSession,
+  list: CommandList,
+  name: Name,
+  count: number,
+  fields: KernelFields<Name>,
+): void {
+  const most = info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR
+  list.launch(name, Math.min(Math.ceil(count / BLOCK), most), BLOCK, fields)
+}

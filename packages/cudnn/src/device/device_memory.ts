@@ -1,0 +1,90 @@
+import { DTYPES, type DType, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { type ExecutorMemory, Ledger, Lifetime } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from './command_list.js'
+import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor.js'
+import type { DeviceBuffer } from './device_buffer.js'
+import type { DeviceSession } from './device_session.js'
+
+/** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
+export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
+  readonly session: DeviceSession
+  readonly dtype: FloatDType
+  readonly ledger = new Ledger()
+  readonly life = new Lifetime('backend')
+  /** Releases what tensors hold that were dropped without `dispose()`. */
+  readonly #dropped = new FinalizationRegistry<TensorHolding>(({ buffer, copy, entry }) => {
+    entry.leave()
+    if (this.life.ended) return
+    buffer.release()
+    copy?.buffer.release()
+  })
+  /** Tensors of this turn of the event loop: registering is dear, and most of a step's are disposed in it. */
+  readonly #young = new Map<CudnnTensor, TensorHolding>()
+
+  constructor(session: DeviceSession, dtype: FloatDType) {
+    this.session = session
+    this.dtype = dtype
+  }
+
+  owns(tensor: TensorLike): tensor is CudnnTensor {
+    return CudnnTensor.isOf(this, tensor)
+  }
+
+  watch(tensor: CudnnTensor, holding: TensorHolding): void {
+    if (this.#young.size === 0) {
+      setImmediate(() => {
+        for (const [young, held] of this.#young) this.#dropped.register(young, held, young)
+        this.#young.clear()
+      })
+    }
+    this.#young.set(tensor, holding)
+  }
+
+  unwatch(tensor: CudnnTensor): void {
+    if (!this.#young.delete(tensor)) this.#dropped.unregister(tensor)
+  }
+
+  /** Allocates `elements` elements in `list`. */
+  allocate(list: CommandList, elements: number, dtype: DType = this.dtype): DeviceBuffer {
+    return list.allocate(elements * DTYPES[dtype].bytes)
+  }
+
+  /** Makes a tensor of `buffer`, whose ownership it takes over. */
+  tensor(
+    buffer: DeviceBuffer,
+    shape: readonly number[],
+    { dtype = this.dtype, layout }: { readonly dtype?: DType; readonly layout?: string | undefined } = {},
+  ): CudnnTensor {
+    return new CudnnTensor(this, buffer, shape, dtype, layout)
+  }
+
+  /** A tensor of zeros, queued by itself. */
+  zeros(shape: readonly number[], layout?: string): CudnnTensor {
+    const list = this.session.begin('make zeros')
+    const to = this.allocate(list, elementCount(shape))
+    list.add('clear', { to, offset: 0, bytes: to.bytes })
+    this.session.post(list)
+    return this.tensor(to, shape, { layout })
+  }
+
+  /** A copy of a host tensor of this dtype, queued by itself. */
+  fromHost(host: Tensor, dtype: DType, layout?: string): CudnnTensor {
+    const list = this.session.begin('make a tensor')
+    const buffer = this.operand(list, host, dtype)
+    this.session.post(list)
+    return this.tensor(buffer, host.shape, { dtype, layout })
+  }
+
+  /**
+   * The buffer of an argument that was checked before, its ownership included: of a tensor its own (retained), of a host
+   * array a new one. The caller releases it.
+   */
+  operand(list: CommandList, tensor: TensorLike, dtype?: DType): DeviceBuffer {
+    if (isBackendTensor(tensor)) return (tensor as CudnnTensor).buffer.retain()
+    const { data } = tensor
+    const buffer = this.allocate(list, data.length, dtype ?? (data instanceof Int32Array ? 'int32' : this.dtype))
+    list.upload(buffer, data)
+    return buffer
+  }
+}

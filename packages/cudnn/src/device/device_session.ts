@@ -1,0 +1,185 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { MODE } from '../sys/commands.js'
+import { cudnnError } from '../sys/cudnn_error.js'
+import type { Libraries, NativeAddon, ObjectId, Session, SessionInfo } from '../sys/native_addon.js'
+import { CommandList } from './command_list.js'
+import { CommandQueue } from './command_queue.js'
+import type { BufferHome, DeviceBuffer } from './device_buffer.js'
+import { GraphCache, type GraphPolicy } from './graph_cache.js'
+
+/**
+ * Device memory is reported to the garbage collector in units of this many bytes, and of a sixteenth only: enough to make
+ * it look at what scripts drop.
+ */
+const REPORTED_BYTES = 2 ** 20
+const EXTERNAL_SHARE = 1 / 16
+
+export interface SessionOptions {
+  /** Default `never`. */
+  readonly graphs?: GraphPolicy
+  /** The element type of kernels; default float32. */
+  readonly dtype?: FloatDType
+}
+
+/**
+ * One device: its worker's command queue, and what the device said of itself. In a step, lists that are begun are recorded
+ * one behind the other and submitted together; everything else is queued behind what was recorded.
+ */
+export class DeviceSession implements BufferHome {
+  readonly native: NativeAddon
+  readonly libraries: Libraries
+  readonly info: SessionInfo
+  /** In order, and past what is recorded. */
+  readonly queue: CommandQueue
+  readonly #handle: Session
+  readonly #exclusive: CommandQueue
+  readonly #graphs: GraphCache
+  #nextId = 1
+  /** The list that is being put together, to be submitted by itself. */
+  #open: CommandList | undefined
+  #step: CommandList | undefined
+  #stepsUnderWay = 0
+  #unreportedBytes = 0
+  readonly #submitted: Promise<unknown>[] = []
+  #closed: Promise<void> | undefined
+
+  private constructor(native: NativeAddon, libraries: Libraries, handle: Session, options: SessionOptions) {
+    const { graphs = 'never', dtype = 'float32' } = options
+    this.native = native
+    this.libraries = libraries
+    this.#handle = handle
+    this.info = native.sessionInfo(handle)
+    this.queue = new CommandQueue(native, handle, false)
+    this.#exclusive = new CommandQueue(native, handle, true)
+    this.#graphs = new GraphCache(this, this.queue, graphs, dtype)
+  }
+
+  /** Opens device number `device`. Rejects with the CudnnError of the call that failed. */
+  static async open(
+    native: NativeAddon,
+    libraries: Libraries,
+    device: number,
+    options: SessionOptions = {},
+  ): Promise<DeviceSession> {
+    const { session, opened } = native.openSession(libraries, device)
+    try {
+      await opened
+    } catch (error) {
+      await native.closeSession(session)
+      throw cudnnError(`open device ${device}`, error)
+    }
+    return new DeviceSession(native, libraries, session, options)
+  }
+
+  /** A number for an object of the worker. */
+  newId<Id extends ObjectId<string>>(): Id {
+    return this.#nextId++ as Id
+  }
+
+  /** True in a step, whose calls are recorded. */
+  get isRecording(): boolean {
+    return this.#stepsUnderWay > 0
+  }
+
+  /** Begins a segment of the step under way, or a list of its own. */
+  begin(action: string): CommandList {
+    if (!this.isRecording) return this.list(action)
+    this.#step = this.#step?.segment(action) ?? new CommandList(this, action, true)
+    this.queue.isRecording = true
+    return this.#step
+  }
+
+  /** Begins a list of its own, in a step too. */
+  list(action: string): CommandList {
+    this.#open = new CommandList(this, action)
+    return this.#open
+  }
+
+  /** Queues what was begun; the buffers that it was to write carry the error of what fails later. */
+  post(list: CommandList): void {
+    if (list !== this.#step && !list.isEmpty) this.queue.post(list)
+  }
+
+  /** As `post`, and as a graph where it comes again; settles once it was issued to the device, or recorded. */
+  async submit(list: CommandList): Promise<void> {
+    if (list !== this.#step) await this.#graphs.submit(list)
+  }
+
+  /** Queues `list` behind what was recorded; settles with the numbers that its commands report once it was issued. */
+  run(list: CommandList): Promise<Float64Array> {
+    this.flush()
+    return this.queue.run(list)
+  }
+
+  /** As `run`, but settles when the device has done the work: downloads are complete then. */
+  finish(list: CommandList): Promise<Float64Array> {
+    this.flush()
+    return this.queue.finish(list)
+  }
+
+  /**
+   * Runs `use` at this place of the queue: everything queued later waits until it is over. So what must be asked of the
+   * device before a call can be queued does not change the order of calls.
+   */
+  async runExclusive<Result>(action: string, use: (queue: CommandQueue) => Promise<Result>): Promise<Result> {
+    this.flush()
+    await this.queue.signal(MODE.beginExclusive | MODE.promise, action)
+    try {
+      return await use(this.#exclusive)
+    } finally {
+      if (!this.#closed) this.#exclusive.signal(MODE.endExclusive, action)
+    }
+  }
+
+  /** Calls are recorded until the matching {@link endStep}. */
+  beginStep(): void {
+    this.#stepsUnderWay++
+  }
+
+  /** Submits what was recorded; rejects with what the calls of the step met. */
+  async endStep(): Promise<void> {
+    if (--this.#stepsUnderWay === 0) this.flush()
+    while (this.#submitted.length > 0) await Promise.all(this.#submitted.splice(0))
+  }
+
+  /** Submits what was recorded so far. */
+  flush(): void {
+    const step = this.#step
+    if (step === undefined) return
+    this.#step = undefined
+    this.queue.isRecording = false
+    if (step.isEmpty) return
+    const submitted = this.#graphs.submit(step)
+    submitted.catch(() => {})
+    this.#submitted.push(submitted)
+  }
+
+  account(bytes: number): void {
+    this.#unreportedBytes += bytes
+    if (Math.abs(this.#unreportedBytes) < REPORTED_BYTES) return
+    this.native.adjustExternalMemory(Math.trunc(this.#unreportedBytes * EXTERNAL_SHARE))
+    this.#unreportedBytes = 0
+  }
+
+  /** Lets go of a buffer, which is freed after everything that was recorded or queued. */
+  release(buffer: DeviceBuffer): void {
+    if (this.#open?.release(buffer) || this.#step?.release(buffer)) return
+    for (const graph of buffer.graphs ?? []) graph.release()
+    this.queue.release(buffer.id)
+  }
+
+  /** Destroys an object after everything that was recorded or queued. */
+  destroy(...ids: readonly (ObjectId<string> | null | undefined)[]): void {
+    for (const id of ids) if (id) this.queue.release(id)
+  }
+
+  /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
+  close(): Promise<void> {
+    if (this.#closed) return this.#closed
+    this.#graphs.dispose()
+    this.queue.close()
+    this.#exclusive.close()
+    this.#closed = this.native.closeSession(this.#handle) ?? Promise.resolve()
+    return this.#closed
+  }
+}

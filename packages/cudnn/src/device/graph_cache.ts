@@ -1,0 +1,309 @@
+import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { MODE } from '../sys/commands.js'
+import type { Graph } from '../sys/native_addon.js'
+import { CommandList, type Slot } from './command_list.js'
+import type { CommandQueue } from './command_queue.js'
+import { type BufferHome, BufferOwner, type DeviceBuffer } from './device_buffer.js'
+import { GraphTrial } from './graph_trial.js'
+
+/** Whether command lists that come again are replayed as CUDA graphs: where that proves faster, or regardless. */
+export type GraphPolicy = 'measured' | 'always' | 'never'
+
+/** Times that a list comes before it is captured: the first makes plans, the second shows which buffers change. */
+const WARM_UPS = 2
+/** Captures of one signature, each because a buffer changed that had not, until it is left to calls. */
+const MOST_CAPTURES = 4
+/** Captures of one signature that may fail: another executor that synchronises the device meanwhile is a reason. */
+const MOST_FAILED_CAPTURES = 3
+/** Graphs of more memory win nothing, as launching is not what takes their time. */
+const MOST_GRAPH_BYTES = 512 * 2 ** 20
+/** Of all graphs together. */
+const MOST_BYTES = 2 ** 30
+/** Signatures that are remembered; ragged batches make a new one for every set of lengths. */
+const MOST_ENTRIES = 64
+
+/**
+ * Command lists that come again, as CUDA graphs: one launch replaces hundreds, whose launching is what takes the time of
+ * small passes. The key is the *signature* of a list: all of it but which buffers from outside it names and the values of
+ * scalars. Nobody promises that a list comes again; it is compared, every time.
+ */
+export class GraphCache {
+  readonly #home: BufferHome
+  readonly #queue: CommandQueue
+  readonly #policy: GraphPolicy
+  readonly #dtype: FloatDType
+  /** The most recently used last. */
+  readonly #entries: CacheEntry[] = []
+
+  constructor(home: BufferHome, queue: CommandQueue, policy: GraphPolicy, dtype: FloatDType) {
+    this.#home = home
+    this.#queue = queue
+    this.#policy = policy
+    this.#dtype = dtype
+  }
+
+  /** Queues `list`, in one way or another; settles once it was issued to the device. */
+  submit(list: CommandList): Promise<unknown> {
+    if (this.#policy === 'never') return this.#queue.submit(list, { mode: MODE.promise | MODE.step })!
+    const entry = this.#entryOf(list)
+    const next = entry.next(list)
+    if (next === 'replay') return this.#replay(entry, list)
+    if (next === 'capture') return this.#capture(entry, list)
+    return this.#issue(entry, list)
+  }
+
+  dispose(): void {
+    for (const entry of this.#entries.splice(0)) entry.drop()
+  }
+
+  #entryOf(list: CommandList): CacheEntry {
+    const entries = this.#entries
+    let index = entries.length - 1
+    while (index >= 0 && !entries[index]!.fits(list)) index--
+    if (index >= 0 && index === entries.length - 1) return entries[index]!
+    const [entry] = index < 0 ? [new CacheEntry(list, this.#policy === 'measured')] : entries.splice(index, 1)
+    entries.push(entry!)
+    if (entries.length > MOST_ENTRIES) entries.shift()!.drop()
+    return entry!
+  }
+
+  async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
+    const isTimed = entry.trial?.awaits('calls') === true
+    const mode = MODE.promise | MODE.step | (isTimed ? MODE.timed : 0)
+    const numbers = await this.#queue.submit(list, { mode })!
+    if (isTimed) entry.timed('calls', numbers.at(-1)!)
+  }
+
+  async #replay(entry: CacheEntry, list: CommandList): Promise<void> {
+    const isTimed = entry.trial?.awaits('graph') === true
+    const launch = entry.graph!.launchOf(list)
+    try {
+      const numbers = await this.#queue.submit(launch, { mode: MODE.promise | (isTimed ? MODE.timed : 0) })!
+      if (isTimed) entry.timed('graph', numbers.at(-1)!)
+    } catch (error) {
+      entry.refuse()
+      throw error
+    }
+  }
+
+  /** Captures and launches; where the capture fails the worker runs the commands instead. */
+  async #capture(entry: CacheEntry, list: CommandList): Promise<void> {
+    const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
+    if (graph.bytes > MOST_GRAPH_BYTES) {
+      entry.refuse()
+      return this.#issue(entry, list)
+    }
+    this.#makeRoom(graph.bytes)
+    entry.graph = graph
+    const launch = graph.launchOf(list)
+    this.#queue.submit(graph.memory, { isContinued: true })
+    const { id, scalars, buffers } = graph
+    const captured = this.#queue.submit(list, {
+      ...{ mode: MODE.promise, graph: id, scalars, buffers, isContinued: true },
+    })!
+    this.#queue.submit(graph.disposal, { mode: MODE.unlessCaptured, isContinued: true })
+    const launched = this.#queue.submit(launch, { mode: MODE.promise | MODE.ifCaptured, isContinued: true })!
+    const issued = this.#queue.submit(list, { mode: MODE.promise | MODE.step | MODE.unlessCaptured })!
+    captured.then(
+      () => entry.captured(graph),
+      () => entry.captureFailed(graph),
+    )
+    launched.catch(() => entry.refuse())
+    await Promise.all([launched, issued])
+  }
+
+  #makeRoom(bytes: number): void {
+    const held = this.#entries.filter(({ graph }) => graph !== undefined)
+    let sum = held.reduce((total, { graph }) => total + graph!.bytes, bytes)
+    for (const entry of held) {
+      if (sum <= MOST_BYTES) return
+      sum -= entry.graph!.bytes
+      entry.drop()
+    }
+  }
+}
+
+/** One signature: how often it came, which buffers were the same every time, and its graph. */
+class CacheEntry {
+  readonly trial: GraphTrial | undefined
+  /** Slots of buffers from outside that were others before. */
+  readonly changing = new Set<number>()
+  graph: CapturedGraph | undefined
+  readonly #words: readonly number[]
+  readonly #slotKeys: readonly number[]
+  /** The buffers from outside that the last list named, by slot. */
+  readonly #outside: (DeviceBuffer | undefined)[]
+  #seen = 0
+  #captures = 0
+  #failures = 0
+  #isRefused = false
+
+  constructor(list: CommandList, isMeasured: boolean) {
+    this.trial = isMeasured ? new GraphTrial() : undefined
+    this.#words = list.words
+    this.#outside = list.slots.map(({ buffer, isAllocated }) => (isAllocated ? undefined : buffer))
+    this.#slotKeys = list.slots.map(slotKey)
+  }
+
+  fits({ words, slots }: CommandList): boolean {
+    const mine = this.#words
+    const keys = this.#slotKeys
+    if (words.length !== mine.length || slots.length !== keys.length) return false
+    for (let k = 0; k < words.length; k++) if (words[k] !== mine[k]) return false
+    for (let k = 0; k < slots.length; k++) if (slotKey(slots[k]!) !== keys[k]) return false
+    return true
+  }
+
+  /** What to do with a list that fits; notes which buffers changed. */
+  next({ slots }: CommandList): 'issue' | 'capture' | 'replay' {
+    let isNew = false
+    for (let k = 0; k < slots.length; k++) {
+      const { buffer, isAllocated } = slots[k]!
+      if (isAllocated || buffer === this.#outside[k]) continue
+      this.#outside[k] = buffer
+      if (this.changing.has(k)) continue
+      this.changing.add(k)
+      isNew = true
+    }
+    this.#seen++
+    if (isNew) this.drop()
+    if (this.graph !== undefined) return this.graph.isReady ? 'replay' : 'issue'
+    return !this.#isRefused && this.#seen > WARM_UPS && this.#captures < MOST_CAPTURES ? 'capture' : 'issue'
+  }
+
+  captured(graph: CapturedGraph): void {
+    this.#captures++
+    graph.isReady = true
+  }
+
+  captureFailed(graph: CapturedGraph): void {
+    if (this.graph === graph) this.drop()
+    if (++this.#failures >= MOST_FAILED_CAPTURES) this.refuse()
+  }
+
+  timed(way: 'calls' | 'graph', milliseconds: number): void {
+    this.trial!.note(way, milliseconds)
+    if (this.trial!.isLost) this.refuse()
+  }
+
+  /** Leaves the signature to calls from now on. */
+  refuse(): void {
+    this.#isRefused = true
+    this.drop()
+  }
+
+  /** Lets go of the graph: its buffers changed, or are no more. */
+  drop(): void {
+    this.graph?.release()
+    this.graph = undefined
+  }
+}
+
+/** What two lists of one signature have alike in a slot, beside its place. */
+function slotKey({ buffer, isAllocated, upload }: Slot): number {
+  return 4 * buffer.bytes + (isAllocated ? 1 : 0) + (upload === undefined ? 0 : 2)
+}
+
+/**
+ * The commands of a list as a CUDA graph. Addresses in a graph are fixed: what the commands allocate is memory of the
+ * graph; buffers from outside that are the same every time (parameters, optimizer slots) are used where they are; those
+ * that change are copied in, and out again where they were written. Scalars are read from memory, which is written
+ * before each launch.
+ */
+class CapturedGraph {
+  readonly id: Graph
+  readonly bytes: number
+  /** Allocates what the graph owns. */
+  readonly memory: CommandList
+  /** Frees it again, so that the calls of a list that cannot be captured find room. */
+  readonly disposal: CommandList
+  /** The buffer of each slot. */
+  readonly buffers: readonly DeviceBuffer[]
+  readonly scalars: DeviceBuffer | undefined
+  isReady = false
+  readonly #home: BufferHome
+  readonly #queue: CommandQueue
+  readonly #dtype: FloatDType
+  readonly #owned = new BufferOwner()
+  readonly #outside: DeviceBuffer[] = []
+  #lastScalars: readonly number[] | undefined
+  #isReleased = false
+
+  constructor(
+    home: BufferHome,
+    queue: CommandQueue,
+    list: CommandList,
+    changing: ReadonlySet<number>,
+    dtype: FloatDType,
+  ) {
+    this.#home = home
+    this.#queue = queue
+    this.#dtype = dtype
+    this.id = home.newId<Graph>()
+    this.memory = new CommandList(home, 'capture a graph')
+    this.disposal = new CommandList(home, 'capture a graph')
+    let bytes = 0
+    const allocate = (size: number) => {
+      bytes += size
+      const buffer = this.#owned.own(this.memory.allocate(size))
+      this.disposal.free(buffer)
+      return buffer
+    }
+    const { lifetimes, slots, scalars } = list
+    const buffers: DeviceBuffer[] = []
+    for (const [k, { isAllocated, buffer }] of slots.entries()) {
+      if (isAllocated) continue
+      buffers[k] = changing.has(k) ? allocate(buffer.bytes) : buffer
+      if (changing.has(k)) continue
+      buffer.graphs ??= new Set()
+      buffer.graphs.add(this)
+      this.#outside.push(buffer)
+    }
+    // Memory that is released serves again, as the order of the commands allows. Uploads go before all commands.
+    const idle = new Map<number, DeviceBuffer[]>()
+    for (const event of lifetimes) {
+      const { buffer, upload } = slots[event < 0 ? ~event : event]!
+      if (event >= 0) buffers[event] = (upload ? undefined : idle.get(buffer.bytes)?.pop()) ?? allocate(buffer.bytes)
+      else idle.set(buffer.bytes, [...(idle.get(buffer.bytes) ?? []), buffers[~event]!])
+    }
+    if (scalars.length > 0) this.scalars = allocate(scalars.length * DTYPES[dtype].bytes)
+    this.buffers = buffers
+    this.bytes = bytes
+  }
+
+  /** A launch that does what the commands of `list` do, whose signature is that of the captured ones. */
+  launchOf({ slots, scalars }: CommandList): CommandList {
+    const launch = new CommandList(this.#home, 'replay commands')
+    for (let k = 0; k < slots.length; k++) {
+      const { buffer, upload, isAllocated } = slots[k]!
+      const own = this.buffers[k]!
+      if (upload !== undefined) launch.upload(own, upload)
+      else if (!isAllocated && own !== buffer) launch.copy(own, buffer)
+    }
+    this.#sendScalars(launch, scalars)
+    launch.add('launchGraph', { exec: this.id })
+    for (let k = 0; k < slots.length; k++) {
+      const { buffer, isAllocated, isReleased, isWritten } = slots[k]!
+      const own = this.buffers[k]!
+      if (isAllocated && !isReleased) launch.copy(launch.adopt(buffer), own)
+      else if (!isAllocated && own !== buffer && isWritten) launch.copy(buffer, own)
+    }
+    return launch
+  }
+
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.isReady = false
+    for (const buffer of this.#outside) buffer.graphs?.delete(this)
+    this.#queue.release(this.id)
+    this.#owned.release()
+  }
+
+  #sendScalars(launch: CommandList, scalars: readonly number[]): void {
+    if (this.scalars === undefined) return
+    if (this.#lastScalars?.every((value, k) => Object.is(value, scalars[k]))) return
+    this.#lastScalars = scalars
+    launch.upload(this.scalars, new DTYPES[this.#dtype].array(scalars))
+  }
+}

@@ -1,0 +1,94 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { CUBLAS_COMPUTE, CUBLAS_TYPES, DATA_TYPES, MATH_TYPES } from '../sys/cudnn_enums.js'
+
+/**
+ * The arithmetic of a float32 executor. `float32` is true single precision; `tf32` lets tensor cores round products to
+ * ten bits of mantissa; `float16` and `bfloat16` run the recurrent networks on 16-bit copies with float32 accumulation,
+ * while tensors, parameters and optimizer slots stay float32.
+ */
+export type Precision = 'float32' | 'tf32' | 'float16' | 'bfloat16'
+
+/** Everything a precision decides, in the numbers of cuDNN and cuBLAS. */
+export interface Arithmetic {
+  readonly precision: Precision | 'float64'
+  /** cudnnDataType_t of sequences, states and weights. */
+  readonly dataType: number
+  /** cudnnDataType_t of sums. */
+  readonly mathPrecision: number
+  readonly mathType: number
+  /** Bytes of one element that cuDNN sees. */
+  readonly bytes: number
+  /** The 16-bit type that float32 tensors are converted to for cuDNN, if any. */
+  readonly half: 'float16' | 'bfloat16' | undefined
+  readonly cublasType: number
+  readonly cublasCompute: number
+}
+
+const FLOAT32 = {
+  dataType: DATA_TYPES.float32,
+  mathPrecision: DATA_TYPES.float32,
+  bytes: 4,
+  half: undefined,
+  cublasType: CUBLAS_TYPES.float32,
+} as const
+
+const ARITHMETICS: Readonly<Record<Arithmetic['precision'], Arithmetic>> = {
+  float32: {
+    ...FLOAT32,
+    precision: 'float32',
+    mathType: MATH_TYPES.fma,
+    cublasCompute: CUBLAS_COMPUTE.float32,
+  },
+  tf32: {
+    ...FLOAT32,
+    precision: 'tf32',
+    mathType: MATH_TYPES.default,
+    cublasCompute: CUBLAS_COMPUTE.float32FastTf32,
+  },
+  float16: {
+    ...FLOAT32,
+    precision: 'float16',
+    dataType: DATA_TYPES.float16,
+    bytes: 2,
+    half: 'float16',
+    mathType: MATH_TYPES.tensorOp,
+    cublasCompute: CUBLAS_COMPUTE.float32Fast16,
+  },
+  bfloat16: {
+    ...FLOAT32,
+    precision: 'bfloat16',
+    dataType: DATA_TYPES.bfloat16,
+    bytes: 2,
+    half: 'bfloat16',
+    mathType: MATH_TYPES.tensorOp,
+    cublasCompute: CUBLAS_COMPUTE.float32FastBfloat16,
+  },
+  float64: {
+    precision: 'float64',
+    dataType: DATA_TYPES.float64,
+    mathPrecision: DATA_TYPES.float64,
+    bytes: 8,
+    half: undefined,
+    mathType: MATH_TYPES.default,
+    cublasType: CUBLAS_TYPES.float64,
+    cublasCompute: CUBLAS_COMPUTE.float64,
+  },
+}
+
+/**
+ * The arithmetic for `dtype` at `precision` (default: that of the dtype).
+ *
+ * @throws RangeError `ERR_INVALID_OPTION` for an unknown precision, or one other than the dtype's with float64
+ */
+export function arithmeticOf(dtype: FloatDType, precision: Precision | undefined): Arithmetic {
+  if (dtype === 'float64' && precision === undefined) return ARITHMETICS.float64
+  const names = dtype === 'float64' ? [] : (['float32', 'tf32', 'float16', 'bfloat16'] as const)
+  const found = names.find((name) => name === (precision ?? 'float32'))
+  if (found !== undefined) return ARITHMETICS[found]
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot open the cuDNN backend as precision must be ${names.join(', ') || 'left out'} for ${dtype}: current value is ${describeValue(precision)}`,
+    { option: 'precision', value: precision },
+  )
+}

@@ -1,0 +1,40 @@
+import type { BackendTensor, TrainingSteps } from '@cudnn-rnn/backend'
+import type { Lifetime } from '@cudnn-rnn/executor-kit'
+import type { DeviceSession } from './device_session.js'
+
+/** Training steps whose commands are recorded first and submitted together. */
+export class CudnnTrainingSteps implements TrainingSteps {
+  readonly whereFinite: TrainingSteps['whereFinite']
+  readonly #session: DeviceSession
+  readonly #life: Lifetime
+  readonly #isRecorded: boolean
+
+  /** @param isRecorded false where graphs are never used */
+  constructor(
+    session: DeviceSession,
+    life: Lifetime,
+    isRecorded: boolean,
+    whereFinite: (scalars: readonly BackendTensor[], updates: () => void) => void,
+  ) {
+    this.#session = session
+    this.#life = life
+    this.#isRecorded = isRecorded
+    this.whereFinite = whereFinite
+  }
+
+  async run<Result>(step: () => Promise<Result>): Promise<Result> {
+    this.#life.check('run a step')
+    if (!this.#isRecorded) return step()
+    this.#session.beginStep()
+    let result: Result
+    try {
+      result = await step()
+    } catch (error) {
+      // What the step met first is what counts.
+      await this.#session.endStep().catch(() => {})
+      throw error
+    }
+    await this.#session.endStep()
+    return result
+  }
+}

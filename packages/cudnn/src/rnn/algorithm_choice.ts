@@ -1,0 +1,149 @@
+import type { CommandList } from '../device/command_list.js'
+import type { CommandQueue } from '../device/command_queue.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import type { DeviceSession } from '../device/device_session.js'
+import type { GraphPolicy } from '../device/graph_cache.js'
+import type { Algorithm } from '../sys/cudnn_enums.js'
+import { isCudnnError } from '../sys/cudnn_error.js'
+import type { Graph } from '../sys/native_addon.js'
+import type { DropoutGenerator } from './dropout_states.js'
+import { type ScratchOptions, ScratchPass } from './scratch_pass.js'
+
+const WARM_UPS = 2
+const REPETITIONS = 5
+
+/** A network and a shape for which an algorithm is to be chosen. */
+export interface Trial extends Omit<ScratchOptions, 'algorithm' | 'dropout'> {
+  readonly dropout: DropoutGenerator | undefined
+  /** Whether passes of this shape are replayed as graphs. */
+  readonly graphs: GraphPolicy
+}
+
+/** Tries algorithms on scratch memory, in an exclusive section. */
+export class AlgorithmTrials {
+  readonly #session: DeviceSession
+  readonly #queue: CommandQueue
+  readonly #trial: Trial
+
+  constructor(session: DeviceSession, queue: CommandQueue, trial: Trial) {
+    this.#session = session
+    this.#queue = queue
+    this.#trial = trial
+  }
+
+  /**
+   * The fastest of `algorithms`, measured in the form in which it will run: a pass forward, and backward in training; as
+   * calls, as a graph, or as the faster of both.
+   *
+   * An algorithm that cuDNN refuses at any stage, the backward included, is out: persistent kernels may be refused as late
+   * as there. The answer is `standard` where nothing can be measured, as memory for a trial is short.
+   */
+  async fastest(algorithms: readonly Algorithm[]): Promise<Algorithm> {
+    let best: Algorithm = 'standard'
+    let bestMilliseconds = Number.POSITIVE_INFINITY
+    let isRefused = false
+    for (const algorithm of algorithms) {
+      const measure = () => this.#tried(algorithm, (pass) => this.#milliseconds(pass))
+      let time = await measure()
+      // Note [Stale errors]. After a refused persistent kernel cuDNN's own CUDA runtime may hold an error that the next
+      // call reports, whatever it does; cudaGetLastError of ours does not clear it.
+      if (time === undefined && isRefused) time = await measure()
+      isRefused = time === undefined
+      if (time === undefined || time >= bestMilliseconds) continue
+      best = algorithm
+      bestMilliseconds = time
+    }
+    if (isRefused) await this.#takeStaleError()
+    return best
+  }
+
+  /** Whether cuDNN takes `algorithm` at every stage. */
+  async accepts(algorithm: Algorithm): Promise<boolean> {
+    if (await this.#runs(algorithm)) return true
+    await this.#takeStaleError()
+    return false
+  }
+
+  /** A standard pass that may meet the error of a refused one, see Note [Stale errors]. */
+  async #takeStaleError(): Promise<void> {
+    await this.#runs('standard')
+  }
+
+  async #runs(algorithm: Algorithm): Promise<boolean> {
+    const run = async (pass: ScratchPass) => {
+      await this.#queue.time(this.#list('try an algorithm', (list) => pass.whole(list)))
+      return true
+    }
+    return (await this.#tried(algorithm, run)) ?? false
+  }
+
+  /** What `use` makes of a pass with `algorithm`; undefined where cuDNN refuses it. The dropout generator stays as it was. */
+  async #tried<Result>(algorithm: Algorithm, use: (pass: ScratchPass) => Promise<Result>): Promise<Result | undefined> {
+    const { dropout } = this.#trial
+    const states = dropout?.states
+    let pass: ScratchPass | undefined
+    let saved: DeviceBuffer | undefined
+    try {
+      const options = { ...this.#trial, algorithm, dropout: dropout?.descriptor ?? null }
+      pass = await ScratchPass.make(this.#session, this.#queue, options)
+      if (states !== undefined) {
+        const list = this.#session.list('save the dropout state')
+        const copy = list.allocate(states.bytes)
+        list.copy(copy, states)
+        await this.#queue.run(list)
+        saved = copy
+      }
+      return await use(pass)
+    } catch (error) {
+      if (isRefusal(error)) return undefined
+      throw error
+    } finally {
+      pass?.release()
+      if (saved !== undefined) {
+        const copy = saved
+        await this.#queue.run(this.#list('restore the dropout state', (list) => list.copy(states!, copy)))
+        this.#queue.releaseNow([copy.discard()])
+      }
+    }
+  }
+
+  /** Milliseconds of one pass, in its faster form. */
+  async #milliseconds(pass: ScratchPass): Promise<number> {
+    const { graphs } = this.#trial
+    const ofCalls = await this.#averaged((list) => pass.whole(list))
+    if (graphs === 'never') return ofCalls
+    let graph: Graph | undefined
+    try {
+      const exec = await pass.captured((list) => pass.whole(list))
+      graph = exec
+      const ofGraph = await this.#averaged((list) => list.add('launchGraph', { exec }))
+      return graphs === 'always' ? ofGraph : Math.min(ofCalls, ofGraph)
+    } catch (error) {
+      // It will run as calls.
+      if (isRefusal(error) || isCudnnError(error, 'ERR_CUDA')) return ofCalls
+      throw error
+    } finally {
+      if (graph !== undefined) this.#queue.releaseNow([graph])
+    }
+  }
+
+  async #averaged(add: (list: CommandList) => void): Promise<number> {
+    const repeated = (action: string, count: number) =>
+      this.#list(action, (list) => {
+        for (let n = 0; n < count; n++) add(list)
+      })
+    await this.#queue.run(repeated('warm up a trial', WARM_UPS))
+    return (await this.#queue.time(repeated('time a trial', REPETITIONS))) / REPETITIONS
+  }
+
+  #list(action: string, add: (list: CommandList) => void): CommandList {
+    const list = this.#session.list(action)
+    add(list)
+    return list
+  }
+}
+
+/** True for the failures that rule an algorithm out; a lost device is not one of them. */
+function isRefusal(error: unknown): boolean {
+  return isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM', 'ERR_CUDNN', 'ERR_OUT_OF_DEVICE_MEMORY')
+}

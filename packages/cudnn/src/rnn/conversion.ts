@@ -1,0 +1,75 @@
+import type { CommandList } from '../device/command_list.js'
+import { ConvertedCopy } from '../device/converted_copy.js'
+import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import { launchEach } from '../device/device_kernels.js'
+import type { DeviceMemory } from '../device/device_memory.js'
+import type { Arithmetic } from '../device/precision.js'
+
+/**
+ * Between the executor's element type and what cuDNN computes with. Where the two are one, buffers pass through
+ * (retained); else they are converted by kernels. The caller releases what comes back.
+ */
+export class Conversion {
+  readonly #memory: DeviceMemory
+  readonly #arithmetic: Arithmetic
+
+  constructor(memory: DeviceMemory, arithmetic: Arithmetic) {
+    this.#memory = memory
+    this.#arithmetic = arithmetic
+  }
+
+  /** A buffer for `elements` results of cuDNN. */
+  allocate(list: CommandList, elements: number): DeviceBuffer {
+    return list.allocate(elements * this.#arithmetic.bytes)
+  }
+
+  /** `buffer` as cuDNN reads it. */
+  toCudnn(list: CommandList, buffer: DeviceBuffer, elements: number): DeviceBuffer {
+    if (this.#arithmetic.half === undefined) return buffer.retain()
+    const converted = this.allocate(list, elements)
+    this.#convert(list, converted, buffer, elements)
+    return converted
+  }
+
+  /**
+   * `tensor` as cuDNN reads it, converted once for all passes until it changes, in a list of its own. Undefined where
+   * there is nothing to convert, and for a changed tensor in a step: what a failed step was to write carries no error, so
+   * it converts for itself.
+   */
+  shared(tensor: CudnnTensor, elements: number): DeviceBuffer | undefined {
+    const { session } = this.#memory
+    if (this.#arithmetic.half === undefined) return undefined
+    const { copy, version } = tensor
+    if (copy?.version === version) return copy.buffer.retain()
+    if (session.isRecording) return undefined
+    const list = session.list('convert the parameters')
+    const current = copy?.isIssued ? copy : new ConvertedCopy(this.allocate(list, elements), version)
+    this.#convert(list, current.buffer, tensor.buffer, elements)
+    const converted = session.run(list)
+    current.version = version
+    if (current !== copy) tensor.copy = current
+    converted.then(
+      () => {
+        current.isIssued = true
+      },
+      () => {
+        if (tensor.copy === current) tensor.copy = undefined
+      },
+    )
+    return current.buffer.retain()
+  }
+
+  /** What cuDNN wrote, in the executor's element type. */
+  fromCudnn(list: CommandList, buffer: DeviceBuffer, elements: number): DeviceBuffer {
+    const { half } = this.#arithmetic
+    if (half === undefined) return buffer.retain()
+    const converted = this.#memory.allocate(list, elements)
+    launchEach(this.#memory.session, list, `from_${half}`, elements, { y: converted, x: buffer, count: elements })
+    return converted
+  }
+
+  #convert(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
+    launchEach(this.#memory.session, list, `to_${this.#arithmetic.half!}`, count, { y, x, count })
+  }
+}

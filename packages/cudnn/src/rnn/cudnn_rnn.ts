@@ -1,0 +1,204 @@
+import {
+  DTYPES,
+  isBackendTensor,
+  type Rnn,
+  type RnnForwardInputs,
+  type RnnForwardResult,
+  type RnnInputGradients,
+  type RnnOutputGradients,
+  type Tape,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  type CanonicalParams,
+  type FloatArray,
+  flatLayout,
+  Inspectable,
+  layoutKey,
+  type ParamLayout,
+  packCanonical,
+  type RnnDescriptor,
+  type Summary,
+  unpackCanonical,
+} from '@cudnn-rnn/canonical'
+import {
+  allocating,
+  checkBackwardArguments,
+  checkForwardArguments,
+  checkOwnTape,
+  checkParams,
+  type LedgerEntry,
+  Lifetime,
+  OperandVersions,
+  rnnSummary,
+} from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { CommandQueue } from '../device/command_queue.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import type { CudnnTensor } from '../device/cudnn_tensor.js'
+import { BufferOwner } from '../device/device_buffer.js'
+import { CudnnTape } from './cudnn_tape.js'
+import { checkDropoutStateLength } from './dropout_states.js'
+import { RnnPasses } from './rnn_passes.js'
+import { PlanCache, type RnnPlan } from './rnn_plan.js'
+import { RnnPlanner } from './rnn_planner.js'
+
+/** Frees what networks hold that were dropped without `dispose()`. */
+const dropped = new FinalizationRegistry<RnnPlanner>((planner) => planner.dispose())
+
+/** A network on cuDNN. Its opaque layout is the flat canonical one, which every plan compares with cuDNN's own. */
+export class CudnnRnn extends Inspectable implements Rnn {
+  readonly descriptor: RnnDescriptor
+  readonly paramsSize: number
+  readonly #executor: CudnnExecutor
+  readonly #layout: ParamLayout
+  readonly #layoutKey: string
+  readonly #life: Lifetime
+  readonly #planner: RnnPlanner
+  readonly #entry: LedgerEntry
+  readonly #passes: RnnPasses
+
+  constructor(executor: CudnnExecutor, descriptor: RnnDescriptor) {
+    super()
+    this.#executor = executor
+    this.descriptor = descriptor
+    this.#layout = flatLayout(descriptor)
+    this.#layoutKey = layoutKey(descriptor)
+    this.paramsSize = this.#layout.size
+    this.#life = new Lifetime('rnn', executor.memory.life)
+    this.#planner = new RnnPlanner(executor, descriptor, this.#layout)
+    this.#passes = new RnnPasses(executor, descriptor, this.#layout)
+    this.#entry = executor.memory.ledger.enter('rnns', this)
+    dropped.register(this, this.#planner, this)
+  }
+
+  canonicalToParams(canonical: CanonicalParams): CudnnTensor {
+    this.#life.check('convert canonical parameters')
+    const { memory } = this.#executor
+    const flat = packCanonical(this.#layout, canonical, new DTYPES[memory.dtype].array(this.paramsSize) as FloatArray)
+    return memory.fromHost({ data: flat, shape: [this.paramsSize] }, memory.dtype, this.#layoutKey)
+  }
+
+  async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
+    const action = 'convert opaque parameters'
+    this.#life.check(action)
+    const { memory } = this.#executor
+    const given = checkParams(action, memory, this.descriptor, this.paramsSize, params)
+    const { data } = isBackendTensor(given) ? await given.read() : given
+    return allocating(action, () => unpackCanonical(this.#layout, data as FloatArray), data.byteLength)
+  }
+
+  async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
+    const action = 'run forward'
+    this.#life.check(action)
+    const { memory, session } = this.#executor
+    const checked = checkForwardArguments(memory, this.descriptor, this.paramsSize, inputs)
+    const { sizes, training, operands } = checked
+    const versions = new OperandVersions({ ...operands })
+    const owner = new BufferOwner()
+    try {
+      const weights = owner.own(this.#passes.sharedWeights(operands.params, training))
+      const dropout = this.#planner.makeDropout(training)
+      const key = PlanCache.key(sizes, training)
+      const known = this.#planner.known(key) ?? this.#planner.planNow(key, sizes, training)
+      const reading = this.#begin(action, known)
+      const { input, inputH, inputC, params } = this.#passes.operands(reading, owner, { ...operands })
+      const given = { input, inputH, inputC, params, weights }
+      const record = (list: CommandList, plan: RnnPlan) => {
+        const buffers = this.#passes.forward(list, plan, given, owner)
+        const outputs = this.#passes.outputs(sizes, buffers)
+        versions.note('output', outputs.output)
+        const contents = training ? this.#passes.tapeContents(buffers) : undefined
+        const { ledger } = memory
+        const tape =
+          contents && new CudnnTape(ledger, { rnn: this, contents, bytes: contents.buffers.reserve.bytes, versions })
+        owner.release()
+        return { ...outputs, tape }
+      }
+      if (known !== undefined) return await this.#submit(record(reading, known), known, reading)
+      session.post(reading)
+      // The device must be asked for a plan first.
+      return await session.runExclusive(action, async (queue) => {
+        const plan = await this.#planner.plan(queue, key, sizes, training, dropout)
+        const list = session.list(action)
+        return this.#submit(record(list, plan), plan, list, queue)
+      })
+    } finally {
+      owner.release()
+    }
+  }
+
+  async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
+    const action = 'run backward'
+    this.#life.check(action)
+    const { memory } = this.#executor
+    checkOwnTape(tape, CudnnTape)
+    const contents = tape.contentsFor(this)
+    const { plan } = contents
+    const given = checkBackwardArguments(memory, this.descriptor, plan.sizes, gradients)
+    return tape.serve(async () => {
+      const owner = new BufferOwner()
+      try {
+        const list = this.#begin(action, plan)
+        const buffers = this.#passes.backward(list, contents, this.#passes.operands(list, owner, given), owner)
+        const results = this.#passes.gradients(plan.sizes, buffers, this.#layoutKey)
+        owner.release()
+        return await this.#submit(results, plan, list)
+      } finally {
+        owner.release()
+      }
+    })
+  }
+
+  async dropoutState(): Promise<Uint8Array> {
+    this.#life.check('read the dropout state')
+    return (await this.#planner.dropout?.save()) ?? new Uint8Array(0)
+  }
+
+  restoreDropoutState(state: Uint8Array): void {
+    this.#life.check('restore the dropout state')
+    const { dropout } = this.#planner
+    if (dropout === undefined) checkDropoutStateLength(state, 0)
+    else dropout.restore(state)
+  }
+
+  dispose(): void {
+    if (!this.#life.end()) return
+    dropped.unregister(this)
+    this.#planner.dispose()
+    this.#entry.leave()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return rnnSummary(this, this.#life)
+  }
+
+  /** A list for a pass; the step under way is none where a replay would not do what the calls do. */
+  #begin(action: string, plan: RnnPlan | undefined): CommandList {
+    const { session } = this.#executor
+    return plan?.isReplayable === false ? session.list(action) : session.begin(action)
+  }
+
+  /** Submits a pass and gives its results, which are disposed where that fails. */
+  async #submit<Results extends object>(
+    results: Results,
+    { isReplayable }: RnnPlan,
+    list: CommandList,
+    queue?: CommandQueue,
+  ): Promise<Results> {
+    const { session } = this.#executor
+    try {
+      if (queue !== undefined) await queue.run(list)
+      else if (isReplayable) await session.submit(list)
+      else await session.run(list)
+      return results
+    } catch (error) {
+      for (const result of Object.values(results)) (result as Disposable | undefined)?.[Symbol.dispose]()
+      throw error
+    }
+  }
+}

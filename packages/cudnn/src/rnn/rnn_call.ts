@@ -1,0 +1,208 @@
+import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import type { DeviceSession } from '../device/device_session.js'
+import type { Arithmetic } from '../device/precision.js'
+import { FORWARD_MODE, SEQ_MAJOR_UNPACKED, WGRAD_ADD } from '../sys/cudnn_enums.js'
+import type { DataDescriptor, RnnDescriptorId, TensorDescriptor } from '../sys/native_addon.js'
+
+/** The descriptors of a pass's sequences and states. */
+export interface PassDescriptors {
+  readonly x: DataDescriptor
+  readonly y: DataDescriptor
+  readonly h: TensorDescriptor
+  readonly c: TensorDescriptor | null
+}
+
+/** One padding element in every element type: the number 0. */
+const ZERO = new Uint8Array(8)
+
+export function setPassDescriptors(
+  session: DeviceSession,
+  list: CommandList,
+  { dataType: dtype }: Arithmetic,
+  network: RnnDescriptor,
+  { time, batch, sequenceLengths }: RnnPassSizes,
+): PassDescriptors {
+  const seqLengthArray = cudnnLengths(time, batch, sequenceLengths)
+  const data = (vectorSize: number) => {
+    const descriptor = session.newId<DataDescriptor>()
+    list.add('setDataDescriptor', {
+      descriptor,
+      dtype,
+      layout: SEQ_MAJOR_UNPACKED,
+      maxSeqLength: time,
+      batchSize: batch,
+      vectorSize,
+      seqLengthArray,
+      paddingFill: ZERO,
+    })
+    return descriptor
+  }
+  const states = (columns: number) => {
+    const descriptor = session.newId<TensorDescriptor>()
+    list.add('setTensorDescriptor', { descriptor, dtype, layers: numPseudoLayers(network), batch, columns })
+    return descriptor
+  }
+  return {
+    x: data(network.inputSize),
+    y: data(outputSize(network)),
+    h: states(hiddenColumns(network)),
+    c: network.cellMode === 'lstm' ? states(network.numUnits) : null,
+  }
+}
+
+/** From this release on devSeqLengths should be NULL, as NVIDIA's documentation of cudnnRNNForward says. */
+const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
+
+/**
+ * Sequence lengths on the device.
+ *
+ * Note [Empty rows]. cuDNN's treatment of rows of length 0 is not documented and failed for others, so it is given
+ * length 1 for them, and its results are corrected: their input, output and gradients are set to 0, and their states pass
+ * through.
+ */
+export interface DeviceLengths {
+  /** As cuDNN gets them, at least 1; undefined from cuDNN 8.9.1 on, which takes those of the descriptors. */
+  readonly given: DeviceBuffer | undefined
+  /** The real ones; undefined where every row has T steps. */
+  readonly real: DeviceBuffer | undefined
+  readonly hasEmptyRows: boolean
+}
+
+export function uploadLengths(
+  { info }: DeviceSession,
+  list: CommandList,
+  { time, batch, sequenceLengths }: RnnPassSizes,
+): DeviceLengths {
+  const upload = (lengths: Int32Array) => {
+    const buffer = list.allocate(lengths.byteLength)
+    list.upload(buffer, lengths)
+    return buffer
+  }
+  const isRead = info.cudnnVersion < FIRST_WITHOUT_DEVICE_LENGTHS
+  return {
+    given: isRead ? upload(cudnnLengths(time, batch, sequenceLengths)) : undefined,
+    real: sequenceLengths === null ? undefined : upload(sequenceLengths),
+    hasEmptyRows: sequenceLengths?.includes(0) ?? false,
+  }
+}
+
+function cudnnLengths(time: number, batch: number, lengths: Int32Array | null): Int32Array {
+  return lengths === null ? new Int32Array(batch).fill(time) : lengths.map((length) => Math.max(1, length))
+}
+
+export interface TempSpace {
+  readonly workspaceBytes: number
+  /** 0 in inference. */
+  readonly reserveBytes: number
+}
+
+/** What the calls of passes of one shape have in common. */
+export interface RnnCall extends TempSpace {
+  /** Memory to work in; left out, the call allocates its own. */
+  readonly workSpace?: DeviceBuffer
+  readonly training: boolean
+  readonly rnn: RnnDescriptorId
+  readonly descriptors: PassDescriptors
+  readonly lengths: DeviceLengths
+}
+
+/** Operands of a forward that a backward reads again. */
+export interface ForwardOperands {
+  readonly x: DeviceBuffer
+  readonly hx?: DeviceBuffer | undefined
+  readonly cx?: DeviceBuffer | undefined
+  readonly y: DeviceBuffer
+  readonly weights: DeviceBuffer
+  readonly reserve?: DeviceBuffer | undefined
+}
+
+interface OutputGradients {
+  readonly dy: DeviceBuffer
+  readonly dhy?: DeviceBuffer | undefined
+  readonly dcy?: DeviceBuffer | undefined
+}
+
+interface InputGradients {
+  readonly dx: DeviceBuffer
+  readonly dhx: DeviceBuffer
+  readonly dcx: DeviceBuffer | undefined
+  readonly dw: DeviceBuffer
+}
+
+export function callForward(
+  list: CommandList,
+  { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
+  { x, hx, cx, y, weights, reserve }: ForwardOperands,
+  { hy, cy }: { readonly hy: DeviceBuffer; readonly cy: DeviceBuffer | undefined },
+): void {
+  const workSpace = given?.retain() ?? list.allocate(workspaceBytes)
+  list.add('rnnForward', {
+    descriptor: rnn,
+    mode: training ? FORWARD_MODE.training : FORWARD_MODE.inference,
+    devSeqLengths: lengths.given,
+    xDesc: descriptors.x,
+    x,
+    yDesc: descriptors.y,
+    y,
+    hDesc: descriptors.h,
+    hx,
+    hy,
+    cDesc: descriptors.c,
+    cx,
+    cy,
+    weightSpace: weights,
+    workSpace,
+    reserveSpace: reserve,
+  })
+  workSpace.release()
+}
+
+export function callBackward(
+  list: CommandList,
+  { rnn, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
+  { x, hx, cx, y, weights, reserve }: ForwardOperands,
+  { dy, dhy, dcy }: OutputGradients,
+  { dx, dhx, dcx, dw }: InputGradients,
+): void {
+  const workSpace = given?.retain() ?? list.allocate(workspaceBytes)
+  list.add('rnnBackwardData', {
+    descriptor: rnn,
+    devSeqLengths: lengths.given,
+    yDesc: descriptors.y,
+    y,
+    dy,
+    xDesc: descriptors.x,
+    dx,
+    hDesc: descriptors.h,
+    hx,
+    dhy,
+    dhx,
+    cDesc: descriptors.c,
+    cx,
+    dcy,
+    dcx,
+    weightSpace: weights,
+    workSpace,
+    reserveSpace: reserve!,
+  })
+  // cuDNN 9.24 refuses CUDNN_WGRAD_SET.
+  list.add('clear', { to: dw, offset: 0, bytes: dw.bytes })
+  list.add('rnnBackwardWeights', {
+    descriptor: rnn,
+    devSeqLengths: lengths.given,
+    addGrad: WGRAD_ADD,
+    xDesc: descriptors.x,
+    x,
+    hDesc: descriptors.h,
+    hx,
+    yDesc: descriptors.y,
+    y,
+    dweightSpace: dw,
+    workSpace,
+    reserveSpace: reserve!,
+  })
+  workSpace.release()
+}

@@ -1,0 +1,281 @@
+import type { TensorLike } from '@cudnn-rnn/backend'
+import {
+  hiddenColumns,
+  outputSize,
+  type ParamLayout,
+  type PlacedRegion,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import { CudnnTensor } from '../device/cudnn_tensor.js'
+import type { BufferOwner, DeviceBuffer } from '../device/device_buffer.js'
+import { launchEach } from '../device/device_kernels.js'
+import { Conversion } from './conversion.js'
+import type { TapeContents } from './cudnn_tape.js'
+import { hasDropout, stateElements } from './network_descriptors.js'
+import { callBackward, callForward } from './rnn_call.js'
+import type { RnnPlan } from './rnn_plan.js'
+
+/** Arguments of a pass on the device, in the executor's element type. */
+export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | undefined>>
+
+/** `weights` are `params` as cuDNN reads them, where the pass need not convert them. */
+export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params' | 'weights'
+export type BackwardOperand = 'output' | 'outputH' | 'outputC'
+
+/** What a forward made: results in the executor's element type, and what cuDNN read and wrote. */
+export interface ForwardBuffers {
+  readonly plan: RnnPlan
+  readonly output: DeviceBuffer
+  readonly outputH: DeviceBuffer
+  readonly outputC: DeviceBuffer | undefined
+  readonly kept: Omit<TapeContents['buffers'], 'reserve'> & { readonly reserve: DeviceBuffer | undefined }
+}
+
+export interface BackwardBuffers {
+  readonly input: DeviceBuffer
+  readonly inputH: DeviceBuffer
+  readonly inputC: DeviceBuffer | undefined
+  readonly params: DeviceBuffer
+}
+
+/** The passes of one network: what cuDNN is called with, and what is put right before and after it. */
+export class RnnPasses {
+  readonly #executor: CudnnExecutor
+  readonly #network: RnnDescriptor
+  readonly #layout: ParamLayout
+  readonly #conversion: Conversion
+  readonly #isLstm: boolean
+
+  constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
+    this.#executor = executor
+    this.#network = network
+    this.#layout = layout
+    this.#conversion = new Conversion(executor.memory, executor.arithmetic)
+    this.#isLstm = network.cellMode === 'lstm'
+  }
+
+  /** The arguments' buffers; host arrays are read now. */
+  operands<Name extends string>(
+    list: CommandList,
+    owned: BufferOwner,
+    tensors: Readonly<Record<Name, TensorLike | null | undefined>>,
+  ): Given<Name> {
+    const given: Partial<Record<Name, DeviceBuffer | undefined>> = {}
+    for (const name in tensors) {
+      const tensor = tensors[name]
+      if (tensor) given[name] = owned.own(this.#executor.memory.operand(list, tensor))
+    }
+    return given as Given<Name>
+  }
+
+  /** The parameters as cuDNN reads them, where the conversion serves other passes too; the caller releases them. */
+  sharedWeights(params: TensorLike, training: boolean): DeviceBuffer | undefined {
+    if (!(params instanceof CudnnTensor) || (training && this.#droppedInputs().length > 0)) return undefined
+    return this.#conversion.shared(params, this.#layout.size)
+  }
+
+  /** Adds a forward to `list`. */
+  forward(list: CommandList, plan: RnnPlan, given: Given<ForwardOperand>, made: BufferOwner): ForwardBuffers {
+    const { lengths, training } = plan
+    const conversion = this.#conversion
+    const sizes = this.elements(plan.sizes)
+    const own = made.own.bind(made)
+    const input = own(this.#withoutPadding(list, given.input!, sizes.x, plan, this.#network.inputSize))
+    const x = own(conversion.toCudnn(list, input, sizes.x))
+    const hx = own(given.inputH && conversion.toCudnn(list, given.inputH, sizes.h))
+    const cx = own(given.inputC && conversion.toCudnn(list, given.inputC, sizes.c))
+    const params = own(training ? this.#withDroppedInputs(list, given.params!) : given.params!.retain())
+    const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
+    const y = own(conversion.allocate(list, sizes.y))
+    const hy = own(conversion.allocate(list, sizes.h))
+    const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
+    const reserve = own(training ? list.allocate(plan.reserveBytes) : undefined)
+    const kept = { x, hx, cx, y, weights, reserve }
+    callForward(list, plan, kept, { hy, cy })
+    const output = own(this.#withoutEmptySequences(list, own(conversion.fromCudnn(list, y, sizes.y)), sizes.y, plan))
+    const outputH = own(conversion.fromCudnn(list, hy, sizes.h))
+    const outputC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
+    if (lengths.hasEmptyRows) {
+      this.#passThrough(list, outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
+      if (outputC) this.#passThrough(list, outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
+    }
+    return { plan, output, outputH, outputC, kept }
+  }
+
+  /** Adds the backward of a training forward to `list`. */
+  backward(
+    list: CommandList,
+    { plan, buffers }: TapeContents,
+    given: Given<BackwardOperand>,
+    made: BufferOwner,
+  ): BackwardBuffers {
+    const { lengths } = plan
+    const conversion = this.#conversion
+    const sizes = this.elements(plan.sizes)
+    const own = made.own.bind(made)
+    const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
+      if (gradient === undefined) return undefined
+      const known = own(this.#withoutEmptyRows(list, gradient, plan, elements, columns))
+      return own(conversion.toCudnn(list, known, elements))
+    }
+    const output = given.output
+      ? this.#withoutPadding(list, given.output, sizes.y, plan, outputSize(this.#network))
+      : this.#zeros(list, sizes.y)
+    const dy = own(conversion.toCudnn(list, own(output), sizes.y))
+    const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
+    const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
+    const dx = own(conversion.allocate(list, sizes.x))
+    const dhx = own(conversion.allocate(list, sizes.h))
+    const dcx = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
+    const dw = own(conversion.allocate(list, this.#layout.size))
+    callBackward(list, plan, buffers, { dy, dhy, dcy }, { dx, dhx, dcx, dw })
+    const input = own(conversion.fromCudnn(list, dx, sizes.x))
+    const inputH = own(conversion.fromCudnn(list, dhx, sizes.h))
+    const inputC = own(dcx && conversion.fromCudnn(list, dcx, sizes.c))
+    const params = own(conversion.fromCudnn(list, dw, this.#layout.size))
+    // What cuDNN leaves in dx past a row's end is not documented.
+    if (lengths.real !== undefined) this.#mask(list, input, input, sizes.x, plan, this.#network.inputSize)
+    if (lengths.hasEmptyRows) {
+      this.#passThrough(list, inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
+      if (inputC) this.#passThrough(list, inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
+    }
+    for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
+    return { input, inputH, inputC, params }
+  }
+
+  /** Tensors of a forward's results, which take shares of their own in the buffers. */
+  outputs(sizes: RnnPassSizes, { output, outputH, outputC }: ForwardBuffers) {
+    const shapes = passShapes(this.#network, sizes)
+    return {
+      output: this.#tensor(output, shapes.output),
+      outputH: this.#tensor(outputH, shapes.h),
+      outputC: outputC && this.#tensor(outputC, shapes.c!),
+    }
+  }
+
+  gradients(sizes: RnnPassSizes, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
+    const shapes = passShapes(this.#network, sizes)
+    return {
+      input: this.#tensor(input, shapes.input),
+      inputH: this.#tensor(inputH, shapes.h),
+      inputC: inputC && this.#tensor(inputC, shapes.c!),
+      params: this.#tensor(params, [this.#layout.size], layout),
+    }
+  }
+
+  /** What the backward of a training forward needs, with shares of its own. */
+  tapeContents({ plan, kept }: ForwardBuffers): TapeContents {
+    for (const buffer of Object.values(kept)) buffer?.retain()
+    return { plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
+  }
+
+  #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
+    return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
+  }
+
+  /** Elements of the sequences and states of a pass. */
+  elements({ time, batch }: RnnPassSizes) {
+    const steps = time * batch
+    return {
+      x: steps * this.#network.inputSize,
+      y: steps * outputSize(this.#network),
+      ...stateElements(this.#network, batch),
+    }
+  }
+
+  /** `sequence` with zeros past each row's end: not even NaN may reach the products there. */
+  #withoutPadding(
+    list: CommandList,
+    sequence: DeviceBuffer,
+    elements: number,
+    plan: RnnPlan,
+    columns: number,
+  ): DeviceBuffer {
+    if (plan.lengths.real === undefined) return sequence.retain()
+    const masked = this.#executor.memory.allocate(list, elements)
+    this.#mask(list, masked, sequence, elements, plan, columns)
+    return masked
+  }
+
+  #mask(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number, plan: RnnPlan, columns: number): void {
+    const { batch } = plan.sizes
+    const fields = { y, x, lengths: plan.lengths.real!, count, batch, columns }
+    launchEach(this.#executor.session, list, 'mask_sequence', count, fields)
+  }
+
+  /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
+  #withoutEmptySequences(list: CommandList, output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
+    if (!plan.lengths.hasEmptyRows) return output.retain()
+    return this.#withoutPadding(list, output, elements, plan, outputSize(this.#network))
+  }
+
+  #withoutEmptyRows(
+    list: CommandList,
+    states: DeviceBuffer,
+    plan: RnnPlan,
+    elements: number,
+    columns: number,
+  ): DeviceBuffer {
+    if (!plan.lengths.hasEmptyRows) return states.retain()
+    const known = this.#executor.memory.allocate(list, elements)
+    this.#replaceEmptyRows(list, known, states, undefined, plan, elements, columns)
+    return known
+  }
+
+  /** Puts `source` (zeros if undefined) into the empty rows of `states`. */
+  #passThrough(
+    list: CommandList,
+    states: DeviceBuffer,
+    source: DeviceBuffer | undefined,
+    plan: RnnPlan,
+    elements: number,
+    columns: number,
+  ): void {
+    this.#replaceEmptyRows(list, states, states, source, plan, elements, columns)
+  }
+
+  #replaceEmptyRows(
+    list: CommandList,
+    y: DeviceBuffer,
+    x: DeviceBuffer,
+    source: DeviceBuffer | undefined,
+    { lengths, sizes }: RnnPlan,
+    count: number,
+    columns: number,
+  ): void {
+    const fields = { y, x, source, lengths: lengths.real!, count, batch: sizes.batch, columns }
+    launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
+  }
+
+  #zeros(list: CommandList, elements: number): DeviceBuffer {
+    const to = this.#executor.memory.allocate(list, elements)
+    list.add('clear', { to, offset: 0, bytes: to.bytes })
+    return to
+  }
+
+  /**
+   * The matrices whose input a dropout of 1 drops: cuDNN would divide by 1 - 1, so the network runs with these matrices
+   * zero instead, which is the same, and their gradient is zero.
+   */
+  #droppedInputs(): readonly PlacedRegion[] {
+    if (!hasDropout(this.#network) || this.#network.dropout < 1) return []
+    return this.#layout.weights.filter(({ layer, side }) => layer > 0 && side === 'input')
+  }
+
+  #withDroppedInputs(list: CommandList, params: DeviceBuffer): DeviceBuffer {
+    const regions = this.#droppedInputs()
+    if (regions.length === 0) return params.retain()
+    const copy = this.#executor.memory.allocate(list, this.#layout.size)
+    list.copy(copy, params)
+    for (const region of regions) this.#clearRegion(list, copy, region)
+    return copy
+  }
+
+  #clearRegion(list: CommandList, to: DeviceBuffer, { offset, size }: PlacedRegion): void {
+    const bytes = to.bytes / this.#layout.size
+    list.add('clear', { to, offset: offset * bytes, bytes: size * bytes })
+  }
+}

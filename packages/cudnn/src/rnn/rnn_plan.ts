@@ -1,0 +1,100 @@
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { DeviceSession } from '../device/device_session.js'
+import type { Algorithm } from '../sys/cudnn_enums.js'
+import type { RnnDescriptorId } from '../sys/native_addon.js'
+import type { DeviceLengths, PassDescriptors, RnnCall } from './rnn_call.js'
+
+/** The parts of a plan. */
+export interface PlanParts extends RnnCall {
+  readonly sizes: RnnPassSizes
+  readonly algorithm: Algorithm
+  /** False where a graph of these passes would repeat what each call draws or reads again. */
+  readonly isReplayable: boolean
+}
+
+/**
+ * Everything about passes of one shape that does not depend on values: descriptors, lengths on the device, sizes. A tape
+ * keeps its plan alive after the cache has dropped it.
+ */
+export class RnnPlan implements PlanParts {
+  readonly sizes: RnnPassSizes
+  readonly training: boolean
+  readonly algorithm: Algorithm
+  readonly rnn: RnnDescriptorId
+  readonly descriptors: PassDescriptors
+  readonly lengths: DeviceLengths
+  readonly workspaceBytes: number
+  readonly reserveBytes: number
+  readonly isReplayable: boolean
+  readonly #session: DeviceSession
+  #owners = 1
+
+  constructor(session: DeviceSession, parts: PlanParts) {
+    this.#session = session
+    this.sizes = parts.sizes
+    this.training = parts.training
+    this.algorithm = parts.algorithm
+    this.rnn = parts.rnn
+    this.descriptors = parts.descriptors
+    this.lengths = parts.lengths
+    this.workspaceBytes = parts.workspaceBytes
+    this.reserveBytes = parts.reserveBytes
+    this.isReplayable = parts.isReplayable
+  }
+
+  retain(): this {
+    this.#owners++
+    return this
+  }
+
+  release(): void {
+    if (--this.#owners !== 0) return
+    this.lengths.given?.release()
+    this.lengths.real?.release()
+    const { x, y, h, c } = this.descriptors
+    this.#session.destroy(x, y, h, c)
+  }
+}
+
+/** Plans by shape, the least recently used dropped first. */
+export class PlanCache {
+  readonly #plans = new Map<string, RnnPlan>()
+  readonly #capacity: number
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  static key({ time, batch, sequenceLengths }: RnnPassSizes, training: boolean): string {
+    return `${training ? 'training' : 'inference'} ${time} ${batch} ${sequenceLengths ?? 'full'}`
+  }
+
+  get(key: string): RnnPlan | undefined {
+    const plan = this.#plans.get(key)
+    if (plan === undefined) return undefined
+    this.#plans.delete(key)
+    this.#plans.set(key, plan)
+    return plan
+  }
+
+  set(key: string, plan: RnnPlan): void {
+    this.#plans.set(key, plan)
+    if (this.#plans.size <= this.#capacity) return
+    const [oldest] = this.#plans.keys()
+    this.#drop(oldest!)
+  }
+
+  clear(): void {
+    for (const key of [...this.#plans.keys()]) this.#drop(key)
+  }
+
+  /** Drops `plan`, if it is still the one of `key`. */
+  remove(key: string, plan: RnnPlan): void {
+    if (this.#plans.get(key) === plan) this.#drop(key)
+  }
+
+  #drop(key: string): void {
+    this.#plans.get(key)!.release()
+    this.#plans.delete(key)
+  }
+}

@@ -1,0 +1,297 @@
+import {
+  numGates,
+  numPseudoLayers,
+  type ParamLayout,
+  type PlacedRegion,
+  type RnnDescriptor,
+} from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { CommandQueue } from '../device/command_queue.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
+import { CudnnError } from '../sys/cudnn_error.js'
+import type { RnnDescriptorId } from '../sys/native_addon.js'
+import { AlgorithmTrials } from './algorithm_choice.js'
+import { type DropoutGenerator, DropoutStates } from './dropout_states.js'
+import {
+  hasDropout,
+  isGraphSized,
+  legalAlgorithms,
+  measuredAlgorithms,
+  setRnnDescriptor,
+} from './network_descriptors.js'
+import { replaysDropout, replaysLengths } from './replay_trials.js'
+import { setPassDescriptors, type TempSpace, uploadLengths } from './rnn_call.js'
+import { PlanCache, type PlanParts, RnnPlan } from './rnn_plan.js'
+
+/** Shapes of one network that are kept ready; ragged batches make a new one for every set of lengths. */
+const PLANS_PER_NETWORK = 32
+
+/** Makes the plans of one network, chooses algorithms, and keeps the dropout generator. */
+export class RnnPlanner {
+  /** Undefined where dropout touches nothing, or drops everything, for which no random numbers are needed. */
+  readonly dropout: DropoutStates | undefined
+  readonly #executor: CudnnExecutor
+  readonly #network: RnnDescriptor
+  readonly #layout: ParamLayout
+  readonly #plans = new PlanCache(PLANS_PER_NETWORK)
+  readonly #descriptors = new Map<string, RnnDescriptorId>()
+  readonly #algorithms = new Map<string, Algorithm>()
+  readonly #tempSpaces = new Map<string, TempSpace>()
+  #isLayoutChecked = false
+
+  constructor(executor: CudnnExecutor, network: RnnDescriptor, layout: ParamLayout) {
+    this.#executor = executor
+    this.#network = network
+    this.#layout = layout
+    this.dropout =
+      hasDropout(network) && network.dropout < 1
+        ? new DropoutStates(executor.session, network.dropout, network.seed)
+        : undefined
+  }
+
+  known(key: string): RnnPlan | undefined {
+    return this.#plans.get(key)
+  }
+
+  /** Queues the dropout generator before a training forward that needs it. */
+  makeDropout(training: boolean): DropoutGenerator | undefined {
+    return training ? this.dropout?.make() : undefined
+  }
+
+  /**
+   * The plan for passes of these sizes; asks the device, in an exclusive section. `dropout` was queued before: what is
+   * queued from here on in order would wait for itself.
+   */
+  async plan(
+    queue: CommandQueue,
+    key: string,
+    sizes: RnnPassSizes,
+    training: boolean,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<RnnPlan> {
+    const known = this.#plans.get(key)
+    if (known !== undefined) return known
+    await dropout?.ready
+    const algorithm = await this.#algorithm(queue, sizes, training, dropout)
+    const rnn = await this.#descriptor(queue, algorithm, sizes, dropout)
+    const temp = await this.#tempSpace(queue, rnn, algorithm, sizes, training)
+    const isReplayable = await this.#isReplayable(queue, sizes, dropout)
+    const { plan, made } = this.#made(queue, key, { sizes, training, algorithm, rnn, isReplayable, ...temp })
+    await made
+    return plan
+  }
+
+  /**
+   * The plan for new lengths of a known shape, of which nothing must be asked of the device; undefined where something
+   * must.
+   */
+  planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
+    const { session, graphs } = this.#executor
+    if (sizes.sequenceLengths === null) return undefined
+    const hasGenerator = training && this.dropout !== undefined
+    const rnn = this.#descriptors.get(descriptorKey('standard', sizes, hasGenerator))
+    const temp = this.#tempSpaces.get(tempSpaceKey('standard', sizes, training))
+    const isReplayable = isGraphSized(this.#network, sizes) ? this.#knownReplayable(hasGenerator) : false
+    if (rnn === undefined || temp === undefined || (graphs !== 'never' && isReplayable === undefined)) return undefined
+    const parts = { sizes, training, algorithm: 'standard', rnn, isReplayable: isReplayable ?? true, ...temp } as const
+    // Where it fails the passes report it, as their lengths and descriptors carry the error.
+    return this.#made(session.queue, key, parts).plan
+  }
+
+  dispose(): void {
+    this.#plans.clear()
+    this.#executor.session.destroy(...this.#descriptors.values())
+    this.#descriptors.clear()
+    this.dropout?.dispose()
+  }
+
+  /** Queues the descriptors and lengths of a plan, and keeps the plan unless they fail. */
+  #made(
+    queue: CommandQueue,
+    key: string,
+    parts: Omit<PlanParts, 'descriptors' | 'lengths'>,
+  ): { readonly plan: RnnPlan; readonly made: Promise<unknown> } {
+    const { session, arithmetic } = this.#executor
+    const list = session.list('prepare the network')
+    const descriptors = setPassDescriptors(session, list, arithmetic, this.#network, parts.sizes)
+    const lengths = uploadLengths(session, list, parts.sizes)
+    const made = queue.run(list)
+    const plan = new RnnPlan(session, { ...parts, descriptors, lengths })
+    this.#plans.set(key, plan)
+    made.catch(() => this.#plans.remove(key, plan))
+    return { plan, made }
+  }
+
+  /**
+   * The algorithm named, where cuDNN takes it at every stage for this shape, or the fastest; else `standard`. Both are
+   * tried on scratch memory, with the dropout of the network: what is refused only there must not fail the caller's pass.
+   */
+  async #algorithm(
+    queue: CommandQueue,
+    sizes: RnnPassSizes,
+    training: boolean,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<Algorithm> {
+    const { session, arithmetic, algorithm, graphs } = this.#executor
+    const network = this.#network
+    const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
+    const candidates = measuredAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
+    const isUseful =
+      algorithm === 'measured'
+        ? candidates.length > 1
+        : algorithm === 'persist_dynamic'
+          ? legal.length > 1
+          : algorithm !== 'standard' && legal.includes(algorithm)
+    if (!isUseful) return 'standard'
+    const key = shapeKey(sizes, training)
+    let chosen = this.#algorithms.get(key)
+    if (chosen === undefined) {
+      const canReplay = await this.#isReplayable(queue, sizes, dropout)
+      const shape = { network, arithmetic, sizes, training, dropout }
+      const trials = new AlgorithmTrials(session, queue, { ...shape, graphs: canReplay ? graphs : 'never' })
+      if (algorithm === 'measured') chosen = await trials.fastest(candidates)
+      else chosen = (await trials.accepts(algorithm)) ? algorithm : 'standard'
+      this.#algorithms.set(key, chosen)
+    }
+    return chosen
+  }
+
+  async #descriptor(
+    queue: CommandQueue,
+    algorithm: Algorithm,
+    sizes: RnnPassSizes,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<RnnDescriptorId> {
+    const { session, arithmetic } = this.#executor
+    const key = descriptorKey(algorithm, sizes, dropout !== undefined)
+    const known = this.#descriptors.get(key)
+    if (known !== undefined) return known
+    const descriptor = session.newId<RnnDescriptorId>()
+    const list = session.list('prepare the network')
+    const hasPaddedIo = sizes.sequenceLengths !== null
+    const options = { arithmetic, algorithm, dropout: dropout?.descriptor ?? null, hasPaddedIo }
+    setRnnDescriptor(list, descriptor, this.#network, options)
+    // Built for one batch size, before anything is asked of it, and never again.
+    if (algorithm === 'persist_dynamic') list.add('buildRnnDynamic', { descriptor, batch: sizes.batch })
+    try {
+      await queue.run(list)
+      await this.#checkLayout(queue, descriptor)
+    } catch (error) {
+      queue.releaseNow([descriptor])
+      throw error
+    }
+    this.#descriptors.set(key, descriptor)
+    return descriptor
+  }
+
+  /** Asked once per shape, for rows of T steps: rows of unequal length never need more. */
+  async #tempSpace(
+    queue: CommandQueue,
+    descriptor: RnnDescriptorId,
+    algorithm: Algorithm,
+    sizes: RnnPassSizes,
+    training: boolean,
+  ): Promise<TempSpace> {
+    const key = tempSpaceKey(algorithm, sizes, training)
+    const known = this.#tempSpaces.get(key)
+    if (known !== undefined) return known
+    const { session, arithmetic } = this.#executor
+    const list = session.list('size the workspace')
+    const full = setPassDescriptors(session, list, arithmetic, this.#network, { ...sizes, sequenceLengths: null })
+    const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
+    list.add('tempSpaceSizes', { descriptor, mode, xDesc: full.x })
+    try {
+      const [workspaceBytes, reserveBytes] = await queue.run(list)
+      const temp = { workspaceBytes: workspaceBytes!, reserveBytes: reserveBytes! }
+      this.#tempSpaces.set(key, temp)
+      return temp
+    } finally {
+      queue.releaseNow([full.x, full.y, full.h, ...(full.c ? [full.c] : [])])
+    }
+  }
+
+  /** Whether graphs of these passes do what their calls do; tried once per executor where cuDNN does not say. */
+  async #isReplayable(
+    queue: CommandQueue,
+    sizes: RnnPassSizes,
+    dropout: DropoutGenerator | undefined,
+  ): Promise<boolean> {
+    const executor = this.#executor
+    const { session, arithmetic } = executor
+    if (executor.graphs === 'never') return true
+    if (!isGraphSized(this.#network, sizes)) return false
+    if (dropout !== undefined) {
+      executor.replaysDropout ??= await replaysDropout(session, queue, this.#network, arithmetic, dropout)
+    }
+    if (sizes.sequenceLengths !== null) {
+      executor.replaysLengths ??= await replaysLengths(session, queue, arithmetic)
+    }
+    return (
+      (dropout === undefined || executor.replaysDropout!) &&
+      (sizes.sequenceLengths === null || executor.replaysLengths!)
+    )
+  }
+
+  /** {@link #isReplayable} of passes over rows of unequal length, where it is known. */
+  #knownReplayable(hasGenerator: boolean): boolean | undefined {
+    const { replaysDropout: ofDropout, replaysLengths: ofLengths } = this.#executor
+    if (ofLengths === undefined || !hasGenerator) return ofLengths
+    return ofDropout === undefined ? undefined : ofLengths && ofDropout
+  }
+
+  /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */
+  async #checkLayout(queue: CommandQueue, descriptor: RnnDescriptorId): Promise<void> {
+    if (this.#isLayoutChecked) return
+    const bytes = this.#layout.size * this.#executor.arithmetic.bytes
+    const layers = numPseudoLayers(this.#network)
+    const linearLayers = 2 * numGates(this.#network) + (this.#network.numProj === undefined ? 0 : 1)
+    const size = this.#executor.session.list('size the weight space')
+    size.add('weightSpaceSize', { descriptor })
+    const [reported] = await queue.run(size)
+    if (reported !== bytes) throw layoutError('the weight space', reported!, bytes)
+    const list = this.#executor.session.list('ask for the weight layout')
+    for (let pseudoLayer = 0; pseudoLayer < layers; pseudoLayer++) {
+      for (let linLayerID = 0; linLayerID < linearLayers; linLayerID++) {
+        list.add('weightParams', { descriptor, pseudoLayer, weightSpaceSize: bytes, linLayerID })
+      }
+    }
+    const numbers = await queue.run(list)
+    for (const region of [...this.#layout.weights, ...this.#layout.biases]) {
+      this.#checkRegion(region, numbers, linearLayers)
+    }
+    this.#isLayoutChecked = true
+  }
+
+  #checkRegion(region: PlacedRegion, numbers: Float64Array, linearLayers: number): void {
+    const at = (region.pseudoLayer * linearLayers + region.linLayerId) * 6 + (region.kind === 'weight' ? 0 : 3)
+    const offset = region.size === 0 ? -1 : region.offset * this.#executor.arithmetic.bytes
+    if (numbers[at] === offset) return
+    const { kind, pseudoLayer, linLayerId } = region
+    throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at]!, offset)
+  }
+}
+
+/** Descriptors of one network differ in these. */
+function descriptorKey(algorithm: Algorithm, { batch, sequenceLengths }: RnnPassSizes, hasDropout: boolean): string {
+  const built = algorithm === 'persist_dynamic' ? batch : ''
+  return `${algorithm} ${hasDropout} ${sequenceLengths !== null} ${built}`
+}
+
+function tempSpaceKey(algorithm: Algorithm, sizes: RnnPassSizes, training: boolean): string {
+  return `${shapeKey(sizes, training)} ${algorithm} ${sizes.sequenceLengths !== null}`
+}
+
+function shapeKey({ time, batch }: RnnPassSizes, training: boolean): string {
+  return `${time} ${batch} ${training}`
+}
+
+function layoutError(what: string, reported: number, expected: number): CudnnError {
+  const fields = { library: 'cudnn', call: 'cudnnGetRNNWeightParams', status: 0, statusName: '', detail: '' }
+  const bytes = { requestedBytes: 0, freeBytes: 0, totalBytes: 0 }
+  return new CudnnError(
+    'ERR_CUDNN_LAYOUT',
+    `Cannot prepare the network as this cuDNN lays out its weights in another way than every release known: ${what} is at byte ${reported} instead of ${expected}. Please report the release.`,
+    { ...fields, ...bytes },
+  )
+}

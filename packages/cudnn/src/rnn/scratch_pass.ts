@@ -1,0 +1,154 @@
+import { flatLayout, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { CommandQueue } from '../device/command_queue.js'
+import type { DeviceBuffer } from '../device/device_buffer.js'
+import type { DeviceSession } from '../device/device_session.js'
+import type { Arithmetic } from '../device/precision.js'
+import { MODE } from '../sys/commands.js'
+import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
+import type { DropoutDescriptor, Graph, ObjectId, RnnDescriptorId } from '../sys/native_addon.js'
+import { setRnnDescriptor, stateElements } from './network_descriptors.js'
+import { callBackward, callForward, type RnnCall, setPassDescriptors, uploadLengths } from './rnn_call.js'
+
+/** What is tried before it is relied on. */
+export interface ScratchOptions {
+  readonly network: RnnDescriptor
+  readonly arithmetic: Arithmetic
+  readonly sizes: RnnPassSizes
+  readonly training: boolean
+  readonly algorithm: Algorithm
+  readonly dropout: DropoutDescriptor | null
+}
+
+/** Every byte of operands and weights: a small positive number in each element type. */
+const FILLING = 0x3c
+
+type Buffers = Readonly<
+  Record<
+    'x' | 'y' | 'hy' | 'cy' | 'weights' | 'dx' | 'dy' | 'dhx' | 'dcx' | 'dw' | 'workSpace' | 'reserve',
+    DeviceBuffer
+  >
+>
+
+/** A pass on memory and descriptors of its own, in an exclusive section. */
+export class ScratchPass {
+  readonly #session: DeviceSession
+  readonly #queue: CommandQueue
+  readonly #ids: readonly ObjectId<string>[]
+  readonly #call: RnnCall
+  readonly #buffers: Buffers
+
+  private constructor(
+    session: DeviceSession,
+    queue: CommandQueue,
+    ids: readonly ObjectId<string>[],
+    call: RnnCall,
+    buffers: Buffers,
+  ) {
+    this.#session = session
+    this.#queue = queue
+    this.#ids = ids
+    this.#call = call
+    this.#buffers = buffers
+  }
+
+  /** Rejects with what cuDNN refused; nothing is left behind then. */
+  static async make(session: DeviceSession, queue: CommandQueue, options: ScratchOptions): Promise<ScratchPass> {
+    const { network, arithmetic, sizes, training, algorithm } = options
+    const ids: ObjectId<string>[] = []
+    const buffers: DeviceBuffer[] = []
+    try {
+      const rnn = session.newId<RnnDescriptorId>()
+      const asked = session.list('try an algorithm')
+      setRnnDescriptor(asked, rnn, network, { ...options, hasPaddedIo: sizes.sequenceLengths !== null })
+      const descriptors = setPassDescriptors(session, asked, arithmetic, network, sizes)
+      const lengths = uploadLengths(session, asked, sizes)
+      ids.push(rnn, descriptors.x, descriptors.y, descriptors.h, ...(descriptors.c ? [descriptors.c] : []))
+      for (const buffer of [lengths.given, lengths.real]) if (buffer) buffers.push(buffer)
+      if (algorithm === 'persist_dynamic') asked.add('buildRnnDynamic', { descriptor: rnn, batch: sizes.batch })
+      const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
+      asked.add('tempSpaceSizes', { descriptor: rnn, mode, xDesc: descriptors.x })
+      const [workspaceBytes, reserveBytes] = (await queue.run(asked)) as unknown as [number, number]
+      const list = session.list('make room for a trial')
+      const bytes = (count: number) => {
+        const to = list.allocate(count)
+        buffers.push(to)
+        list.add('clear', { to, offset: 0, bytes: count })
+        return to
+      }
+      const elements = (count: number) => bytes(count * arithmetic.bytes)
+      const filled = (count: number) => {
+        const buffer = elements(count)
+        list.upload(buffer, new Uint8Array(buffer.bytes).fill(FILLING))
+        return buffer
+      }
+      const { h, c } = stateElements(network, sizes.batch)
+      const steps = sizes.time * sizes.batch
+      const params = flatLayout(network).size
+      const trained = training ? 1 : 0
+      const made = {
+        ...{ x: filled(steps * network.inputSize), y: elements(steps * outputSize(network)) },
+        ...{ hy: elements(h), cy: elements(c), weights: filled(params) },
+        ...{ dx: elements(trained * steps * network.inputSize), dy: elements(trained * steps * outputSize(network)) },
+        ...{ dhx: elements(trained * h), dcx: elements(trained * c), dw: elements(trained * params) },
+        ...{ workSpace: bytes(workspaceBytes), reserve: bytes(reserveBytes) },
+      }
+      await queue.run(list)
+      const call = { rnn, training, descriptors, lengths, workspaceBytes, reserveBytes, workSpace: made.workSpace }
+      return new ScratchPass(session, queue, [...ids], call, made)
+    } catch (error) {
+      queue.releaseNow([...ids, ...buffers.map((buffer) => buffer.discard())])
+      throw error
+    }
+  }
+
+  get hy(): DeviceBuffer {
+    return this.#buffers.hy
+  }
+
+  /** Empty in inference. */
+  get reserve(): DeviceBuffer {
+    return this.#buffers.reserve
+  }
+
+  /** Adds the forward to `list`. */
+  forward(list: CommandList): void {
+    const { x, y, weights, reserve, hy, cy } = this.#buffers
+    const { training } = this.#call
+    callForward(
+      list,
+      this.#call,
+      { x, y, weights, reserve: training ? reserve : undefined },
+      { hy, cy: this.#cell(cy) },
+    )
+  }
+
+  /** Adds the forward and, in training, the backward to `list`. */
+  whole(list: CommandList): void {
+    this.forward(list)
+    if (!this.#call.training) return
+    const { x, y, weights, reserve, dy, dx, dhx, dcx, dw } = this.#buffers
+    callBackward(list, this.#call, { x, y, weights, reserve }, { dy }, { dx, dhx, dcx: this.#cell(dcx), dw })
+  }
+
+  /** What `add` adds, as a graph; the caller releases it. */
+  async captured(add: (list: CommandList) => void): Promise<Graph> {
+    const graph = this.#session.newId<Graph>()
+    const list = this.#session.list('capture a trial')
+    add(list)
+    await this.#queue.submit(list, { mode: MODE.promise, graph })
+    return graph
+  }
+
+  release(): void {
+    const { given, real } = this.#call.lengths
+    const lengths = [given, real].filter((buffer) => buffer !== undefined)
+    const buffers = [...Object.values(this.#buffers), ...lengths]
+    this.#queue.releaseNow([...this.#ids, ...buffers.map((buffer) => buffer.discard())])
+  }
+
+  #cell(buffer: DeviceBuffer): DeviceBuffer | undefined {
+    return this.#call.descriptors.c === null ? undefined : buffer
+  }
+}

@@ -1,0 +1,326 @@
+// The table of commands: what packages/cudnn can have a session's worker do. The TypeScript types below, the encoding in
+// device/command_list.ts and the C++ structs in native/cudnn/src/commands.h follow from it: run
+// `node scripts/generate_commands.mjs` after a change. The script compares the table with the prototypes of NVIDIA's
+// functions (native/cudnn/src/*_symbols.def) and of the kernels (native/cudnn/kernels).
+
+/** How a field is passed. `?`: may be left out. */
+export type Kind =
+  /** A device buffer that is read, written, or both. */
+  | 'in'
+  | 'in?'
+  | 'out'
+  | 'out?'
+  | 'inout'
+  | 'int'
+  | 'size'
+  | 'double'
+  | 'double?'
+  /** Number of a kernel's element type. It may differ from one replay of a graph to the next. */
+  | 'scalar'
+  /** A host array that is read when the command is submitted, or filled when it is done. */
+  | 'source'
+  | 'source?'
+  | 'target'
+  | 'graph'
+  | DescriptorKind
+  | `${DescriptorKind}?`
+  | `new ${DescriptorKind}`
+
+type DescriptorKind = 'tensorDescriptor' | 'dataDescriptor' | 'dropoutDescriptor' | 'rnnDescriptor'
+
+export interface CommandShape {
+  /** NVIDIA's function. Its parameters have the names of the fields. */
+  readonly call?: string
+  readonly fields: Readonly<Record<string, Kind>>
+}
+
+/** By name; the place in this table is the number of a command. */
+export const COMMANDS = {
+  /** Begins a segment: commands that stand or fall together. */
+  segment: { fields: {} },
+  /** The memory of a buffer, before the other commands of the segment run. */
+  allocate: { fields: { buffer: 'out', bytes: 'size' } },
+  /** Host memory in place of a buffer, never freed: the validation asks what the device says of it. */
+  allocateOnHost: { fields: { buffer: 'out', bytes: 'size' } },
+  /** After the other commands of the segment. */
+  release: { fields: { buffer: 'out' } },
+  upload: { fields: { to: 'out', offset: 'size', from: 'source' } },
+  /** `to` is filled when a submission that waits for the device settles. */
+  download: { fields: { from: 'in', offset: 'size', to: 'target' } },
+  copy: {
+    call: 'cudaMemcpyAsync',
+    fields: { to: 'out', toOffset: 'size', from: 'in', fromOffset: 'size', bytes: 'size' },
+  },
+  /** Sets bytes to 0. */
+  clear: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
+  /** Reports free and total bytes. */
+  memoryInfo: { call: 'cudaMemGetInfo', fields: {} },
+
+  /** Three dimensions, fully packed. */
+  setTensorDescriptor: {
+    call: 'cudnnSetTensorNdDescriptor',
+    fields: { descriptor: 'new tensorDescriptor', dtype: 'int', layers: 'int', batch: 'int', columns: 'int' },
+  },
+  /** `paddingFill` is one element of `dtype`. */
+  setDataDescriptor: {
+    call: 'cudnnSetRNNDataDescriptor',
+    fields: {
+      descriptor: 'new dataDescriptor',
+      dtype: 'int',
+      layout: 'int',
+      maxSeqLength: 'int',
+      batchSize: 'int',
+      vectorSize: 'int',
+      seqLengthArray: 'source',
+      paddingFill: 'source?',
+    },
+  },
+  setDropoutDescriptor: {
+    call: 'cudnnSetDropoutDescriptor',
+    fields: { descriptor: 'new dropoutDescriptor', rate: 'double', states: 'out', seed: 'double' },
+  },
+  setRnnDescriptor: {
+    call: 'cudnnSetRNNDescriptor_v8',
+    fields: {
+      descriptor: 'new rnnDescriptor',
+      algo: 'int',
+      cellMode: 'int',
+      biasMode: 'int',
+      dirMode: 'int',
+      inputMode: 'int',
+      dataType: 'int',
+      mathPrec: 'int',
+      mathType: 'int',
+      inputSize: 'int',
+      hiddenSize: 'int',
+      projSize: 'int',
+      numLayers: 'int',
+      dropout: 'dropoutDescriptor?',
+      auxFlags: 'int',
+      /** Limit of cudnnRNNSetClip_v9 or _v8. */
+      clip: 'double?',
+    },
+  },
+
+  /** Reports bytes. */
+  weightSpaceSize: { call: 'cudnnGetRNNWeightSpaceSize', fields: { descriptor: 'rnnDescriptor' } },
+  /** Reports byte offset (-1: absent), rows, columns of the matrix, then of the bias. */
+  weightParams: {
+    call: 'cudnnGetRNNWeightParams',
+    fields: { descriptor: 'rnnDescriptor', pseudoLayer: 'int', weightSpaceSize: 'size', linLayerID: 'int' },
+  },
+  buildRnnDynamic: { call: 'cudnnBuildRNNDynamic', fields: { descriptor: 'rnnDescriptor', batch: 'int' } },
+  /** Reports bytes of workspace and reserve space. */
+  tempSpaceSizes: {
+    call: 'cudnnGetRNNTempSpaceSizes',
+    fields: { descriptor: 'rnnDescriptor', mode: 'int', xDesc: 'dataDescriptor' },
+  },
+  /** Since cuDNN 8.9.1 the lengths are those of the descriptors where `devSeqLengths` is left out. */
+  rnnForward: {
+    call: 'cudnnRNNForward',
+    fields: {
+      descriptor: 'rnnDescriptor',
+      mode: 'int',
+      devSeqLengths: 'in?',
+      xDesc: 'dataDescriptor',
+      x: 'in',
+      yDesc: 'dataDescriptor',
+      y: 'out',
+      hDesc: 'tensorDescriptor',
+      hx: 'in?',
+      hy: 'out',
+      cDesc: 'tensorDescriptor?',
+      cx: 'in?',
+      cy: 'out?',
+      weightSpace: 'in',
+      workSpace: 'out',
+      reserveSpace: 'out?',
+    },
+  },
+  /** A failed backward leaves the reserve space to the next one. */
+  rnnBackwardData: {
+    call: 'cudnnRNNBackwardData_v8',
+    fields: {
+      descriptor: 'rnnDescriptor',
+      devSeqLengths: 'in?',
+      yDesc: 'dataDescriptor',
+      y: 'in',
+      dy: 'in',
+      xDesc: 'dataDescriptor',
+      dx: 'out',
+      hDesc: 'tensorDescriptor',
+      hx: 'in?',
+      dhy: 'in?',
+      dhx: 'out',
+      cDesc: 'tensorDescriptor?',
+      cx: 'in?',
+      dcy: 'in?',
+      dcx: 'out?',
+      weightSpace: 'in',
+      workSpace: 'out',
+      reserveSpace: 'in',
+    },
+  },
+  rnnBackwardWeights: {
+    call: 'cudnnRNNBackwardWeights_v8',
+    fields: {
+      descriptor: 'rnnDescriptor',
+      addGrad: 'int',
+      devSeqLengths: 'in?',
+      xDesc: 'dataDescriptor',
+      x: 'in',
+      hDesc: 'tensorDescriptor',
+      hx: 'in?',
+      yDesc: 'dataDescriptor',
+      y: 'in',
+      dweightSpace: 'inout',
+      workSpace: 'out',
+      reserveSpace: 'in',
+    },
+  },
+
+  /** Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. */
+  matrixProduct: {
+    call: 'cublasGemmEx',
+    fields: {
+      opA: 'int',
+      opB: 'int',
+      m: 'int',
+      n: 'int',
+      k: 'int',
+      a: 'in',
+      lda: 'int',
+      b: 'in',
+      ldb: 'int',
+      beta: 'double',
+      c: 'inout',
+      ldc: 'int',
+      typeA: 'int',
+      computeType: 'int',
+    },
+  },
+  /** Loads the kernels below; `isDouble`: their element type. */
+  loadKernels: { call: 'cuModuleLoadData', fields: { image: 'source', isDouble: 'int' } },
+  /** One of the kernels below by its number, and its fields. */
+  launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
+  launchGraph: { call: 'cudaGraphLaunch', fields: { exec: 'graph' } },
+} as const satisfies Readonly<Record<string, CommandShape>>
+
+/**
+ * The kernels of native/cudnn/kernels and their parameters; the place in this table is a kernel's number. A
+ * kernel with scalars has one parameter more: where they are in memory.
+ */
+export const KERNELS = {
+  fill: { x: 'out', count: 'size', value: 'scalar' },
+  broadcast_rows: { rows: 'out', bias: 'in', count: 'size', columns: 'size' },
+  add_scaled: { x: 'inout', y: 'in', count: 'size', scale: 'scalar', guard: 'in?' },
+  clip_by_value: { x: 'inout', count: 'size', limit: 'scalar' },
+  to_bfloat16: { y: 'out', x: 'in', count: 'size' },
+  from_bfloat16: { y: 'out', x: 'in', count: 'size' },
+  to_float16: { y: 'out', x: 'in', count: 'size' },
+  from_float16: { y: 'out', x: 'in', count: 'size' },
+  mask_sequence: { y: 'out', x: 'in', lengths: 'in', count: 'size', batch: 'size', columns: 'size' },
+  replace_empty_rows: {
+    ...{ y: 'out', x: 'in', source: 'in?', lengths: 'in' },
+    ...{ count: 'size', batch: 'size', columns: 'size' },
+  },
+  embedding: { rows: 'out', table: 'in', ids: 'in', count: 'size', columns: 'size', vocabulary: 'size' },
+  digit_counts: { counts: 'out', ids: 'in', order: 'in?', count: 'size', vocabulary: 'size', place: 'size' },
+  digit_offsets: { counts: 'inout', blocks: 'size' },
+  sort_by_digit: {
+    ...{ sorted: 'out', counts: 'in', ids: 'in', order: 'in?' },
+    ...{ count: 'size', vocabulary: 'size', place: 'size' },
+  },
+  embedding_gradient: {
+    ...{ table: 'out', ids: 'in', order: 'in', rows: 'in' },
+    ...{ count: 'size', columns: 'size', vocabulary: 'size' },
+  },
+  sum_of_squares: { partial: 'out', x: 'in', count: 'size', first: 'size' },
+  norm_of_partials: { norm: 'out', partial: 'in', count: 'size' },
+  clip_by_norm: { x: 'inout', norm: 'in', count: 'size', limit: 'scalar' },
+  both_finite: { guard: 'out', a: 'in', b: 'in' },
+  sum: { total: 'out', x: 'in', count: 'size' },
+  softmax_cross_entropy: {
+    ...{ gradient: 'out', loss: 'out', logits: 'in', labels: 'in', weights: 'in?', total: 'in' },
+    ...{ rows: 'size', classes: 'size' },
+  },
+  sum_losses: { loss: 'out', rows: 'in', count: 'size' },
+  apply_momentum: {
+    ...{ x: 'inout', v: 'inout', g: 'in', count: 'size' },
+    ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
+  },
+  apply_adam: {
+    ...{ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size' },
+    ...{ rate: 'scalar', beta1: 'scalar', rest1: 'scalar', beta2: 'scalar', rest2: 'scalar' },
+    ...{ correction1: 'scalar', correction2: 'scalar', epsilon: 'scalar', guard: 'in?' },
+  },
+  apply_rms_prop: {
+    ...{ x: 'inout', s: 'inout', v: 'inout', g: 'in', count: 'size' },
+    ...{ decay: 'scalar', rest: 'scalar', momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar' },
+    ...{ epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
+  },
+  apply_adagrad: {
+    ...{ x: 'inout', s: 'inout', g: 'in', count: 'size' },
+    ...{ rate: 'scalar', epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
+  },
+  apply_weight_decay: { x: 'inout', mask: 'in?', count: 'size', rate: 'scalar', guard: 'in?' },
+  activate: { y: 'out', x: 'in', count: 'size', activation: 'size' },
+  activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
+  softmax_rows: { y: 'out', x: 'in', columns: 'size' },
+  softmax_rows_gradient: { dx: 'out', y: 'in', dy: 'in', columns: 'size' },
+  dropout: {
+    ...{ y: 'out', x: 'in', count: 'size', seedLow: 'size', seedHigh: 'size', threshold: 'size' },
+    ...{ kept: 'scalar', drawLow: 'scalar', drawHigh: 'scalar' },
+  },
+  layer_norm: { y: 'out', x: 'in', gamma: 'in', beta: 'in', columns: 'size', epsilon: 'scalar' },
+  layer_norm_gradient: {
+    ...{ dx: 'out', dgammaRows: 'out', x: 'in', gamma: 'in', dy: 'in', columns: 'size', epsilon: 'scalar' },
+  },
+  copy_columns: {
+    ...{ y: 'inout', x: 'in', count: 'size', width: 'size' },
+    ...{ yColumns: 'size', yBegin: 'size', xColumns: 'size', xBegin: 'size' },
+  },
+  reverse_sequence: {
+    ...{ y: 'out', x: 'in', lengths: 'in?', count: 'size', time: 'size', batch: 'size', columns: 'size' },
+  },
+  pool_sequence: {
+    ...{ y: 'out', x: 'in', lengths: 'in?' },
+    ...{ count: 'size', time: 'size', columns: 'size', pooling: 'size', reversedFrom: 'size' },
+  },
+  pool_sequence_gradient: {
+    ...{ dx: 'out', x: 'in', lengths: 'in?', dy: 'in' },
+    ...{ count: 'size', time: 'size', columns: 'size', pooling: 'size', reversedFrom: 'size' },
+  },
+  attention_weights: { weights: 'out', scores: 'in', lengths: 'in?', time: 'size', batch: 'size' },
+  attend: {
+    ...{ output: 'out', x: 'in', weights: 'in', lengths: 'in?' },
+    ...{ count: 'size', time: 'size', batch: 'size', columns: 'size' },
+  },
+  attention_input_gradient: { dx: 'out', weights: 'in', dy: 'in', count: 'size', batch: 'size', columns: 'size' },
+  attention_weight_gradient: { dweights: 'out', x: 'in', dy: 'in', batch: 'size', columns: 'size' },
+  attention_score_gradient: { dscores: 'out', weights: 'in', dweights: 'in', time: 'size', batch: 'size' },
+  element_loss: {
+    ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
+    ...{ rows: 'size', columns: 'size', rule: 'size' },
+  },
+} as const satisfies Readonly<
+  Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'inout' | 'size' | 'scalar'>>>
+>
+
+export type CommandName = keyof typeof COMMANDS
+export type KernelName = keyof typeof KERNELS
+
+/** What a submission asks of the worker; the bits of the first number of a message. */
+export const MODE = Object.freeze({
+  exclusive: 1,
+  beginExclusive: 2,
+  endExclusive: 4,
+  /** Settles when the device is done, not when the work is queued on it. */
+  wait: 8,
+  /** Returns a promise. */
+  promise: 16,
+  timed: 32,
+  step: 64,
+  ifCaptured: 128,
+  unlessCaptured: 256,
+} as const)

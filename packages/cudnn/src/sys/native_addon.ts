@@ -1,0 +1,74 @@
+/** The addon as TypeScript sees it. What a device is to do is a message of commands: see commands.ts. */
+
+declare const kind: unique symbol
+interface Opaque<Kind extends string> {
+  readonly [kind]: Kind
+}
+/** The number of an object that lives in a session's worker. */
+export type ObjectId<Kind extends string> = number & Opaque<Kind>
+
+export type Libraries = Opaque<'libraries'>
+export type Session = Opaque<'session'>
+export type TensorDescriptor = ObjectId<'tensor descriptor'>
+export type DropoutDescriptor = ObjectId<'dropout descriptor'>
+export type RnnDescriptorId = ObjectId<'RNN descriptor'>
+export type DataDescriptor = ObjectId<'data descriptor'>
+export type Graph = ObjectId<'graph'>
+
+export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
+
+/** What a device said when its session opened. Versions are numbered as the libraries number them. */
+export interface SessionInfo {
+  /** "NVIDIA H200" */
+  readonly name: string
+  /** major·10 + minor */
+  readonly computeCapability: number
+  readonly multiProcessors: number
+  readonly memoryPools: number
+  readonly dropoutStatesBytes: number
+  readonly cudnnVersion: number
+  readonly driverVersion: number
+  readonly runtimeVersion: number
+  readonly cublasVersion: number
+  readonly nvrtcVersion: number
+  readonly totalBytes: number
+  readonly freeBytes: number
+}
+
+interface Bound {
+  readonly libraries: Libraries | null
+  /** "cudnn: cudnnRNNForward" */
+  readonly missing: readonly string[]
+  readonly cudnnVersion?: number
+  readonly cudnnCudart?: number
+}
+
+export type HostArray = Float32Array | Float64Array | Int32Array | Uint8Array
+
+export interface NativeAddon {
+  openLibrary(path: string): { readonly file?: string; readonly error?: string }
+  bindLibraries(paths: Partial<Record<LibraryKind, string>>): Bound
+  versionConflict(libraries: Libraries): string
+  deviceCount(libraries: Libraries): { readonly count: number; readonly error: string }
+
+  openSession(libraries: Libraries, device: number): { readonly session: Session; readonly opened: Promise<unknown> }
+  sessionInfo(session: Session): SessionInfo
+  /** Never waits; resolves when the device has everything back. */
+  closeSession(session: Session): Promise<void> | undefined
+  /**
+   * Queues one batch of commands. `sources` are read now; `targets` are filled when the promise resolves, with the numbers
+   * that the commands reported. An error has `segment`, the index of the segment that failed.
+   */
+  submit(
+    session: Session,
+    message: Float64Array,
+    count: number,
+    sources?: readonly HostArray[],
+    targets?: readonly HostArray[],
+  ): Promise<Float64Array | undefined> | undefined
+  adjustExternalMemory(bytes: number): void
+
+  kernelSource(): string
+  supportedArchitectures(libraries: Libraries): number[]
+  compileKernels(libraries: Libraries, source: string, options: readonly string[]): Promise<Uint8Array>
+}

@@ -1,0 +1,10 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { expect, it } from 'vitest'
+
+it('native/cudnn/src/commands.h is current, and the table of commands agrees with the prototypes', () => {
+  const script = fileURLToPath(new URL('../../../scripts/generate_commands.mjs', import.meta.url))
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check'], { encoding: 'utf8' })
+  expect(stderr).toBe('')
+  expect(status).toBe(0)
+})
