@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdlib>
@@ -76,11 +77,50 @@ TEST_CASE("Stepper computes T single steps as one run of T steps, and restores a
     for (ptrdiff_t t = 0; t < kSteps; t++) {
       stepped.Run(engine, {params.data()}, input.data() + t * kBatch * kInputs, single.data() + t * kBatch * kUnits, 1);
       // Out, cleared, and in again.
-      stepped.MoveState(h.data(), c.data(), false);
+      stepped.MoveState(h.data(), c.data(), false, {nullptr, 0, kBatch});
       for (ptrdiff_t row = 0; row < kBatch; row++) stepped.ResetRow(row);
-      stepped.MoveState(h.data(), c.data(), true);
+      stepped.MoveState(h.data(), c.data(), true, {nullptr, 0, kBatch});
     }
     CHECK(single == at_once);
+  }
+}
+
+TEST_CASE("Stepper steps rows in blocks of any size as streams of one row, and leaves the others as they are") {
+  constexpr ptrdiff_t kRows = 300;
+  const Network<float> network = TwoLayers();
+  const std::vector<float> params = SineParams(network);
+  const QuantizedWeights int8(network, params.data(), WeightFormat::kInt8);
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    BlockCache blocks;
+    const Engine<float> engine{&pool, &SupportedKernels()[0]->f32, &blocks, nullptr};
+    for (const QuantizedWeights* quantized : {static_cast<const QuantizedWeights*>(nullptr), &int8}) {
+      const Params<float> weights{params.data(), quantized};
+      Stepper<float> stepper(network, kRows, engine, quantized != nullptr);
+      std::vector<float> untouched(2 * kUnits), untouched_c(2 * kUnits);
+      for (const ptrdiff_t count : {1, 20, 70, 299}) {
+        std::vector<int32_t> rows;
+        for (ptrdiff_t k = 0; k < count; k++) rows.push_back(static_cast<int32_t>((k * 7 + 1) % kRows));
+        const std::vector<float> input = Sine<float>(count * kInputs, 0.1);
+        std::vector<float> output(count * kUnits), expected(kUnits), h(2 * kUnits), c(2 * kUnits);
+        const int32_t last = rows.back();
+        Stepper<float> alone(network, 1, engine, quantized != nullptr);
+        stepper.MoveState(h.data(), c.data(), false, {&last, 0, 1});
+        alone.MoveState(h.data(), c.data(), true, {nullptr, 0, 1});
+        stepper.RunRows(engine, weights, rows.data(), count, input.data(), output.data());
+        alone.Run(engine, weights, input.data() + (count - 1) * kInputs, expected.data(), 1);
+        float error = 0;
+        for (ptrdiff_t k = 0; k < kUnits; k++) {
+          error = std::max(error, std::fabs(output[(count - 1) * kUnits + k] - expected[k]));
+        }
+        CHECK(error < 1e-6f);
+        const int32_t never = 0;  // 7 k + 1 reaches it at k = 257 of 299 rows only
+        if (count == 299) continue;
+        stepper.MoveState(untouched.data(), untouched_c.data(), false, {&never, 0, 1});
+        CHECK(untouched == std::vector<float>(2 * kUnits));
+        CHECK(untouched_c == std::vector<float>(2 * kUnits));
+      }
+    }
   }
 }
 

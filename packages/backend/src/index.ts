@@ -66,6 +66,7 @@ export type {
   RnnOutputGradients,
   RnnStepper,
   RnnStreamState,
+  RowNumbers,
   Tape,
 } from './rnn.js'
 export type { TrainingSteps } from './training_steps.js'

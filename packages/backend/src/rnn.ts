@@ -86,6 +86,9 @@ export interface RnnStreamState {
   readonly c: Tensor | undefined
 }
 
+/** Numbers of batch rows. */
+export type RowNumbers = readonly number[] | Int32Array
+
 /** Inference one step at a time with the state carried inside; starts at zero. */
 export interface RnnStepper {
   readonly batch: number
@@ -94,9 +97,16 @@ export interface RnnStepper {
    * (allocating nothing) and returns them.
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
+  /**
+   * One step of the batch rows `rows` (R of them, each once, in any order) alone: `input` [R,I] to outputs [R,·], row r of
+   * both belonging to batch row `rows[r]`. The states of the other rows stay as they are and are not copied.
+   */
+  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. */
-  reset(rows?: readonly number[]): void
-  state(): RnnStreamState
-  restore(state: RnnStreamState): void
+  reset(rows?: RowNumbers): void
+  /** Copies of the states [L,B,·], or of those of the R batch rows named [L,R,·]. */
+  state(rows?: RowNumbers): RnnStreamState
+  /** Takes over what {@link state} returned, for all rows or for those named. */
+  restore(state: RnnStreamState, rows?: RowNumbers): void
   dispose(): void
 }

@@ -2,7 +2,7 @@ import type { TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostTensor, type StreamKernel } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
-import type { NativeExecutor, NativeNetwork, NativeStepper } from './native_addon.js'
+import type { NativeExecutor, NativeNetwork, NativeQuantizedWeights, NativeStepper } from './native_addon.js'
 import type { QuantizedParamsCache } from './quantized_params.js'
 
 /** A stream on the calling thread, with the pool's help. */
@@ -30,17 +30,26 @@ export class CpuStream implements StreamKernel {
   }
 
   step(input: FloatArray, output: FloatArray, steps: number): void {
-    const quantized = this.#quantized.of(this.#variable, this.#params)
-    const job = quantized?.job ?? this.#variable?.job ?? 0
-    if (job > 0) this.#native.wait(job)
-    this.#stepper.step(this.#params, input, output, steps, quantized?.weights ?? null)
+    this.#stepper.step(this.#params, input, output, steps, this.#readyWeights())
+  }
+
+  stepRows(rows: Int32Array, count: number, input: FloatArray, output: FloatArray): void {
+    this.#stepper.stepRows(this.#params, rows, count, input, output, this.#readyWeights())
   }
 
   resetRow(row: number): void {
     this.#stepper.resetRow(row)
   }
 
-  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean): void {
-    this.#stepper.moveState(h, c, restoring)
+  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean, rows: Int32Array | null, count: number): void {
+    this.#stepper.moveState(h, c, restoring, rows, count)
+  }
+
+  /** Waits until the parameters are written; the quantized copy that is read in their place, or null. */
+  #readyWeights(): NativeQuantizedWeights | null {
+    const quantized = this.#quantized.of(this.#variable, this.#params)
+    const job = quantized?.job ?? this.#variable?.job ?? 0
+    if (job > 0) this.#native.wait(job)
+    return quantized?.weights ?? null
   }
 }

@@ -97,8 +97,22 @@ export interface NativeStepper {
     steps: number,
     quantized: NativeQuantizedWeights | null,
   ): void
+  /**
+   * One step of the first `count` of `rows`, which are distinct rows of the batch: input [count,I], output [count,P or H].
+   *
+   * @param quantized must be filled.
+   */
+  stepRows(
+    params: FloatArray,
+    rows: Int32Array,
+    count: number,
+    input: FloatArray,
+    output: FloatArray,
+    quantized: NativeQuantizedWeights | null,
+  ): void
   resetRow(row: number): void
-  moveState(h: FloatArray, c: FloatArray | null, into: boolean): void
+  /** @param rows whose states are moved, the first `count` of them; null for all of the batch. */
+  moveState(h: FloatArray, c: FloatArray | null, into: boolean, rows: Int32Array | null, count: number): void
 }
 
 /** Operations are queued; each returns its number. Their arguments are kept alive until they are done. */

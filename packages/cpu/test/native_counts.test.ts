@@ -64,7 +64,10 @@ describe('the native addon', () => {
       () => native.update({ ...update, operands: [floats(0), floats(3)] }),
       () => stepper.step(floats(size - 1), floats(B * I), floats(B * H), 1, null),
       () => stepper.step(floats(size), floats(B * I), floats(B * H), 2, null),
-      () => stepper.moveState(floats(B * H), floats(1), false),
+      () => stepper.stepRows(floats(size), Int32Array.of(0), 1, floats(I + 1), floats(H), null),
+      () => stepper.stepRows(floats(size), Int32Array.of(0), 2, floats(2 * I), floats(2 * H), null),
+      () => stepper.moveState(floats(B * H), floats(1), false, null, 0),
+      () => stepper.moveState(floats(B * H), null, false, Int32Array.of(0), 1),
       () => network.moveRegion(floats(size), floats(H * I - 1), 0, 0, 0, false, true),
       () => network.moveRegion(floats(0), floats(H * I), 0, 0, 0, false, true),
     ]

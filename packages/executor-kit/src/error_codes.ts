@@ -81,7 +81,7 @@ export const ERROR_CODES = {
     remedy: 'open another one',
   },
   ERR_STREAM_ROW: {
-    meaning: 'a row of a stream is outside 0…batch-1',
+    meaning: 'a row of a stream is outside 0…batch-1, or named twice in a step',
     remedy: 'pass an array of row numbers',
   },
   ERR_TAPE_CONSUMED: {

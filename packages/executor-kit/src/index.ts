@@ -47,7 +47,7 @@ export { hostCtcLoss } from './host/ctc_loss.js'
 export { allocating } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
-export { checkStream, checkStreamRows, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
 export { HostTensor } from './host/host_tensor.js'
 export { logAddExp, logSoftmaxInto } from './host/log_space.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
@@ -81,6 +81,7 @@ export {
 } from './rnn_arguments.js'
 export { RnnTape } from './rnn_tape.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
+export { checkStreamRows, StreamRows } from './stream_rows.js'
 export { backendSummary, rnnSummary, tensorSummary } from './summaries.js'
 export {
   checkDimensions,

@@ -18,6 +18,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "OperandVersions",
       "Philox",
       "RnnTape",
+      "StreamRows",
       "addColumnSums",
       "addProduct",
       "addRow",

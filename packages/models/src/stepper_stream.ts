@@ -1,12 +1,19 @@
-import { isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  isBackendTensor,
+  type RnnStepper,
+  type RnnStreamState,
+  type RowNumbers,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import { codedTypeError, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
-import { checkIsTensor } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkStreamRows, StreamRows } from '@cudnn-rnn/executor-kit'
 import type { Stream } from './stream.js'
-import { checkIsRows, checkIsState, streamBusy } from './stream_state.js'
+import { checkIsState, streamBusy } from './stream_state.js'
 
 /** A stream over an executor that steps on the calling thread. */
 export class StepperStream extends Inspectable implements Stream {
   readonly #stepper: RnnStepper
+  readonly #rows: StreamRows
   /** Steps that wait for a backend tensor to be read, or behind one that does. */
   #waiting = 0
   #disposed = false
@@ -15,23 +22,20 @@ export class StepperStream extends Inspectable implements Stream {
   constructor(stepper: RnnStepper) {
     super()
     this.#stepper = stepper
+    this.#rows = new StreamRows(stepper.batch)
   }
 
   get batch(): number {
     return this.#stepper.batch
   }
 
-  async step(input: TensorLike): Promise<Tensor> {
-    const given = checkIsTensor('step a stream', 'input', input)
-    if (this.#waiting === 0 && !isBackendTensor(given)) return this.#stepper.stepSync(given)
-    // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.
-    const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
-    this.#waiting++
-    const result = this.#previous
-      .then(async () => this.#stepper.stepSync(isBackendTensor(kept) ? await kept.read() : kept))
-      .finally(() => this.#waiting--)
-    this.#previous = result.catch(() => undefined)
-    return result
+  step(input: TensorLike): Promise<Tensor> {
+    return this.#inOrder(input, (given) => this.#stepper.stepSync(given))
+  }
+
+  async stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor> {
+    const numbers = this.#rows.copyOf('step a stream', rows)
+    return this.#inOrder(input, (given) => this.#stepper.stepRowsSync(numbers, given))
   }
 
   stepSync(input: Tensor, out?: Tensor): Tensor {
@@ -41,21 +45,29 @@ export class StepperStream extends Inspectable implements Stream {
     return this.#stepper.stepSync(input, out)
   }
 
-  reset(rows?: readonly number[]): void {
-    checkIsRows(rows)
+  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor {
+    checkIsHostTensor('input', input)
+    if (out !== undefined) checkIsHostTensor('out', out)
+    this.#checkIdle('step a stream synchronously')
+    return this.#stepper.stepRowsSync(rows, input, out)
+  }
+
+  reset(rows?: RowNumbers): void {
+    const numbers = rows === undefined ? undefined : checkStreamRows(this.batch, rows)
     this.#checkIdle('reset a stream')
-    this.#stepper.reset(rows)
+    this.#stepper.reset(numbers)
   }
 
-  async state(): Promise<RnnStreamState> {
+  async state(rows?: RowNumbers): Promise<RnnStreamState> {
+    const numbers = rows === undefined ? undefined : this.#rows.copyOf('read the state of a stream', rows)
     await this.#previous
-    return this.#stepper.state()
+    return this.#stepper.state(numbers)
   }
 
-  restore(state: RnnStreamState): void {
+  restore(state: RnnStreamState, rows?: RowNumbers): void {
     checkIsState(state)
     this.#checkIdle('restore the state of a stream')
-    this.#stepper.restore(state)
+    this.#stepper.restore(state, rows)
   }
 
   dispose(): void {
@@ -69,6 +81,20 @@ export class StepperStream extends Inspectable implements Stream {
 
   protected override summary(): Summary {
     return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
+  }
+
+  /** Runs a step after the ones called before it: at once where none of them waits and the input is at hand. */
+  async #inOrder(input: TensorLike, run: (given: Tensor) => Tensor): Promise<Tensor> {
+    const given = checkIsTensor('step a stream', 'input', input)
+    if (this.#waiting === 0 && !isBackendTensor(given)) return run(given)
+    // A host input that has to wait is copied, as the caller may reuse its memory meanwhile.
+    const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
+    this.#waiting++
+    const result = this.#previous
+      .then(async () => run(isBackendTensor(kept) ? await kept.read() : kept))
+      .finally(() => this.#waiting--)
+    this.#previous = result.catch(() => undefined)
+    return result
   }
 
   #checkIdle(action: string): void {

@@ -1,4 +1,4 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { RnnStreamState, RowNumbers, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 
 export interface StreamOptions {
@@ -21,12 +21,24 @@ export interface Stream {
    * {@link step} is done.
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
+  /**
+   * One step of R batch rows alone, each named once and in any order: [R,I] → [R,·], row r of both belonging to batch row
+   * `rows[r]`. The states of the other rows stay as they are. Rejects with `ERR_STREAM_ROW`; otherwise as {@link step}.
+   */
+  stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor>
+  /** As {@link stepRows}, at once on the calling thread; as {@link stepSync} otherwise. */
+  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
-  reset(rows?: readonly number[]): void
-  /** Copies of the carried states [L,B,·]. */
-  state(): Promise<RnnStreamState>
-  /** Throws RangeError `ERR_SHAPE` for states of another model or batch, `ERR_STREAM_BUSY`; TypeError `ERR_NOT_A_STATE`. */
-  restore(state: RnnStreamState): void
+  reset(rows?: RowNumbers): void
+  /** Copies of the carried states [L,B,·], or of those of R batch rows [L,R,·]. Rejects with `ERR_STREAM_ROW`. */
+  state(rows?: RowNumbers): Promise<RnnStreamState>
+  /**
+   * Takes over a state, that of all rows or of those named.
+   *
+   * @throws RangeError `ERR_SHAPE` for states of another model or number of rows, `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`;
+   *   TypeError `ERR_NOT_A_STATE`
+   */
+  restore(state: RnnStreamState, rows?: RowNumbers): void
   dispose(): void
   [Symbol.dispose](): void
 }

@@ -10,16 +10,6 @@ export function checkIsState(state: RnnStreamState): void {
   )
 }
 
-/** Throws TypeError `ERR_STREAM_ROW` unless `rows` is a list; whether each is a row the stream has is checked after. */
-export function checkIsRows(rows: readonly number[] | undefined): void {
-  if (rows === undefined || Array.isArray(rows)) return
-  throw codedTypeError(
-    'ERR_STREAM_ROW',
-    `Cannot reset a stream as rows must be an array of row numbers: current value is ${describeValue(rows)}`,
-    { rows },
-  )
-}
-
 /** The error for changing the carried state under a step that has not finished. */
 export function streamBusy(action: string): CodedError<RangeError> {
   return codedRangeError('ERR_STREAM_BUSY', `Cannot ${action} as a step is still running: await step() first.`)

@@ -3,16 +3,9 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js'
 import { coded, floats, valuesOf } from './small_models.js'
+import { withoutStepper } from './without_stepper.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
-
-/** The reference executor as one that computes elsewhere would look: without a stepper. */
-function withoutStepper(): Backend {
-  const backend = openReferenceBackend()
-  const rnn = backend.rnn.bind(backend)
-  backend.rnn = (descriptor) => Object.defineProperty(rnn(descriptor), 'stepper', { value: undefined })
-  return backend
-}
 
 describe.each([
   ['with a stepper', () => openReferenceBackend() as Backend],
@@ -69,6 +62,43 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
     backend.dispose()
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
+  })
+
+  it('steps, reads and restores single rows as streams of their own', async () => {
+    const backend = open()
+    const lstm = new CudnnLSTM(backend, { ...SIZES, numProj: 2 })
+    const params = lstm.createParams({ seed: 1 })
+    const stream = lstm.stream(params, { batch: 4 })
+    const alone = lstm.stream(params, { batch: 3 })
+    const x = floats(Float32Array, 3, 2)
+    const rows = [3, 0, 1]
+    const steps = [stream.stepRows(rows, x), stream.stepRows(Int32Array.from(rows), backend.tensor(x))]
+    rows.fill(0)
+    const expected = [await alone.step(x), await alone.step(x)]
+    for (const [index, { data, shape }] of (await Promise.all(steps)).entries()) {
+      expect(shape).toEqual([3, 2])
+      for (const [k, value] of data.entries()) expect(value).toBeCloseTo(expected[index]!.data[k]!, 6)
+    }
+    const state = await stream.state([3, 0, 1])
+    const own = await alone.state()
+    for (const name of ['h', 'c'] as const) {
+      expect(state[name]!.shape).toEqual(own[name]!.shape)
+      for (const [k, value] of state[name]!.data.entries()) expect(value).toBeCloseTo(own[name]!.data[k]!, 6)
+    }
+    expect((await stream.state([2])).h.data.every((value) => value === 0)).toBe(true)
+    stream.restore(await stream.state([3]), [2])
+    expect(await stream.state([2])).toEqual(await stream.state([3]))
+    expect(await stream.state([0])).not.toEqual(await stream.state([3]))
+    expect((await stream.stepRows([], floats(Float32Array, 0, 2))).shape).toEqual([0, 2])
+    const before = await stream.state()
+    for (const wrong of [[4], [0, 0], [-1], null, 'ab']) {
+      await expect(stream.stepRows(wrong as never, floats(Float32Array, 1, 2))).rejects.toThrow(coded('ERR_STREAM_ROW'))
+      await expect(stream.state(wrong as never)).rejects.toThrow(coded('ERR_STREAM_ROW'))
+      expect(() => stream.restore(before, wrong as never)).toThrow(coded('ERR_STREAM_ROW'))
+    }
+    await expect(stream.stepRows([0], x)).rejects.toThrow(coded('ERR_SHAPE'))
+    expect(() => stream.restore(before, [0])).toThrow(coded('ERR_SHAPE'))
+    expect(await stream.state()).toEqual(before)
   })
 
   it('keeps steps in the order of the calls when a backend tensor has to be read first', async () => {
@@ -189,5 +219,6 @@ describe('stepSync', () => {
     const gru = new CudnnGRU(withoutStepper(), SIZES)
     const stream = gru.stream(gru.createParams())
     expect(() => stream.stepSync(floats(Float32Array, 1, 2))).toThrow(coded('ERR_NO_SYNC_STEP'))
+    expect(() => stream.stepRowsSync([0], floats(Float32Array, 1, 2))).toThrow(coded('ERR_NO_SYNC_STEP'))
   })
 })

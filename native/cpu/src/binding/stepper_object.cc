@@ -1,6 +1,7 @@
 #include "binding/stepper_object.h"
 
 #include <new>
+#include <string>
 
 #include "arguments.h"
 #include "binding/executor_object.h"
@@ -12,6 +13,7 @@ Napi::Function StepperObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeStepper",
                      {
                          InstanceMethod<&StepperObject::Step>("step"),
+                         InstanceMethod<&StepperObject::StepRows>("stepRows"),
                          InstanceMethod<&StepperObject::ResetRow>("resetRow"),
                          InstanceMethod<&StepperObject::MoveState>("moveState"),
                      });
@@ -36,14 +38,17 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   }
 }
 
+const QuantizedWeights* StepperObject::QuantizedWeightsOf(const Napi::Value& value) {
+  return value.IsObject() ? QuantizedWeightsObject::Unwrap(value.As<Napi::Object>())->slot->get() : nullptr;
+}
+
 // step(params, input, output, steps: number, quantized: NativeQuantizedWeights | null): void; the quantized weights
 // must be filled
 void StepperObject::Step(const Napi::CallbackInfo& info) {
   if (core_->is_double) {
     StepOf<double>(info, nullptr);
   } else {
-    StepOf<float>(
-        info, info[4].IsObject() ? QuantizedWeightsObject::Unwrap(info[4].As<Napi::Object>())->slot->get() : nullptr);
+    StepOf<float>(info, QuantizedWeightsOf(info[4]));
   }
 }
 
@@ -57,6 +62,44 @@ void StepperObject::StepOf(const Napi::CallbackInfo& info, const QuantizedWeight
   stepper_.get<T>()->Run(core_->engine<T>(), {params, quantized}, input, output, steps);
 }
 
+// stepRows(params, rows: Int32Array, count: number, input, output, quantized: NativeQuantizedWeights | null): void; of
+// the first `count` rows, which are distinct
+void StepperObject::StepRows(const Napi::CallbackInfo& info) {
+  if (core_->is_double) {
+    StepRowsOf<double>(info, nullptr);
+  } else {
+    StepRowsOf<float>(info, QuantizedWeightsOf(info[5]));
+  }
+}
+
+template <typename T>
+void StepperObject::StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized) {
+  const Network<T>& network = *network_.get<T>();
+  const BatchRows rows = RowsOf(info[1], info[2]);
+  const T* params = Required<T>(info[0], "params", network.params_size());
+  const T* input = Required<T>(info[3], "input", rows.count * network.options().input_size);
+  T* output = Required<T>(info[4], "out", rows.count * network.columns());
+  stepper_.get<T>()->RunRows(core_->engine<T>(), {params, quantized}, rows.list, rows.count, input, output);
+}
+
+// The first `count` rows of a list, all rows of the batch without one. Addresses are computed of them: they are
+// checked.
+BatchRows StepperObject::RowsOf(const Napi::Value& list, const Napi::Value& count) const {
+  if (list.IsNull() || list.IsUndefined()) return {nullptr, 0, batch_};
+  const ElementSpan<int32_t> span = Span<int32_t>(list);
+  const ptrdiff_t rows = count.ToNumber().Int64Value();
+  if (rows < 0 || rows > span.count || rows > batch_) ThrowCount(list.Env(), "rows", rows, span.count);
+  for (ptrdiff_t index = 0; index < rows; index++) {
+    if (span.data[index] >= 0 && span.data[index] < batch_) continue;
+    Napi::RangeError error =
+        Napi::RangeError::New(list.Env(), "Cannot step a stream as rows must be in 0.." + std::to_string(batch_ - 1) +
+                                              ": current value is " + std::to_string(span.data[index]));
+    error.Set("code", Napi::String::New(list.Env(), "ERR_STREAM_ROW"));
+    throw error;
+  }
+  return {span.data, 0, rows};
+}
+
 // resetRow(row: number): void
 void StepperObject::ResetRow(const Napi::CallbackInfo& info) {
   const ptrdiff_t row = info[0].ToNumber().Int64Value();
@@ -67,7 +110,7 @@ void StepperObject::ResetRow(const Napi::CallbackInfo& info) {
   }
 }
 
-// moveState(h, c | null, into: boolean): void
+// moveState(h, c | null, into: boolean, rows: Int32Array | null, count: number): void
 void StepperObject::MoveState(const Napi::CallbackInfo& info) {
   if (core_->is_double) {
     MoveStateOf<double>(info);
@@ -79,10 +122,11 @@ void StepperObject::MoveState(const Napi::CallbackInfo& info) {
 template <typename T>
 void StepperObject::MoveStateOf(const Napi::CallbackInfo& info) {
   const Network<T>& network = *network_.get<T>();
-  const ptrdiff_t rows = network.pseudo_layers() * batch_;
-  T* h = Required<T>(info[0], "h", rows * network.columns());
-  T* c = Elements<T>(info[1], "c", rows * network.options().units);
-  stepper_.get<T>()->MoveState(h, c, info[2].ToBoolean().Value());
+  const BatchRows rows = RowsOf(info[3], info[4]);
+  const ptrdiff_t states = network.pseudo_layers() * rows.count;
+  T* h = Required<T>(info[0], "h", states * network.columns());
+  T* c = Elements<T>(info[1], "c", states * network.options().units);
+  stepper_.get<T>()->MoveState(h, c, info[2].ToBoolean().Value(), rows);
 }
 
 }  // namespace cudnn_rnn

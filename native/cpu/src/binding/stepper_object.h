@@ -16,10 +16,15 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
 
  private:
   void Step(const Napi::CallbackInfo& info);
+  void StepRows(const Napi::CallbackInfo& info);
   void ResetRow(const Napi::CallbackInfo& info);
   void MoveState(const Napi::CallbackInfo& info);
   template <typename T>
   void StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
+  template <typename T>
+  void StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
+  static const QuantizedWeights* QuantizedWeightsOf(const Napi::Value& value);
+  BatchRows RowsOf(const Napi::Value& list, const Napi::Value& count) const;
   template <typename T>
   void MoveStateOf(const Napi::CallbackInfo& info);
 

@@ -22,14 +22,16 @@ static void LstmForward(const CellForward<typename V::Element>& p) {
   constexpr ptrdiff_t kPlane = kChunk<T>;
   for (ptrdiff_t row = 0; row < p.rows; row++) {
     T* z = p.z + row * p.z_stride;
+    const ptrdiff_t cell_row = p.cell_rows == nullptr ? row : p.cell_rows[row];
     for (ptrdiff_t u = 0; u < kPlane; u += V::kLanes) {
       const ptrdiff_t unit = row * p.state_stride + u;
+      const ptrdiff_t cell = cell_row * p.state_stride + u;
       const V i = Sigmoid(V::Load(z + u));
       const V f = Sigmoid(V::Load(z + kPlane + u));
       const V g = Tanh(V::Load(z + 2 * kPlane + u));
       const V o = Sigmoid(V::Load(z + 3 * kPlane + u));
-      const V c = Clamp(MultiplyAdd(f, V::Load(p.c_previous + unit), i * g), p.clip);
-      c.Store(p.c + unit);
+      const V c = Clamp(MultiplyAdd(f, V::Load(p.c_previous + cell), i * g), p.clip);
+      c.Store(p.c + cell);
       (o * Tanh(c)).Store(p.h + unit);
       if (p.keep) {
         i.Store(z + u);

@@ -94,6 +94,7 @@ struct CellForward {
   int chunks;  // plain cells: chunks of units in this panel
   const T* c_previous;
   T* c;
+  const int32_t* cell_rows;  // rows of c and c_previous; null for 0…rows-1
   const T* h_previous;
   T* h;
   ptrdiff_t state_stride;

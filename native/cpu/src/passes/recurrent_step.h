@@ -63,7 +63,8 @@ struct RecurrentStep {
   T* h;
   const T* c_previous;  // [B][padded units]
   T* c;
-  T* unprojected;  // [B][padded units], with a projection
+  const int32_t* cell_rows;  // of c and c_previous, one for each row of the batch; null for 0…B-1
+  T* unprojected;            // [B][padded units], with a projection
   bool keep;
   static constexpr ptrdiff_t kPrefetched = 2048;
   // int8 only: the calling thread's, and an even number of its own for every step.
@@ -109,6 +110,7 @@ struct RecurrentStep {
     step.chunks = layout.recurrent.ChunksOf(panel);
     step.c_previous = c_previous == nullptr ? nullptr : c_previous + unit;
     step.c = c == nullptr ? nullptr : c + unit;
+    step.cell_rows = cell_rows;
     step.h_previous = h_previous + unit;
     step.h = (layout.projection.present() ? unprojected : h) + unit;
     step.state_stride = network.padded_units();

@@ -1,6 +1,11 @@
 // Inference one time step at a time with the state carried inside: the path of latency. A step of H 128 takes a few
 // microseconds, so nothing is queued, allocated or woken that is not needed. Both products of a panel follow each other
 // with one loop of the threads for both, since the next layer needs only h.
+//
+// A step of few rows shares the panels of each layer between the threads, which meet after every layer. A step of many
+// rows cuts them into blocks, each of which one thread takes through all layers alone: no thread waits for another, and
+// a block stays in the thread's cache. A step of some rows of the batch reads and writes their states alone: c in
+// place; h is copied side by side first, as a product reads rows at equal distances, and written back panel by panel.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +21,29 @@
 
 namespace cudnn_rnn {
 
+// Batch rows: those listed or, without a list, `count` from `first` on.
+struct BatchRows {
+  const int32_t* list;
+  ptrdiff_t first;
+  ptrdiff_t count;
+
+  ptrdiff_t operator[](ptrdiff_t index) const { return list == nullptr ? first + index : list[index]; }
+  BatchRows Part(ptrdiff_t begin, ptrdiff_t end) const {
+    return {list == nullptr ? nullptr : list + begin, first + begin, end - begin};
+  }
+};
+
 template <typename T>
 class Stepper {
  public:
   // Unidirectional networks only. int8: whether the weights it is run with are.
   Stepper(const Network<T>& network, ptrdiff_t batch, const Engine<T>& engine, bool int8)
-      : network_(network), batch_(batch), loops_(engine.pool->size()), int8_rows_(int8 ? engine.pool->size() : 0) {
+      : network_(network),
+        batch_(batch),
+        threads_(engine.pool->size()),
+        loops_(threads_),
+        scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
+        int8_rows_(int8 ? threads_ : 0) {
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = MemoryBlock(measure.used());
@@ -32,8 +54,9 @@ class Stepper {
 
   // input [T,B,I] → output [T,B,C]
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
+    if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
     // Asked at every run: what the pool knows of its threads improves over time.
-    const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(network_, batch_));
+    const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
     loops_.Reset(members);
     engine.pool->RunOrAlone(members, [&](int index) {
       SharedLoops::Member member(&loops_, index);
@@ -43,16 +66,29 @@ class Stepper {
         uint64_t l = 0;
         for (const Layer& layer : layers_) {
           const int now = (layer.now + t) & 1;
-          T* own_output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
-          StepLayer(&member, *engine.kernels, params, layer, now, x, x_stride, own_output,
-                    int8_rows_.empty() ? nullptr : &int8_rows_[index], version_ + 4 * (t * layers_.size() + l++));
-          x = layer.hidden[1 - now];
+          LayerStep step{};
+          step.rows = {nullptr, 0, batch_};
+          step.x = x;
+          step.x_stride = x_stride;
+          step.h_previous = layer.hidden[now];
+          step.h = layer.hidden[1 - now];
+          step.cells = layer.cells;
+          step.output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
+          step.version = version_ + 4 * (t * layers_.size() + l++);
+          StepLayer(&member, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
+          x = step.h;
           x_stride = network_.padded_columns();
         }
       }
     });
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
     version_ += 4 * static_cast<uint64_t>(steps) * layers_.size();
+  }
+
+  // One step of `count` distinct rows of the batch: input [count,I] → output [count,C]
+  void RunRows(const Engine<T>& engine, const Params<T>& params, const int32_t* rows, ptrdiff_t count, const T* input,
+               T* output) {
+    RunRowsOf(engine, params, {rows, 0, count}, input, output, 1);
   }
 
   void ResetRow(ptrdiff_t row) {
@@ -63,11 +99,12 @@ class Stepper {
     }
   }
 
-  // Copies the states h [L,B,C] and c [L,B,H] (null without) out of the stream, or into it.
-  void MoveState(T* h, T* c, bool into) {
+  // Copies the states h [L,R,C] and c [L,R,H] (null without) of R rows out of the stream, or into it.
+  void MoveState(T* h, T* c, bool into, const BatchRows& rows) {
     for (size_t l = 0; l < layers_.size(); l++) {
-      for (ptrdiff_t row = 0; row < batch_; row++) {
-        const ptrdiff_t state = static_cast<ptrdiff_t>(l) * batch_ + row;
+      for (ptrdiff_t index = 0; index < rows.count; index++) {
+        const ptrdiff_t row = rows[index];
+        const ptrdiff_t state = static_cast<ptrdiff_t>(l) * rows.count + index;
         Move(layers_[l].hidden[layers_[l].now] + row * network_.padded_columns(), h + state * network_.columns(),
              network_.columns(), into);
         if (c == nullptr) continue;
@@ -78,87 +115,210 @@ class Stepper {
   }
 
  private:
+  // Rows of a block: their pre-activations of one panel and their h stay in the second-level cache beside a panel of
+  // weights.
+  static constexpr ptrdiff_t kBlockRows = 128;
+  // Fewer rows than these do not repay a thread for reading all weights.
+  static constexpr ptrdiff_t kLeastRows = 32;
+
+  // Blocks that `count` rows are cut into; 1 where the threads share the panels of a layer.
+  ptrdiff_t BlocksOf(ptrdiff_t count) const {
+    const ptrdiff_t blocks =
+        std::max((count + kBlockRows - 1) / kBlockRows, std::min<ptrdiff_t>(threads_, count / kLeastRows));
+    return std::max<ptrdiff_t>(blocks, 1);
+  }
+
   // Both products of a step of the first layer: threads meet once in each layer.
-  static double OperationsOfLayer(const Network<T>& network, ptrdiff_t batch) {
-    const ptrdiff_t depth = network.columns() + network.layer(0).input.depth;
-    return 2.0 * static_cast<double>(batch * network.gates() * network.options().units * depth);
+  double OperationsOfLayer(ptrdiff_t rows) const {
+    const ptrdiff_t depth = network_.columns() + network_.layer(0).input.depth;
+    return 2.0 * static_cast<double>(rows * network_.gates() * network_.options().units * depth);
   }
 
   struct Layer {
     const LayerLayout* layout;
-    T* z;
-    T* hidden[2];
+    T* hidden[2];  // [B][padded columns]; the second where the batch is one block
     T* cells;
-    T* unprojected;
     int now;  // which of the two h is the present one
   };
 
+  // What a block is computed in.
+  struct Scratch {
+    T* z;            // [panels][R][z_width]
+    T* unprojected;  // [R][padded units]
+    T* h_previous;   // [L][R][padded columns]: of the rows of the block
+    T* h[2];         // [R][padded columns]: of this layer and of the one below
+  };
+
+  // What a step of one layer reads and writes.
+  struct LayerStep {
+    BatchRows rows;
+    const T* x;
+    ptrdiff_t x_stride;
+    const T* h_previous;
+    T* h;
+    T* cells;                  // of all rows of the batch
+    const int32_t* cell_rows;  // null where the rows begin at `cells`
+    T* state;                  // [B][padded columns], where h is copied to as well; null for none
+    T* output;                 // [rows][columns]; null but for the last layer
+    uint64_t version;
+  };
+
+  // The loops of a thread that works alone.
+  struct Alone {
+    template <typename Body>
+    void Run(ptrdiff_t items, const Body& body, bool = false) const {
+      for (ptrdiff_t item = 0; item < items; item++) body(item);
+    }
+  };
+
   void Carve(Arena* arena) {
+    const ptrdiff_t block = std::min(batch_, kBlockRows);
     layers_.clear();
-    T* z = arena->Take<T>(network_.panels() * batch_ * network_.z_width());
-    T* unprojected = network_.options().projection > 0 ? arena->Take<T>(batch_ * network_.padded_units()) : nullptr;
     for (int l = 0; l < network_.options().layers; l++) {
-      Layer layer{&network_.layer(l), z, {}, nullptr, unprojected, 0};
-      for (T*& hidden : layer.hidden) hidden = arena->Take<T>(batch_ * network_.padded_columns());
+      Layer layer{&network_.layer(l), {}, nullptr, 0};
+      layer.hidden[0] = arena->Take<T>(batch_ * network_.padded_columns());
+      if (batch_ <= kBlockRows) layer.hidden[1] = arena->Take<T>(batch_ * network_.padded_columns());
       if (network_.has_cell_state()) layer.cells = arena->Take<T>(batch_ * network_.padded_units());
       layers_.push_back(layer);
     }
+    for (Scratch& scratch : scratch_) {
+      scratch.z = arena->Take<T>(network_.panels() * block * network_.z_width());
+      scratch.unprojected =
+          network_.options().projection > 0 ? arena->Take<T>(block * network_.padded_units()) : nullptr;
+      scratch.h_previous = arena->Take<T>(network_.options().layers * block * network_.padded_columns());
+      for (T*& h : scratch.h) h = arena->Take<T>(block * network_.padded_columns());
+    }
     if constexpr (sizeof(T) == 4) {
-      for (Int8Rows& rows : int8_rows_) rows = TakeInt8Rows(network_, batch_, arena);
+      for (Int8Rows& rows : int8_rows_) rows = TakeInt8Rows(network_, block, arena);
     }
   }
 
-  void StepLayer(SharedLoops::Member* member, const KernelTable<T>& kernels, const Params<T>& params,
-                 const Layer& layer, int now, const T* x, ptrdiff_t x_stride, T* output, Int8Rows* int8_rows,
-                 uint64_t version) const {
-    RecurrentStep<T> step{network_, kernels, *layer.layout, params, batch_};
-    step.z = layer.z;
-    step.z_panel_stride = batch_ * network_.z_width();
-    step.h_previous = layer.hidden[now];
-    step.h = layer.hidden[1 - now];
-    step.c_previous = step.c = layer.cells;
-    step.unprojected = layer.unprojected;
+  // `steps` steps of the rows, whose inputs and outputs lie side by side in every step.
+  void RunRowsOf(const Engine<T>& engine, const Params<T>& params, const BatchRows& rows, const T* input, T* output,
+                 ptrdiff_t steps) {
+    const ptrdiff_t blocks = BlocksOf(rows.count);
+    const auto step_block = [&](auto* runner, ptrdiff_t block, Scratch* scratch, int index) {
+      const ptrdiff_t begin = rows.count * block / blocks;
+      const BatchRows part = rows.Part(begin, rows.count * (block + 1) / blocks);
+      for (ptrdiff_t t = 0; t < steps; t++) {
+        const ptrdiff_t row = t * rows.count + begin;
+        StepRows(runner, *engine.kernels, params, part, scratch, input + row * network_.options().input_size,
+                 output + row * network_.columns(), index, version_ + 4 * (block * steps + t) * layers_.size());
+      }
+    };
+    if (blocks > 1) {
+      const int members = static_cast<int>(std::min<ptrdiff_t>(threads_, blocks));
+      loops_.Reset(members);
+      engine.pool->RunOrAlone(members, [&](int index) {
+        SharedLoops::Member(&loops_, index).Run(blocks, [&](ptrdiff_t block) {
+          const Alone alone;
+          step_block(&alone, block, &scratch_[index], index);
+        });
+      });
+    } else {
+      const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(rows.count));
+      loops_.Reset(members);
+      engine.pool->RunOrAlone(members, [&](int index) {
+        SharedLoops::Member member(&loops_, index);
+        step_block(&member, 0, &scratch_[0], index);
+      });
+    }
+    version_ += 4 * static_cast<uint64_t>(blocks * steps) * layers_.size();
+  }
+
+  // One step of a block of rows through all layers.
+  template <typename Runner>
+  void StepRows(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const BatchRows& rows,
+                Scratch* scratch, const T* input, T* output, int index, uint64_t version) {
+    const ptrdiff_t columns = network_.padded_columns();
+    const ptrdiff_t block = std::min(batch_, kBlockRows);
+    runner->Run(static_cast<ptrdiff_t>(layers_.size()), [&](ptrdiff_t l) {
+      const T* state = layers_[l].hidden[layers_[l].now];
+      T* gathered = scratch->h_previous + l * block * columns;
+      for (ptrdiff_t k = 0; k < rows.count; k++)
+        std::copy_n(state + rows[k] * columns, columns, gathered + k * columns);
+    });
+    const T* x = input;
+    ptrdiff_t x_stride = network_.options().input_size;
+    for (size_t l = 0; l < layers_.size(); l++) {
+      const Layer& layer = layers_[l];
+      LayerStep step{};
+      step.rows = rows;
+      step.x = x;
+      step.x_stride = x_stride;
+      step.h_previous = scratch->h_previous + static_cast<ptrdiff_t>(l) * block * columns;
+      step.h = scratch->h[l & 1];
+      step.cell_rows = rows.list;
+      step.cells = layer.cells;
+      if (layer.cells != nullptr && rows.list == nullptr) step.cells += rows.first * network_.padded_units();
+      step.state = layer.hidden[layer.now];
+      step.output = l + 1 == layers_.size() ? output : nullptr;
+      step.version = version + 4 * l;
+      StepLayer(runner, kernels, params, layer, *scratch, step, index, (l & 1) != 0);
+      x = step.h;
+      x_stride = columns;
+    }
+  }
+
+  template <typename Runner>
+  void StepLayer(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
+                 const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
+    Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
+    const ptrdiff_t rows = s.rows.count;
+    RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
+    step.z = scratch.z;
+    step.z_panel_stride = rows * network_.z_width();
+    step.h_previous = s.h_previous;
+    step.h = s.h;
+    step.c_previous = step.c = s.cells;
+    step.cell_rows = s.cell_rows;
+    step.unprojected = scratch.unprojected;
     step.keep = false;
     step.int8_rows = int8_rows;
-    step.version = version;
+    step.version = s.version;
     const bool projects = layer.layout->projection.present();
-    member->Run(
+    runner->Run(
         network_.panels(),
         [&](ptrdiff_t panel) {
-          T* z = layer.z + panel * step.z_panel_stride;
+          T* z = scratch.z + panel * step.z_panel_stride;
           FillWithBiases(network_, *layer.layout, params.data, panel, z);
-          for (ptrdiff_t row = 1; row < batch_; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
+          for (ptrdiff_t row = 1; row < rows; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
           if (layer.layout->input.present()) {
             PanelProduct<T> product{};
-            product.a = x;
-            product.a_stride = x_stride;
-            product.rows = batch_;
+            product.a = s.x;
+            product.a_stride = s.x_stride;
+            product.rows = rows;
             product.depth = layer.layout->input.depth;
             product.init = product.c = z;
             product.init_stride = product.c_stride = network_.z_width();
             product.int8_rows = int8_rows;
-            product.version = version + 2;
+            product.version = s.version + 2;
             params.Multiply(kernels, layer.layout->input, panel, 0, product);
           } else {
-            AddSkippedInput(network_, panel, x, x_stride, batch_, z);
+            AddSkippedInput(network_, panel, s.x, s.x_stride, rows, z);
           }
           step.RunPanel(panel);
-          if (!projects) CopyColumns(step.h, step.UnitsOf(panel), output);
+          if (!projects) CopyColumns(s, step.UnitsOf(panel));
         },
-        now != 0);
+        backwards);
     if (!projects) return;
-    member->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) {
+    runner->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) {
       step.RunProjectionPanel(panel);
-      CopyColumns(step.h, step.ProjectedColumnsOf(panel), output);
+      CopyColumns(s, step.ProjectedColumnsOf(panel));
     });
   }
 
-  // To the output of the last layer; null for the others.
-  void CopyColumns(const T* h, Columns columns, T* output) const {
-    if (output == nullptr) return;
-    for (ptrdiff_t row = 0; row < batch_; row++) {
-      const T* from = h + row * network_.padded_columns();
-      std::copy(from + columns.first, from + columns.last, output + row * network_.columns() + columns.first);
+  // Of the new h to the output and to the states of the rows.
+  void CopyColumns(const LayerStep& s, Columns columns) const {
+    for (ptrdiff_t row = 0; row < s.rows.count; row++) {
+      const T* from = s.h + row * network_.padded_columns();
+      if (s.state != nullptr) {
+        std::copy(from + columns.first, from + columns.last,
+                  s.state + s.rows[row] * network_.padded_columns() + columns.first);
+      }
+      if (s.output != nullptr) {
+        std::copy(from + columns.first, from + columns.last, s.output + row * network_.columns() + columns.first);
+      }
     }
   }
 
@@ -172,8 +332,10 @@ class Stepper {
 
   const Network<T>& network_;
   const ptrdiff_t batch_;
+  const int threads_;
   SharedLoops loops_;
   std::vector<Layer> layers_;
+  std::vector<Scratch> scratch_;     // by thread, where rows are cut into blocks
   std::vector<Int8Rows> int8_rows_;  // by thread
   uint64_t version_ = 4;             // of the next step's states
   MemoryBlock memory_;

@@ -1,4 +1,11 @@
-import { DTYPES, isBackendTensor, type RnnStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  DTYPES,
+  isBackendTensor,
+  type RnnStepper,
+  type RnnStreamState,
+  type RowNumbers,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import {
   arrayTypeOf,
   checkIsObject,
@@ -17,21 +24,30 @@ import {
 import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
-import { checkIsTensor, checkTensor } from '../tensor_arguments.js'
+import { checkStreamRows, StreamRows } from '../stream_rows.js'
+import { checkIsTensor, checkShape, checkTensor } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
 
 /** A stream as its executor computes it, on the calling thread. Arguments were checked. */
 export interface StreamKernel {
   /** Advances by `steps` time steps: input [T,B,I] to output [T,B,P or H]. Called often: allocates nothing. */
   step(input: FloatArray, output: FloatArray, steps: number): void
+  /**
+   * Advances the first `count` batch rows of `rows` by one time step, and no others: input [count,I] to output
+   * [count,P or H]. Called often: copies no state of other rows.
+   */
+  stepRows(rows: Int32Array, count: number, input: FloatArray, output: FloatArray): void
   /** Zeroes the state of one batch row. */
   resetRow(row: number): void
-  /** Copies the state to `h` [L,B,P or H] and `c` [L,B,H] (null but for LSTM), or with `restoring` from them. */
-  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean): void
+  /**
+   * Copies the states of the first `count` batch rows of `rows` to `h` [L,count,P or H] and `c` [L,count,H] (null but
+   * for LSTM), or with `restoring` from them. Without `rows` those of all B rows in their order.
+   */
+  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean, rows: Int32Array | null, count: number): void
 }
 
 /**
- * Checks the arguments of a stream before its kernel is created.
+ * Checks what a stream is asked for, before its kernel is made.
  *
  * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
  */
@@ -49,27 +65,6 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
       { option: 'batch', value: batch },
     )
   }
-}
-
-/** Copies the rows that are to be reset. Throws `ERR_STREAM_ROW` unless they are an array of rows in 0..batch-1. */
-export function checkStreamRows(batch: number, rows: readonly number[]): readonly number[] {
-  if (!Array.isArray(rows)) {
-    throw codedTypeError(
-      'ERR_STREAM_ROW',
-      `Cannot reset a stream as rows must be an array of row numbers: current value is ${describeValue(rows)}`,
-      { rows },
-    )
-  }
-  const checked: readonly number[] = [...rows]
-  for (const row of checked) {
-    if (Number.isInteger(row) && row >= 0 && row < batch) continue
-    throw codedRangeError(
-      'ERR_STREAM_ROW',
-      `Cannot reset a stream as rows must be in 0..${batch - 1}: current value is ${describeValue(row)}`,
-      { row },
-    )
-  }
-  return checked
 }
 
 /** The network of a stream and its sizes. */
@@ -93,6 +88,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
   readonly #descriptor: RnnDescriptor
   readonly #kernel: StreamKernel
   readonly #arrayType: string
+  readonly #rows: StreamRows
 
   /** The arguments have passed {@link checkStream}. */
   constructor({ memory, life, descriptor, params }: StreamOwner, batch: number, kernel: StreamKernel) {
@@ -106,6 +102,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     this.#descriptor = descriptor
     this.#kernel = kernel
     this.#arrayType = DTYPES[memory.dtype].array.name
+    this.#rows = new StreamRows(batch)
     this.#entry = memory.ledger.enter('steppers', this)
   }
 
@@ -115,12 +112,14 @@ export class HostStepper extends Inspectable implements RnnStepper {
     this.#networkLife.check(action)
     const { inputSize } = this.#descriptor
     const columns = hiddenColumns(this.#descriptor)
-    // Each field of a caller's object is read once: the kernel gets the checked values.
+    // Each field of a caller's object is read once: the kernel gets what was checked.
     const data = input?.data
     const shape = input?.shape
     const rank = Array.isArray(shape) ? shape.length : 0
     const steps = rank === 3 ? shape[0]! : 1
-    if (!this.#fits(data, shape, inputSize, steps)) this.#refuse('input', input, rank === 3 ? [steps] : [], inputSize)
+    if (!this.#fits(data, shape, this.batch, inputSize, steps)) {
+      this.#refuse('input', input, rank === 3 ? [steps] : [], this.batch, inputSize)
+    }
     this.#checkParams(action)
     if (out === undefined) {
       const made = this.#memory.allocate(steps * this.batch * columns)
@@ -130,40 +129,78 @@ export class HostStepper extends Inspectable implements RnnStepper {
     const outData = out?.data
     const outShape = out?.shape
     const outRank = Array.isArray(outShape) ? outShape.length : 0
-    if (!(outRank === rank && this.#fits(outData, outShape, columns, steps))) {
-      this.#refuse('out', out, rank === 3 ? [steps] : [], columns)
+    if (!(outRank === rank && this.#fits(outData, outShape, this.batch, columns, steps))) {
+      this.#refuse('out', out, rank === 3 ? [steps] : [], this.batch, columns)
     }
     this.#kernel.step(data as FloatArray, outData as FloatArray, steps)
     return out
   }
 
-  /** Throws RangeError `ERR_STREAM_ROW`. */
-  reset(rows?: readonly number[]): void {
+  /** Throws TypeError, RangeError `ERR_STREAM_ROW`; otherwise as {@link stepSync}. */
+  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor {
+    const action = 'step a stream'
+    this.#life.check(action)
+    this.#networkLife.check(action)
+    const { inputSize } = this.#descriptor
+    const columns = hiddenColumns(this.#descriptor)
+    // The caller's objects are read before the rows are taken: a getter of theirs may take other rows.
+    const data = input?.data
+    const shape = input?.shape
+    const outData = out?.data
+    const outShape = out?.shape
+    const count = this.#rows.take(action, rows)
+    if (shape?.length !== 2 || !this.#fits(data, shape, count, inputSize, 1)) {
+      this.#refuse('input', input, [], count, inputSize)
+    }
+    this.#checkParams(action)
+    if (out === undefined) {
+      const made = this.#memory.allocate(count * columns)
+      if (count > 0) this.#kernel.stepRows(this.#rows.numbers, count, data as FloatArray, made)
+      return { data: made, shape: [count, columns] }
+    }
+    if (outShape?.length !== 2 || !this.#fits(outData as Tensor['data'], outShape, count, columns, 1)) {
+      this.#refuse('out', out, [], count, columns)
+    }
+    if (count > 0) this.#kernel.stepRows(this.#rows.numbers, count, data as FloatArray, outData as FloatArray)
+    return out
+  }
+
+  /** Throws TypeError, RangeError `ERR_STREAM_ROW`. */
+  reset(rows?: RowNumbers): void {
     this.#life.check('reset a stream')
     if (rows !== undefined) for (const row of checkStreamRows(this.batch, rows)) this.#kernel.resetRow(row)
     else for (let row = 0; row < this.batch; row++) this.#kernel.resetRow(row)
   }
 
-  state(): RnnStreamState {
-    this.#life.check('read the state of a stream')
+  /** Throws TypeError, RangeError `ERR_STREAM_ROW`. */
+  state(rows?: RowNumbers): RnnStreamState {
+    const action = 'read the state of a stream'
+    this.#life.check(action)
+    const count = rows === undefined ? this.batch : this.#rows.take(action, rows)
     const zeros = (shape: readonly number[]) => ({ data: this.#memory.allocate(elementCount(shape)), shape })
-    const shapes = this.#stateShapes()
+    const shapes = this.#stateShapes(count)
     const h = zeros(shapes.h)
     const c = shapes.c && zeros(shapes.c)
-    this.#kernel.moveState(h.data, c?.data ?? null, false)
+    this.#kernel.moveState(h.data, c?.data ?? null, false, rows === undefined ? null : this.#rows.numbers, count)
     return { h, c }
   }
 
-  restore(state: RnnStreamState): void {
+  /** Throws TypeError, RangeError `ERR_STREAM_ROW`; RangeError `ERR_SHAPE`. */
+  restore(state: RnnStreamState, rows?: RowNumbers): void {
     const action = 'restore the state of a stream'
     this.#life.check(action)
     checkIsObject(action, 'state', state)
     const { dtype } = this.#memory
-    const shapes = this.#stateShapes()
-    const given: { readonly h: Tensor; readonly c: Tensor | undefined } = state
-    const h = checkTensor(action, 'h', given.h, { dtype, shape: shapes.h })
-    const c = shapes.c && checkTensor(action, 'c', given.c as Tensor, { dtype, shape: shapes.c })
-    this.#kernel.moveState(h.data as FloatArray, (c?.data as FloatArray | undefined) ?? null, true)
+    const given: { readonly h: Tensor; readonly c: Tensor | undefined } = { h: state.h, c: state.c as Tensor }
+    const h = checkTensor(action, 'h', given.h, { dtype })
+    const c = this.#stateShapes(1).c && checkTensor(action, 'c', given.c as Tensor, { dtype })
+    // After the last getter of the caller's: it may take other rows.
+    const count = rows === undefined ? this.batch : this.#rows.take(action, rows)
+    const shapes = this.#stateShapes(count)
+    checkShape(action, 'h', h.shape, shapes.h)
+    if (c && shapes.c) checkShape(action, 'c', c.shape, shapes.c)
+    const numbers = rows === undefined ? null : this.#rows.numbers
+    this.#kernel.moveState(h.data as FloatArray, (c?.data as FloatArray | undefined) ?? null, true, numbers, count)
   }
 
   dispose(): void {
@@ -185,27 +222,27 @@ export class HostStepper extends Inspectable implements RnnStepper {
     }
   }
 
-  #stateShapes(): Pick<PassShapes, 'h' | 'c'> {
-    return passShapes(this.#descriptor, { time: 1, batch: this.batch })
+  #stateShapes(rows: number): Pick<PassShapes, 'h' | 'c'> {
+    return passShapes(this.#descriptor, { time: 1, batch: rows })
   }
 
   /** The check of the fast path: allocates nothing. */
-  #fits(data: Tensor['data'], shape: readonly number[], columns: number, steps: number): boolean {
+  #fits(data: Tensor['data'], shape: readonly number[], rows: number, columns: number, steps: number): boolean {
     const rank = Array.isArray(shape) ? shape.length : 0
     return (
       (rank === 2 || rank === 3) &&
-      shape[rank - 2] === this.batch &&
+      shape[rank - 2] === rows &&
       shape[rank - 1] === columns &&
       Number.isSafeInteger(steps) &&
       arrayTypeOf(data) === this.#arrayType &&
-      liveLength(data) === steps * this.batch * columns
+      liveLength(data) === steps * rows * columns
     )
   }
 
   /** Throws the rule that a tensor breaks. */
-  #refuse(name: string, tensor: Tensor, leading: readonly number[], columns: number): never {
+  #refuse(name: string, tensor: Tensor, leading: readonly number[], rows: number, columns: number): never {
     const action = 'step a stream'
-    checkTensor(action, name, tensor, { dtype: this.#memory.dtype, shape: [...leading, this.batch, columns] })
+    checkTensor(action, name, tensor, { dtype: this.#memory.dtype, shape: [...leading, rows, columns] })
     throw codedTypeError(
       'ERR_NOT_A_TENSOR',
       `Cannot ${action} as ${name} must stay as it is while it is read: current value is ${describeValue(tensor)}`,

@@ -8,19 +8,27 @@ const coded = (code: string) => expect.objectContaining({ code })
 /** Records its calls; its state is all ones. */
 class NotingKernel implements StreamKernel {
   readonly steps: number[] = []
+  readonly stepped: number[][] = []
   readonly reset: number[] = []
   restored: FloatArray[] = []
+  moved: (number[] | null)[] = []
 
   step(_input: FloatArray, output: FloatArray, steps: number): void {
     this.steps.push(steps)
     output.fill(steps)
   }
 
+  stepRows(rows: Int32Array, count: number, _input: FloatArray, output: FloatArray): void {
+    this.stepped.push([...rows.slice(0, count)])
+    output.fill(count)
+  }
+
   resetRow(row: number): void {
     this.reset.push(row)
   }
 
-  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean): void {
+  moveState(h: FloatArray, c: FloatArray | null, restoring: boolean, rows: Int32Array | null, count: number): void {
+    this.moved.push(rows && [...rows.slice(0, count)])
     const parts = c === null ? [h] : [h, c]
     if (restoring) this.restored = parts
     else for (const part of parts) part.fill(1)
@@ -73,6 +81,44 @@ describe('HostStepper', () => {
     expect(() => stepper.restore({ h, c: undefined })).toThrow(coded('ERR_NOT_A_TENSOR'))
     expect(() => stepper.restore({ h, c: zeros(2, 3, 3) })).toThrow(coded('ERR_SHAPE'))
     expect(kernel).toMatchObject({ steps: [], reset: [], restored: [] })
+  })
+
+  it('steps the rows named alone, into out where it is given', () => {
+    const { kernel, stepper } = open()
+    expect(stepper.stepRowsSync([2, 0], zeros(2, 2))).toEqual({ data: new Float32Array(6).fill(2), shape: [2, 3] })
+    const out = zeros(1, 3)
+    expect(stepper.stepRowsSync(Int32Array.of(1), zeros(1, 2), out)).toBe(out)
+    expect(out.data).toEqual(new Float32Array(3).fill(1))
+    expect(stepper.stepRowsSync([], zeros(0, 2)).shape).toEqual([0, 3])
+    expect(kernel.stepped).toEqual([[2, 0], [1]])
+  })
+
+  it('refuses rows that are not distinct rows of the batch, and tensors that do not fit them', () => {
+    const { kernel, stepper } = open()
+    for (const rows of [[0, 0], [3], [-1], [0.5], ['0'], [0, 1, 2, 0], 1, null, 'ab', new Float32Array(1)]) {
+      expect(() => stepper.stepRowsSync(rows as never, zeros(1, 2))).toThrow(coded('ERR_STREAM_ROW'))
+      if (rows !== null) expect(() => stepper.state(rows as never)).toThrow(coded('ERR_STREAM_ROW'))
+    }
+    expect(() => stepper.stepRowsSync([0, 1], zeros(1, 2))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.stepRowsSync([0], zeros(1, 1, 2))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.stepRowsSync([0], zeros(1, 2), zeros(1, 4))).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.stepRowsSync([0], null as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+    const { h, c } = stepper.state([1])
+    expect(() => stepper.restore({ h, c }, [0, 1])).toThrow(coded('ERR_SHAPE'))
+    expect(() => stepper.restore({ h, c }, [3])).toThrow(coded('ERR_STREAM_ROW'))
+    expect(kernel).toMatchObject({ stepped: [], restored: [] })
+    // A refusal leaves no mark on the rows it named.
+    expect(stepper.stepRowsSync([0, 1, 2], zeros(3, 2)).shape).toEqual([3, 3])
+  })
+
+  it('copies the states of the rows named [L,R,·]', () => {
+    const { kernel, stepper } = open()
+    const state = stepper.state([2, 1])
+    expect(state.h.shape).toEqual([2, 2, 3])
+    expect(state.c?.shape).toEqual([2, 2, 4])
+    stepper.restore(state, [0, 2])
+    stepper.restore(stepper.state())
+    expect(kernel.moved).toEqual([[2, 1], [0, 2], null, null])
   })
 
   it('resets the rows named, or all', () => {

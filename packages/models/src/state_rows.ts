@@ -1,0 +1,26 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+
+/** Copies the batch rows `rows` of `states` [L,B,·] to a tensor [L,count,·]; rows past theirs are zeros. */
+export function gatherRows(states: Tensor, rows: Int32Array, count = rows.length): Tensor {
+  const [layers = 0, batch = 0, columns = 0] = states.shape
+  const data = states.data.slice(0, layers * count * columns).fill(0)
+  for (let layer = 0; layer < layers; layer++) {
+    for (const [index, row] of rows.entries()) {
+      const begin = (layer * batch + row) * columns
+      data.set(states.data.subarray(begin, begin + columns), (layer * count + index) * columns)
+    }
+  }
+  return { data, shape: [layers, count, columns] }
+}
+
+/** Copies the first rows of `from` [L,count,·] to the batch rows `rows` of `states` [L,B,·]. */
+export function scatterRows(states: Tensor, rows: Int32Array, from: Tensor): void {
+  const [layers = 0, batch = 0, columns = 0] = states.shape
+  const [, count = 0] = from.shape
+  for (let layer = 0; layer < layers; layer++) {
+    for (const [index, row] of rows.entries()) {
+      const begin = (layer * count + index) * columns
+      states.data.set(from.data.subarray(begin, begin + columns), (layer * batch + row) * columns)
+    }
+  }
+}
