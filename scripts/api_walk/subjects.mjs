@@ -44,6 +44,7 @@ export function createSubjects(api, executors) {
       works((value) => value.createParams().dispose()),
     )
   const lstm = model('CudnnLSTM')
+  const pool = () => lstm().streamPool(lstm().createParams(), { maxStreams: 4 })
   const network = kept(
     () => open().rnn(descriptor()),
     works((value) => value.canonicalToParams(canonicalOf()).dispose()),
@@ -134,6 +135,8 @@ export function createSubjects(api, executors) {
     Params: () => lstm().createParams(),
     RecurrentModel: lstm,
     Stream: () => lstm().stream(lstm().createParams()),
+    StreamPool: pool,
+    PooledStream: () => pool().open(),
     Variable: () => lstm().createParams(),
     // Host values
     AbortSignal: () => new AbortController().signal,

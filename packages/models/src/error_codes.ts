@@ -13,16 +13,28 @@ export const ERROR_CODES = {
     remedy: 'pass a result of `stream.state()`',
   },
   ERR_NO_SYNC_STEP: {
-    meaning: '`stepSync` on an executor that computes elsewhere',
-    remedy: 'use `step()`',
+    meaning: '`stepSync` or `stepRowsSync` on an executor that computes elsewhere',
+    remedy: 'use `step()` or `stepRows()`',
   },
   ERR_OTHER_CELL: {
     meaning: 'a model was given the descriptor of another cell',
     remedy: 'build the model of that cell, or let `modelFromNetwork` choose',
   },
+  ERR_POOL_FULL: {
+    meaning: 'a pool has as many open streams as it may have',
+    remedy: '`close()` a stream, or open the pool with a larger `maxStreams`',
+  },
   ERR_STREAM_BUSY: {
     meaning: 'the state of a stream was to change while a step is running',
     remedy: 'await `step()` first',
+  },
+  ERR_STREAM_CLOSED: {
+    meaning: 'a stream of a pool was used after `close()`, or closed before its steps were computed',
+    remedy: 'await the steps before `close()`',
+  },
+  ERR_STREAM_QUEUE_FULL: {
+    meaning: 'more time steps wait in a stream of a pool than `maxQueued`: input arrives faster than it is computed',
+    remedy: 'await earlier steps or drop input; nothing of the refused call was taken',
   },
 } as const
 

@@ -37,7 +37,9 @@ import {
   type ModelOptions,
 } from './model_options.js'
 import { openStream } from './open_stream.js'
+import { openStreamPool } from './open_stream_pool.js'
 import type { Stream, StreamOptions } from './stream.js'
+import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
 import { type Params, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */
@@ -228,6 +230,16 @@ export abstract class RecurrentModel extends Inspectable {
    */
   stream(params: Params, options: StreamOptions = {}): Stream {
     return openStream(this.#backend, this.#rnn, paramsTensor(params), options)
+  }
+
+  /**
+   * Opens a pool of streams that share batched steps: whatever has input by the end of a turn of the event loop is one step.
+   * For servers of many streams; every round reads the parameters and uses the model: dispose the pool first.
+   *
+   * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`
+   */
+  streamPool(params: Params, options: StreamPoolOptions = {}): StreamPool {
+    return openStreamPool(this.#backend, this.#rnn, paramsTensor(params), options)
   }
 
   /** State of the dropout generator; restored, the next training call draws the same masks. */

@@ -93,6 +93,9 @@ export {
   type Params,
   type Stream,
   type StreamOptions,
+  type StreamPool,
+  type StreamPoolOptions,
+  type StreamPoolStats,
   Variable,
 } from '@cudnn-rnn/models'
 // Saving

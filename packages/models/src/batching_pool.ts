@@ -1,0 +1,424 @@
+import {
+  type BackendTensor,
+  DTYPES,
+  type FloatDType,
+  isBackendTensor,
+  type RnnStreamState,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  arrayTypeOf,
+  codedRangeError,
+  type FloatArray,
+  hiddenColumns,
+  Inspectable,
+  liveLength,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import { checkIsTensor, checkTensor, passShapes } from '@cudnn-rnn/executor-kit'
+import { EndOfTurn } from './end_of_turn.js'
+import type { CheckedPoolOptions } from './pool_options.js'
+import type { PoolRows } from './pool_rows.js'
+import { PoolStream, type StreamOperations } from './pool_stream.js'
+import { RecentSamples } from './recent_samples.js'
+import { SharedOutputs } from './shared_outputs.js'
+import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js'
+import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
+import { checkIsState } from './stream_state.js'
+
+/** What a pool computes: the rows that are its streams. */
+export interface PooledNetwork {
+  readonly descriptor: RnnDescriptor
+  readonly dtype: FloatDType
+  readonly rows: PoolRows
+}
+
+/**
+ * Gathers the next time step of every stream that has one into a *round*, and computes rounds one after another
+ * (docs/streams.md). A frame is copied once, to its place in the round or, while earlier frames of its stream wait, to the
+ * stream's queue.
+ */
+export class BatchingPool extends Inspectable implements StreamPool, StreamOperations {
+  readonly #network: PooledNetwork
+  readonly #options: CheckedPoolOptions
+  readonly #inputSize: number
+  readonly #columns: number
+  readonly #arrayType: string
+  readonly #open = new Set<StreamQueue>()
+  /** Rows from this one on were never used: their states are zeros. */
+  #unusedRow = 0
+  /** Rows of closed streams. */
+  readonly #freeRows: number[] = []
+
+  /** The round that is gathered: streams in order of arrival, their rows and their frames [·,I]. */
+  readonly #gathered: StreamQueue[] = []
+  readonly #rows: Int32Array
+  readonly #frames: FloatArray
+  readonly #outputs: FloatArray
+  readonly #results: SharedOutputs
+  readonly #turn = new EndOfTurn(() => this.#beginRound())
+  /** A round is computed elsewhere; states must not change meanwhile. */
+  #running = false
+  /** Streams whose next change waits for the round that runs. */
+  readonly #suspended = new Set<StreamQueue>()
+  #drained: (() => void)[] = []
+  #disposed = false
+
+  #waiting = 0
+  #rounds = 0
+  #steps = 0
+  #refused = 0
+  #failed = 0
+  readonly #batchSizes = new RecentSamples(1024)
+  readonly #latencies = new RecentSamples(4096)
+
+  constructor(network: PooledNetwork, options: CheckedPoolOptions) {
+    super()
+    this.#network = network
+    this.#options = options
+    this.#inputSize = network.descriptor.inputSize
+    this.#columns = hiddenColumns(network.descriptor)
+    const { array } = DTYPES[network.dtype]
+    this.#arrayType = array.name
+    this.#rows = new Int32Array(options.maxStreams)
+    this.#frames = new array(options.maxStreams * this.#inputSize)
+    this.#results = new SharedOutputs(network.dtype, this.#columns)
+    this.#outputs = new array(Math.min(options.maxBatch, options.maxStreams) * this.#columns)
+  }
+
+  open(state?: RnnStreamState): PooledStream {
+    if (this.#disposed) throw poolDisposed()
+    const checked = state === undefined ? undefined : this.#checkedState(state)
+    const reused = this.#freeRows.pop()
+    if (reused === undefined && this.#unusedRow === this.#options.maxStreams) {
+      throw codedRangeError(
+        'ERR_POOL_FULL',
+        `Cannot open a stream as at most ${this.#options.maxStreams} streams of this pool may be open: current number is ${this.#open.size}. Close one, or raise maxStreams.`,
+        { maxStreams: this.#options.maxStreams },
+      )
+    }
+    const stream = new StreamQueue(reused ?? this.#unusedRow++)
+    this.#open.add(stream)
+    if (checked !== undefined) this.#change(stream, () => this.#network.rows.restore(stream.row, checked))
+    else if (reused !== undefined) this.#change(stream, () => this.#network.rows.reset(stream.row))
+    return new PoolStream(this, stream)
+  }
+
+  stats(): StreamPoolStats {
+    return {
+      streams: this.#open.size,
+      maxStreams: this.#options.maxStreams,
+      waiting: this.#waiting,
+      rounds: this.#rounds,
+      steps: this.#steps,
+      refused: this.#refused,
+      failed: this.#failed,
+      batchSize: this.#batchSizes.summary(),
+      latencyMs: this.#latencies.summary(),
+    }
+  }
+
+  async drain(): Promise<void> {
+    if (this.#waiting === 0) return
+    await new Promise<void>((resolve) => this.#drained.push(resolve))
+  }
+
+  dispose(): void {
+    if (this.#disposed) return
+    this.#disposed = true
+    this.#turn.cancel()
+    for (const stream of this.#open) stream.end(poolDisposed)
+    this.#open.clear()
+    this.#gathered.length = 0
+    this.#suspended.clear()
+    this.#waiting = 0
+    this.#network.rows.dispose()
+    this.#checkDrained()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  step(stream: StreamQueue, frame: TensorLike): Promise<Tensor> {
+    return new Promise((resolve, reject) => {
+      if (stream.ended !== undefined) throw stream.ended()
+      const { frames, shape, steps } = this.#checkedFrames(frame)
+      const { maxQueued } = this.#options
+      if (stream.waiting + steps > maxQueued) {
+        this.#refused++
+        throw codedRangeError(
+          'ERR_STREAM_QUEUE_FULL',
+          `Cannot step a stream as at most ${maxQueued} time steps of it may wait: ${stream.waiting} wait and ${steps} were to be added. Await earlier steps, or drop input.`,
+          { maxQueued, waiting: stream.waiting, steps },
+        )
+      }
+      // A single frame of an idle stream goes straight to its place in the round. Others are copied here, as the caller may
+      // reuse its memory.
+      const direct = steps === 1 && stream.calls.length === 0 && !stream.held
+      const call: QueuedStep = {
+        frames: direct ? frames : frames?.slice(),
+        steps,
+        done: 0,
+        outputs: steps === 1 ? undefined : this.#array(steps * this.#columns),
+        shape: shape.length === 1 ? [this.#columns] : [steps, this.#columns],
+        since: performance.now(),
+        resolve,
+        reject,
+      }
+      this.#waiting += steps
+      stream.waiting += steps
+      stream.calls.push(call)
+      if (isBackendTensor(frame)) this.#readFrames(stream, call, frame)
+      this.#advance(stream)
+    })
+  }
+
+  state(stream: StreamQueue): Promise<RnnStreamState> {
+    return new Promise((resolve, reject) => {
+      if (stream.ended !== undefined) throw stream.ended()
+      this.#change(stream, () => void this.#network.rows.state(stream.row).then(resolve, reject), reject)
+    })
+  }
+
+  restore(stream: StreamQueue, state: RnnStreamState): void {
+    if (stream.ended !== undefined) throw stream.ended()
+    const checked = this.#checkedState(state)
+    this.#change(stream, () => this.#network.rows.restore(stream.row, checked))
+  }
+
+  reset(stream: StreamQueue): void {
+    if (stream.ended !== undefined) throw stream.ended()
+    this.#change(stream, () => this.#network.rows.reset(stream.row))
+  }
+
+  close(stream: StreamQueue): void {
+    if (!this.#open.delete(stream)) return
+    this.#waiting -= stream.waiting
+    stream.end(streamClosed)
+    this.#suspended.delete(stream)
+    const place = this.#gathered.indexOf(stream)
+    if (place >= 0) {
+      this.#gathered.splice(place, 1)
+      this.#rows.copyWithin(place, place + 1)
+      this.#frames.copyWithin(place * this.#inputSize, (place + 1) * this.#inputSize)
+    }
+    // A round that runs may still use the row. The stream that gets it begins with a change, which waits for the round.
+    this.#freeRows.push(stream.row)
+    this.#checkDrained()
+  }
+
+  protected override summary(): Summary {
+    const { maxStreams } = this.#options
+    const state = this.#disposed ? 'disposed' : 'live'
+    return { kind: 'StreamPool', streams: this.#open.size, maxStreams, waiting: this.#waiting, state }
+  }
+
+  /** Queues what changes or reads a stream's state behind the steps called before. */
+  #change(stream: StreamQueue, apply: () => void, reject: (reason: unknown) => void = () => {}): void {
+    stream.calls.push({ apply, reject })
+    this.#advance(stream)
+  }
+
+  /** Begins what a stream can begin: changes at once, its next time step by joining the round that is gathered. */
+  #advance(stream: StreamQueue): void {
+    while (!stream.held && stream.ended === undefined) {
+      const call = stream.calls[0]
+      if (call === undefined) return
+      if (!isStep(call)) {
+        if (this.#running) {
+          this.#suspended.add(stream)
+          return
+        }
+        stream.calls.shift()
+        try {
+          call.apply()
+        } catch (error) {
+          // An executor that was disposed: every step that follows reports it.
+          call.reject(error)
+        }
+      } else if (call.steps === 0) {
+        stream.calls.shift()
+        call.resolve({ data: call.outputs!, shape: call.shape })
+      } else if (call.frames === undefined) {
+        return
+      } else {
+        this.#gather(stream, call.frames, call.done)
+      }
+    }
+  }
+
+  #gather(stream: StreamQueue, frames: FloatArray, index: number): void {
+    const place = this.#gathered.push(stream) - 1
+    const size = this.#inputSize
+    this.#rows[place] = stream.row
+    if (frames.length === size) this.#frames.set(frames, place * size)
+    else this.#frames.set(frames.subarray(index * size, (index + 1) * size), place * size)
+    stream.held = true
+    this.#schedule(index > 0)
+  }
+
+  /** @param late whether a time step has waited for a round already. */
+  #schedule(late: boolean): void {
+    if (this.#running || this.#gathered.length === 0) return
+    const { maxDelayMs, maxBatch } = this.#options
+    const count = this.#gathered.length
+    if (late || maxDelayMs === 0 || count >= Math.min(maxBatch, this.#open.size)) this.#turn.now()
+    else this.#turn.after(maxDelayMs)
+  }
+
+  #beginRound(): void {
+    const count = Math.min(this.#gathered.length, this.#options.maxBatch)
+    if (count === 0) return
+    const rows = this.#rows.slice(0, count)
+    const input = this.#frames.subarray(0, count * this.#inputSize)
+    const output = this.#outputs.subarray(0, count * this.#columns)
+    let round: Promise<void> | undefined
+    let failure: { readonly reason: unknown } | undefined
+    try {
+      round = this.#network.rows.step(rows, input, output)
+    } catch (reason) {
+      failure = { reason }
+    }
+    // The executor has read the frames or copied them: the rest moves up.
+    const streams = this.#gathered.splice(0, count)
+    this.#rows.copyWithin(0, count, count + this.#gathered.length)
+    this.#frames.copyWithin(0, count * this.#inputSize, (count + this.#gathered.length) * this.#inputSize)
+    if (round === undefined) {
+      this.#endRound(streams, output, failure)
+      return
+    }
+    this.#running = true
+    round
+      .catch((reason: unknown) => {
+        failure = { reason }
+      })
+      .then(() => {
+        this.#running = false
+        this.#endRound(streams, output, failure)
+        const suspended = [...this.#suspended]
+        this.#suspended.clear()
+        for (const stream of suspended) this.#advance(stream)
+      })
+  }
+
+  #endRound(
+    streams: readonly StreamQueue[],
+    output: FloatArray,
+    failure: { readonly reason: unknown } | undefined,
+  ): void {
+    if (this.#disposed) return
+    const now = performance.now()
+    this.#rounds++
+    this.#batchSizes.add(streams.length)
+    for (let index = 0; index < streams.length; index++) {
+      const stream = streams[index]!
+      const result = this.#results.copyOf(output, index, streams.length)
+      const call = stream.calls[0] as QueuedStep | undefined
+      if (stream.ended === undefined && call !== undefined) {
+        if (failure !== undefined) this.#fail(stream, call, failure.reason)
+        else this.#deliver(stream, call, result, now)
+      }
+    }
+    // After all results: the frames that follow join the next round in the order of this one.
+    for (const stream of streams) {
+      stream.held = false
+      this.#advance(stream)
+    }
+    this.#schedule(true)
+    this.#checkDrained()
+  }
+
+  #deliver(stream: StreamQueue, call: QueuedStep, result: FloatArray, now: number): void {
+    this.#steps++
+    this.#waiting--
+    stream.waiting--
+    this.#latencies.add(now - call.since)
+    call.outputs?.set(result, call.done * this.#columns)
+    call.done++
+    if (call.done < call.steps) return
+    stream.calls.shift()
+    call.resolve({ data: call.outputs ?? result, shape: call.shape })
+  }
+
+  /** Rejects the step at the head of a stream; those behind it are tried. */
+  #fail(stream: StreamQueue, call: QueuedStep, reason: unknown): void {
+    const left = call.steps - call.done
+    this.#failed++
+    this.#waiting -= left
+    stream.waiting -= left
+    stream.calls.splice(stream.calls.indexOf(call), 1)
+    call.reject(reason)
+  }
+
+  #readFrames(stream: StreamQueue, call: QueuedStep, frame: BackendTensor): void {
+    frame.read().then(
+      ({ data }) => {
+        call.frames = data as FloatArray
+        this.#advance(stream)
+      },
+      (reason: unknown) => {
+        if (!stream.calls.includes(call)) return
+        this.#fail(stream, call, reason)
+        this.#advance(stream)
+        this.#checkDrained()
+      },
+    )
+  }
+
+  #checkDrained(): void {
+    if (this.#waiting > 0) return
+    for (const resolve of this.#drained.splice(0)) resolve()
+  }
+
+  /** The frames of a step and their number; undefined frames are still to be read. Throws as `checkTensor`. */
+  #checkedFrames(frame: TensorLike): {
+    readonly frames: FloatArray | undefined
+    readonly shape: readonly number[]
+    readonly steps: number
+  } {
+    const action = 'step a stream'
+    if (!isBackendTensor(frame)) {
+      // Each field of a caller's object is read once.
+      const data = frame?.data
+      const shape = frame?.shape
+      if (Array.isArray(shape) && shape.length === 1 && shape[0] === this.#inputSize) {
+        if (arrayTypeOf(data) === this.#arrayType && liveLength(data) === this.#inputSize) {
+          return { frames: data as FloatArray, shape, steps: 1 }
+        }
+      }
+    }
+    const given = checkIsTensor(action, 'frame', frame)
+    const rank = given.shape.length === 1 ? [] : ['T']
+    checkTensor(action, 'frame', given, { dtype: this.#network.dtype, shape: [...rank, this.#inputSize] })
+    const steps = given.shape.length === 1 ? 1 : given.shape[0]!
+    return { frames: isBackendTensor(given) ? undefined : (given.data as FloatArray), shape: given.shape, steps }
+  }
+
+  /** A copy of a state of one stream. Throws TypeError `ERR_NOT_A_STATE`, `ERR_DTYPE`; RangeError `ERR_SHAPE`. */
+  #checkedState(state: RnnStreamState): RnnStreamState {
+    const action = 'restore the state of a stream'
+    checkIsState(state)
+    const { descriptor, dtype } = this.#network
+    const shapes = passShapes(descriptor, { time: 1, batch: 1 })
+    const copy = (name: string, tensor: Tensor, shape: readonly number[]): Tensor => {
+      const { data } = checkTensor(action, name, tensor, { dtype, shape })
+      return { data: data.slice(), shape }
+    }
+    return { h: copy('h', state.h, shapes.h), c: shapes.c && copy('c', state.c as Tensor, shapes.c) }
+  }
+
+  #array(length: number): FloatArray {
+    return new DTYPES[this.#network.dtype].array(length)
+  }
+}
+
+function poolDisposed(): Error {
+  return codedRangeError('ERR_STREAM_DISPOSED', 'Cannot use a stream as its pool was disposed')
+}
+
+function streamClosed(): Error {
+  return codedRangeError('ERR_STREAM_CLOSED', 'Cannot use a stream of a pool as it was closed')
+}

@@ -1,0 +1,61 @@
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import type { PooledStream } from './stream_pool.js'
+import type { StreamQueue } from './stream_queue.js'
+
+/** What a pool does for one of its streams. */
+export interface StreamOperations {
+  step(stream: StreamQueue, frame: TensorLike): Promise<Tensor>
+  state(stream: StreamQueue): Promise<RnnStreamState>
+  restore(stream: StreamQueue, state: RnnStreamState): void
+  reset(stream: StreamQueue): void
+  close(stream: StreamQueue): void
+}
+
+/** A caller's handle of one stream. */
+export class PoolStream extends Inspectable implements PooledStream {
+  readonly #pool: StreamOperations
+  readonly #queue: StreamQueue
+
+  constructor(pool: StreamOperations, queue: StreamQueue) {
+    super()
+    this.#pool = pool
+    this.#queue = queue
+  }
+
+  get waiting(): number {
+    return this.#queue.waiting
+  }
+
+  get closed(): boolean {
+    return this.#queue.ended !== undefined
+  }
+
+  step(frame: TensorLike): Promise<Tensor> {
+    return this.#pool.step(this.#queue, frame)
+  }
+
+  state(): Promise<RnnStreamState> {
+    return this.#pool.state(this.#queue)
+  }
+
+  restore(state: RnnStreamState): void {
+    this.#pool.restore(this.#queue, state)
+  }
+
+  reset(): void {
+    this.#pool.reset(this.#queue)
+  }
+
+  close(): void {
+    this.#pool.close(this.#queue)
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'PooledStream', waiting: this.waiting, state: this.closed ? 'closed' : 'open' }
+  }
+}

@@ -1,0 +1,83 @@
+import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
+import type { SampleSummary } from './recent_samples.js'
+
+export interface StreamPoolOptions {
+  /** Streams that may be open at once, 1..1,048,576; the memory of their states is taken at the beginning. Default 1024. */
+  readonly maxStreams?: number | undefined
+  /**
+   * How long a time step may wait for those of other streams, in milliseconds. Default 0: until the end of this turn of the
+   * event loop. No step waits once every open stream has input.
+   */
+  readonly maxDelayMs?: number | undefined
+  /** Time steps that may wait in one stream, those being computed included. Default 1024. */
+  readonly maxQueued?: number | undefined
+  /**
+   * Streams advanced by one batched step, the longest waiting first; the event loop turns between two. Smaller batches
+   * block it for less time. Default `maxStreams`.
+   */
+  readonly maxBatch?: number | undefined
+}
+
+/**
+ * Streams of one model that share batched steps: each round advances every stream that has input by one time step. Rounds
+ * run at the end of a turn of the event loop; a stream with many time steps takes part in as many rounds and delays no other.
+ */
+export interface StreamPool {
+  /**
+   * Opens a stream, from zeros or from a state that `state()` of a stream of batch 1 or of a pool returned.
+   *
+   * @throws RangeError `ERR_POOL_FULL`, `ERR_SHAPE`, `ERR_STREAM_DISPOSED`; TypeError `ERR_NOT_A_STATE`
+   */
+  open(state?: RnnStreamState): PooledStream
+  stats(): StreamPoolStats
+  /** Resolves when nothing waits any more. */
+  drain(): Promise<void>
+  /** Rejects what waits with `ERR_STREAM_DISPOSED` and releases the states. */
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+/** One stream of a pool. Its calls take effect in their order: a `reset()` comes after the steps called before it. */
+export interface PooledStream {
+  /**
+   * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused at once. The
+   * arrays of small results share buffers, which cannot be transferred to another thread: transfer a `slice()`.
+   *
+   * Rejects with what the executor throws, or with a RangeError `ERR_STREAM_QUEUE_FULL` (nothing was taken),
+   * `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`. A step that fails leaves the state after its last computed time step.
+   */
+  step(frame: TensorLike): Promise<Tensor>
+  /** Copies of the state, [L,1,P or H] and [L,1,H]: after the steps called before. */
+  state(): Promise<RnnStreamState>
+  /** Throws TypeError `ERR_NOT_A_STATE`; RangeError `ERR_SHAPE`, `ERR_STREAM_CLOSED`. */
+  restore(state: RnnStreamState): void
+  /** Zeroes the state. Throws RangeError `ERR_STREAM_CLOSED`. */
+  reset(): void
+  /** Time steps that wait, those being computed included. */
+  readonly waiting: number
+  readonly closed: boolean
+  /** Rejects what waits with `ERR_STREAM_CLOSED` and gives the place in the pool to the next stream. */
+  close(): void
+  [Symbol.dispose](): void
+}
+
+export interface StreamPoolStats {
+  /** Streams open. */
+  readonly streams: number
+  readonly maxStreams: number
+  /** Time steps that wait now, those being computed included. */
+  readonly waiting: number
+  /** Batched steps computed. */
+  readonly rounds: number
+  /** Time steps computed. */
+  readonly steps: number
+  /** Calls refused with `ERR_STREAM_QUEUE_FULL`. */
+  readonly refused: number
+  /** Steps rejected with an error of the executor. */
+  readonly failed: number
+  /** Streams in each of the last 1,024 rounds. */
+  readonly batchSize: SampleSummary
+  /** Milliseconds from the call of a step to each of the last 4,096 results. */
+  readonly latencyMs: SampleSummary
+}
