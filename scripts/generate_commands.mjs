@@ -37,7 +37,7 @@ for (const [, name, list] of source.matchAll(/extern "C" __global__ void (\w+)\(
 
 const problems = []
 
-/** A pointer to const is read only; what is written is no pointer to const. */
+/** A buffer that the function writes is not a pointer to const. */
 function checkAccess(where, kind, type) {
   const isBuffer = /^(in|out|inout)\??$/.test(kind)
   if (isBuffer !== type.endsWith('*')) problems.push(`${where} is ${kind}, and the prototype has ${type}`)
@@ -238,7 +238,7 @@ ${lines.filter((line) => line !== undefined).join('\n')}
 
 using AnyCommand = std::variant<${structs.join(', ')}>;
 
-/// Reads one command. What the reader carries out itself adds nothing to \`commands\`.
+/// Reads one command. A command that the reader carries out itself adds nothing to \`commands\`.
 inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands) {
   switch (static_cast<Opcode>(reader.Int())) {
 ${Object.keys(COMMANDS)

@@ -327,7 +327,7 @@ struct LaunchGraph {
 
 using AnyCommand = std::variant<Upload, Download, Copy, Clear, MemoryInfo, SetTensorDescriptor, SetDataDescriptor, SetDropoutDescriptor, SetRnnDescriptor, WeightSpaceSize, WeightParams, BuildRnnDynamic, TempSpaceSizes, RnnForward, RnnBackwardData, RnnBackwardWeights, MatrixProduct, LoadKernels, LaunchKernel, LaunchGraph>;
 
-/// Reads one command. What the reader carries out itself adds nothing to `commands`.
+/// Reads one command. A command that the reader carries out itself adds nothing to `commands`.
 inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands) {
   switch (static_cast<Opcode>(reader.Int())) {
     case Opcode::kSegment: return;

@@ -114,7 +114,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
         expect(rowOf(after.h, row)).toEqual(rowOf(whole.h, from))
         expect(rowOf(after.c!, row)).toEqual(rowOf(whole.c!, from))
       }
-      // What is refused changes nothing.
+      // A refused call changes nothing.
       expect(() => stepper.restore({ h, c }, [1, 1])).toThrow(coded('ERR_STREAM_ROW'))
       expect(() => stepper.restore({ h, c }, [1])).toThrow(coded('ERR_SHAPE'))
       const x = filled('x', [2, 2], backend.dtype)

@@ -144,7 +144,7 @@ async function stateOf(single: Stream, backend: Backend): Promise<RnnStreamState
 }
 
 describe.each(cases)('a pool of streams on $name', ({ open, inspect, runs }) => {
-  it('computes what streams of their own do, whatever the schedule', { timeout: 60_000 }, async () => {
+  it('equals separate streams for every schedule', { timeout: 60_000 }, async () => {
     await fc.assert(
       fc.asyncProperty(schedules, options, async (calls, poolOptions) => {
         const backend = await open()

@@ -19,8 +19,8 @@ export function checkStreamRows(batch: number, rows: RowNumbers): readonly numbe
 }
 
 /**
- * The row numbers of one call at a time, checked and copied into memory that is made once: the kernel gets what was
- * checked, and a step allocates nothing.
+ * The row numbers of one call at a time, checked and copied into memory that is allocated once: the kernel gets the
+ * checked numbers, and a step allocates nothing.
  */
 export class StreamRows {
   readonly #batch: number

@@ -32,7 +32,7 @@ beforeAll(async () => {
   })
 })
 
-/** Reads a file twice over, the second time for the measurement: code and caches are no memory of the file. */
+/** Reads a file twice over, the second time for the measurement: code and caches are not memory of the file. */
 const READER = `
 import { readFileSync } from 'node:fs'
 import { importWeights } from '../src/index.js'
@@ -73,7 +73,7 @@ function torch(networks: number): Uint8Array {
 
 const header = (depth: number) => safetensorsBytes(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)
 
-describe.skipIf(process.platform === 'win32')('importWeights takes 4 × what the file holds and 64 MiB at most', () => {
+describe.skipIf(process.platform === 'win32')('importWeights takes at most 4 × the file and 64 MiB', () => {
   it.each([
     ['20,000 ONNX nodes of one initializer', onnx, 20_000, 0, '20000 networks'],
     ['an archive of 65,000 empty files', archive, 65_000, 0, 'ERR_WEIGHTS_FORMAT'],

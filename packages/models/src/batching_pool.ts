@@ -28,7 +28,7 @@ import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js
 import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
 import { checkIsState } from './stream_state.js'
 
-/** What a pool computes: the rows that are its streams. */
+/** The network of a pool; each stream is a row of its batch. */
 export interface PooledNetwork {
   readonly descriptor: RnnDescriptor
   readonly dtype: FloatDType
@@ -216,13 +216,13 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     return { kind: 'StreamPool', streams: this.#open.size, maxStreams, waiting: this.#waiting, state }
   }
 
-  /** Queues what changes or reads a stream's state behind the steps called before. */
+  /** Queues a change or a read of a stream's state behind earlier steps. */
   #change(stream: StreamQueue, apply: () => void, reject: (reason: unknown) => void = () => {}): void {
     stream.calls.push({ apply, reject })
     this.#advance(stream)
   }
 
-  /** Begins what a stream can begin: changes at once, its next time step by joining the round that is gathered. */
+  /** Applies queued changes at once, and adds the next time step to the round that is gathered. */
   #advance(stream: StreamQueue): void {
     while (!stream.held && stream.ended === undefined) {
       const call = stream.calls[0]

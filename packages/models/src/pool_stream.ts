@@ -3,7 +3,7 @@ import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { PooledStream } from './stream_pool.js'
 import type { StreamQueue } from './stream_queue.js'
 
-/** What a pool does for one of its streams. */
+/** Operations of a pool on one of its streams. */
 export interface StreamOperations {
   step(stream: StreamQueue, frame: TensorLike): Promise<Tensor>
   state(stream: StreamQueue): Promise<RnnStreamState>

@@ -33,7 +33,7 @@ export interface StreamPool {
   stats(): StreamPoolStats
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>
-  /** Rejects what waits with `ERR_STREAM_DISPOSED` and releases the states. */
+  /** Rejects queued calls with `ERR_STREAM_DISPOSED` and releases the states. */
   dispose(): void
   [Symbol.dispose](): void
 }
@@ -44,7 +44,7 @@ export interface PooledStream {
    * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused at once. The
    * arrays of small results share buffers, which cannot be transferred to another thread: transfer a `slice()`.
    *
-   * Rejects with what the executor throws, or with a RangeError `ERR_STREAM_QUEUE_FULL` (nothing was taken),
+   * Rejects with the executor's error, or with a RangeError `ERR_STREAM_QUEUE_FULL` (nothing is queued),
    * `ERR_STREAM_CLOSED`, `ERR_STREAM_DISPOSED`. A step that fails leaves the state after its last computed time step.
    */
   step(frame: TensorLike): Promise<Tensor>
@@ -57,7 +57,7 @@ export interface PooledStream {
   /** Time steps that wait, those being computed included. */
   readonly waiting: number
   readonly closed: boolean
-  /** Rejects what waits with `ERR_STREAM_CLOSED` and gives the place in the pool to the next stream. */
+  /** Rejects queued calls with `ERR_STREAM_CLOSED` and gives the place in the pool to the next stream. */
   close(): void
   [Symbol.dispose](): void
 }

@@ -40,7 +40,7 @@ export class StreamQueue {
     this.row = row
   }
 
-  /** Ends the queue: what waits is rejected. */
+  /** Ends the queue and rejects its calls. */
   end(reason: () => Error): void {
     this.ended = reason
     for (const call of this.calls.splice(0)) call.reject(reason())

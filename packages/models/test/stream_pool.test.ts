@@ -112,7 +112,7 @@ describe.each([
     pool.dispose()
   })
 
-  it('refuses what would exceed maxQueued, and takes nothing of it', async () => {
+  it('refuses input beyond maxQueued, and queues no part of it', async () => {
     const { pool } = openPool(open(), { maxQueued: 3 })
     const [flooding, calm] = [pool.open(), pool.open()]
     const taken = [flooding.step(frame()), flooding.step(floats(Float32Array, 2, 2))]
@@ -173,7 +173,7 @@ describe.each([
     pool.dispose()
   })
 
-  it('rejects what waits when it is disposed, and refuses everything afterwards', async () => {
+  it('dispose rejects queued steps, and every later call is refused', async () => {
     const backend = open()
     const { pool } = openPool(backend)
     const stream = pool.open()

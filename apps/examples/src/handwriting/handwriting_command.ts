@@ -36,7 +36,7 @@ const LANGUAGE_WEIGHT = 0.6
 export function addHandwritingCommand(program: Command): void {
   program
     .command('handwriting')
-    .description('train a reader of handwritten lines (bidirectional CudnnLSTM, CTC), and show what it reads')
+    .description('train a reader of handwritten lines (bidirectional CudnnLSTM, CTC), and show its results')
     .option('--out <directory>', 'checkpoints, and the page reader.html', 'handwriting')
     .option('--text <file>', 'the book whose words are written', bundledBook())
     .option('--steps <n>', 'training steps', integerAtLeast(400), 8000)

@@ -29,7 +29,7 @@ export interface RandomLines {
   readonly words: readonly string[]
   readonly fonts: readonly string[]
   readonly count: number
-  /** Pixels that a line should not exceed, chosen anew for each line, or once for all that are to be read together. */
+  /** Largest width in pixels, drawn for each line, or once for all lines of a batch. */
   readonly width: { readonly from: number; readonly to: number; readonly shared: boolean }
   readonly seed: number
 }

@@ -1,7 +1,7 @@
 import type { Philox } from '@cudnn-rnn/rnn/executors'
 import { type Canvas, createCanvas, type SKRSContext2D } from '@napi-rs/canvas'
 
-/** Height of every line in pixels; what lies above and below the letters is cut off. */
+/** Height of every line in pixels. Ink above and below it is cut off. */
 export const LINE_HEIGHT = 28
 
 /** A line of text, row-major: 0 is paper, 1 is ink. */

@@ -1,6 +1,6 @@
 import type { Philox } from '@cudnn-rnn/rnn/executors'
 
-/** What can be read; the blank of CTC comes after it. */
+/** The characters of the model; class `ALPHABET.length` is the blank of CTC. */
 export const ALPHABET: readonly string[] = [...' abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.,;:\'"!?-']
 
 /** The share of a book, from its end, whose words are in no line of the training. */

@@ -4,7 +4,7 @@ import { editDistance } from '@cudnn-rnn/rnn/ctc'
 import type { Line } from './line_batch.js'
 import { pngOf } from './line_drawing.js'
 
-/** Lines and what was read in them. */
+/** Lines and the texts that the model read. */
 export interface ReadLines {
   readonly heading: string
   readonly lines: readonly Line[]
@@ -41,7 +41,7 @@ function linesHtml({ lines, read }: ReadLines): string {
   return lines.map((line, index) => lineHtml(line, read[index]!)).join('\n')
 }
 
-/** The image, what was read with wrong words marked, and the truth where it differs. */
+/** The image, the text that the model read with wrong words marked, and the true text where it differs. */
 function lineHtml({ image, text, font }: Line, read: string): string {
   const truth = new Set(text.split(' '))
   const words = read.split(' ').map((word) => (truth.has(word) ? escapeHtml(word) : `<mark>${escapeHtml(word)}</mark>`))

@@ -28,7 +28,7 @@ const HELD_OUT_WIDTH = { from: 80, to: 300, shared: false }
 /** Seeds from here on are those of held-out lines. */
 const HELD_OUT_SEED = 1e9
 
-/** Lines that the training does not see: other words, drawn anew; in the fonts of the training, or in another one. */
+/** Lines that are not in the training data: other words, in the fonts of the training or in another one. */
 export function heldOutLines(words: readonly string[], font: 'seen' | 'unseen', count: number): Line[] {
   const fonts = font === 'seen' ? TRAINING_FONTS : [UNSEEN_FONT]
   registerFonts(fonts)
@@ -96,7 +96,7 @@ export async function trainReader(
     await metrics?.close()
   }
   const { user, system } = cpuUsage(before)
-  // Of the whole run, what came before a resume included.
+  // Of the whole run, including the part before a resume.
   const reports = await readMetrics(metricsPath)
   return { reader, reports, cpuSeconds: (user + system) / 1e6 }
 }

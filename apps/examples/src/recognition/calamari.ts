@@ -5,7 +5,7 @@ import { otherModel, weightReader } from '../named_weights.js'
 import { type Conv2d, conv2dRelu, maxPool2, type Planes } from './conv2d.js'
 
 /** Height of a line in pixels. */
-export const LINE_PIXELS = 48
+const LINE_PIXELS = 48
 const FILTERS = [40, 60] as const
 const UNITS = 200
 /** Rows of features under the LSTM: 60 planes of a quarter of the height. */
@@ -101,7 +101,7 @@ export class CalamariModel {
   }
 
   /**
-   * What stands in a line.
+   * The text of a line.
    *
    * @param charset of the codec: `charset[k + 1]` is label k, as Calamari counts the blank first.
    */

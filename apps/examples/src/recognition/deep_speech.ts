@@ -3,7 +3,7 @@ import { openWeightFile } from '@cudnn-rnn/rnn/interop'
 import { lstmsOf, weightReader } from '../named_weights.js'
 
 /** Features of a frame: 26 cepstral coefficients of 19 windows, the one in the middle its own. */
-export const FEATURES = 26 * 19
+const FEATURES = 26 * 19
 const RELU_CLIP = 20
 
 interface DenseLayer {

@@ -47,7 +47,7 @@ export interface StreamKernel {
 }
 
 /**
- * Checks what a stream is asked for, before its kernel is made.
+ * Checks the arguments of a new stream, before its kernel is made.
  *
  * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`; `ERR_INVALID_OPTION` for a batch that is not an integer >= 1
  */
@@ -112,7 +112,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     this.#networkLife.check(action)
     const { inputSize } = this.#descriptor
     const columns = hiddenColumns(this.#descriptor)
-    // Each field of a caller's object is read once: the kernel gets what was checked.
+    // Each field of a caller's object is read once: the kernel gets the checked value.
     const data = input?.data
     const shape = input?.shape
     const rank = Array.isArray(shape) ? shape.length : 0

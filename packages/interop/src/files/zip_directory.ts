@@ -1,7 +1,7 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt, unsupported } from '../errors.js'
 
-/** What the directory of a zip archive says of a file. */
+/** A file, as the central directory of a zip archive describes it. */
 export interface ZipPlace {
   readonly name: string
   /** Of its local header. */
@@ -25,7 +25,7 @@ const ENTRY = { signature: 0x02014b50, bytes: 46 }
 const ZIP64_EXTRA = 1
 const ENCRYPTED = 1
 
-/** What stands in a field whose value has 64 bits and stands elsewhere. */
+/** The value of a field that the ZIP64 extra field or record replaces. */
 const [ELSEWHERE_16, ELSEWHERE_32] = [0xffff, 0xffffffff]
 
 const decoder = new TextDecoder()

@@ -75,7 +75,7 @@ interface Sizes {
   readonly tensors: readonly StoredTensor[]
 }
 
-/** Nodes of the same weights share what is known of their sizes: a graph may have thousands. */
+/** Sizes by weights: nodes of the same weights, of which a graph may have thousands, share them. */
 class SizesOfNodes {
   readonly #path: string
   readonly #known = new Map<string, Sizes>()
@@ -95,7 +95,7 @@ class SizesOfNodes {
   }
 }
 
-/** What is known of a node before its tensors are read is little: all else follows when its result is asked for. */
+/** The interpretation of a node. It reads no tensors: they are read when its result is requested. */
 function interpretationOf(graph: Graph, node: OnnxNodeMessage, sizes: SizesOfNodes): Interpretation | undefined {
   const { constants, states } = graph
   const constantOf = (input: InputName) => constants.get(inputOf(node, input))
