@@ -23,20 +23,20 @@ interface KerasLayer {
 }
 
 /** In snake case, as Keras names the places of layers in a file. */
-const PLACES: Readonly<Record<string, string>> = {
-  Embedding: 'embedding',
-  LSTM: 'lstm',
-  GRU: 'gru',
-  SimpleRNN: 'simple_rnn',
-  Bidirectional: 'bidirectional',
-  Dense: 'dense',
-  Activation: 'activation',
-  Dropout: 'dropout',
-  LayerNormalization: 'layer_normalization',
-  GlobalAveragePooling1D: 'global_average_pooling1d',
-  GlobalMaxPooling1D: 'global_max_pooling1d',
-  TimeDistributed: 'time_distributed',
-}
+const PLACES: ReadonlyMap<string, string> = new Map([
+  ['Embedding', 'embedding'],
+  ['LSTM', 'lstm'],
+  ['GRU', 'gru'],
+  ['SimpleRNN', 'simple_rnn'],
+  ['Bidirectional', 'bidirectional'],
+  ['Dense', 'dense'],
+  ['Activation', 'activation'],
+  ['Dropout', 'dropout'],
+  ['LayerNormalization', 'layer_normalization'],
+  ['GlobalAveragePooling1D', 'global_average_pooling1d'],
+  ['GlobalMaxPooling1D', 'global_max_pooling1d'],
+  ['TimeDistributed', 'time_distributed'],
+])
 
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
 const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
@@ -58,7 +58,7 @@ export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
   const variables = new Map<string, Tensor<FloatArray>>()
   const counts = new Map<string, number>()
   for (const layer of await kerasLayers(model.layers)) {
-    const base = PLACES[layer.className]!
+    const base = PLACES.get(layer.className)!
     const count = counts.get(base) ?? 0
     counts.set(base, count + 1)
     const place = count === 0 ? base : `${base}_${count}`
@@ -133,7 +133,7 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
   )
   if (layer instanceof TimeDistributedLayer) {
     const inner = await plainLayer(layer.inner)
-    const name = PLACES[inner.className]!
+    const name = PLACES.get(inner.className)!
     const own = Object.entries(inner.variables).map(([path, tensor]) => [`layer/${path}`, tensor])
     return {
       className: 'TimeDistributed',

@@ -19,13 +19,13 @@ const IR_VERSION = 7
 
 const OPERATORS = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'RNN', rnn_relu: 'RNN' } as const
 
-const ACTIVATIONS: Readonly<Record<string, string>> = {
-  tanh: 'Tanh',
-  sigmoid: 'Sigmoid',
-  relu: 'Relu',
-  elu: 'Elu',
-  softplus: 'Softplus',
-}
+const ACTIVATIONS: ReadonlyMap<string, string> = new Map([
+  ['tanh', 'Tanh'],
+  ['sigmoid', 'Sigmoid'],
+  ['relu', 'Relu'],
+  ['elu', 'Elu'],
+  ['softplus', 'Softplus'],
+])
 
 /**
  * A model as an ONNX file that any runtime runs, time-major as here: input `input` [time,batch,I] (`ids` int64 of class ids),
@@ -186,7 +186,7 @@ class OnnxGraph {
   #activation(name: string, x: string, activation: unknown): string {
     if (activation === undefined || activation === 'linear') return x
     if (activation === 'softmax') return this.node('Softmax', name, [x], undefined, { axis: -1 })
-    return this.node(ACTIVATIONS[String(activation)]!, name, [x])
+    return this.node(ACTIVATIONS.get(String(activation))!, name, [x])
   }
 
   async #variable({ name, variables }: Layer, index: number): Promise<string> {

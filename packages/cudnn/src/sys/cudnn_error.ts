@@ -1,4 +1,4 @@
-import type { CudnnPackageErrorCode } from './error_codes.js'
+import type { CudnnPackageErrorCode } from '../error_codes.js'
 
 /** What the addon's errors carry. */
 export interface NativeErrorFields {

@@ -162,7 +162,7 @@ export function checkOptimizer(
 ): void {
   checkArguments(action, { backend }, { backend: BACKEND })
   checkOptionValues(action, { variables }, { variables: TRAINABLES })
-  const rules = optionNames.map((name) => [name, OPTIONS[name] ?? ANYTHING] as const)
+  const rules = optionNames.map((name) => [name, OPTIONS.get(name) ?? ANYTHING] as const)
   checkOptions(action, options, { ...Object.fromEntries(rules), weightDecay: ANYTHING, decayMask: optional(FUNCTION) })
 }
 
@@ -180,7 +180,7 @@ const MASKS = listOf(
 )
 
 /** Options other than numbers, which checkHyperparameter checks. */
-const OPTIONS: Readonly<Record<string, Rule>> = {
-  definition: optional(oneOf(['pytorch', 'tensorflow'])),
-  nesterov: optional(FLAG),
-}
+const OPTIONS: ReadonlyMap<string, Rule> = new Map([
+  ['definition', optional(oneOf(['pytorch', 'tensorflow']))],
+  ['nesterov', optional(FLAG)],
+])
