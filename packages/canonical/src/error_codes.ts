@@ -54,7 +54,7 @@ export const ERROR_CODES = {
     remedy: 'use the buffer with the network and the executor that made it',
   },
   ERR_PARAMS_TOO_LARGE: {
-    meaning: "the matrices have 2³¹ elements or more: beyond cuDNN's sizes",
+    meaning: "the matrices have 2³¹ elements or more, beyond cuDNN's sizes, or there are more than 2¹⁶ pseudo-layers",
     remedy: 'use fewer units or layers',
   },
   ERR_SKIP_INPUT_SIZE: {

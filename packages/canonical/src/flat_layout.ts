@@ -24,7 +24,7 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  *
  * Measured equal to `cudnnGetRNNWeightParams` of cuDNN 9.24 on 81,240 configurations (docs/canonical_layout.md).
  *
- * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on
+ * @throws RangeError `ERR_PARAMS_TOO_LARGE` from 2^31 matrix elements on, and above 2^16 pseudo-layers
  */
 export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
   checkDescriptor(descriptor)

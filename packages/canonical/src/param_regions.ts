@@ -1,5 +1,6 @@
+import { codedRangeError } from '@cudnn-rnn/arguments'
 import { type GateName, gatesOf } from './cell_mode.js'
-import { hiddenColumns, layerInputSize, numDirections } from './dimensions.js'
+import { hiddenColumns, layerInputSize, numDirections, numPseudoLayers } from './dimensions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 
 /** `projection` exists for LSTM weights with numProj only. */
@@ -30,15 +31,28 @@ export interface ParamRegions {
   readonly biases: readonly ParamRegion[]
 }
 
+/** Each pseudo-layer of an LSTM has 16 records: 2^20 of them take about 200 MB. */
+const MAX_PSEUDO_LAYERS = 2 ** 16
+
 /**
  * Lists the regions of `descriptor` in canonical order: pseudo-layer by pseudo-layer, in each the input side of every
  * gate, then the recurrent side, then (weights, with numProj) the projection [P,H].
  *
  * The lists keep their length whatever inputMode and biasMode are, as TensorFlow's do: a missing region has size 0.
  * Source: cuDNN's `cudnnGetRNNWeightParams` and TensorFlow's `params_to_canonical`.
+ *
+ * @throws RangeError `ERR_PARAMS_TOO_LARGE` above 2^16 pseudo-layers
  */
 export function paramRegions(descriptor: RnnDescriptor): ParamRegions {
   checkDescriptor(descriptor)
+  const pseudoLayers = numPseudoLayers(descriptor)
+  if (pseudoLayers > MAX_PSEUDO_LAYERS) {
+    throw codedRangeError(
+      'ERR_PARAMS_TOO_LARGE',
+      `Cannot list parameters as layers times directions must be at most 2^16: current value is ${pseudoLayers}`,
+      { pseudoLayers },
+    )
+  }
   const weights: ParamRegion[] = []
   const biases: ParamRegion[] = []
   const gates = gatesOf(descriptor.cellMode)

@@ -169,12 +169,24 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       }
     })
 
-    test('ask for more memory than there is', async () => {
+    test('ask for more memory than there is, and leave everything as it was', async () => {
       using backend = await open()
-      const stats = backend.stats()
       const refused = expect.stringMatching(/^ERR_OUT_OF_(DEVICE_)?MEMORY$/)
+      const network = smallNetwork(backend, { cellMode: 'lstm' })
+      const before = backend.stats()
       expect(await outcome(() => ({ zeros: backend.zeros([2 ** 40]) }))).toEqual(refused)
-      expect(backend.stats().bytes).toBeLessThan(stats.bytes + 2 ** 40 * bytes + 1)
+      expect(await outcome(() => network.rnn.stepper?.(network.params, 2 ** 40))).toEqual(
+        network.rnn.stepper ? refused : 'done',
+      )
+      expect(backend.stats()).toEqual(before)
+      expect(await outcome(() => network.forward(true))).toBe('done')
+    })
+
+    test('build a network of sizes that no machine has', async () => {
+      using backend = await open()
+      for (const sizes of [{ numUnits: 2 ** 20 }, { numLayers: 2 ** 29 }, { inputSize: 2 ** 30 }]) {
+        expect(() => smallNetwork(backend, { cellMode: 'lstm', ...sizes })).toThrow(coded('ERR_PARAMS_TOO_LARGE'))
+      }
     })
 
     test.skipIf(!canCollectGarbage)(

@@ -29,16 +29,22 @@ export interface LayerParams {
 
 /** Offsets of every pseudo-layer's parameters: the gates of one side stand one after another, so they are one matrix. */
 export function layerParams(descriptor: RnnDescriptor, layout: ParamLayout): LayerParams[] {
-  const offset = (regions: readonly PlacedRegion[], pseudoLayer: number, side: PlacedRegion['side']) =>
-    regions.find((region) => region.pseudoLayer === pseudoLayer && region.side === side && region.size > 0)?.offset
+  // The first region of a side that is there. Networks of many layers need the index.
+  const places = new Map<string, number>()
+  for (const { kind, pseudoLayer, side, size, offset } of [...layout.weights, ...layout.biases]) {
+    const key = `${kind} ${pseudoLayer} ${side}`
+    if (size > 0 && !places.has(key)) places.set(key, offset)
+  }
+  const offset = (kind: PlacedRegion['kind'], pseudoLayer: number, side: PlacedRegion['side']) =>
+    places.get(`${kind} ${pseudoLayer} ${side}`)
   return Array.from({ length: numPseudoLayers(descriptor) }, (_, pseudoLayer) => ({
     inputSize: layerInputSize(descriptor, Math.floor(pseudoLayer / numDirections(descriptor))),
-    inputMatrix: offset(layout.weights, pseudoLayer, 'input'),
+    inputMatrix: offset('weight', pseudoLayer, 'input'),
     // Every network has recurrent matrices.
-    recurrentMatrix: offset(layout.weights, pseudoLayer, 'recurrent') as number,
-    projection: offset(layout.weights, pseudoLayer, 'projection'),
-    inputBias: offset(layout.biases, pseudoLayer, 'input'),
-    recurrentBias: offset(layout.biases, pseudoLayer, 'recurrent'),
+    recurrentMatrix: offset('weight', pseudoLayer, 'recurrent') as number,
+    projection: offset('weight', pseudoLayer, 'projection'),
+    inputBias: offset('bias', pseudoLayer, 'input'),
+    recurrentBias: offset('bias', pseudoLayer, 'recurrent'),
   }))
 }
 
