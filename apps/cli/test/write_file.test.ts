@@ -44,8 +44,8 @@ describe('writeFileWhole', () => {
     ['below a file', (folder: string) => join(folder, 'file', 'page.html'), /ENOTDIR/],
     ['in a directory that is not there', (folder: string) => join(folder, 'nowhere', 'page.html'), /ENOENT/],
     ['of too long a name', (folder: string) => join(folder, 'x'.repeat(5000)), /ENAMETOOLONG/],
-    ['that is a directory', (folder: string) => join(folder, 'folder'), /no regular file/],
-    ['that is a device', () => '/dev/null', /no regular file/],
+    ['that is a directory', (folder: string) => join(folder, 'folder'), /not a regular file/],
+    ['that is a device', () => '/dev/null', /not a regular file/],
   ])('rejects with a code for a path %s, and leaves nothing', async (_, pathIn, message) => {
     const folder = await temporaryDirectory()
     await writeFile(join(folder, 'file'), '')
