@@ -27,7 +27,10 @@ it.each(['lstm', 'gru', 'rnn_relu'] as const)(
     }
     for (let round = 0; round < 5; round++) await run(5000) // until the code is optimized
     const time = 20_000
-    // The elements of large typed arrays lie outside this heap; an object of the smallest size per step would be 16 bytes.
-    expect((await run(time)) / time).toBeLessThan(16)
+    // V8 compiles in the background and its own objects count too: an allocation per step is in every run, so the least of
+    // several decides. The elements of large typed arrays lie outside this heap; the smallest object per step is 16 bytes.
+    const growths: number[] = []
+    while (growths.length < 10 && !growths.some((growth) => growth < 16)) growths.push((await run(time)) / time)
+    expect(Math.min(...growths)).toBeLessThan(16)
   },
 )
