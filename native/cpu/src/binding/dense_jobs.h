@@ -22,7 +22,8 @@ Job EmbeddingGradientJob(const JobContext& context, const Napi::Object& argument
 // softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient })
 Job SoftmaxCrossEntropyJob(const JobContext& context, const Napi::Object& arguments);
 
-// ctcLoss({ logits, labels, labelLengths, logitLengths, rowWeights: Float64Array, time, batch, classes, maxLabels, blank,
+// ctcLoss({ logits, labels, labelLengths, logitLengths, rowWeights: Float64Array, time, batch, classes, maxLabels,
+// blank,
 //   mergeRepeated, infeasible: number, loss, rowLosses, gradient }); infeasible: dense/ctc_loss.h
 Job CtcLossJob(const JobContext& context, const Napi::Object& arguments);
 
@@ -32,8 +33,8 @@ Job NormJob(const JobContext& context, const Napi::Object& arguments);
 // update({ rule: number, operands: array[], numbers: Float64Array }); rules: dense/optimizer_updates.h
 Job UpdateJob(const JobContext& context, const Napi::Object& arguments);
 
-// layer({ op: number, operands: array[], counts: Float64Array, lengths: Int32Array | null, numbers: Float64Array }); counts:
-// elements of each operand; operations: dense/layer_ops.h
+// layer({ op: number, operands: array[], counts: Float64Array, lengths: Int32Array | null, numbers: Float64Array });
+// counts: elements of each operand; operations: dense/layer_ops.h
 Job LayerJob(const JobContext& context, const Napi::Object& arguments);
 
 }  // namespace cudnn_rnn

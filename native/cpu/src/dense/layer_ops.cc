@@ -18,7 +18,9 @@ enum class Pooling { kLast, kMean, kMax };
 enum class ElementLoss { kSquaredError, kAbsoluteError, kSigmoidCrossEntropy };
 
 // Rows of `columns` elements that make a part worth its thread.
-ptrdiff_t RowsPerPart(ptrdiff_t columns) { return std::max<ptrdiff_t>(1, kElementwisePart / 4 / std::max<ptrdiff_t>(1, columns)); }
+ptrdiff_t RowsPerPart(ptrdiff_t columns) {
+  return std::max<ptrdiff_t>(1, kElementwisePart / 4 / std::max<ptrdiff_t>(1, columns));
+}
 
 // e^x - 1 and 1/(1 + e^-x) are the same functions for both element types.
 template <typename T>
@@ -29,13 +31,19 @@ T SigmoidOf(T x) {
 template <typename T>
 T Value(Activation activation, T x) {
   switch (activation) {
-    case Activation::kTanh: return std::tanh(x);
-    case Activation::kSigmoid: return SigmoidOf(x);
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kSigmoid:
+      return SigmoidOf(x);
     // NaN stays NaN.
-    case Activation::kRelu: return x < 0 ? T{0} : x;
-    case Activation::kElu: return x < 0 ? std::expm1(x) : x;
-    case Activation::kSoftplus: return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
-    case Activation::kSoftmax: break;
+    case Activation::kRelu:
+      return x < 0 ? T{0} : x;
+    case Activation::kElu:
+      return x < 0 ? std::expm1(x) : x;
+    case Activation::kSoftplus:
+      return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
+    case Activation::kSoftmax:
+      break;
   }
   return x;
 }
@@ -44,12 +52,18 @@ T Value(Activation activation, T x) {
 template <typename T>
 T Slope(Activation activation, T y) {
   switch (activation) {
-    case Activation::kTanh: return 1 - y * y;
-    case Activation::kSigmoid: return y * (1 - y);
-    case Activation::kRelu: return y > 0 ? T{1} : T{0};
-    case Activation::kElu: return y < 0 ? y + 1 : T{1};
-    case Activation::kSoftplus: return -std::expm1(-y);
-    case Activation::kSoftmax: break;
+    case Activation::kTanh:
+      return 1 - y * y;
+    case Activation::kSigmoid:
+      return y * (1 - y);
+    case Activation::kRelu:
+      return y > 0 ? T{1} : T{0};
+    case Activation::kElu:
+      return y < 0 ? y + 1 : T{1};
+    case Activation::kSoftplus:
+      return -std::expm1(-y);
+    case Activation::kSoftmax:
+      break;
   }
   return T{1};
 }
@@ -59,7 +73,8 @@ template <typename T>
 void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
   if (count == 0) return;
   T maximum = x[0];
-  for (ptrdiff_t k = 1; k < count; k++) maximum = x[k * stride] > maximum || std::isnan(x[k * stride]) ? x[k * stride] : maximum;
+  for (ptrdiff_t k = 1; k < count; k++)
+    maximum = x[k * stride] > maximum || std::isnan(x[k * stride]) ? x[k * stride] : maximum;
   double sum = 0;
   for (ptrdiff_t k = 0; k < count; k++) sum += y[k * stride] = std::exp(x[k * stride] - maximum);
   const T scale = static_cast<T>(1 / sum);
@@ -136,7 +151,8 @@ void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
     for (ptrdiff_t k = begin; k < end; k++) {
       if (k % 4 == 0) {
         const auto block = static_cast<uint64_t>(k) / 4;
-        const uint32_t counter[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), draw[0], draw[1]};
+        const uint32_t counter[4] = {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), draw[0],
+                                     draw[1]};
         PhiloxBlock(counter, key, words);
       }
       y[k] = (words[k % 4] >> 8) < threshold ? T{0} : x[k] * kept;
@@ -271,26 +287,27 @@ void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
   const T* x = on.data[1];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2), stride = batch * columns;
   const auto pooling = static_cast<Pooling>(on.size(3));
-  ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)), [&](ptrdiff_t begin, ptrdiff_t end) {
-    std::vector<double> sums(pooling == Pooling::kMean ? static_cast<size_t>(end - begin) : 0);
-    if (pooling == Pooling::kMean) {
-      for (ptrdiff_t t = 0; t < time; t++) {
-        for (ptrdiff_t k = begin; k < end; k++) {
-          if (t < LengthOf(on, k / columns, time)) sums[k - begin] += x[t * stride + k];
-        }
-      }
-    }
-    for (ptrdiff_t k = begin; k < end; k++) {
-      const ptrdiff_t length = LengthOf(on, k / columns, time);
-      if (length == 0) {
-        y[k] = T{0};
-      } else if (pooling == Pooling::kMean) {
-        y[k] = static_cast<T>(sums[k - begin] / static_cast<double>(length));
-      } else {
-        y[k] = x[ChosenStep(pooling, x + k, stride, length, k % columns >= on.size(4)) * stride + k];
-      }
-    }
-  });
+  ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)),
+          [&](ptrdiff_t begin, ptrdiff_t end) {
+            std::vector<double> sums(pooling == Pooling::kMean ? static_cast<size_t>(end - begin) : 0);
+            if (pooling == Pooling::kMean) {
+              for (ptrdiff_t t = 0; t < time; t++) {
+                for (ptrdiff_t k = begin; k < end; k++) {
+                  if (t < LengthOf(on, k / columns, time)) sums[k - begin] += x[t * stride + k];
+                }
+              }
+            }
+            for (ptrdiff_t k = begin; k < end; k++) {
+              const ptrdiff_t length = LengthOf(on, k / columns, time);
+              if (length == 0) {
+                y[k] = T{0};
+              } else if (pooling == Pooling::kMean) {
+                y[k] = static_cast<T>(sums[k - begin] / static_cast<double>(length));
+              } else {
+                y[k] = x[ChosenStep(pooling, x + k, stride, length, k % columns >= on.size(4)) * stride + k];
+              }
+            }
+          });
 }
 
 // poolSequenceGradient: dx, x, dy; time, batch, columns, pooling, reversedFrom
@@ -300,20 +317,21 @@ void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
   const T *x = on.data[1], *dy = on.data[2];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2), stride = batch * columns;
   const auto pooling = static_cast<Pooling>(on.size(3));
-  ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)), [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t t = 0; t < time; t++) {
-      for (ptrdiff_t k = begin; k < end; k++) {
-        const ptrdiff_t length = LengthOf(on, k / columns, time);
-        dx[t * stride + k] = pooling == Pooling::kMean && t < length ? dy[k] / static_cast<T>(length) : T{0};
-      }
-    }
-    if (pooling == Pooling::kMean) return;
-    for (ptrdiff_t k = begin; k < end; k++) {
-      const ptrdiff_t length = LengthOf(on, k / columns, time);
-      if (length == 0) continue;
-      dx[ChosenStep(pooling, x + k, stride, length, k % columns >= on.size(4)) * stride + k] = dy[k];
-    }
-  });
+  ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)),
+          [&](ptrdiff_t begin, ptrdiff_t end) {
+            for (ptrdiff_t t = 0; t < time; t++) {
+              for (ptrdiff_t k = begin; k < end; k++) {
+                const ptrdiff_t length = LengthOf(on, k / columns, time);
+                dx[t * stride + k] = pooling == Pooling::kMean && t < length ? dy[k] / static_cast<T>(length) : T{0};
+              }
+            }
+            if (pooling == Pooling::kMean) return;
+            for (ptrdiff_t k = begin; k < end; k++) {
+              const ptrdiff_t length = LengthOf(on, k / columns, time);
+              if (length == 0) continue;
+              dx[ChosenStep(pooling, x + k, stride, length, k % columns >= on.size(4)) * stride + k] = dy[k];
+            }
+          });
 }
 
 // attend: output, weights, x, scores; time, batch, columns
@@ -392,7 +410,8 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
   std::vector<double> losses(static_cast<size_t>(rows));
   ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t n = begin; n < end; n++) {
-      const double weight = total == 0 ? 0 : (weights == nullptr ? 1 : weights[n]) / total / static_cast<double>(columns);
+      const double weight =
+          total == 0 ? 0 : (weights == nullptr ? 1 : weights[n]) / total / static_cast<double>(columns);
       for (ptrdiff_t k = n * columns; k < (n + 1) * columns; k++) {
         // What does not count may hold anything.
         double slope = 0;
@@ -411,18 +430,30 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
 template <typename T>
 void RunLayerOp(const Engine<T>& engine, LayerOp op, const LayerOperands<T>& operands) {
   switch (op) {
-    case LayerOp::kActivate: return Activate(engine, operands);
-    case LayerOp::kActivationGradient: return ActivationGradient(engine, operands);
-    case LayerOp::kDropout: return Dropout(engine, operands);
-    case LayerOp::kLayerNorm: return LayerNorm(engine, operands);
-    case LayerOp::kLayerNormGradients: return LayerNormGradients(engine, operands);
-    case LayerOp::kCopyColumns: return CopyColumns(engine, operands);
-    case LayerOp::kReverseSequence: return ReverseSequence(engine, operands);
-    case LayerOp::kPoolSequence: return PoolSequence(engine, operands);
-    case LayerOp::kPoolSequenceGradient: return PoolSequenceGradient(engine, operands);
-    case LayerOp::kAttend: return Attend(engine, operands);
-    case LayerOp::kAttendGradients: return AttendGradients(engine, operands);
-    case LayerOp::kElementLoss: return ElementLossOf(engine, operands);
+    case LayerOp::kActivate:
+      return Activate(engine, operands);
+    case LayerOp::kActivationGradient:
+      return ActivationGradient(engine, operands);
+    case LayerOp::kDropout:
+      return Dropout(engine, operands);
+    case LayerOp::kLayerNorm:
+      return LayerNorm(engine, operands);
+    case LayerOp::kLayerNormGradients:
+      return LayerNormGradients(engine, operands);
+    case LayerOp::kCopyColumns:
+      return CopyColumns(engine, operands);
+    case LayerOp::kReverseSequence:
+      return ReverseSequence(engine, operands);
+    case LayerOp::kPoolSequence:
+      return PoolSequence(engine, operands);
+    case LayerOp::kPoolSequenceGradient:
+      return PoolSequenceGradient(engine, operands);
+    case LayerOp::kAttend:
+      return Attend(engine, operands);
+    case LayerOp::kAttendGradients:
+      return AttendGradients(engine, operands);
+    case LayerOp::kElementLoss:
+      return ElementLossOf(engine, operands);
   }
 }
 

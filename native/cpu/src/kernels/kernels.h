@@ -154,7 +154,8 @@ struct KernelTable {
 inline constexpr double kCtcLogZero = -1e30;
 
 // One step along time for all states of a row:
-// after[s] = ln(e^(before[s] + stays[s]) + e^before[s + direction] + e^(before[s + 2 direction] + skips[s])) + emissions[s]
+// after[s] = ln(e^(before[s] + stays[s]) + e^before[s + direction] + e^(before[s + 2 direction] + skips[s])) +
+// emissions[s]
 struct CtcStep {
   const double* before;     // readable from two elements before the first state to two after the last
   ptrdiff_t direction;      // -1 forward in time, 1 backward

@@ -15,6 +15,7 @@ constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
 }  // namespace
 
 const Kernels kAvx512Kernels = {"avx512", TableOf<VectorF32>(50), TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
-const Kernels kAvx512VnniKernels = {"avx512-vnni", WithInt8Dots(TableOf<VectorF32>(50)), TableOf<VectorF64>(50), CtcKernelsOf<VectorF64>()};
+const Kernels kAvx512VnniKernels = {"avx512-vnni", WithInt8Dots(TableOf<VectorF32>(50)), TableOf<VectorF64>(50),
+                                    CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn
