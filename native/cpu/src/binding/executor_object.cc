@@ -157,7 +157,7 @@ Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
   const napi_status status =
       napi_create_external_arraybuffer(info.Env(), lent->block.data(), bytes, give_back, lent.get(), &buffer);
   if (status == napi_ok) {
-    lent.release();
+    static_cast<void>(lent.release());  // give_back owns it
     return Napi::Value(info.Env(), buffer);
   }
   // V8 with pointer compression refuses memory outside its cage: Electron. Such a buffer is not recycled.
