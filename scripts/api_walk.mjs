@@ -22,7 +22,7 @@ const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const { values: options } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
-    rounds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
     executor: { type: 'string', default: '' },
     jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
@@ -35,7 +35,7 @@ const CHUNK = 60
 
 const started = Date.now()
 const entries = entryPoints(root)
-const { callables, shapes } = publicApi(entries, new Set(Object.keys(createSubjects({}, {}))))
+const { callables, shapes } = await publicApi(entries, new Set(Object.keys(createSubjects({}, {}))))
 const facadeFailures = await checkFacade(entries, new Set(callables.map(({ owner, name }) => owner ?? name)))
 const codes = [...(await errorCodes(root)).keys()]
 const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !pattern.test(label)))
@@ -46,7 +46,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'cudnn-rnn-api-walk-'))
 const jobs = ['reference', 'cpu', 'cudnn']
   .filter((executor) => options.executor === '' || options.executor === executor)
   .flatMap((executor) => {
-    const own = selected.filter(({ owner }) => isWalkedOn(owner, executor))
+    const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))
     const chunks = []
     for (let from = 0; from < own.length; from += CHUNK)
       chunks.push({ executor, callables: own.slice(from, from + CHUNK) })
@@ -68,10 +68,10 @@ await Promise.all(
 rmSync(scratch, { recursive: true, force: true })
 report()
 
-function isWalkedOn(owner, executor) {
-  const only = ON_ONE_EXECUTOR.get(owner)
+function isWalkedOn(name, executor) {
+  const only = ON_ONE_EXECUTOR.get(name)
   if (only !== undefined) return only === executor
-  return executor === 'reference' || ON_EVERY_EXECUTOR.has(owner)
+  return executor === 'reference' || ON_EVERY_EXECUTOR.has(name)
 }
 
 /** Walks the callables of one job; after a hang or a crash, the rest in a new process. */

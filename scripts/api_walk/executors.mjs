@@ -4,8 +4,8 @@ import { join } from 'node:path'
 
 /** Executors of one kind; `problem` where this machine has none. */
 export async function openExecutors(api, name) {
-  const make = await MAKERS[name](api)
-  if (typeof make === 'string') throw new Error(make)
+  const { make, options, problem } = await MAKERS[name](api)
+  if (problem !== undefined) throw new Error(problem)
   let shared
   const isDisposed = () => shared === undefined || shared.toJSON().state === 'disposed'
   if (name === 'cudnn') {
@@ -13,6 +13,7 @@ export async function openExecutors(api, name) {
     let next = await make()
     return {
       name,
+      options,
       open: () => {
         if (isDisposed()) shared = next
         return shared
@@ -35,19 +36,13 @@ export async function openExecutors(api, name) {
 }
 
 const MAKERS = {
-  reference:
-    async ({ reference }) =>
-    () =>
-      reference.openReferenceBackend(),
-  cpu:
-    async ({ cpu }) =>
-    () =>
-      cpu.openCpuBackend({ threads: 1 }),
+  reference: async ({ reference }) => ({ make: () => reference.openReferenceBackend() }),
+  cpu: async ({ cpu }) => ({ make: () => cpu.openCpuBackend({ threads: 1 }) }),
   cudnn: async ({ cudnn }) => {
     const { openCudaEmulator } = await import('../../native/cuda_emulator/cuda_emulator.mjs')
     const { problem, folder } = openCudaEmulator(9)
-    if (problem !== undefined) return problem
-    const cacheDir = mkdtempSync(join(process.cwd(), 'kernels-'))
-    return () => cudnn.openCudnnBackend({ libraryDir: folder, cacheDir })
+    if (problem !== undefined) return { problem }
+    const options = { libraryDir: folder, cacheDir: mkdtempSync(join(process.cwd(), 'kernels-')) }
+    return { make: () => cudnn.openCudnnBackend(options), options }
   },
 }

@@ -18,6 +18,7 @@ export function fittingArguments(api, subjects, fixtures) {
     prefix,
     exported,
     saveables,
+    cudnnOptions,
     reports,
     writeFileSync,
   } = subjects.$()
@@ -40,7 +41,8 @@ export function fittingArguments(api, subjects, fixtures) {
       { x: 1, y: 2 },
     ],
   })
-  const place = { path: 'walk', row: 1 }
+  const place = () => ({ path: 'walk', row: 1 })
+  const examples = () => [{ input: tensor(2, 3), label: tensor(2, 2) }]
   const cell = subjects.LSTMBlockCell
   const record = () => ({ step: 1, optimizerStep: 1, position: null, best: null, skippedInARow: 0, extra: null })
   const detected = async () => {
@@ -58,6 +60,22 @@ export function fittingArguments(api, subjects, fixtures) {
     'backend: DenseOps.embedding': () => [tensor(2, 3), ids(1)],
     'backend: DenseOps.embeddingGradient': () => [2, ids(1), tensor(1, 3)],
     'backend: DenseOps.softmaxCrossEntropy': () => [tensor(1, 2), ids(1)],
+    ...Object.fromEntries(
+      ['DenseOps', 'LayerOps'].flatMap((name) =>
+        Object.entries({
+          layerNorm: () => [tensor(1, 2), tensor(2), tensor(2), { epsilon: 1e-3 }],
+          layerNormGradients: () => [tensor(1, 2), tensor(2), tensor(1, 2), { epsilon: 1e-3 }],
+          concat: () => [[tensor(1, 2), tensor(1, 2)]],
+          columns: () => [tensor(1, 2), 0, 1],
+          reverseSequence: () => [sequence(), ids(1)],
+          poolSequence: () => [sequence(), ids(1), { pooling: 'last' }],
+          poolSequenceGradient: () => [sequence(), ids(1), tensor(1, 3), { pooling: 'last' }],
+          attend: () => [sequence(), tensor(2, 1, 1), ids(1)],
+          attendGradients: () => [sequence(), tensor(2, 1, 1), tensor(1, 3)],
+          elementLoss: () => [tensor(1, 2), tensor(1, 2), 'squared_error', tensor(1)],
+        }).map(([method, make]) => [`backend: ${name}.${method}`, make]),
+      ),
+    ),
     'backend: DenseOps.globalNorm': () => [[zeros(2)]],
     'backend: DenseOps.clipByGlobalNorm': () => [[zeros(2)], 1],
     'backend: DenseOps.clipByValue': () => [[zeros(2)], 1],
@@ -109,8 +127,9 @@ export function fittingArguments(api, subjects, fixtures) {
       const layout = canonical.flatLayout(descriptor())
       return [layout, new Float32Array(layout.size)]
     },
-    'canonical: canonicalToFramework': () => [canonical.pytorchLayout(descriptor()), canonicalOf()],
+    'canonical: canonicalToFramework': () => [descriptor(), canonical.pytorchLayout(descriptor()), canonicalOf()],
     'canonical: frameworkToCanonical': () => [
+      descriptor(),
       canonical.pytorchLayout(descriptor()),
       [converted(canonical.canonicalToPytorch)],
     ],
@@ -171,6 +190,7 @@ export function fittingArguments(api, subjects, fixtures) {
     ...Object.fromEntries(
       ['shape', 'dtype', 'byteLength', 'read'].map((name) => [`checkpoint: CheckpointReader.${name}`, () => ['v']]),
     ),
+    'checkpoint: blobSource': () => ['walk', new Blob(['walk'])],
     'checkpoint: openCheckpoint': async () => [await prefix(), {}],
     'checkpoint: openCheckpointFrom': async () => [await prefix(), api.checkpoint.openFileSource, {}],
     'checkpoint: writeCheckpoint': () => [join(scratch(), 'model'), [['v', tensor(2)]], {}],
@@ -214,6 +234,15 @@ export function fittingArguments(api, subjects, fixtures) {
         ]
       }),
     ),
+    ...Object.fromEntries(
+      ['CudnnGRU', 'CudnnLSTM', 'CudnnRNNRelu', 'CudnnRNNTanh'].map((name) => [
+        `saveable: new ${name}Saveable`,
+        () => {
+          const model = subjects[name]()
+          return [model.paramsToCanonical, model.canonicalToParams, [model.createParams()]]
+        },
+      ]),
+    ),
     'saveable: convertCheckpoint': async () => [await prefix(), join(scratch(), 'converted'), { to: 'tf-1.3' }],
     'saveable: detectNetworks': async () => [(await detected()).shapes],
     'saveable: detectedToCanonical': async () => {
@@ -222,6 +251,18 @@ export function fittingArguments(api, subjects, fixtures) {
     },
     // Weights of other frameworks
     'interop: decodeOnnxTensorFile': () => [Uint8Array.of(0x08, 1, 0x10, 1, 0x4a, 4, 0, 0, 0, 0)],
+    'interop: encodeKerasArchive': () => [{ class_name: 'Sequential' }, new Map([['layers/dense/vars/0', tensor(2)]])],
+    'interop: encodeOnnxModel': () => [
+      {
+        name: 'walk',
+        nodes: [{ opType: 'Softmax', name: 'n', inputs: ['x'], outputs: ['y'], attributes: { axis: -1, mode: 'm' } }],
+        initializers: { a: tensor(2), b: [1] },
+        inputs: [{ name: 'x', elementType: 'float32', shape: ['T', 2] }],
+        outputs: [{ name: 'y', elementType: 'float32', shape: ['T', 2] }],
+      },
+      8,
+      17,
+    ],
     'interop: exportWeights': () => [[networkNamed], { format: 'safetensors' }],
     'interop: importWeights': async () => [await exported(), {}],
     'interop: openWeightFile': async () => [await exported(), 'safetensors'],
@@ -232,8 +273,8 @@ export function fittingArguments(api, subjects, fixtures) {
     'train: csvDataset': () => [textFile('a,b\n1,2\n'), {}],
     'train: jsonLinesDataset': () => [textFile('{"a":1}\n')],
     'train: textDataset': () => [textFile('a\nb\n')],
-    'train: classId': () => [{ a: '1' }, 'a', 2, place],
-    'train: finiteNumber': () => [{ a: '1' }, 'a', place],
+    'train: classId': () => [{ a: '1' }, 'a', 2, place()],
+    'train: finiteNumber': () => [{ a: '1' }, 'a', place()],
     'train: Dataset.from': () => [() => [1, 2]],
     'train: Dataset.paddedBatch': () => [2, () => tensor(2, 1), 0],
     'train: Dataset.bucketByLength': () => [{ length: () => 1, batchSize: 2 }],
@@ -268,6 +309,9 @@ export function fittingArguments(api, subjects, fixtures) {
     'train: weightDecayMask': () => [subjects.Backend(), subjects.CudnnLSTM()],
     'train: CanonicalMap.canonicalToParams': () => [canonicalOf().weights, canonicalOf().biases],
     'train: CanonicalReader.paramsToCanonical': () => [subjects.Variable().value],
+    'train: cosineRate': () => [{ peak: 0.1, steps: 2 }],
+    'train: histogramOf': () => [Float32Array.of(1, 2)],
+    'train: EventFile.histogram': () => ['walk', Float32Array.of(1, 2), 1],
     'train: EventFile.create': () => [scratch(), { afterStep: 1 }],
     'train: MetricsFile.open': () => [join(scratch(), 'metrics.jsonl'), 0],
     'train: readMetrics': () => [join(scratch(), 'metrics.jsonl')],
@@ -286,14 +330,61 @@ export function fittingArguments(api, subjects, fixtures) {
         learningRate: () => 0.1,
       },
     ],
+    // CTC
+    'backend: DenseOps.ctcLoss': () => [tensor(2, 1, 3), ids(1, 1), { logitLengths: [2], labelLengths: [1], blank: 2 }],
+    'ctc: ctcLoss': () => [subjects.Backend(), { logits: tensor(2, 1, 3), labels: [[0]] }],
+    'ctc: NGramModel.train': () => [[['a', 'b']], { order: 2 }],
+    'ctc: NGramModel.fromJSON': () => [subjects.NGramModel().toJSON()],
+    'ctc: NGramModel.logProbability': () => [['a'], 'b'],
+    // Whole models
+    ...Object.fromEntries(
+      [
+        ['Layer', 2],
+        ['RecurrentLayer', 3],
+        ['SequentialModel', 3],
+      ].flatMap(([name, size]) => {
+        const layer = () => subjects[name]()
+        const call = () => [tensor(2, 1, size), { isTraining: true, sequenceLengths: [2] }]
+        return Object.entries({
+          call,
+          gradients: async () => [(await layer().call(...call())).tape, tensor(2, 1, 2)],
+          restoreRandomState: async () => [await layer().randomState()],
+        }).map(([method, make]) => [`layers: ${name}.${method}`, make])
+      }),
+    ),
+    'layers: SequentialModel.fit': () => [
+      examples(),
+      // Ends what would go on for a huge number of epochs.
+      { loss: 'mean_squared_error', batchSize: 1, epochs: 1, signal: AbortSignal.abort() },
+    ],
+    'layers: SequentialModel.evaluate': () => [examples(), { loss: 'mean_squared_error', batchSize: 1 }],
+    'layers: SequentialModel.predict': () => [[tensor(2, 3)], { batchSize: 1 }],
+    'layers: SequentialModel.batchInputs': () => [[tensor(2, 3)]],
+    'layers: SequentialModel.stream': () => [{ batch: 1 }],
+    'layers: SequentialModel.save': () => [join(scratch(), 'model')],
+    'layers: ModelStream.step': () => [tensor(1, 3)],
+    'layers: ModelStream.reset': () => [[0]],
+    'layers: ModelStream.restore': async () => [await subjects.ModelStream().state()],
+    'layers: sequential': () => [subjects.Backend(), [subjects.LayerDefinition()], { seed: 1, inputSize: 3 }],
+    'layers: loadModel': async () => {
+      const path = join(scratch(), 'model')
+      await subjects.SequentialModel().save(path)
+      return [subjects.Backend(), path, {}]
+    },
+    'layers: importKeras': () => [subjects.Backend(), join(fixtures, 'layers/keras_numbers.keras')],
+    'layers: lossOf': () => [subjects.Backend(), 'mean_squared_error', zeros(1, 2), tensor(1, 2), tensor(1)],
+    'layers: new LayerBuild': () => [subjects.Backend(), 1],
+    'layers: LayerBuild.nameOf': () => ['walk', 'base'],
+    'layers: concat': () => [[[subjects.LayerDefinition()]], {}],
+    'layers: new TrainingCheckpoints': () => [subjects.Backend(), scratch(), { maxToKeep: 2 }],
+    'layers: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
+    'layers: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
     // The facade
     'rnn: modelFromNetwork': async () => [subjects.Backend(), await subjects.ImportedNetwork()],
     'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
     'rnn: CellFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
+    'cudnn: openCudnnBackend': () => [cudnnOptions()],
     'rnn: openBackend': () => ['reference', {}],
-    'rnn: new TrainingCheckpoints': () => [subjects.Backend(), scratch(), { maxToKeep: 2 }],
-    'rnn: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
-    'rnn: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
     // Reports
     'report: tableText': () => [table()],
     'report: tableHtml': () => [table()],

@@ -32,9 +32,7 @@ const isFacade = ({ name }) => /^rnn(\/|$)/.test(name)
  * @param own names that the facade itself defines.
  */
 export async function checkFacade(entries, own) {
-  const modules = await Promise.all(
-    entries.map(async (entry) => [entry, await import(pathToFileURL(entry.module).href)]),
-  )
+  const modules = await importedModules(entries)
   const elsewhere = new Set(modules.flatMap(([entry, module]) => (isFacade(entry) ? [] : Object.values(module))))
   return modules
     .filter(([entry]) => isFacade(entry))
@@ -45,13 +43,17 @@ export async function checkFacade(entries, own) {
     )
 }
 
+function importedModules(entries) {
+  return Promise.all(entries.map(async (entry) => [entry, await import(pathToFileURL(entry.module).href)]))
+}
+
 /**
  * The callables: functions, constructors, static methods, and the methods of every class and interface that an entry
  * point exports, each once, with the shapes of their parameters. Everything is plain data.
  *
  * @param subjects names of the types that have values of their own.
  */
-export function publicApi(entries, subjects) {
+export async function publicApi(entries, subjects) {
   const missing = entries.filter(({ types }) => !existsSync(types))
   if (missing.length > 0) throw new Error(`Cannot walk as ${missing.map(({ name }) => name).join(', ')} is not built`)
   const program = ts.createProgram(
@@ -69,6 +71,7 @@ export function publicApi(entries, subjects) {
   )
   const checker = program.getTypeChecker()
   const shapes = new TypeShapes(checker, subjects)
+  const modules = new Map(await importedModules(entries))
   const callables = []
   const seen = new Set()
   const add = (signature, { kind, entry, owner, name }) => {
@@ -88,7 +91,9 @@ export function publicApi(entries, subjects) {
     for (const exported of checker.getExportsOfModule(moduleSymbol)) {
       const symbol = exported.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(exported) : exported
       const at = { entry: entry.name, name: exported.name }
-      if (symbol.flags & ts.SymbolFlags.Value) addValue(symbol, at)
+      // Of a class that is exported as a type alone, bundled declarations do not say so.
+      const isValue = symbol.flags & ts.SymbolFlags.Value && Object.hasOwn(modules.get(entry), exported.name)
+      if (isValue) addValue(symbol, at)
       if (symbol.flags & (ts.SymbolFlags.Class | ts.SymbolFlags.Interface)) addMethods(symbol, at)
     }
   }

@@ -11,6 +11,7 @@ export const ON_EVERY_EXECUTOR = new Set([
   'CudnnLSTM',
   'CudnnTensor',
   'DenseOps',
+  'LayerOps',
   'Optimizer',
   'Rnn',
   'RnnStepper',
@@ -20,10 +21,11 @@ export const ON_EVERY_EXECUTOR = new Set([
   'Variable',
 ])
 
-/** Owners that only one executor has. */
+/** Owners and functions that only one executor has. */
 export const ON_ONE_EXECUTOR = new Map([
   ['CudnnBackend', 'cudnn'],
   ['CudnnTensor', 'cudnn'],
+  ['openCudnnBackend', 'cudnn'],
   ['TrainingSteps', 'cudnn'],
   ['CpuBackend', 'cpu'],
 ])
@@ -31,7 +33,7 @@ export const ON_ONE_EXECUTOR = new Map([
 /** Callables that are left out of every walk: a pattern of their labels, and why. */
 export const LEFT_OUT = [
   [
-    /^executor-kit: (?!(new )?Philox)/,
+    /^executor-kit: (?!(new )?Philox|scope$)/,
     'a part from which executors are put together: its arguments are those that the methods of Backend, Rnn, DenseOps and RnnStepper have checked, and those are walked on every executor',
   ],
   [
@@ -46,6 +48,11 @@ export const LEFT_OUT = [
     /^cells: (\w+\.(step|pass|zeroGradients)|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
     'what a wrapper calls for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
   ],
+  [
+    /^layers: (\w+\.(forward|openStream)|LayerStream\.\w+|LayerDefinition\.build|LayerBuild\.variable|new RecurrentLayer)$/,
+    'what a model calls on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
+  ],
+  [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
     /^(checkpoint: BlobLike|interop: BlobLike|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer)\b/,

@@ -11,7 +11,7 @@ const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
  * @param executors where the instances live (executors.mjs).
  */
 export function createSubjects(api, executors) {
-  const { backend, canonical, cells, checkpoint, interop, models, rnn, saveable, train } = api
+  const { backend, canonical, cells, checkpoint, interop, layers, models, rnn, saveable, train } = api
   const open = () => executors.open()
   const tensor = (...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape })
   const scratch = () => mkdtempSync(join(process.cwd(), 'walk-'))
@@ -106,6 +106,15 @@ export function createSubjects(api, executors) {
   const windows = () => train.truncatedWindows(Int32Array.of(1, 2, 3, 4, 5), { time: 2, batch: 1 })
   const reports = () => [{ step: 1, loss: 1, learningRate: 0.1, gradientNorm: 1, skipped: false, seconds: 1 }]
 
+  // Whole models: [T,B,3] to [T,B,2]
+  const wholeModel = kept(
+    () => layers.sequential(open(), [layers.cudnnGRU({ numUnits: 2, inputSize: 3 }), layers.dense({ units: 2 })]),
+    works((value) => {
+      if (value.variables.some(({ value: tensor }) => tensor.disposed)) throw new Error('disposed')
+      value.stream().dispose()
+    }),
+  )
+
   return {
     // Executors
     Backend: open,
@@ -114,6 +123,7 @@ export function createSubjects(api, executors) {
     CudnnBackend: open,
     CudnnTensor: () => open().zeros([2]),
     DenseOps: () => open().ops,
+    LayerOps: () => open().ops,
     HostBackend: open,
     HostTensor: () => open().zeros([2]),
     OpaqueParams: opaque,
@@ -201,9 +211,17 @@ export function createSubjects(api, executors) {
     StepReport: () => reports()[0],
     TerminalProgress: () => new api.report.TerminalProgress({ write: () => true }, { total: 3 }),
     Trainable: trainable,
-    TrainingCheckpoints: () => new rnn.TrainingCheckpoints(open(), scratch()),
-    TrainingSaver: () => new rnn.TrainingCheckpoints(open(), scratch()),
+    TrainingSaver: () => new layers.TrainingCheckpoints(open(), scratch()),
     Vocabulary: () => new train.Vocabulary([...'walk']),
+    // Whole models
+    Layer: () => wholeModel().layers[1],
+    LayerBuild: () => new layers.LayerBuild(open(), 1),
+    LayerDefinition: () => layers.dense({ units: 2 }),
+    LayerTape: async () => (await wholeModel().call(sequence())).tape,
+    ModelStream: () => wholeModel().stream(),
+    RecurrentLayer: () => wholeModel().layers[0],
+    SequentialModel: wholeModel,
+    TrainingCheckpoints: () => new layers.TrainingCheckpoints(open(), scratch()),
     // Cells
     BasicLSTMCell: cell('BasicLSTMCell'),
     BasicRNNCell: cell('BasicRNNCell'),
@@ -234,6 +252,7 @@ export function createSubjects(api, executors) {
       prefix,
       exported,
       saveables,
+      cudnnOptions: () => ({ ...executors.options }),
       reports,
       writeFileSync,
     }),

@@ -33,6 +33,7 @@ export {
   PATH,
   POSITIVE,
   type Rule,
+  recordOf,
   TEXT,
   where,
 } from './rule.js'

@@ -156,6 +156,22 @@ export function fields(rules: Readonly<Record<string, Rule>>, words = 'an object
   }
 }
 
+/** An object whose fields all follow `element`, whatever their names. */
+export function recordOf(element: Rule): Rule {
+  const words = `an object, each field ${element.words}`
+  return {
+    words,
+    find(value, path) {
+      if (!isObject(value) || Array.isArray(value)) return { path, words, value, isOtherKind: true }
+      for (const [name, each] of Object.entries(value)) {
+        const fault = element.find(each, `${path}.${name}`)
+        if (fault !== undefined) return fault
+      }
+      return undefined
+    },
+  }
+}
+
 /** An object, or function, that has these methods. */
 export function methods(words: string, ...names: readonly string[]): Rule {
   return kind(

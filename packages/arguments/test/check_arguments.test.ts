@@ -13,6 +13,7 @@ import {
   optional,
   PATH,
   type Rule,
+  recordOf,
   TEXT,
 } from '../src/index.js'
 
@@ -61,6 +62,8 @@ describe('checkArguments', () => {
     expect(refused(true, rule)?.message).toContain('a string or an array')
     expect(refused(null, nullable(NUMBER))).toBeUndefined()
     expect(refused('a', nullable(NUMBER))?.message).toContain('a number, or null')
+    expect(refused({ a: 1, b: 'c' }, recordOf(NUMBER))?.argument).toBe('value.b')
+    expect(refused([1], recordOf(NUMBER))?.code).toBe('ERR_INVALID_ARGUMENT')
     expect(refused('a\0b', PATH)?.code).toBe('ERR_INVALID_OPTION')
   })
 })

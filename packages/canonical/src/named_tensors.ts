@@ -70,7 +70,7 @@ function checkNames(action: string, index: number, group: TensorGroup, tensors: 
 function checkFloat(action: string, index: number, name: string, tensor: Tensor, like: Tensor['data'] | undefined) {
   const isFloat = tensor?.data instanceof Float32Array || tensor?.data instanceof Float64Array
   if (isFloat && tensor.data.constructor === like?.constructor) return
-  const actual = tensor?.data?.constructor.name
+  const actual = tensor?.data?.constructor?.name
   throw codedTypeError(
     'ERR_TENSOR_DTYPE',
     `${action} all tensors must be Float32Array or all Float64Array: current type of ${name} in record ${index} is ${actual}`,
@@ -81,9 +81,10 @@ function checkFloat(action: string, index: number, name: string, tensor: Tensor,
 function checkShape(action: string, index: number, name: string, { data, shape }: Tensor, expected: readonly number[]) {
   const fits = Array.isArray(shape) && shape.join() === expected.join() && data.length === elementCount(expected)
   if (fits) return
+  const actual = Array.isArray(shape) ? `[${shape.map(describeValue).join(',')}]` : describeValue(shape)
   throw codedRangeError(
     'ERR_TENSOR_SHAPE',
-    `${action} ${name} in record ${index} must have shape [${expected.join(',')}]: current shape is [${shape.map(describeValue).join(',')}] with ${data.length} elements`,
+    `${action} ${name} in record ${index} must have shape [${expected.join(',')}]: current shape is ${actual} with ${data.length} elements`,
     { group: index, tensor: name, expected, actual: shape },
   )
 }

@@ -2,6 +2,7 @@ import {
   checkIsObject,
   checkOptionNames,
   codedRangeError,
+  codedTypeError,
   describeValue,
   type FloatArray,
   type Tensor,
@@ -66,7 +67,7 @@ export function ctcBeamSearchDecoder<State = undefined>(
   checkCount('beamWidth', beamWidth)
   checkCount('topPaths', topPaths)
   checkBooleanOption(ACTION, 'mergeRepeated', mergeRepeated)
-  if (scorer !== undefined) checkIsObject(ACTION, 'scorer', scorer)
+  if (scorer !== undefined) checkScorer(scorer)
   if (topPaths > beamWidth) throw tooFewPaths(topPaths, beamWidth, 'the beam width')
   const { data, batch, classes, lengths, blank } = checkDecoderArguments(ACTION, logits, sequenceLength, blankOption)
   const logProbabilities = new (data instanceof Float64Array ? Float64Array : Float32Array)(batch * topPaths)
@@ -89,6 +90,16 @@ export function ctcBeamSearchDecoder<State = undefined>(
 }
 
 const NO_SCORER: PrefixScorer<undefined> = { initialState: undefined, extend: () => ({ state: undefined, score: 0 }) }
+
+function checkScorer(scorer: { readonly extend: unknown }): void {
+  checkIsObject(ACTION, 'scorer', scorer)
+  if (typeof scorer.extend === 'function') return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot ${ACTION} as scorer must have a method extend: current value is ${describeValue(scorer)}`,
+    { option: 'scorer', value: scorer },
+  )
+}
 
 /** The prefixes of one row that are kept, in descending order of probability. */
 class Beam<State> {

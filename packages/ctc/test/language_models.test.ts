@@ -3,7 +3,24 @@ import { characterScorer, ctcBeamSearchDecoder, NGramModel, wordScorer } from '.
 
 const TEXTS = ['the cat sat', 'the cat ran', 'a cat sat on the mat']
 
+const coded = (code: string) => expect.objectContaining({ code })
+
 describe('NGramModel', () => {
+  it('refuses arguments of another kind with a code', () => {
+    for (const sequences of [undefined, null, 3, {}, new DataView(new ArrayBuffer(8))])
+      expect(() => NGramModel.train(sequences as never)).toThrow(coded('ERR_LANGUAGE_MODEL'))
+    for (const context of [undefined, 'a', 3, { length: 2 ** 40 }])
+      expect(() => model.logProbability(context as never, 'a')).toThrow(coded('ERR_LANGUAGE_MODEL'))
+    expect(() => model.logProbability([], 3 as never)).toThrow(coded('ERR_LANGUAGE_MODEL'))
+    for (const scorer of [characterScorer, wordScorer]) {
+      expect(() => scorer(undefined as never, ['a'])).toThrow(coded('ERR_LANGUAGE_MODEL'))
+      expect(() => scorer(model, undefined as never)).toThrow(coded('ERR_LANGUAGE_MODEL'))
+    }
+    const logits = { data: new Float32Array(3), shape: [1, 1, 3] }
+    const scorer = { initialState: 0 } as never
+    expect(() => ctcBeamSearchDecoder(logits, null, { scorer })).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+  })
+
   const model = NGramModel.train(
     TEXTS.map((text) => [...text]),
     { order: 4 },

@@ -10,28 +10,30 @@ export interface LinearSizes {
 }
 
 /** Checks input [...,I], kernel [I,O] and bias [O]; throws as `checkTensor`. */
-export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: TensorLike, bias?: TensorLike): LinearSizes {
+export function checkLinear(dtype: FloatDType, input: TensorLike, kernel: TensorLike, bias: TensorLike): LinearSizes {
+  const sizes = checkProduct(dtype, input, kernel)
+  checkTensor('apply linear', 'bias', bias, { dtype, shape: [sizes.outputs] })
+  return sizes
+}
+
+function checkProduct(dtype: FloatDType, input: TensorLike, kernel: TensorLike): LinearSizes {
   const action = 'apply linear'
-  checkTensor(action, 'kernel', kernel, {
-    dtype,
-    shape: ['I', 'O'],
-  })
+  checkTensor(action, 'kernel', kernel, { dtype, shape: ['I', 'O'] })
   const [inputs, outputs] = kernel.shape as [number, number]
   checkTensor(action, 'input', input, { dtype })
   const leading = input.shape.slice(0, -1)
   checkShape(action, 'input', input.shape, [...leading.map((_, axis) => `N${axis + 1}`), inputs])
-  if (bias !== undefined) checkTensor(action, 'bias', bias, { dtype, shape: [outputs] })
   return { rows: elementCount(leading), inputs, outputs }
 }
 
-/** Checks as {@link checkLinear}, and outputGradient [...,O]. */
+/** Checks input, kernel and outputGradient [...,O]. */
 export function checkLinearGradients(
   dtype: FloatDType,
   input: TensorLike,
   kernel: TensorLike,
   outputGradient: TensorLike,
 ): LinearSizes {
-  const sizes = checkLinear(dtype, input, kernel)
+  const sizes = checkProduct(dtype, input, kernel)
   const shape = [...input.shape.slice(0, -1), sizes.outputs]
   checkTensor('apply linear', 'outputGradient', outputGradient, { dtype, shape })
   return sizes

@@ -27,7 +27,10 @@ describe('checkLinear', () => {
     expect(check([2, 5], [3, 4], [4])).toThrow(/must have shape \[N1,3\]: current shape is \[2,5\]/)
     expect(check([], [3, 4], [4])).toThrow(refusal('ERR_SHAPE', 'input'))
     expect(check([2, 3], [3, 4], [3])).toThrow(refusal('ERR_SHAPE', 'bias'))
-    expect(() => checkLinear('float64', zeros(1), zeros(1, 1))).toThrow(refusal('ERR_DTYPE', 'kernel'))
+    expect(() => checkLinear('float64', zeros(1), zeros(1, 1), zeros(1))).toThrow(refusal('ERR_DTYPE', 'kernel'))
+    expect(() => checkLinear('float32', zeros(2, 3), zeros(3, 4), undefined as never)).toThrow(
+      refusal('ERR_NOT_A_TENSOR', 'bias'),
+    )
   })
 })
 

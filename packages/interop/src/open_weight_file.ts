@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { methods } from '@cudnn-rnn/arguments'
+import { fields, methods, TEXT } from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import {
   type BlobLike,
@@ -47,9 +47,10 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
 }
 
 const BYTE_SOURCE = methods('a ByteSource', 'read', 'close')
+const NAMED = fields({ name: TEXT })
 
 function checkInput(input: unknown): asserts input is WeightInput {
-  const isSource = BYTE_SOURCE.find(input, 'input') === undefined
+  const isSource = [BYTE_SOURCE, NAMED].every((rule) => rule.find(input, 'input') === undefined)
   if (typeof input === 'string' || input instanceof Uint8Array || isSource || isBlob(input)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',

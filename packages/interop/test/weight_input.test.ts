@@ -18,6 +18,7 @@ describe('importWeights', () => {
     ['an ArrayBuffer', new ArrayBuffer(8)],
     ['a URL', new URL('file:///nowhere')],
     ['an array', [1, 2]],
+    ['a source without a name', { name: {}, size: 0, read: async () => new Uint8Array(0), close: async () => {} }],
   ])('refuses %s', async (_, input) => {
     await expect(importWeights(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })
     await expect(openWeightFile(input as unknown as string)).rejects.toMatchObject({ code: 'ERR_INVALID_ARGUMENT' })

@@ -94,6 +94,7 @@ export function joinedInputs(
   rows: readonly LayerExample['input'][],
   { input, dtype }: Pick<DataShape, 'input' | 'dtype'>,
 ): { readonly tensor: Tensor; readonly lengths: Int32Array | null } {
+  if (!Array.isArray(rows)) throw exampleError(`inputs must be an array: current value is ${describeValue(rows)}`)
   const { isSequence, features } = input
   const type = features === null ? Int32Array : DTYPES[dtype].array
   const tensors = rows.map((row, index) => {
@@ -161,7 +162,7 @@ function asTensor(
   value: LayerExample['input'] | FloatArray,
   type: Elements,
 ): Tensor<FloatArray | Int32Array> | undefined {
-  const isTensor = typeof value === 'object' && value !== null && 'data' in value && 'shape' in value
+  const isTensor = typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.shape)
   const given = isTensor ? value.data : value
   if (!Array.isArray(given) && !ArrayBuffer.isView(given)) return undefined
   const data = given instanceof type ? given : type.from(given as ArrayLike<number>)

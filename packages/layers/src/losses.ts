@@ -1,5 +1,6 @@
 import type { Backend, BackendTensor, ElementLoss, TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsBackend } from './backend_argument.js'
 
 /**
  * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
@@ -27,14 +28,21 @@ const ELEMENT_LOSSES: Readonly<Record<Exclude<LossName, 'softmax_cross_entropy'>
   mean_absolute_error: 'absolute_error',
 }
 
-/** The loss of a batch on the executor; nothing is read. */
+/**
+ * The loss of a batch on the executor; nothing is read.
+ *
+ * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`; RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
+ */
 export function lossOf(
-  { ops }: Backend,
+  backend: Backend,
   loss: LossName,
   output: BackendTensor,
   labels: TensorLike,
   weights: TensorLike | undefined,
 ): LossResult {
+  checkIsBackend('compute a loss', backend)
+  checkLoss('compute a loss', loss)
+  const { ops } = backend
   if (loss !== 'softmax_cross_entropy') return ops.elementLoss(output, labels, ELEMENT_LOSSES[loss], weights)
   const result = ops.softmaxCrossEntropy(output, labels, weights)
   return { loss: result.loss, gradient: result.logitsGradient }

@@ -1,5 +1,5 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type CellMode, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import { type CellMode, codedRangeError, describeValue, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
 import {
   CudnnGRU,
   CudnnLSTM,
@@ -179,7 +179,17 @@ export class RecurrentLayer extends Layer {
   }
 
   override restoreRandomState(state: ConfigValue): void {
-    if (typeof state === 'string') this.model.restoreDropoutState(fromBase64(state))
+    if (typeof state !== 'string') return
+    const bytes = fromBase64(state)
+    if (bytes !== undefined) {
+      this.model.restoreDropoutState(bytes)
+      return
+    }
+    throw codedRangeError(
+      'ERR_DROPOUT_STATE',
+      `Cannot restore the dropout of ${this.name} as its state must be what randomState() returned: current value is ${describeValue(state)}`,
+      { layer: this.name },
+    )
   }
 
   override dispose(): void {

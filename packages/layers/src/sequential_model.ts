@@ -1,6 +1,15 @@
+import { checkArguments, PATH } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, codedTypeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkOptionNames,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  type FloatArray,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import type { FitResult, Position } from '@cudnn-rnn/train'
+import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
 import { buildChain, chainStream, forwardChain } from './chain.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
@@ -71,13 +80,7 @@ export class SequentialModel extends Layer implements WholeModel {
 
   constructor(backend: Backend, definitions: readonly LayerDefinition[], options: SequentialOptions = {}) {
     const action = 'build a model'
-    if (typeof backend?.rnn !== 'function') {
-      const given = backend instanceof Promise ? 'a promise: await openBackend() first' : typeof backend
-      throw codedTypeError(
-        'ERR_NOT_A_BACKEND',
-        `Cannot ${action} as backend must be what openBackend() resolves to: current value is ${given}`,
-      )
-    }
+    checkIsBackend(action, backend)
     checkOptionNames(action, options, ['seed', 'inputSize', 'isSequence'])
     checkAreLayers(action, definitions)
     const { seed = 0 } = options
@@ -168,9 +171,10 @@ export class SequentialModel extends Layer implements WholeModel {
   /**
    * Saves layers and variables as a TensorFlow V2 checkpoint, `<path>.index` and `<path>.data-00000-of-00001`.
    *
-   * @throws CheckpointError
+   * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL; CheckpointError
    */
   async save(path: string): Promise<void> {
+    checkArguments('save a model', { path }, { path: PATH })
     await saveModel(this, path)
   }
 
@@ -184,7 +188,7 @@ export class SequentialModel extends Layer implements WholeModel {
     if (format === 'onnx') return encodeOnnx(this)
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot export as format must be keras or onnx: current value is ${String(format)}`,
+      `Cannot export as format must be keras or onnx: current value is ${describeValue(format)}`,
       { option: 'format', value: format },
     )
   }
@@ -219,7 +223,7 @@ function inputOf(action: string, definitions: readonly LayerDefinition[], option
   if (inputSize !== undefined && !(Number.isSafeInteger(inputSize) && inputSize >= 1)) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot ${action} as inputSize must be an integer >= 1: current value is ${String(inputSize)}`,
+      `Cannot ${action} as inputSize must be an integer >= 1: current value is ${describeValue(inputSize)}`,
       { option: 'inputSize', value: inputSize },
     )
   }

@@ -1,3 +1,5 @@
+import { checkIsObject } from '@cudnn-rnn/canonical'
+
 /** The form of the tensors between two layers, as far as it is known before there is data. */
 export interface Signal {
   /** [T,B,…] rather than [B,…]. */
@@ -9,7 +11,9 @@ export interface Signal {
 }
 
 /** "[T,B,8]"; class ids are "[T,B] of class ids". */
-export function signalText({ isSequence, features }: Signal): string {
+export function signalText(signal: Signal): string {
+  checkIsObject('describe a signal', 'signal', signal)
+  const { isSequence, features } = signal
   const leading = isSequence ? 'T,B' : 'B'
   return features === null ? `[${leading}] of class ids` : `[${leading},${features}]`
 }

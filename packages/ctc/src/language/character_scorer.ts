@@ -1,7 +1,7 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { PrefixScorer } from '../prefix_scorer.js'
-import type { NGramModel } from './ngram_model.js'
+import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
 export interface CharacterScorerOptions {
   /** Factor of the model's log-probabilities; default 1. */
@@ -14,7 +14,7 @@ export interface CharacterScorerOptions {
  * Scores every label by an n-gram model over characters.
  *
  * @param alphabet the character of each label, the blank left out.
- * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_HYPERPARAMETER`
+ * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_HYPERPARAMETER`
  */
 export function characterScorer(
   model: NGramModel,
@@ -22,6 +22,7 @@ export function characterScorer(
   options: CharacterScorerOptions = {},
 ): PrefixScorer<readonly string[]> {
   const action = 'score characters'
+  checkScorerArguments(action, model, alphabet)
   checkOptionNames(action, options, ['weight', 'bonus'])
   const { weight = 1, bonus = 0 } = options
   checkHyperparameter(action, 'weight', weight)

@@ -71,6 +71,7 @@ export class NGramModel {
         { option: 'order', value: order },
       )
     }
+    checkIsIterable(sequences)
     const numbers = new Map([[BOUNDARY, 0]])
     const contexts = new Map<string, Followers>()
     for (const sequence of sequences) {
@@ -115,8 +116,10 @@ export class NGramModel {
    * @param context the tokens before, from the start of the sequence or at least `order - 1` of them: fewer than that are
    *   taken as the sequence's beginning.
    * @param token null for the end of the sequence.
+   * @throws TypeError `ERR_LANGUAGE_MODEL` for a context that is not an array of strings, or another token
    */
   logProbability(context: readonly string[], token: string | null): number {
+    checkQuestion(context, token)
     const used = this.order - 1
     const padding = new Array<number>(Math.max(0, used - context.length)).fill(0)
     const recent = context.slice(Math.max(0, context.length - used))
@@ -166,6 +169,27 @@ function addCount(followers: Followers, number: number, count: number): void {
   followers.counts.set(number, (followers.counts.get(number) ?? 0) + count)
 }
 
+function checkIsIterable(sequences: Iterable<readonly string[]>): void {
+  if (typeof sequences?.[Symbol.iterator] === 'function' && !ArrayBuffer.isView(sequences)) return
+  throw codedTypeError(
+    'ERR_LANGUAGE_MODEL',
+    `Cannot train an n-gram model as sequences must be an iterable of arrays: current value is ${describeValue(sequences)}`,
+  )
+}
+
+function checkQuestion(context: readonly string[], token: string | null): void {
+  const isToken = token === null || typeof token === 'string'
+  if (isToken && Array.isArray(context)) return
+  const [name, rule, value] = isToken
+    ? ['context', 'an array of strings', context]
+    : ['token', 'a string or null', token]
+  throw codedTypeError(
+    'ERR_LANGUAGE_MODEL',
+    `Cannot compute a probability as ${name} must be ${rule}: current value is ${describeValue(value)}`,
+    { argument: name, value },
+  )
+}
+
 function checkedSequence(sequence: readonly string[]): readonly string[] {
   const isSequence =
     Array.isArray(sequence) && sequence.every((token) => typeof token === 'string' && token !== BOUNDARY)
@@ -174,6 +198,20 @@ function checkedSequence(sequence: readonly string[]): readonly string[] {
     'ERR_LANGUAGE_MODEL',
     `Cannot train an n-gram model as every sequence must be an array of non-empty strings: current value is ${describeValue(sequence)}`,
     {},
+  )
+}
+
+/** Throws TypeError `ERR_LANGUAGE_MODEL` unless a scorer can use `model` and `alphabet`. */
+export function checkScorerArguments(action: string, model: NGramModel, alphabet: readonly string[]): void {
+  const isModel = model instanceof NGramModel
+  if (isModel && Array.isArray(alphabet)) return
+  const [name, rule, value] = isModel
+    ? ['alphabet', 'an array of strings', alphabet]
+    : ['model', 'an NGramModel', model]
+  throw codedTypeError(
+    'ERR_LANGUAGE_MODEL',
+    `Cannot ${action} as ${name} must be ${rule}: current value is ${describeValue(value)}`,
+    { argument: name, value },
   )
 }
 

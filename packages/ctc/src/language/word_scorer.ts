@@ -3,7 +3,7 @@ import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { checkBooleanOption } from '../decoder_arguments.js'
 import type { PrefixScorer } from '../prefix_scorer.js'
 import { nextContext } from './character_scorer.js'
-import type { NGramModel } from './ngram_model.js'
+import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 
 export interface WordScorerOptions {
   /** Factor of the model's log-probabilities, DeepSpeech's α; default 1. */
@@ -26,7 +26,7 @@ export interface WordState {
  * Scores words by an n-gram model when they end: at a separator, and at the end of the row (as DeepSpeech's decoder).
  *
  * @param alphabet the character of each label, the blank left out.
- * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
+ * @throws TypeError `ERR_LANGUAGE_MODEL`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_HYPERPARAMETER`
  */
 export function wordScorer(
   model: NGramModel,
@@ -34,6 +34,7 @@ export function wordScorer(
   options: WordScorerOptions = {},
 ): PrefixScorer<WordState> {
   const action = 'score words'
+  checkScorerArguments(action, model, alphabet)
   checkOptionNames(action, options, ['weight', 'wordBonus', 'separator', 'restricted'])
   const { weight = 1, wordBonus = 0, separator = ' ', restricted = false } = options
   checkHyperparameter(action, 'weight', weight)

@@ -1,5 +1,19 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
+import {
+  checkArguments,
+  either,
+  fields,
+  integerFrom,
+  listOf,
+  NUMBER,
+  oneOf,
+  optional,
+  recordOf,
+  TEXT,
+  where,
+} from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
+import { FLOAT_TENSOR } from '../float_tensor.js'
 
 /** Value of an attribute of a written node. */
 type AttributeValue = number | string | readonly number[] | readonly string[]
@@ -39,8 +53,38 @@ const ATTRIBUTE_TYPES = { INT: 2, STRING: 3, INTS: 7, STRINGS: 8 } as const
 
 const { Varint, LengthDelimited } = WireType
 
-/** The bytes of a ModelProto; the messages are described in onnx_messages.ts. */
+const INTEGER = where(NUMBER, 'an integer', Number.isSafeInteger)
+const NODE = fields({
+  opType: TEXT,
+  name: TEXT,
+  inputs: listOf(TEXT),
+  outputs: listOf(TEXT),
+  attributes: optional(recordOf(either(INTEGER, TEXT, listOf(INTEGER), listOf(TEXT)))),
+})
+const VALUE = fields({
+  name: TEXT,
+  elementType: oneOf(Object.keys(ELEMENT_TYPES)),
+  shape: listOf(either(integerFrom(0), TEXT)),
+})
+const RULES = {
+  graph: fields({
+    name: TEXT,
+    nodes: listOf(NODE),
+    initializers: recordOf(either(FLOAT_TENSOR, listOf(INTEGER))),
+    inputs: listOf(VALUE),
+    outputs: listOf(VALUE),
+  }),
+  irVersion: integerFrom(1),
+  opset: integerFrom(1),
+}
+
+/**
+ * The bytes of a ModelProto; the messages are described in onnx_messages.ts.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION`
+ */
 export function encodeOnnxModel(graph: GraphToWrite, irVersion: number, opset: number): Uint8Array {
+  checkArguments('write an ONNX file', { graph, irVersion, opset }, RULES)
   const opsetImport = new BinaryWriter().tag(1, LengthDelimited).string('').tag(2, Varint).int64(opset).finish()
   return new BinaryWriter()
     .tag(1, Varint)

@@ -17,8 +17,8 @@ import type {
   Interpretation,
   InterpretationOptions,
 } from './interpretation.js'
-import type { SharedParameters } from './shared_parameters.js'
 import { isRecurrent, isZero, OnnxStates } from './onnx_states.js'
+import type { SharedParameters } from './shared_parameters.js'
 import { sizesInWords } from './sizes_in_words.js'
 
 /** Inputs of the three operators by place; GRU and RNN end earlier. Source: onnx/defs/rnn/defs.cc. */

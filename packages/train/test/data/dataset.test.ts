@@ -80,6 +80,13 @@ it('Dataset.prefetch reads ahead that far and no farther', async () => {
   await iterator.return()
 })
 
+it('Dataset.prefetch refuses to read more ahead than it could keep', () => {
+  for (const size of [2 ** 32, 65_537, 0, 1.5, Number.POSITIVE_INFINITY]) {
+    expect(() => numbers(3).prefetch(size)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION' }))
+  }
+  expect(() => numbers(3).prefetch(65_536)).not.toThrow()
+})
+
 it('Dataset rejects with the error of a stage, also while reading ahead', async () => {
   const failing = numbers(5).map((n) => {
     if (n === 2) throw new Error('bad element')

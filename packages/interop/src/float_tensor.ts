@@ -1,0 +1,11 @@
+import { arrayTypeOf, kind, liveLength, type Rule } from '@cudnn-rnn/arguments'
+
+/** A tensor of float32 or float64 on the host, as many elements as its shape says. */
+export const FLOAT_TENSOR: Rule = kind('a tensor of floats', (value) => {
+  if (typeof value !== 'object' || value === null || !('data' in value && 'shape' in value)) return false
+  const { data, shape } = value
+  const isFloat = ['Float32Array', 'Float64Array'].includes(arrayTypeOf(data) ?? '')
+  if (!isFloat || !Array.isArray(shape)) return false
+  const isShape = shape.every((size) => Number.isSafeInteger(size) && size >= 0)
+  return isShape && liveLength(data as Float32Array) === shape.reduce((count, size) => count * size, 1)
+})
