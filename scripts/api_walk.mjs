@@ -1,7 +1,8 @@
 // `npm run test:api`: calls everything that the published packages export with wrong arguments of every kind, and fails on
 // an error without a code of docs/errors.md, on a promise that never settles, a call that never returns, a crash, and a
 // refused call that changed the object it was made on. The packages must be built.
-//   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT] [--executor NAME] [--jobs N]
+//   node scripts/api_walk.mjs [--seed N] [--rounds N] [--only TEXT] [--executors NAMES] [--jobs N]
+// By default on reference and cpu; `--executors cudnn` walks the cudnn executor over the CUDA emulator.
 // Functions, constructors and methods come from the declaration files that are published (public_api.mjs). Each parameter
 // gets every wrong value (wrong_values.mjs) beside arguments that fit (fitting_arguments.mjs, else typed_values.mjs and
 // subjects.mjs); and, `rounds` times, a wrong value takes the place of a field somewhere inside an argument that fits.
@@ -24,7 +25,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     rounds: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
-    executor: { type: 'string', default: '' },
+    executors: { type: 'string', default: 'reference,cpu' },
     jobs: { type: 'string', default: String(Math.min(2, availableParallelism())) },
   },
 })
@@ -43,15 +44,13 @@ const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label
 
 const selected = callables.filter((callable) => !isLeftOut(callable) && callable.label.includes(options.only))
 const scratch = mkdtempSync(join(tmpdir(), 'cudnn-rnn-api-walk-'))
-const jobs = ['reference', 'cpu', 'cudnn']
-  .filter((executor) => options.executor === '' || options.executor === executor)
-  .flatMap((executor) => {
-    const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))
-    const chunks = []
-    for (let from = 0; from < own.length; from += CHUNK)
-      chunks.push({ executor, callables: own.slice(from, from + CHUNK) })
-    return chunks
-  })
+const jobs = options.executors.split(',').flatMap((executor) => {
+  const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))
+  const chunks = []
+  for (let from = 0; from < own.length; from += CHUNK)
+    chunks.push({ executor, callables: own.slice(from, from + CHUNK) })
+  return chunks
+})
 
 const records = []
 const failures = [
@@ -90,7 +89,11 @@ async function walk(number, { executor, callables }) {
       skipped.add(ending.unavailable)
       return
     }
-    failures.push(`${ending.how}: ${ending.current} [${executor}]${ending.stderr}`)
+    const isAtACall = ending.current !== ''
+    failures.push(
+      `${ending.how}: ${isAtACall ? ending.current : 'before the first call'} [${executor}]${ending.stderr}`,
+    )
+    if (!isAtACall) return
     left = left.slice(done.length + 1)
   }
 }

@@ -109,6 +109,8 @@ export function fittingArguments(api, subjects, fixtures) {
     'backend: Rnn.stepper': () => [opaque(), 1],
     'backend: Rnn.restoreDropoutState': async () => [await subjects.Rnn().dropoutState()],
     'backend: RnnStepper.stepSync': () => [tensor(1, 3), tensor(1, 2)],
+    'backend: RnnStepper.stepRowsSync': () => [[0], tensor(1, 3), tensor(1, 2)],
+    'backend: RnnStepper.state': () => [[0]],
     'backend: RnnStepper.reset': () => [[0]],
     'backend: RnnStepper.restore': () => [subjects.RnnStepper()?.state()],
     'backend: TrainingSteps.run': () => [async () => 1],
@@ -169,6 +171,7 @@ export function fittingArguments(api, subjects, fixtures) {
             return [weights, biases]
           },
           stream: () => [params(), { batch: 1 }],
+          streamPool: () => [params(), { maxStreams: 4 }],
           restoreDropoutState: async () => [await model().dropoutState()],
         }).map(([method, make]) => [`models: ${name}.${method}`, make])
       }),
@@ -183,6 +186,12 @@ export function fittingArguments(api, subjects, fixtures) {
     'models: Variable.assign': () => [subjects.Variable().value],
     'models: Stream.step': () => [tensor(1, 3)],
     'models: Stream.stepSync': () => [tensor(1, 3)],
+    'models: Stream.stepRows': () => [[0], tensor(1, 3)],
+    'models: Stream.stepRowsSync': () => [[0], tensor(1, 3)],
+    'models: Stream.state': () => [[0]],
+    'models: PooledStream.step': () => [tensor(3)],
+    'models: PooledStream.restore': async () => [await subjects.Stream().state()],
+    'models: StreamPool.open': async () => [await subjects.Stream().state()],
     'models: Stream.reset': () => [[0]],
     'models: Stream.restore': async () => [await subjects.Stream().state()],
     // Checkpoints

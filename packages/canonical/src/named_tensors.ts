@@ -1,4 +1,14 @@
-import { checkIsObject, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/arguments'
+import {
+  checkIsObject,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  fields,
+  integerFrom,
+  listOf,
+  recordOf,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import type { FrameworkLayout, TensorGroup } from './framework_layout.js'
 import { elementCount, type Tensor } from './tensor.js'
 
@@ -33,12 +43,30 @@ export function checkNamedTensors(layout: FrameworkLayout, given: readonly Tenso
   }
 }
 
+const COUNT = integerFrom(0)
+const STRIDE = integerFrom(1)
+const PLACEMENT = fields({
+  ...{ tensor: TEXT, offset: COUNT, rows: COUNT, columns: COUNT },
+  ...{ rowStride: STRIDE, columnStride: STRIDE },
+})
+const GROUP = fields({
+  shapes: recordOf(listOf(COUNT)),
+  weights: listOf(PLACEMENT),
+  biases: listOf(PLACEMENT),
+})
+const LAYOUT = fields({ framework: TEXT, groups: listOf(GROUP) })
+
+function holdsItsPlacements({ shapes, weights, biases }: TensorGroup): boolean {
+  return [...weights, ...biases].every(({ tensor, offset, rows, columns, rowStride, columnStride }) => {
+    if (!Object.hasOwn(shapes, tensor)) return false
+    const last = offset + (rows - 1) * rowStride + (columns - 1) * columnStride
+    return rows === 0 || columns === 0 || last < elementCount(shapes[tensor]!)
+  })
+}
+
 /** Throws TypeError `ERR_INVALID_OPTION_TYPE` unless `layout` has the form of a result of the `…Layout` functions. */
 export function checkFrameworkLayout(layout: FrameworkLayout): void {
-  checkIsObject('convert tensors', 'layout', layout)
-  const { groups } = layout
-  if (Array.isArray(groups) && groups.every((group) => Array.isArray(group?.weights) && Array.isArray(group?.biases)))
-    return
+  if (LAYOUT.find(layout, 'layout') === undefined && layout.groups.every(holdsItsPlacements)) return
   throw codedTypeError(
     'ERR_INVALID_OPTION_TYPE',
     `Cannot convert tensors as layout must be a result of pytorchLayout() or a similar function: current value is ${describeValue(layout)}`,

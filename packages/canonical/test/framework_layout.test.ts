@@ -7,6 +7,7 @@ import {
   canonicalToPytorch,
   canonicalToTensorflow,
   createRnnDescriptor,
+  frameworkToCanonical,
   kerasLayout,
   kerasToCanonical,
   type NamedTensors,
@@ -269,6 +270,23 @@ describe('refusals', () => {
     expect(() => pytorchToCanonical(lstm, mixed)).toThrow(code('ERR_TENSOR_DTYPE'))
     expect(() => pytorchToCanonical(lstm, replaced({ data: [1], shape: [8, 3] }))).toThrow(code('ERR_TENSOR_DTYPE'))
     expect(() => pytorchToCanonical(lstm, replaced(null))).toThrow(code('ERR_TENSOR_DTYPE'))
+  })
+
+  it('frameworkToCanonical refuses layouts whose placements are missing or lie outside of their tensors', () => {
+    const { framework, groups } = pytorchLayout(lstm)
+    const [group] = groups
+    const [first, ...rest] = group!.weights
+    const convert = (weights: readonly unknown[]) =>
+      frameworkToCanonical(lstm, { framework, groups: [{ ...group!, weights: weights as never }] }, [stateDict])
+    expect(() => convert(group!.weights)).not.toThrow()
+    for (const weights of [
+      new Array(3),
+      [{ ...first!, tensor: 'toString' }, ...rest],
+      [{ ...first!, rows: 1e9 }, ...rest],
+      [{ ...first!, rowStride: 0 }, ...rest],
+    ]) {
+      expect(() => convert(weights)).toThrow(code('ERR_INVALID_OPTION_TYPE'))
+    }
   })
 
   it('canonicalToFramework refuses canonical tensors of another network', () => {
