@@ -31,6 +31,8 @@ const { values: options } = parseArgs({
 })
 /** A process whose call in progress stays the same for so long hangs. */
 const SILENCE_MS = 30_000
+/** Before its first call it opens an executor, which may build the CUDA emulator. */
+const START_MS = 600_000
 /** Callables of one process: enough for its start not to matter, few enough to fill all processors to the end. */
 const CHUNK = 60
 
@@ -135,7 +137,7 @@ function runProcess(folder, executor, callables, onRecord) {
   const watch = setInterval(() => {
     const text = inProgress()
     if (text !== last.text) last = { text, since: Date.now() }
-    if (Date.now() - last.since < SILENCE_MS) return
+    if (Date.now() - last.since < (text === '' ? START_MS : SILENCE_MS)) return
     hangs = true
     child.kill('SIGKILL')
   }, 1000)
@@ -145,7 +147,7 @@ function runProcess(folder, executor, callables, onRecord) {
       if (code === 0) resolve(undefined)
       else if (code === 3) resolve({ unavailable: stderr.trim() })
       else {
-        const how = hangs ? `Hangs for ${SILENCE_MS / 1000} s` : `Ends its process (${signal ?? code})`
+        const how = hangs ? 'Hangs' : `Ends its process (${signal ?? code})`
         resolve({
           how,
           current: inProgress(),
