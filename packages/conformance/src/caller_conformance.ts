@@ -174,7 +174,12 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       const refused = expect.stringMatching(/^ERR_OUT_OF_(DEVICE_)?MEMORY$/)
       const network = smallNetwork(backend, { cellMode: 'lstm' })
       const before = backend.stats()
-      expect(await outcome(() => ({ zeros: backend.zeros([2 ** 40]) }))).toEqual(refused)
+      // An executor with a device allocates behind the call: its tensor exists, and read() rejects.
+      const read = async () => {
+        using zeros = backend.zeros([2 ** 40])
+        await zeros.read()
+      }
+      expect(await outcome(read)).toEqual(refused)
       expect(await outcome(() => network.rnn.stepper?.(network.params, 2 ** 40))).toEqual(
         network.rnn.stepper ? refused : 'done',
       )
