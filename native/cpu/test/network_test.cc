@@ -72,7 +72,7 @@ TEST_CASE_TEMPLATE("Network gives every canonical element a place of its own and
       elements += canonical.size();
       Move(network, region, params.data(), canonical.data(), true);
     }
-    // Every number stands once; what is left is padding, which stays zero.
+    // Every number occurs once. The other elements are padding, which stays zero.
     std::set<T> seen;
     size_t zeros = 0;
     for (const T value : params) {

@@ -23,7 +23,7 @@ export class QuantizedParamsCache {
   /**
    * The quantized copy of `params`, or null where the executor reads the parameters themselves.
    *
-   * @param key the tensor as given: a host tensor is converted every time, as nobody would notice a change.
+   * @param key the argument: a host tensor is converted at every call, because its contents may change unnoticed.
    */
   of(key: unknown, params: FloatArray): QuantizedParams | null {
     const { weightFormat, addon, native } = this.#executor

@@ -17,8 +17,8 @@ export const ERROR_CODES = {
     remedy: 'the message names the place; training with NaN losses leaves such weights',
   },
   ERR_LANGUAGE_MODEL: {
-    meaning: 'a value is no saved n-gram model, or sequences to count are not arrays of strings',
-    remedy: 'pass what `JSON.parse` makes of a saved model; `train()` takes arrays of tokens',
+    meaning: 'a value is not a saved n-gram model, or training sequences are not arrays of strings',
+    remedy: 'pass the parsed JSON of a saved model; `train()` takes arrays of tokens',
   },
   ERR_TOP_PATHS: {
     meaning: 'more paths are asked for than the beam holds',

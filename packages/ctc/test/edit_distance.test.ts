@@ -9,7 +9,7 @@ describe('editDistance', () => {
     }
   })
 
-  it('refuses what is no array', () => {
+  it('refuses a string in the place of an array', () => {
     expect(() => editDistance('kitten' as never, [])).toThrow(expect.objectContaining({ code: 'ERR_CTC_LABELS' }))
   })
 })

@@ -22,7 +22,7 @@ export interface CudnnReport {
   readonly advice: string
 }
 
-/** Looks for everything the executor needs. What is missing is in the report; options are checked as by {@link openCudnnBackend}. */
+/** Looks for all that the executor needs and reports the missing parts. Options are checked as by {@link openCudnnBackend}. */
 export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
   checkOptions(options)
   const loaded = loadAddon()

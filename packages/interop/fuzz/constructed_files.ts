@@ -56,7 +56,7 @@ export const GRAMMARS: Readonly<Record<string, Grammar>> = {
   hdf5: grammar(hdf5File, 90_000),
 }
 
-/** A file of HDF5 takes a hundred times as long as any other: each damaged one gets a thread of its own. */
+/** Files of each format in a round. An HDF5 file takes 100 times as long as the others, because each damaged one gets its own thread. */
 export const SHARES: Readonly<Record<string, number>> = {
   torch: 8,
   npz: 16,

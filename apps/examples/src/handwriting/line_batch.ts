@@ -61,7 +61,7 @@ export function batchOf(lines: readonly Line[]): LineBatch {
   }
 }
 
-/** The columns around frame t; there is no ink beside the image. */
+/** Copies the columns around frame t. Columns outside the image are paper. */
 function writeFrame(data: Float32Array, at: number, { width, data: pixels }: LineImage, t: number): void {
   const first = t * STEP + (STEP - WINDOW) / 2
   for (let column = 0; column < WINDOW; column++) {

@@ -13,8 +13,8 @@
 
 namespace cudnn_rnn {
 
-// Training keeps every step of the record; inference holds the pre-activations of one time block, two h by turns and
-// one c.
+// Training keeps every step of the record. Inference holds the pre-activations of one time block, two alternating
+// buffers of h, and one of c.
 template <typename T>
 struct PseudoLayerMemory {
   LayerRecord<T> record;

@@ -37,8 +37,8 @@ class SharedLoops {
     // A thread with home -1 has no items of its own and only helps.
     Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
 
-    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Loops over the
-    // same data that turn `backwards` by turns begin with what the last one left in the cache.
+    // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Consecutive
+    // loops over the same data alternate `backwards`, so that each begins with the items that are still in the cache.
     template <typename Body>
     void Run(ptrdiff_t items, const Body& body, bool backwards = false) {
       if (items <= 0) return;

@@ -1,8 +1,8 @@
 // Which threads of a pass are at home in which branch, a branch being one layer in one direction.
 //
-// Lanes that run side by side have loops of their own, each on its part of the threads, so that a step's threads are
-// fewer and meet faster. Who is done with its own branch helps with the others. What concerns all branches is shared by
-// all threads.
+// Branches that run side by side have loops of their own, each on its part of the threads: fewer threads meet at the
+// end of a step, and sooner. A thread that has finished its own branch helps with the others. All threads share the
+// loops over all branches.
 #pragma once
 
 #include <algorithm>

@@ -14,7 +14,7 @@ export interface Submission {
   readonly scalars?: DeviceBuffer | undefined
   /** Other buffers in the place of the list's own, by slot. */
   readonly buffers?: readonly DeviceBuffer[]
-  /** More of the same work follows: what was released is not freed yet. */
+  /** More commands of the same operation follow, so released buffers are not freed yet. */
   readonly isContinued?: boolean
 }
 

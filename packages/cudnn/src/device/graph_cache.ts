@@ -23,9 +23,9 @@ const MOST_BYTES = 2 ** 30
 const MOST_ENTRIES = 64
 
 /**
- * Command lists that come again, as CUDA graphs: one launch replaces hundreds, whose launching is what takes the time of
- * small passes. The key is the *signature* of a list: all of it but which buffers from outside it names and the values of
- * scalars. Nobody promises that a list comes again; it is compared, every time.
+ * Repeated command lists as CUDA graphs: one launch replaces hundreds, which dominate the time of small passes. The key is
+ * the *signature* of a list: the list without the identities of external buffers and the values of scalars. Every list is
+ * compared; callers need not repeat one.
  */
 export class GraphCache {
   readonly #home: BufferHome

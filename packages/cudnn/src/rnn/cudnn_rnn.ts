@@ -43,7 +43,7 @@ import { RnnPasses } from './rnn_passes.js'
 import { PlanCache, type RnnPlan } from './rnn_plan.js'
 import { RnnPlanner } from './rnn_planner.js'
 
-/** Frees what networks hold that were dropped without `dispose()`. */
+/** Frees the plans of networks that were collected without `dispose()`. */
 const dropped = new FinalizationRegistry<RnnPlanner>((planner) => planner.dispose())
 
 /** A network on cuDNN. Its opaque layout is the flat canonical one, which every plan compares with cuDNN's own. */

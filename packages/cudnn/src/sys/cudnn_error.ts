@@ -1,6 +1,6 @@
 import type { CudnnPackageErrorCode } from '../error_codes.js'
 
-/** What the addon's errors carry. */
+/** The fields of the addon's errors. */
 export interface NativeErrorFields {
   readonly library: string
   readonly call: string
