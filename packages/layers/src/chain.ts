@@ -3,7 +3,7 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { Forwarded, LayerGradients } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
-import type { LayerStream } from './layer_stream.js'
+import { combinedStream, type LayerStream } from './layer_stream.js'
 import { type Signal, signalText } from './signal.js'
 
 /**
@@ -100,25 +100,13 @@ export function chainStream(layers: readonly Layer[], batch: number): LayerStrea
     for (const stream of streams) stream.dispose()
     throw error
   }
-  return {
-    async step(input) {
-      let x = input
-      for (const stream of streams) {
-        const y = await stream.step(x)
-        if (x !== input && isBackendTensor(x)) x.dispose()
-        x = y
-      }
-      return x
-    },
-    reset: (rows) => {
-      for (const stream of streams) stream.reset(rows)
-    },
-    state: () => Promise.all(streams.map((stream) => stream.state())),
-    restore: (state) => {
-      for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index])
-    },
-    dispose: () => {
-      for (const stream of streams) stream.dispose()
-    },
-  }
+  return combinedStream(streams, async (input) => {
+    let x = input
+    for (const stream of streams) {
+      const y = await stream.step(x)
+      if (x !== input && isBackendTensor(x)) x.dispose()
+      x = y
+    }
+    return x
+  })
 }

@@ -6,7 +6,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
 import { checkLayerOptions, doesNotFit, type LayerOptions } from './layer_options.js'
-import type { LayerStream } from './layer_stream.js'
+import { combinedStream, type LayerStream } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
 import { signalText } from './signal.js'
 
@@ -121,24 +121,12 @@ export class ConcatLayer extends Layer {
 
   override openStream(batch: number): LayerStream {
     const streams = this.branches.map((branch) => chainStream(branch, batch))
-    return {
-      step: async (input) => {
-        const outputs = await Promise.all(streams.map((stream) => stream.step(input)))
-        const joined = this.backend.ops.concat(outputs)
-        for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
-        return joined
-      },
-      reset: (rows) => {
-        for (const stream of streams) stream.reset(rows)
-      },
-      state: () => Promise.all(streams.map((stream) => stream.state())),
-      restore: (state) => {
-        for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index])
-      },
-      dispose: () => {
-        for (const stream of streams) stream.dispose()
-      },
-    }
+    return combinedStream(streams, async (input) => {
+      const outputs = await Promise.all(streams.map((stream) => stream.step(input)))
+      const joined = this.backend.ops.concat(outputs)
+      for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
+      return joined
+    })
   }
 
   override async randomState(): Promise<ConfigValue> {

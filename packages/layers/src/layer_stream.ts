@@ -16,3 +16,20 @@ export interface LayerStream {
 export function statelessStream(step: (input: TensorLike) => Promise<BackendTensor>): LayerStream {
   return { step, reset() {}, state: async () => null, restore() {}, dispose() {} }
 }
+
+/** Streams as one, with the steps of `step`; a state of it is the list of their states. */
+export function combinedStream(streams: readonly LayerStream[], step: LayerStream['step']): LayerStream {
+  return {
+    step,
+    reset: (rows) => {
+      for (const stream of streams) stream.reset(rows)
+    },
+    state: () => Promise.all(streams.map((stream) => stream.state())),
+    restore: (state) => {
+      for (const [index, stream] of streams.entries()) stream.restore((state as readonly unknown[])[index])
+    },
+    dispose: () => {
+      for (const stream of streams) stream.dispose()
+    },
+  }
+}
