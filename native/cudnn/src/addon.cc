@@ -1,4 +1,4 @@
-#include "napi_setup.h"
+#include "binding.h"
 
 namespace cudnn_rnn {
 

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "napi_setup.h"
+#include "binding.h"
 #include "kernel_source.h"
 #include "status.h"
 

@@ -1,7 +1,7 @@
 #include <map>
 #include <mutex>
 
-#include "napi_setup.h"
+#include "binding.h"
 #include "dynamic_library.h"
 
 namespace cudnn_rnn {

@@ -3,7 +3,7 @@
 
 #include "command_reader.h"
 #include "commands.h"
-#include "napi_setup.h"
+#include "binding.h"
 
 namespace cudnn_rnn {
 namespace {

@@ -1,12 +1,11 @@
 #pragma once
 
-// The only file that includes Node-API: how C++ objects are wrapped for JavaScript, and how errors are thrown.
-
-#include <napi.h>
+// Wraps C++ objects for JavaScript, and throws errors.
 
 #include <memory>
 #include <string>
 
+#include "napi_setup.h"
 #include "native_error.h"
 #include "session.h"
 
