@@ -48,8 +48,8 @@ Napi::Error ErrorOf(Napi::Env env, const NativeError& error);
 template <typename T>
 Napi::Value Wrap(Napi::Env env, std::shared_ptr<T> object) {
   auto* holder = new std::shared_ptr<T>(std::move(object));
-  auto external = Napi::External<std::shared_ptr<T>>::New(env, holder,
-                                                          [](Napi::Env, std::shared_ptr<T>* held) { delete held; });
+  auto external =
+      Napi::External<std::shared_ptr<T>>::New(env, holder, [](Napi::Env, std::shared_ptr<T>* held) { delete held; });
   napi_type_tag_object(env, external, &TagOf<T>::kTag);
   return external;
 }

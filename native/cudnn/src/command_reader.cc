@@ -103,7 +103,8 @@ void* CommandReader::LiveScalars(std::size_t count) {
   if (batch_.live_scalars == 0) return nullptr;
   const Object* object = worker_.Find(batch_.live_scalars);
   const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
-  if (buffer != nullptr) return buffer->at((next_scalar_ - count) * (has_double_scalars() ? sizeof(double) : sizeof(float)));
+  if (buffer != nullptr)
+    return buffer->at((next_scalar_ - count) * (has_double_scalars() ? sizeof(double) : sizeof(float)));
   Fail(object != nullptr && object->error ? object->error : Unknown("the scalars"));
   return nullptr;
 }

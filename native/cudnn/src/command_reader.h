@@ -10,8 +10,8 @@ namespace cudnn_rnn {
 
 class Worker;
 
-/// Reads the commands of a batch from left to right, on the worker's thread. The constructors of the structs in commands.h
-/// call it field by field.
+/// Reads the commands of a batch from left to right, on the worker's thread. The constructors of the structs in
+/// commands.h call it field by field.
 ///
 /// Nothing is thrown: a segment is read to its end whatever is wrong with it, and `error()` says the first thing.
 class CommandReader {

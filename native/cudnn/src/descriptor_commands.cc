@@ -29,10 +29,9 @@ void SetDataDescriptor::Run(Worker& worker, Batch&) const {
   }
   const DataDescriptor& made = descriptor.Make(worker.libraries);
   CheckCudnn(worker.libraries,
-             worker.libraries.cudnn.cudnnSetRNNDataDescriptor(made.get(), dtype, layout, max_seq_length, batch_size,
-                                                              vector_size,
-                                                              static_cast<const int*>(seq_length_array.block->data),
-                                                              fill_address),
+             worker.libraries.cudnn.cudnnSetRNNDataDescriptor(
+                 made.get(), dtype, layout, max_seq_length, batch_size, vector_size,
+                 static_cast<const int*>(seq_length_array.block->data), fill_address),
              "cudnnSetRNNDataDescriptor");
 }
 

@@ -20,8 +20,8 @@ struct HostBlock {
 /// A block that goes back to its pool when nobody needs it any more.
 using HostBlockRef = std::shared_ptr<const HostBlock>;
 
-/// Page-locked blocks kept for reuse, in sizes of powers of two: locking pages costs far more than the copies. Transfers
-/// larger than kPiece are copied in pieces, so that no block is too large to be kept.
+/// Page-locked blocks kept for reuse, in sizes of powers of two: locking pages costs far more than the copies.
+/// Transfers larger than kPiece are copied in pieces, so that no block is too large to be kept.
 class HostBlockPool {
  public:
   static constexpr std::size_t kPiece = std::size_t{64} << 20;

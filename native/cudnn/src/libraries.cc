@@ -31,38 +31,43 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
 #define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, &table.name, false},
   if (kind == "cudart") {
     CudartTable& table = cudart;
-    return Fill({
+    return Fill(
+        {
 #include "cudart_symbols.def"
-                },
-                library);
+        },
+        library);
   }
   if (kind == "driver") {
     DriverTable& table = driver;
-    return Fill({
+    return Fill(
+        {
 #include "driver_symbols.def"
-                },
-                library);
+        },
+        library);
   }
   if (kind == "nvrtc") {
     NvrtcTable& table = nvrtc;
-    return Fill({
+    return Fill(
+        {
 #include "nvrtc_symbols.def"
-                },
-                library);
+        },
+        library);
   }
   if (kind == "cublas") {
     CublasTable& table = cublas;
-    return Fill({
+    return Fill(
+        {
 #include "cublas_symbols.def"
-                },
-                library);
+        },
+        library);
   }
   if (kind == "cudnn") {
     CudnnTable& table = cudnn;
-    return Fill({
+    return Fill(
+        {
 #include "cudnn_symbols.def"
-                },
-                library);
+        },
+        library);
   }
 #undef OPTIONAL_SYMBOL
 #undef SYMBOL

@@ -103,7 +103,8 @@ Napi::Value DeviceCount(const Napi::CallbackInfo& info) {
   std::string error;
   if (status != 0) {
     libraries->cudart.cudaGetLastError();
-    error = std::string(libraries->cudart.cudaGetErrorName(status)) + ": " + libraries->cudart.cudaGetErrorString(status);
+    error =
+        std::string(libraries->cudart.cudaGetErrorName(status)) + ": " + libraries->cudart.cudaGetErrorString(status);
   }
   result.Set("error", error);
   return result;

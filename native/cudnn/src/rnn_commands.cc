@@ -1,7 +1,7 @@
 #include "commands.h"
 
-// cudnnRNNForward, cudnnRNNBackwardData_v8, cudnnRNNBackwardWeights_v8 and cudnnBuildRNNDynamic take exactly the fields of
-// their commands: their calls are in commands.h.
+// cudnnRNNForward, cudnnRNNBackwardData_v8, cudnnRNNBackwardWeights_v8 and cudnnBuildRNNDynamic take exactly the fields
+// of their commands: their calls are in commands.h.
 
 namespace cudnn_rnn {
 namespace {

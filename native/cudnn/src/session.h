@@ -17,12 +17,12 @@ namespace cudnn_rnn {
 /// The refusal of a closed session; packages/cudnn reports it as ERR_BACKEND_DISPOSED.
 NativeError SessionClosed(const char* call);
 
-/// One executor's device: a worker thread that makes all calls in order, a second one that waits for the device, and the
-/// command queue between them and JavaScript.
+/// One executor's device: a worker thread that makes all calls in order, a second one that waits for the device, and
+/// the command queue between them and JavaScript.
 ///
-/// Note [Threads]. The CUDA device, the cuDNN handle and stream capture all belong to a thread, and calls may block when
-/// the device's queue is full: so every call is made by the worker. Waiting for events is left to the waiter, so that
-/// the worker keeps the device fed. JavaScript's thread only submits batches, and hears of their ends by `settle`.
+/// Note [Threads]. The CUDA device, the cuDNN handle and stream capture all belong to a thread, and calls may block
+/// when the device's queue is full: so every call is made by the worker. Waiting for events is left to the waiter, so
+/// that the worker keeps the device fed. JavaScript's thread only submits batches, and hears of their ends by `settle`.
 class Session {
  public:
   /// `settle` is called with every batch that has a settlement, from any thread; with null once, when the device has

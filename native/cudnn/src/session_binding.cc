@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "binding.h"
 #include "command_reader.h"
 #include "commands.h"
-#include "binding.h"
 
 namespace cudnn_rnn {
 namespace {
@@ -18,7 +18,8 @@ void CloseAtEnvironmentEnd(void* data);
 
 /// A promise less that keeps the event loop alive.
 void Settled(SessionHandle& handle) {
-  if (--handle.outstanding == 0 && handle.settled != nullptr) napi_unref_threadsafe_function(handle.env, handle.settled);
+  if (--handle.outstanding == 0 && handle.settled != nullptr)
+    napi_unref_threadsafe_function(handle.env, handle.settled);
 }
 
 /// The session has ended by itself: lets go of its thread, and of the function that told so.
@@ -156,7 +157,8 @@ Napi::Value CloseSession(const Napi::CallbackInfo& info) {
 }
 
 // A message of submit(): numbers as device/command_list.ts writes them.
-//   0 mode  1 graph to capture  2 buffer of its scalars  3-6 how many words, slots, scalars, releases follow, in this order
+//   0 mode  1 graph to capture  2 buffer of its scalars  3-6 how many words, slots, scalars, releases follow, in this
+//   order
 class MessageReader {
  public:
   MessageReader(const double* numbers, std::size_t count) : next_(numbers), end_(numbers + count) {}

@@ -56,13 +56,11 @@ DeviceInfo Worker::Open() {
   CheckDriver(libraries, libraries.driver.cuDeviceGetName(name, sizeof name, ordinal), "cuDeviceGetName");
   info.name = name;
 
-  CheckCudart(libraries, cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking),
-              "cudaStreamCreateWithFlags");
+  CheckCudart(libraries, cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   if (has_pools) {
     CheckCudart(libraries, cudart.cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
     std::uint64_t keep_everything = UINT64_MAX;
-    CheckCudart(libraries,
-                cudart.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything),
+    CheckCudart(libraries, cudart.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything),
                 "cudaMemPoolSetAttribute");
   }
   info.numbers["memoryPools"] = has_pools;
@@ -70,8 +68,7 @@ DeviceInfo Worker::Open() {
   CheckCudnn(libraries, dnn.cudnnSetStream(cudnn, stream), "cudnnSetStream");
   CheckCublas(libraries, libraries.cublas.cublasCreate_v2(&cublas), "cublasCreate_v2");
   CheckCublas(libraries, libraries.cublas.cublasSetStream_v2(cublas, stream), "cublasSetStream_v2");
-  CheckCublas(libraries,
-              libraries.cublas.cublasSetWorkspace_v2(cublas, Allocate(kCublasWorkspace), kCublasWorkspace),
+  CheckCublas(libraries, libraries.cublas.cublasSetWorkspace_v2(cublas, Allocate(kCublasWorkspace), kCublasWorkspace),
               "cublasSetWorkspace_v2");
 
   std::size_t bytes = 0;
@@ -133,8 +130,8 @@ Object* Worker::Find(Id id) {
 Object& Worker::Make(Id id) { return objects_[id]; }
 
 void Worker::Run(Batch& batch) {
-  const bool is_run = batch.condition == Batch::Condition::kAlways ||
-                      (batch.condition == Batch::Condition::kIfCaptured) == captured_;
+  const bool is_run =
+      batch.condition == Batch::Condition::kAlways || (batch.condition == Batch::Condition::kIfCaptured) == captured_;
   if (is_run) {
     batch.graph != 0 ? Capture(batch) : RunSegments(batch);
   }
@@ -176,7 +173,7 @@ void Worker::RunSegments(Batch& batch) {
     }
     // Of what was skipped only that carries the error which was to be made.
     const bool spares_others = is_skipped || reader.spares_others() || (batch.is_step && !began);
-    for (const Id id : error && spares_others ? reader.made() : reader.writes()) {
+    for (const Id id : error&& spares_others ? reader.made() : reader.writes()) {
       if (Object* object = Find(id)) object->error = error;
     }
     for (const Id id : reader.released()) Release(id);
