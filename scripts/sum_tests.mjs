@@ -1,5 +1,9 @@
-// Sums vitest's JSON reports into the last line of a CI run: node scripts/sum_tests.mjs REPORT…
+// Sums vitest's JSON reports into the last line of a CI run, behind the tests that failed: node scripts/sum_tests.mjs REPORT…
 import { readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+
+/** Lines of a failure's message that are printed: the assertion and its first lines of difference. */
+const MESSAGE_LINES = 12
 
 const totals = { passed: 0, failed: 0, skipped: 0 }
 for (const path of process.argv.slice(2)) {
@@ -11,11 +15,16 @@ for (const path of process.argv.slice(2)) {
   }
   totals.passed += report.numPassedTests
   totals.failed += report.numFailedTests
-  // A file that could not be loaded, or whose hook threw, fails without a failed test of its own.
-  totals.failed += report.testResults.filter(
-    ({ status, assertionResults }) => status === 'failed' && !assertionResults.some((test) => test.status === 'failed'),
-  ).length
   totals.skipped += report.numPendingTests + report.numTodoTests
+  for (const { name, status, message, assertionResults } of report.testResults) {
+    if (status !== 'failed') continue
+    const failed = assertionResults.filter((test) => test.status === 'failed')
+    for (const { fullName, failureMessages } of failed) printFailure(name, fullName, failureMessages.join('\n'))
+    if (failed.length > 0) continue
+    // A file that could not be loaded, or whose hook threw, fails without a failed test of its own.
+    printFailure(name, 'the file', message)
+    totals.failed++
+  }
 }
 const skipped = totals.skipped > 0 ? `, ${totals.skipped} skipped` : ''
 console.log(`${totals.passed} passed, ${totals.failed} failed${skipped}`)
@@ -28,4 +37,9 @@ function readReport(path) {
   } catch {
     return null
   }
+}
+
+function printFailure(file, title, message) {
+  const lines = message.trim().split('\n').slice(0, MESSAGE_LINES)
+  console.log(`FAILED: ${relative('.', file)}: ${title}\n${lines.map((line) => `    ${line}`).join('\n')}`)
 }
