@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
-  test: { projects: ['packages/*', 'apps/*', 'scripts/vitest.config.ts', 'native/cuda_emulator'] },
+  test: {
+    globalSetup: 'scripts/test_temp_folder.ts',
+    projects: ['packages/*', 'apps/*', 'scripts/vitest.config.ts', 'native/cuda_emulator'],
+  },
 })

@@ -7,7 +7,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmdirSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from 'node:fs'
@@ -40,20 +40,32 @@ function missingTool() {
 
 /** Runs `build` while no other process does: test files of several packages may want the libraries at once. */
 function alone(lock, build) {
-  const stale = () => Date.now() - statSync(lock).mtimeMs > 600_000
   for (;;) {
     try {
-      mkdirSync(lock)
+      writeFileSync(lock, String(process.pid), { flag: 'wx' })
       break
-    } catch {
-      if (existsSync(lock) && stale()) rmdirSync(lock)
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      if (holderEnded(lock)) rmSync(lock, { force: true })
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
     }
   }
   try {
     return build()
   } finally {
-    rmdirSync(lock)
+    rmSync(lock, { force: true })
+  }
+}
+
+/** Whether the process that made `lock` was killed. One that is still writing its id counts as alive for a second. */
+function holderEnded(lock) {
+  try {
+    const holder = Number(readFileSync(lock, 'utf8'))
+    if (holder === 0) return Date.now() - statSync(lock).mtimeMs > 1000
+    process.kill(holder, 0)
+    return false
+  } catch (error) {
+    return error.code === 'ESRCH'
   }
 }
 

@@ -43,10 +43,9 @@ bool RunCommand(std::vector<std::string> words, const std::string& log) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// A folder of the build: kernels stay compiled from one test run to the next.
 std::string CacheFolder() {
-  const char* temporary = std::getenv("TMPDIR");
-  std::string folder = temporary == nullptr ? "/tmp" : temporary;
-  folder += "/cudnn-rnn-emulator-nvrtc-" + std::to_string(getuid());
+  std::string folder = EMULATOR_KERNEL_CACHE;
   mkdir(folder.c_str(), 0700);
   return folder;
 }

@@ -1,0 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/**
+ * Gives a test run a temporary folder of its own, which its processes inherit, and removes it: also what a killed child process
+ * or a process that vitest ended has left there.
+ */
+export default function setup() {
+  const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))
+  for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+}
