@@ -1,5 +1,6 @@
 #include "core/stream.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <thread>
@@ -15,11 +16,20 @@ namespace {
 
 std::atomic<std::uint32_t> streams_made{0};
 
+// Sleeps as long as the setting says. A test that lowers the setting ends the pause.
+void Pause() {
+  const auto begin = std::chrono::steady_clock::now();
+  for (;;) {
+    const std::chrono::microseconds pause(CurrentSettings()->slow_microseconds);
+    const auto left = pause - (std::chrono::steady_clock::now() - begin);
+    if (left <= left.zero()) return;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(1)));
+  }
+}
+
 void Run(const Operation& operation, int device, std::uint64_t source_sum, const Clock& clock) {
   if (DeviceError(device) != 0 && !operation.always) return;
-  if (const long pause = CurrentSettings()->slow_microseconds; pause > 0) {
-    std::this_thread::sleep_for(std::chrono::microseconds(pause));
-  }
+  Pause();
   if (operation.source != nullptr && Checksum(operation.source, operation.source_bytes) != source_sum) {
     ReportViolation(operation.name + ": the host changed the source of a copy before the copy ran");
   }

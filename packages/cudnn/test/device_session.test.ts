@@ -7,8 +7,8 @@ import { smallCharModel } from './small_char_model.js'
 import { smallLstm } from './small_lstm.js'
 
 const gpu = openEmulatedGpu()
-/** Long enough for whatever does not wait to be over before. */
-const SLOW_MICROSECONDS = 20_000
+/** No operation of the device ends until the test says so. */
+const HELD_MICROSECONDS = 30e6
 
 describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
@@ -28,8 +28,8 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     const ended: string[] = []
     const { run } = backend.steps
     const steps = vi.spyOn(backend.steps, 'run').mockImplementation(async (step) => {
+      libraries.configure(`slow=${HELD_MICROSECONDS}`)
       const before = model.variables[0]!.read().then(() => ended.push('device'))
-      libraries.configure(`slow=${SLOW_MICROSECONDS}`)
       const result = await run.call(backend.steps, step)
       ended.push('step')
       libraries.configure('slow=0')
