@@ -17,23 +17,30 @@
  * ```
  * @packageDocumentation
  */
+
 // Reading
 
-// Writing
-export { type NamedTensor, type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
 export { type BlobLike, type ByteSource, blobSource, memorySource, type OpenByteSource } from './byte_source.js'
-// The state of a directory
-export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoint_directory.js'
 export type { CheckpointReader } from './checkpoint_reader.js'
-export type { CheckpointState } from './checkpoint_state.js'
-// Tensors and errors
-export { type CheckpointDType, dtypeOfArray, type NumericArray } from './dtype.js'
-export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
-export { FileLock, type FileLockOptions } from './file_lock.js'
 export { openFileSource } from './file_source.js'
 export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 export { openCheckpoint } from './open_checkpoint_file.js'
+
+// Writing
+
+export { type NamedTensor, type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
+
+// The state of a directory
+
+export { latestCheckpoint, resolvePath, writeCheckpointState } from './checkpoint_directory.js'
+export type { CheckpointState } from './checkpoint_state.js'
+export { FileLock, type FileLockOptions } from './file_lock.js'
 export type { Retention } from './rotation.js'
 export { recoverSaves } from './save_recovery.js'
 export { readCheckpointState } from './state_file.js'
+
+// Tensors and errors
+
+export { type CheckpointDType, dtypeOfArray, type NumericArray } from './dtype.js'
+export { CheckpointError, type CheckpointErrorCode, isCheckpointError } from './errors.js'
 export type { CheckpointTensor, TensorData, WritableTensor } from './tensor.js'

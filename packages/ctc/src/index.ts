@@ -20,24 +20,34 @@
  * ```
  * @packageDocumentation
  */
+
 // Loss
 
+export type { Blank } from './blank.js'
+export type { CtcConvention, Reduction } from './ctc_convention.js'
+export { type CtcLossOptions, ctcLoss } from './ctc_loss.js'
+export type { CtcLabels } from './labels.js'
+
 // Decoding
+
 export {
   type BeamSearchDecoderOptions,
   type BeamSearchDecoderResult,
   ctcBeamSearchDecoder,
 } from './beam_search_decoder.js'
-export type { Blank } from './blank.js'
-export type { CtcConvention, Reduction } from './ctc_convention.js'
-export { type CtcLossOptions, ctcLoss } from './ctc_loss.js'
-// Error rates
-export { editDistance, type LabelErrors, labelErrorRate, type Sequence } from './edit_distance.js'
-export type { CtcErrorCode } from './error_codes.js'
 export { ctcGreedyDecoder, type GreedyDecoderOptions, type GreedyDecoderResult } from './greedy_decoder.js'
-export type { CtcLabels } from './labels.js'
+export type { PrefixScorer } from './prefix_scorer.js'
+
 // Language models
+
 export { type CharacterScorerOptions, characterScorer } from './language/character_scorer.js'
 export { NGramModel, type NGramOptions, type SavedNGramModel } from './language/ngram_model.js'
 export { type WordScorerOptions, type WordState, wordScorer } from './language/word_scorer.js'
-export type { PrefixScorer } from './prefix_scorer.js'
+
+// Error rates
+
+export { editDistance, type LabelErrors, labelErrorRate, type Sequence } from './edit_distance.js'
+
+// Errors
+
+export type { CtcErrorCode } from './error_codes.js'

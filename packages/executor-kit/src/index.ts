@@ -14,10 +14,9 @@
  * ```
  * @packageDocumentation
  */
+
 // Arguments
 
-// Dense operations
-export { CheckedDenseOps } from './checked_dense_ops.js'
 export { type CtcProblem, checkCtcLoss } from './ctc_problem.js'
 export {
   checkEmbedding,
@@ -30,47 +29,7 @@ export {
   checkUpdate,
   type LinearSizes,
 } from './dense_arguments.js'
-export type { DenseKernels, KernelOperands } from './dense_kernels.js'
-// Random numbers
-export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
-export type { ExecutorErrorCode } from './error_codes.js'
-// Lifetimes and tapes
-export {
-  type ArgumentOwner,
-  checkOwnTensors,
-  type ExecutorMemory,
-  ownTensor,
-  type VersionedTensor,
-} from './executor_memory.js'
-// Executors in host memory
-export { hostCtcLoss } from './host/ctc_loss.js'
-export { allocating } from './host/host_allocation.js'
-export { HostBackend } from './host/host_backend.js'
-export { HostMemory, type OperationQueue } from './host/host_memory.js'
-export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
-export { HostTensor } from './host/host_tensor.js'
-export { logAddExp, logSoftmaxInto } from './host/log_space.js'
-export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
-export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
-export { sigmoid } from './host/sigmoid.js'
-export {
-  type ColumnBlock,
-  type CompletePool,
-  DROPOUT_COUNTER,
-  type DropoutMask,
-  type LayerKernels,
-  type RowSizes,
-  type SequenceSizes,
-} from './layer_kernels.js'
-export { Ledger, type LedgerEntry } from './ledger.js'
-export { Lifetime } from './lifetime.js'
-export { NOT_CLONEABLE } from './not_cloneable.js'
-export { checkOwnTape, OpenTape } from './open_tape.js'
-export { OperandVersions } from './operand_versions.js'
-export type { Complete } from './optimizer_options.js'
-export type { OptimizerUpdate } from './optimizer_update.js'
 export { type PassShapes, passShapes } from './pass_shapes.js'
-export { Philox, philoxBlock } from './philox.js'
 export {
   checkBackwardArguments,
   checkForwardArguments,
@@ -79,10 +38,9 @@ export {
   type RnnForwardOperands,
   type RnnPassSizes,
 } from './rnn_arguments.js'
-export { RnnTape } from './rnn_tape.js'
 export { checkSequenceLengths } from './sequence_lengths.js'
+export { checkStreamBatch } from './stream_batch.js'
 export { checkStreamRows, StreamRows } from './stream_rows.js'
-export { backendSummary, rnnSummary, tensorSummary } from './summaries.js'
 export {
   checkDimensions,
   checkHostTensor,
@@ -94,4 +52,59 @@ export {
   type TensorRule,
   tensorDType,
 } from './tensor_arguments.js'
+
+// Dense operations
+
+export { CheckedDenseOps } from './checked_dense_ops.js'
+export type { DenseKernels, KernelOperands } from './dense_kernels.js'
+export {
+  type ColumnBlock,
+  type CompletePool,
+  DROPOUT_COUNTER,
+  type DropoutMask,
+  type LayerKernels,
+  type RowSizes,
+  type SequenceSizes,
+} from './layer_kernels.js'
+export type { Complete } from './optimizer_options.js'
+export type { OptimizerUpdate } from './optimizer_update.js'
+
+// Random numbers
+
+export { dropoutPositionOf, dropoutStateOf } from './dropout_position.js'
+export { Philox, philoxBlock } from './philox.js'
+
+// Lifetimes and tapes
+
+export {
+  type ArgumentOwner,
+  checkOwnTensors,
+  type ExecutorMemory,
+  ownTensor,
+  type VersionedTensor,
+} from './executor_memory.js'
+export { Ledger, type LedgerEntry } from './ledger.js'
+export { Lifetime } from './lifetime.js'
+export { NOT_CLONEABLE } from './not_cloneable.js'
+export { checkOwnTape, OpenTape } from './open_tape.js'
+export { OperandVersions } from './operand_versions.js'
+export { RnnTape } from './rnn_tape.js'
 export { scope } from './tensor_scope.js'
+
+// Executors in host memory
+
+export { hostCtcLoss } from './host/ctc_loss.js'
+export { allocating } from './host/host_allocation.js'
+export { HostBackend } from './host/host_backend.js'
+export { HostMemory, type OperationQueue } from './host/host_memory.js'
+export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'
+export { HostTensor } from './host/host_tensor.js'
+export { logAddExp, logSoftmaxInto } from './host/log_space.js'
+export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
+export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
+export { sigmoid } from './host/sigmoid.js'
+
+// Errors and descriptions
+
+export type { ExecutorErrorCode } from './error_codes.js'
+export { backendSummary, rnnSummary, tensorSummary } from './summaries.js'

@@ -44,6 +44,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "checkShape",
       "checkSoftmaxCrossEntropy",
       "checkStream",
+      "checkStreamBatch",
       "checkStreamRows",
       "checkTensor",
       "checkUpdate",

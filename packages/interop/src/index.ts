@@ -17,10 +17,10 @@
  * ```
  * @packageDocumentation
  */
+
 // Reading
 
 export { type BlobLike, type ByteSource, blobSource, memorySource } from '@cudnn-rnn/checkpoint'
-export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'
 export { decodeOnnxTensorFile } from './files/onnx_file.js'
 export { type ImportedWeights, type ImportOptions, importWeights, type UnusedTensor } from './import_weights.js'
 export {
@@ -37,7 +37,6 @@ export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat }
 
 // Writing
 
-export type { InteropErrorCode } from './error_codes.js'
 export {
   EXPORT_FORMATS,
   type ExportFormat,
@@ -52,3 +51,8 @@ export {
   type OnnxElementType,
 } from './files/onnx_encoder.js'
 export type { NetworkToExport } from './network_to_export.js'
+
+// Errors
+
+export type { InteropErrorCode } from './error_codes.js'
+export { type DecidingOption, isWeightFileError, WeightFileError, type WeightFileErrorCode } from './errors.js'

@@ -14,44 +14,35 @@
  * ```
  * @packageDocumentation
  */
+
 // Whole models
 
-export { scope } from '@cudnn-rnn/executor-kit'
+export { importKeras } from './import_keras.js'
+export { type LoadModelOptions, loadModel } from './load_model.js'
+export { type SequentialModel, type SequentialOptions, sequential } from './sequential_model.js'
+export { type Signal, signalText } from './signal.js'
+
+// Data, training, use
+
+export type { LayerBatch, LayerData, LayerExample } from './batches.js'
+export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
+export type { MakeOptimizer, ModelFitOptions, OptimizerName } from './fit_model.js'
+export { LOSSES, type LossName, type LossResult, lossOf } from './losses.js'
+export type { ModelStream, ModelStreamOptions } from './model_stream.js'
+export type { PredictOptions } from './predict_model.js'
+export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'
+
 // Layers
+
 export { activation } from './activation.js'
 export { type AttentionPoolingOptions, attentionPooling } from './attention_pooling.js'
-// Data, training, use
-export type { LayerBatch, LayerData, LayerExample } from './batches.js'
 export { type RnnLayerOptions, rnn } from './cell_layer.js'
 export { concat } from './concat.js'
 export { type DenseOptions, dense } from './dense.js'
 export { type DropoutLayerOptions, dropout } from './dropout.js'
 export { type EmbeddingOptions, embedding } from './embedding.js'
-export type { LayersErrorCode } from './error_codes.js'
-export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
-export type { MakeOptimizer, ModelFitOptions, OptimizerName } from './fit_model.js'
-// Composing by hand
-export type { Forwarded, LayerGradients } from './forwarded.js'
-export { importKeras } from './import_keras.js'
-export {
-  type ConfigValue,
-  Layer,
-  type LayerCallOptions,
-  type LayerCallResult,
-  type LayerConfig,
-  type LayerDefinition,
-  type LayerInfo,
-  type Pass,
-} from './layer.js'
-export { LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
 export { type LayerNormLayerOptions, layerNorm } from './layer_norm.js'
 export type { LayerOptions } from './layer_options.js'
-export type { LayerStream } from './layer_stream.js'
-export type { LayerTape } from './layer_tape.js'
-export { type LoadModelOptions, loadModel } from './load_model.js'
-export { LOSSES, type LossName, type LossResult, lossOf } from './losses.js'
-export type { ModelStream, ModelStreamOptions } from './model_stream.js'
-export type { PredictOptions } from './predict_model.js'
 export {
   type CudnnLSTMLayerOptions,
   cudnnGRU,
@@ -64,7 +55,26 @@ export {
 } from './recurrent.js'
 export { reverse } from './reverse.js'
 export { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
-export { type SequentialModel, type SequentialOptions, sequential } from './sequential_model.js'
-export { type Signal, signalText } from './signal.js'
 export { timeDistributed } from './time_distributed.js'
-export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'
+
+// Composing by hand
+
+export { scope } from '@cudnn-rnn/executor-kit'
+export type { Forwarded, LayerGradients } from './forwarded.js'
+export {
+  type ConfigValue,
+  Layer,
+  type LayerCallOptions,
+  type LayerCallResult,
+  type LayerConfig,
+  type LayerDefinition,
+  type LayerInfo,
+  type Pass,
+} from './layer.js'
+export { LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
+export type { LayerStream } from './layer_stream.js'
+export type { LayerTape } from './layer_tape.js'
+
+// Errors
+
+export type { LayersErrorCode } from './error_codes.js'

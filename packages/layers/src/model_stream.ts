@@ -1,6 +1,6 @@
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkTensor } from '@cudnn-rnn/executor-kit'
+import { checkStreamBatch, checkTensor } from '@cudnn-rnn/executor-kit'
 import type { LayerStream } from './layer_stream.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -20,16 +20,9 @@ export class ModelStream {
   #isDisposed = false
 
   constructor(model: WholeModel, options: ModelStreamOptions) {
-    const action = 'open a stream'
-    checkOptionNames(action, options, ['batch'])
+    checkOptionNames('open a stream', options, ['batch'])
     const { batch = 1 } = options
-    if (!(Number.isSafeInteger(batch) && batch >= 1)) {
-      throw codedRangeError(
-        'ERR_INVALID_OPTION',
-        `Cannot ${action} as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
-        { option: 'batch', value: batch },
-      )
-    }
+    checkStreamBatch(batch)
     this.batch = batch
     this.#model = model
     this.#stream = model.openStream(batch)

@@ -1,5 +1,6 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
 import { ForwardStream } from './forward_stream.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream, StreamOptions } from './stream.js'
@@ -8,13 +9,7 @@ import type { Stream, StreamOptions } from './stream.js'
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
   checkOptionNames('open a stream', options, ['batch'])
   const batch = options.batch ?? 1
-  if (!Number.isSafeInteger(batch) || batch < 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
-      { option: 'batch', value: batch },
-    )
-  }
+  checkStreamBatch(batch)
   if (rnn.descriptor.direction === 'bidirectional') {
     throw codedRangeError(
       'ERR_BIDIRECTIONAL_STREAM',

@@ -15,7 +15,9 @@
  * ```
  * @packageDocumentation
  */
+
 // Executors
+
 export type {
   Backend,
   BackendStats,
@@ -26,51 +28,11 @@ export type {
   Tape,
   TensorLike,
 } from '@cudnn-rnn/backend'
-// Layout and errors
-export {
-  type CanonicalParams,
-  type CellMode,
-  hasErrorCode,
-  type RnnDescriptor,
-  type RnnOptions,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
-// Checkpoint files
-export { type CheckpointReader, latestCheckpoint, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
-// Weights of other frameworks
-export {
-  type ExportFormat,
-  type ExportOptions,
-  exportWeights,
-  type ImportedCell,
-  type ImportedNetwork,
-  type ImportedWeights,
-  type ImportOptions,
-  importWeights,
-} from '@cudnn-rnn/interop'
-// Whole models
-export {
-  cudnnGRU,
-  cudnnLSTM,
-  dense,
-  dropout,
-  embedding,
-  type LayerBatch,
-  type LayerDefinition,
-  type LayerExample,
-  lastStep,
-  layerNorm,
-  loadModel,
-  type ModelFitOptions,
-  maxOverTime,
-  meanOverTime,
-  type SequentialModel,
-  scope,
-  sequential,
-  TrainingCheckpoints,
-  type TrainingCheckpointsOptions,
-} from '@cudnn-rnn/layers'
+export type { BackendName, OpenBackendOptions } from './executor_table.js'
+export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
+
 // Models
+
 export {
   type CallOptions,
   type CallResult,
@@ -98,9 +60,40 @@ export {
   type StreamPoolStats,
   Variable,
 } from '@cudnn-rnn/models'
-// Saving
-export { RNNParamsSaveable, type Saveable, Saver, type SaverOptions } from '@cudnn-rnn/saveable'
+export {
+  type CellFromNetwork,
+  type ModelFromNetwork,
+  modelFromNetwork,
+  type NetworkRunOptions,
+  type NetworkRunResult,
+} from './model_from_network.js'
+
+// Whole models
+
+export {
+  cudnnGRU,
+  cudnnLSTM,
+  dense,
+  dropout,
+  embedding,
+  type LayerBatch,
+  type LayerDefinition,
+  type LayerExample,
+  lastStep,
+  layerNorm,
+  loadModel,
+  type ModelFitOptions,
+  maxOverTime,
+  meanOverTime,
+  type SequentialModel,
+  scope,
+  sequential,
+  TrainingCheckpoints,
+  type TrainingCheckpointsOptions,
+} from '@cudnn-rnn/layers'
+
 // Training
+
 export {
   Adam,
   type AdamOptimizerOptions,
@@ -119,13 +112,33 @@ export {
   sparseCrossEntropy,
   type Trainable,
 } from '@cudnn-rnn/train'
-export type { ErrorCode } from './error_code.js'
-export type { BackendName, OpenBackendOptions } from './executor_table.js'
+
+// Saving
+
+export { type CheckpointReader, latestCheckpoint, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+export { RNNParamsSaveable, type Saveable, Saver, type SaverOptions } from '@cudnn-rnn/saveable'
+
+// Weights of other frameworks
+
 export {
-  type CellFromNetwork,
-  type ModelFromNetwork,
-  modelFromNetwork,
-  type NetworkRunOptions,
-  type NetworkRunResult,
-} from './model_from_network.js'
-export { type BackendReport, inspectBackends, openBackend } from './open_backend.js'
+  type ExportFormat,
+  type ExportOptions,
+  exportWeights,
+  type ImportedCell,
+  type ImportedNetwork,
+  type ImportedWeights,
+  type ImportOptions,
+  importWeights,
+} from '@cudnn-rnn/interop'
+
+// Layout and errors
+
+export {
+  type CanonicalParams,
+  type CellMode,
+  hasErrorCode,
+  type RnnDescriptor,
+  type RnnOptions,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+export type { ErrorCode } from './error_code.js'

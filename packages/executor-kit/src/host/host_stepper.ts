@@ -24,6 +24,7 @@ import {
 import type { LedgerEntry } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { type PassShapes, passShapes } from '../pass_shapes.js'
+import { checkStreamBatch } from '../stream_batch.js'
 import { checkStreamRows, StreamRows } from '../stream_rows.js'
 import { checkIsTensor, checkShape, checkTensor } from '../tensor_arguments.js'
 import type { HostMemory } from './host_memory.js'
@@ -58,13 +59,7 @@ export function checkStream(descriptor: RnnDescriptor, batch: number): void {
       'Cannot open a stream as a bidirectional network needs the whole sequence: use call() on it.',
     )
   }
-  if (!Number.isSafeInteger(batch) || batch < 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot open a stream as batch must be an integer >= 1: current value is ${describeValue(batch)}`,
-      { option: 'batch', value: batch },
-    )
-  }
+  checkStreamBatch(batch)
 }
 
 /** The network of a stream and its sizes. */
