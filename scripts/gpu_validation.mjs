@@ -21,7 +21,7 @@ if (platform === undefined)
 
 rmSync(folder, { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
-bundleGpuValidation(folder)
+await bundleGpuValidation(folder)
 copyFileSync(join(prebuilds, platform, 'cudnn_rnn_cudnn.node'), join(folder, 'cudnn_rnn_cudnn.node'))
 
 if (isPack) {

@@ -6,11 +6,11 @@
 // run continues after it and ends with exit status 1.
 import { fork } from 'node:child_process'
 import { appendFileSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { build } from 'esbuild'
+import { bundleProgram } from '../../scripts/bundle_program.mjs'
 import { addCounts, noCounts } from './fuzz_counts.mjs'
 
 const LONGEST_SILENCE_MS = Number(process.env.CUDNN_RNN_FUZZ_SILENCE_MS ?? 120_000)
@@ -99,22 +99,12 @@ async function partOf(program, files, seed, first) {
 }
 
 async function bundle(entry, outdir) {
-  const packages = await readdir(join(here, '..'))
-  const sources = packages.map((name) => [`@cudnn-rnn/${name}`, join(here, '..', name, 'src/index.ts')])
-  const shared = {
-    outdir,
-    bundle: true,
-    external: ['h5wasm', '@node-rs/crc32'],
-    alias: Object.fromEntries(sources.filter(([, source]) => existsSync(source))),
-    format: 'esm',
-    platform: 'node',
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-  }
+  const external = ['h5wasm', '@node-rs/crc32']
   const contents = `export * from ${JSON.stringify(entry)}\nexport { fuzzFiles } from '@cudnn-rnn/fuzzing'`
-  await build({ ...shared, stdin: { contents, resolveDir: here }, entryNames: 'fuzz' })
+  await bundleProgram({ contents, resolveDir: here }, join(outdir, 'fuzz.js'), { external })
   // The thread that reads HDF5 is a program beside the package that starts it.
   const thread = join(entry, '../../src/files/hdf5_worker.ts')
-  if (existsSync(thread)) await build({ ...shared, entryPoints: [thread] })
+  if (existsSync(thread)) await bundleProgram(thread, join(outdir, 'hdf5_worker.js'), { external })
 }
 
 async function runPart() {

@@ -48,8 +48,8 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
         }
       })
 
-  beforeAll(() => {
-    bundleGpuValidation(folder)
+  beforeAll(async () => {
+    await bundleGpuValidation(folder)
     // Node.js that is killed after 0.3 to 0.9 seconds, one time in two.
     writeFileSync(
       node,

@@ -1,8 +1,9 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build, type Plugin } from 'esbuild'
+import type { Plugin } from 'esbuild'
 import { afterAll, describe, expect, it } from 'vitest'
+import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import * as sources from '../src/index.js'
 import { fixturePath } from './fixture.js'
 
@@ -13,41 +14,19 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = await mkdtemp(join(here, '../node_modules/.hdf5-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-/** Sources alone have no program of the thread: this is the package as it is built, `hdf5_worker.js` beside it. */
+const external = ['h5wasm', '@node-rs/crc32']
+
+/** The package as it is published: `hdf5_worker.js`, the program of the thread, beside it. */
 async function builtPackage(name: string, plugins: Plugin[] = []): Promise<Program> {
-  const packages = ['canonical', 'checkpoint', 'saveable', 'text']
-  const outdir = join(folder, name)
-  await build({
-    stdin: {
-      contents: "export * from '../src/index.js'; export { Hdf5Thread } from '../src/files/hdf5_thread.js'",
-      resolveDir: here,
-      loader: 'ts',
-    },
-    entryNames: 'index',
-    outdir,
-    bundle: true,
-    format: 'esm',
-    outExtension: { '.js': '.mjs' },
-    platform: 'node',
-    external: ['h5wasm', '@node-rs/crc32'],
-    alias: Object.fromEntries(packages.map((each) => [`@cudnn-rnn/${each}`, join(here, `../../${each}/src/index.ts`)])),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-  })
-  await build({
-    entryPoints: [join(here, '../src/files/hdf5_worker.ts')],
-    outfile: join(outdir, 'hdf5_worker.js'),
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    external: ['h5wasm', '@node-rs/crc32'],
-    alias: Object.fromEntries(packages.map((each) => [`@cudnn-rnn/${each}`, join(here, `../../${each}/src/index.ts`)])),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-    plugins,
-  })
-  return (await import(pathToFileURL(join(outdir, 'index.mjs')).href)) as Program
+  const index = join(folder, name, 'index.mjs')
+  const contents = "export * from '../src/index.js'; export { Hdf5Thread } from '../src/files/hdf5_thread.js'"
+  await bundleProgram({ contents, resolveDir: here }, index, { external })
+  const thread = join(here, '../src/files/hdf5_worker.ts')
+  await bundleProgram(thread, join(folder, name, 'hdf5_worker.js'), { external, plugins })
+  return (await import(pathToFileURL(index).href)) as Program
 }
 
-/** The guard recognises some structures on which the library does not end; without it they stand for those that it does not know. */
+/** The guard detects some structures that the library never finishes; without it they stand for those it does not detect. */
 const withoutGuard: Plugin = {
   name: 'without-guard',
   setup(build) {
@@ -58,7 +37,7 @@ const withoutGuard: Plugin = {
   },
 }
 
-/** A file whose global heap has an object of no bytes: the library looks for the one behind it for ever. */
+/** A file whose global heap has an object of no bytes: the library searches for the next one without end. */
 async function endlessFile(): Promise<Uint8Array> {
   const { default: h5wasm } = await import('h5wasm')
   const { FS } = await h5wasm.ready

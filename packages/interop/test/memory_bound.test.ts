@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import { modelBytes, nodeMessage, tensorMessage } from '../fuzz/onnx_bytes.js'
 import { OPS, PickleBytes } from '../fuzz/pickle_bytes.js'
 import { safetensorsBytes } from '../fuzz/safetensors_bytes.js'
@@ -18,19 +18,8 @@ const folder = await mkdtemp(join(here, '../node_modules/.memory-'))
 const program = join(folder, 'reader.mjs')
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
-beforeAll(async () => {
-  const packages = ['canonical', 'checkpoint', 'saveable', 'text']
-  await build({
-    stdin: { contents: READER, resolveDir: here },
-    outfile: program,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    external: ['h5wasm', '@node-rs/crc32'],
-    alias: Object.fromEntries(packages.map((each) => [`@cudnn-rnn/${each}`, join(here, `../../${each}/src/index.ts`)])),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-  })
-})
+const external = ['h5wasm', '@node-rs/crc32']
+beforeAll(() => bundleProgram({ contents: READER, resolveDir: here }, program, { external }))
 
 /** Reads a file twice over, the second time for the measurement: code and caches are not memory of the file. */
 const READER = `

@@ -5,39 +5,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
+import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 
 const [kills = 200, seed = 1] = process.argv.slice(2).map(Number)
 const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'saves-'))
-const bundled = async (name) => {
+const bundled = async (name, contents) => {
   const outfile = join(folder, `${name}.mjs`)
-  await build({
-    entryPoints: [join(here, `${name}.ts`)],
-    outfile,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    alias: Object.fromEntries(
-      ['canonical', 'checkpoint'].map((each) => [`@cudnn-rnn/${each}`, join(here, `../../${each}/src/index.ts`)]),
-    ),
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url)" },
-  })
+  await bundleProgram({ contents, resolveDir: here }, outfile)
   return outfile
 }
-/** mulberry32. */
-let state = seed
-const random = () => {
-  state = (state + 0x6d2b79f5) | 0
-  let t = Math.imul(state ^ (state >>> 15), 1 | state)
-  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-  return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-}
 try {
-  const program = await bundled('saving_program')
-  const faults = await import(pathToFileURL(await bundled('save_faults')).href)
+  const program = await bundled('saving_program', "import './saving_program.js'")
+  const contents = "export * from './save_faults.js'; export { Random } from '@cudnn-rnn/fuzzing'"
+  const faults = await import(pathToFileURL(await bundled('save_faults', contents)).href)
   const { SCENARIOS, CALLS, failEveryCall, killAtEveryCall, killAtRandom } = faults
+  const choices = new faults.Random(seed)
+  const random = () => choices.below(2 ** 30) / 2 ** 30
   const total = { interrupted: 0, old: 0, new: 0 }
   const report = (what, counts) => {
     console.log(what, counts)

@@ -1,30 +1,20 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { readCheckpointState } from '@cudnn-rnn/checkpoint'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { checkNothingElse } from '../fuzz/save_scenarios.js'
 import { savedTensors, stepRestored } from '../fuzz/saved_tensors.js'
 import { Saver } from '../src/index.js'
-import { bundleProgram } from './bundled_program.js'
+import { useConcurrentProgram } from './concurrent_program.js'
 
 const SAVERS = 4
 const ROUNDS = 12
 const KEPT = 3
 
-const folder = await mkdtemp(join(tmpdir(), 'concurrent-'))
-const program = join(folder, 'concurrent_program.mjs')
-beforeAll(() => bundleProgram('../fuzz/concurrent_program.ts', program))
-afterAll(() => rm(folder, { recursive: true, force: true }))
-
-async function newDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(folder, 'run-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
+const { program, newDirectory } = await useConcurrentProgram()
 
 /** Saves in this thread; rejects where one save does. */
 async function saveHere(directory: string, name: string, prefixes: 'own' | 'same'): Promise<void> {

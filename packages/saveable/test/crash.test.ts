@@ -4,13 +4,14 @@ import { chmodSync } from 'node:fs'
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 import { CALLS } from '../fuzz/file_faults.js'
 import { failEveryCall, killAtEveryCall, killAtRandom } from '../fuzz/save_faults.js'
 import { contentsOf, latestStep, SCENARIOS, type ScenarioName, saveStep } from '../fuzz/save_scenarios.js'
 import { savedTensors } from '../fuzz/saved_tensors.js'
 import { Saver } from '../src/index.js'
-import { bundleProgram } from './bundled_program.js'
 
 /** Of the calls of a save, every so many-th kills it in a test run; `fuzz/saves.mjs` kills at every one. */
 const STRIDE = 7
@@ -24,7 +25,7 @@ const program = join(folder, 'saving_program.mjs')
 beforeAll(async () => {
   // Another user must be able to read it.
   await chmod(folder, 0o755)
-  await bundleProgram('../fuzz/saving_program.ts', program)
+  await bundleProgram(fileURLToPath(new URL('../fuzz/saving_program.ts', import.meta.url)), program)
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
 

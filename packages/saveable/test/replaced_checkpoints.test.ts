@@ -1,26 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { hasErrorCode } from '@cudnn-rnn/canonical'
 import { latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { savedTensors, stepRestored } from '../fuzz/saved_tensors.js'
 import { type NumericTensor, Saver } from '../src/index.js'
-import { bundleProgram } from './bundled_program.js'
+import { useConcurrentProgram } from './concurrent_program.js'
 
-const folder = await mkdtemp(join(tmpdir(), 'replaced-'))
-const program = join(folder, 'concurrent_program.mjs')
-beforeAll(() => bundleProgram('../fuzz/concurrent_program.ts', program))
-afterAll(() => rm(folder, { recursive: true, force: true }))
-
-async function newDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(folder, 'run-'))
-  onTestFinished(() => rm(directory, { recursive: true, force: true }))
-  return directory
-}
+const { program, newDirectory } = await useConcurrentProgram()
 
 const save = (path: string, step: number, globalStep?: number) =>
   new Saver(savedTensors(1, step).saveables, { maxToKeep: 1 }).save(path, { globalStep })

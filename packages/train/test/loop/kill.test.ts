@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { bundleProgram } from '../../../../scripts/bundle_program.mjs'
 
 const STEPS = 400
 const KILLS = 4
@@ -15,20 +15,9 @@ let program: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'train-kill-'))
   program = join(folder, 'killed_run.mjs')
-  const source = (name: string) => fileURLToPath(new URL(`../../../${name}/src/index.ts`, import.meta.url))
-  const packages = ['canonical', 'backend', 'models', 'reference']
-  await build({
-    entryPoints: [fileURLToPath(new URL('killed_run.ts', import.meta.url))],
-    outfile: program,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    alias: Object.fromEntries(packages.map((name) => [`@cudnn-rnn/${name}`, source(name)])),
-    // The readers of tables are not used here.
-    external: ['apache-arrow', 'hyparquet', 'hyparquet-compressors'],
-    logLevel: 'error',
-  })
+  // The readers of tables are not used here.
+  const external = ['apache-arrow', 'hyparquet', 'hyparquet-compressors']
+  await bundleProgram(fileURLToPath(new URL('killed_run.ts', import.meta.url)), program, { external })
 })
 afterAll(() => rm(folder, { recursive: true }))
 
