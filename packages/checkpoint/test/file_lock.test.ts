@@ -5,11 +5,10 @@ import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { withFileLock } from '../src/file_lock.js'
 import { FileLock } from '../src/index.js'
 import { createOwnerToken } from '../src/process_identity.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 let directory = ''
 let path = ''

@@ -1,5 +1,6 @@
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'
 import { crc32c, maskCrc } from '../src/crc32c.js'
 import { memorySource, openCheckpointFrom } from '../src/index.js'
@@ -11,7 +12,6 @@ import { encodeTable } from '../src/table_writer.js'
 // Files whose checksums are right and whose structure is not: each was once read wrong, or read for ever.
 
 const bytesOf = (text: string) => new TextEncoder().encode(text)
-const coded = (code: string) => expect.objectContaining({ code })
 
 const open = (files: Record<string, Uint8Array>) =>
   openCheckpointFrom('model', async (path) => files[path] && memorySource(path, files[path]))

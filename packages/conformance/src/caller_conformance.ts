@@ -1,11 +1,10 @@
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { canCollectGarbage, collectGarbage } from './collect_garbage.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** Callers that change arrays between check and use, and callers that drop or print objects. */
 export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): void {

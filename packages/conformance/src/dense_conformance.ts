@@ -2,6 +2,7 @@ import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_dense.json'
+import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { filled } from './fills.js'
@@ -9,8 +10,6 @@ import { decodeFloat64 } from './fixture_case.js'
 
 const { rows, inputs, outputs, vocabulary, steps } = fixture.sizes
 const LEARNING_RATE = 0.05
-
-const coded = (code: string) => expect.objectContaining({ code })
 const int32 = (values: readonly number[], shape: readonly number[] = [values.length]): Tensor<Int32Array> => ({
   data: Int32Array.from(values),
   shape,

@@ -10,6 +10,7 @@ import {
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_layers.json'
+import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { filled } from './fills.js'
@@ -22,8 +23,6 @@ const EPSILON = 1e-3
 const REVERSED_FROM = 2
 /** All steps of every row, and unequal lengths. */
 const LENGTHS = [null, { data: Int32Array.from(lengths), shape: [batch] }] as const
-
-const coded = (code: string) => expect.objectContaining({ code })
 const poolOptions = (pooling: Pooling) => ({ pooling, reversedFrom: REVERSED_FROM })
 
 /** The operations of layers against PyTorch: fixtures/rnn/make_pytorch_layers.py. */

@@ -4,6 +4,7 @@ import type { Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import pytorch from '../../../fixtures/train/pytorch.json'
 import tensorflow from '../../../fixtures/train/tensorflow.json'
+import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 
@@ -99,7 +100,6 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
     test('updates refuse hyperparameters and shapes that make no sense', async () => {
       using backend = await open()
       const [x, s, v] = [backend.zeros([2]), backend.zeros([2]), backend.zeros([2])]
-      const coded = (code: string) => expect.objectContaining({ code })
       const options = { learningRate: 1, epsilon: 1 }
       expect(() => backend.ops.applyRmsProp(x, s, v, host([1]), options)).toThrow(coded('ERR_SHAPE'))
       expect(() => backend.ops.applyRmsProp(x, s, v, host([1, 1]), { ...options, decay: 1 })).toThrow(

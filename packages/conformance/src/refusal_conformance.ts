@@ -1,10 +1,9 @@
 import type { BackendTensor, RnnForwardInputs } from '@cudnn-rnn/backend'
 import type { RnnOptions } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { readAll, smallNetwork } from './small_network.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** Wrong arguments and misused tapes: each has its code, and changes nothing. */
 export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): void {

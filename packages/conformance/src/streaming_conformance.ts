@@ -1,11 +1,10 @@
 import { CELL_MODES, type CellMode, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { filled } from './fills.js'
 import { readAll, SMALL_BATCH, SMALL_TIME, smallNetwork } from './small_network.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** Executors that step on the calling thread: stepping equals the forward over the whole sequence. */
 export function registerStreamingConformance({ open, tolerance }: ExecutorUnderTest): void {

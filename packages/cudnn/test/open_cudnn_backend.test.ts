@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { copyLibraries } from '@cudnn-rnn/native-cuda-emulator'
 import { afterEach, describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { inspectCudnn, openCudnnBackend } from '../src/index.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
-const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 const emptyFolder = () => mkdtempSync(join(tmpdir(), 'no-nvidia-'))
 
 describe('openCudnnBackend', () => {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CheckedDenseOps, type DenseKernels, HostMemory, type HostTensor } from '../src/index.js'
 import { ids, zeros } from './stub_tensor.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** Operations whose kernels note their arguments, and throw where `failure` is set. */
 function open() {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { Lifetime } from '../src/index.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 describe('Lifetime', () => {
   it('ends once; later use throws an error that names the disposed object', () => {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { HostMemory, OperandVersions, RnnTape } from '../src/index.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 function openTape() {
   const memory = new HostMemory('float32')

@@ -1,8 +1,7 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { cudnnGRU, dense, lossOf, sequential, signalText } from '../src/index.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 it('functions of their own refuse arguments of another kind with a code', () => {
   using backend = openReferenceBackend()

@@ -8,6 +8,7 @@ import { LSTMCell } from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
+import { coded } from '../../../scripts/coded.mjs'
 import {
   attentionPooling,
   concat,
@@ -32,7 +33,6 @@ import { waves } from './small_data.js'
 
 const FOLDER = join(import.meta.dirname, '../../../fixtures/layers')
 const [BATCH, TIME, FEATURES] = [2, 5, 3]
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** The script's inputs, time-major: batch-major there. */
 const INPUTS: Readonly<Record<string, Tensor>> = {

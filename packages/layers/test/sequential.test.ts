@@ -9,6 +9,7 @@ import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import {
   activation,
   attentionPooling,
@@ -34,7 +35,6 @@ import {
 } from '../src/index.js'
 import { SENTENCES, waves } from './small_data.js'
 
-const coded = (code: string) => expect.objectContaining({ code })
 const float32 = (shape: readonly number[]) => ({ data: Float32Array.from(waves(shape).data), shape })
 
 let directory: string

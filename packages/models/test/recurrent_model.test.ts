@@ -1,8 +1,9 @@
 import type { Tape } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, expectTypeOf, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js'
-import { coded, floats, ones, valuesOf } from './small_models.js'
+import { floats, ones, valuesOf } from './small_models.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }
 

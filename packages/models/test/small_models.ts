@@ -1,6 +1,5 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { expect } from 'vitest'
 
 /** A float32 tensor of ones. */
 export function ones(...shape: number[]): Tensor<Float32Array> {
@@ -21,4 +20,3 @@ export async function valuesOf(tensor: BackendTensor): Promise<number[]> {
 }
 
 /** Matches an error by its stable code. */
-export const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })

@@ -1,8 +1,9 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CudnnGRU, CudnnLSTM } from '../src/index.js'
-import { coded, floats } from './small_models.js'
+import { floats } from './small_models.js'
 import { withoutStepper } from './without_stepper.js'
 
 const SIZES = { numLayers: 2, numUnits: 3, inputSize: 2 }

@@ -1,7 +1,8 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CudnnGRU, CudnnLSTM } from '../src/index.js'
-import { coded, valuesOf } from './small_models.js'
+import { valuesOf } from './small_models.js'
 
 const SIZES = { numLayers: 1, numUnits: 3, inputSize: 2 }
 

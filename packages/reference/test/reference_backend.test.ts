@@ -1,8 +1,7 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 describe('openReferenceBackend', () => {
   it('opens float32 by default and float64 by name, and says so', () => {

@@ -1,8 +1,7 @@
 import { isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { beforeEach, describe, expect, it, vi } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { inspectBackends, openBackend } from '../src/index.js'
-
-const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 
 // Tests must not depend on the machine: here no native addon can be found. With an addon, packages/cpu runs
 // the whole conformance suite.

@@ -1,7 +1,8 @@
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CudnnLSTMSaveable, convertCheckpoint, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
-import { build, type Case, coded, temporaryPrefix, valuesOf } from './small_models.js'
+import { build, type Case, temporaryPrefix, valuesOf } from './small_models.js'
 
 async function contents(prefix: string) {
   const reader = await openCheckpoint(prefix)

@@ -9,6 +9,7 @@ import {
 } from '@cudnn-rnn/cells'
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,
@@ -17,7 +18,7 @@ import {
   Saver,
   TensorSaveable,
 } from '../src/index.js'
-import { build, type Case, coded, temporaryPrefix } from './small_models.js'
+import { build, type Case, temporaryPrefix } from './small_models.js'
 
 const SAVEABLES = {
   CudnnLSTM: CudnnLSTMSaveable,

@@ -1,7 +1,8 @@
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { RNNParamsSaveable, Saver } from '../src/index.js'
-import { build, type Case, coded, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
+import { build, type Case, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
 
 const saveableOf = ({ model, params }: ReturnType<typeof build>, name?: string) =>
   new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [params], name)

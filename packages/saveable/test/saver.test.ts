@@ -2,8 +2,9 @@ import { readdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { latestCheckpoint, readCheckpointState, writeCheckpointState } from '@cudnn-rnn/checkpoint'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { isRestoreError, RNNParamsSaveable, Saver, TensorSaveable } from '../src/index.js'
-import { build, coded, temporaryPrefix, valuesOf } from './small_models.js'
+import { build, temporaryPrefix, valuesOf } from './small_models.js'
 
 /** A plain tensor that lives in this test. */
 function box(name: string, data: Float32Array | BigInt64Array) {

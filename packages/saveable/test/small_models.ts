@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, type Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { expect, onTestFinished } from 'vitest'
+import { onTestFinished } from 'vitest'
 
 export const MODELS = { CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh }
 
@@ -41,5 +41,3 @@ export async function temporaryPrefix(name = 'model'): Promise<string> {
   onTestFinished(() => rm(directory, { recursive: true, force: true }))
   return join(directory, name)
 }
-
-export const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })

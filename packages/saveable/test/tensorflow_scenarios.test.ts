@@ -11,6 +11,7 @@ import { openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
 import { CudnnLSTM, type Variable } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import {
   CudnnGRUSaveable,
   CudnnLSTMSaveable,
@@ -24,7 +25,7 @@ import {
   Saver,
 } from '../src/index.js'
 import { openReversedLayoutBackend } from './reversed_layout_backend.js'
-import { build, type Case, coded, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
+import { build, type Case, MODELS, temporaryPrefix, valuesOf } from './small_models.js'
 
 // The saving scenarios of TensorFlow's own tests, and problems of users of tf.contrib.cudnn_rnn, by name.
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { checkOwnTensors, HostMemory, type OperationQueue } from '../../src/index.js'
 import { stubTensor } from '../stub_tensor.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** A queue whose operation 1 is done and whose operation 2 failed. */
 function openQueue(): OperationQueue & { closed: number } {

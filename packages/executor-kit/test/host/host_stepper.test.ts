@@ -1,9 +1,8 @@
 import { createRnnDescriptor, type FloatArray } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { checkStream, HostMemory, HostStepper, Lifetime, type StreamKernel } from '../../src/index.js'
 import { zeros } from '../stub_tensor.js'
-
-const coded = (code: string) => expect.objectContaining({ code })
 
 /** Records its calls; its state is all ones. */
 class NotingKernel implements StreamKernel {

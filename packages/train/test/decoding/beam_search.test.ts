@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { type BeamSearchOptions, beamSearch, logSoftmax } from '../../src/index.js'
 
 const CLASSES = 4
@@ -98,7 +99,6 @@ it('beamSearch stops early with the same result', async () => {
 })
 
 it('beamSearch refuses counts and logits that make no sense', async () => {
-  const coded = (code: string) => expect.objectContaining({ code })
   await expect(search(0, 3)).rejects.toThrow(coded('ERR_INVALID_OPTION'))
   const update = async (state: Histories) => ({ state, logits: { data: new Float64Array(4), shape: [1, 4] } })
   await expect(search(2, 3, { update })).rejects.toThrow(coded('ERR_SHAPE'))

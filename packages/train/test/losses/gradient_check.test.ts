@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   checkGradients,
   crossEntropy,
@@ -65,7 +66,6 @@ it('checkGradients names the one element that is wrong', async () => {
 })
 
 it('checkGradients refuses a missing gradient and a loss that is not finite', async () => {
-  const coded = (code: string) => expect.objectContaining({ code })
   await expect(checkGradients({ inputs: { w }, loss: () => 0, gradients: {} })).rejects.toThrow(coded('ERR_SHAPE'))
   await expect(checkGradients({ inputs: { w }, loss: () => Number.NaN, gradients: { w } })).rejects.toThrow(
     coded('ERR_NOT_FINITE'),

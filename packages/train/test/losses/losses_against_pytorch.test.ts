@@ -1,5 +1,6 @@
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   crossEntropy,
   entropyFromLogits,
@@ -83,7 +84,6 @@ it('crossEntropy of labels [.5, .5] and logits [1000, 0] is 500 with gradient [.
 })
 
 it('sparseCrossEntropy refuses a label outside the classes and a smoothing beyond 1', () => {
-  const coded = (code: string, fields = {}) => expect.objectContaining({ code, ...fields })
   const wrong = { data: Int32Array.of(0, 5, 0, 0), shape: [4] }
   expect(() => sparseCrossEntropy(logits, wrong)).toThrow(coded('ERR_ID_OUT_OF_RANGE', { index: 1, value: 5 }))
   expect(() => sparseCrossEntropy(logits, ids, { labelSmoothing: 2 })).toThrow(coded('ERR_INVALID_OPTION'))

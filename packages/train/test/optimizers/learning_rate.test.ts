@@ -1,5 +1,6 @@
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import { constantRate, cosineRate, exponentialRate, piecewiseRate, type Schedule } from '../../src/index.js'
 import { pytorch } from '../fixture.js'
 
@@ -29,7 +30,6 @@ it('exponentialRate with staircase changes once per period; constantRate never',
 })
 
 it('schedules refuse invalid parameters', () => {
-  const coded = (code: string) => expect.objectContaining({ code })
   expect(() => piecewiseRate([5, 5], [1, 2, 3])).toThrow(coded('ERR_SCHEDULE'))
   expect(() => piecewiseRate([5], [1])).toThrow(coded('ERR_SCHEDULE'))
   expect(() => cosineRate({ peak: 1, steps: 4, warmup: 4 })).toThrow(coded('ERR_HYPERPARAMETER'))

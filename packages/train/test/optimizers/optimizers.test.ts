@@ -3,6 +3,7 @@ import { expectAllclose } from '@cudnn-rnn/conformance'
 import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { expect, it } from 'vitest'
+import { coded } from '../../../../scripts/coded.mjs'
 import {
   Adagrad,
   Adam,
@@ -100,7 +101,6 @@ it('Optimizer.apply refuses before it updates anything', async () => {
   const variables = ['a', 'b'].map((name) => ({ name, value: backend.zeros([2]) }))
   const optimizer = new Sgd(backend, variables)
   const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
-  const coded = (code: string) => expect.objectContaining({ code })
   expect(() => optimizer.apply([ones(2)], 1)).toThrow(coded('ERR_GRADIENT_COUNT'))
   expect(() => optimizer.apply([ones(2), ones(3)], 1)).toThrow(coded('ERR_SHAPE'))
   expect(() => optimizer.apply([ones(2), ones(2)], Number.NaN)).toThrow(coded('ERR_HYPERPARAMETER'))
@@ -114,7 +114,6 @@ it('Optimizer.apply refuses slots that were disposed and masks that do not fit b
   using backend = openReferenceBackend()
   const ones = (count: number) => ({ data: new Float32Array(count).fill(1), shape: [count] })
   const variable = { name: 'x', value: backend.tensor(ones(2)) }
-  const coded = (code: string) => expect.objectContaining({ code })
   const disposed = new Adam(backend, [variable], { weightDecay: 0.5 })
   disposed.dispose()
   expect(() => disposed.apply([ones(2)], 1)).toThrow(coded('ERR_TENSOR_DISPOSED'))
@@ -139,7 +138,6 @@ it.each([Sgd, Adam, RmsProp, Adagrad])(
     using backend = openReferenceBackend()
     const variable = { name: 'a', value: backend.zeros([2]) }
     const before = backend.stats()
-    const coded = (code: string) => expect.objectContaining({ code })
     expect(() => new Kind(backend, [variable], { weightdecay: 0.1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
     expect(() => new Kind(backend, variable as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
     expect(backend.stats()).toEqual(before)
