@@ -10,15 +10,15 @@ import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 const [kills = 200, seed = 1] = process.argv.slice(2).map(Number)
 const here = fileURLToPath(new URL('.', import.meta.url))
 const folder = await mkdtemp(join(tmpdir(), 'saves-'))
-const bundled = async (name, contents) => {
+const bundled = async (name, entry) => {
   const outfile = join(folder, `${name}.mjs`)
-  await bundleProgram({ contents, resolveDir: here }, outfile)
+  await bundleProgram(entry, outfile)
   return outfile
 }
 try {
-  const program = await bundled('saving_program', "import './saving_program.js'")
+  const program = await bundled('saving_program', join(here, 'saving_program.ts'))
   const contents = "export * from './save_faults.js'; export { Random } from '@cudnn-rnn/fuzzing'"
-  const faults = await import(pathToFileURL(await bundled('save_faults', contents)).href)
+  const faults = await import(pathToFileURL(await bundled('save_faults', { contents, resolveDir: here })).href)
   const { SCENARIOS, CALLS, failEveryCall, killAtEveryCall, killAtRandom } = faults
   const choices = new faults.Random(seed)
   const random = () => choices.below(2 ** 30) / 2 ** 30
