@@ -1,6 +1,7 @@
+import { maskCrc } from '@cudnn-rnn/files'
 import type { Random } from '@cudnn-rnn/fuzzing'
 import { compress } from 'snappyjs'
-import { crc32c, maskCrc } from '../src/crc32c.js'
+import { crc32c } from '../src/crc32c.js'
 import { BLOCK_TYPES, FOOTER_SIZE, MAGIC } from '../src/table_format.js'
 import type { TableEntry } from '../src/table_reader.js'
 import { concatenate } from '../src/table_writer.js'

@@ -15,9 +15,8 @@ import {
   POSITIVE,
   TEXT,
 } from '@cudnn-rnn/arguments'
-import { makeDirectory } from '@cudnn-rnn/files'
+import { makeDirectory, maskCrc } from '@cudnn-rnn/files'
 import { encodeBundleEntry } from './bundle_messages.js'
-import { maskCrc } from './crc32c.js'
 import { DTYPES } from './dtype.js'
 import { CheckpointError, isCheckpointError } from './errors.js'
 import type { Retention } from './rotation.js'

@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
-import { visibleMessage } from '@cudnn-rnn/text'
 import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { visibleMessage } from '@cudnn-rnn/text'
 import { type ByteSource, checkRange } from './byte_source.js'
 import { CheckpointError } from './errors.js'
 

@@ -1,5 +1,6 @@
+import { maskCrc } from '@cudnn-rnn/files'
 import type { ByteSource } from './byte_source.js'
-import { crc32c, maskCrc } from './crc32c.js'
+import { crc32c } from './crc32c.js'
 import { CheckpointError } from './errors.js'
 import { uncompressBlock } from './snappy_block.js'
 import { BLOCK_TYPES, type BlockHandle, decodeHandle, FOOTER_SIZE, MAGIC, TRAILER_SIZE } from './table_format.js'

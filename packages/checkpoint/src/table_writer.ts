@@ -1,4 +1,5 @@
-import { crc32c, maskCrc } from './crc32c.js'
+import { maskCrc } from '@cudnn-rnn/files'
+import { crc32c } from './crc32c.js'
 import { BLOCK_TYPES, type BlockHandle, FOOTER_SIZE, MAGIC } from './table_format.js'
 import { compareBytes, type TableEntry } from './table_reader.js'
 import { pushVarint } from './varint.js'

@@ -1,4 +1,5 @@
-import { crc32c, maskCrc } from './crc32c.js'
+import { maskCrc } from '@cudnn-rnn/files'
+import { crc32c } from './crc32c.js'
 import { type CheckpointDType, DTYPES } from './dtype.js'
 import { CheckpointError } from './errors.js'
 import type { TensorData, WritableTensor } from './tensor.js'

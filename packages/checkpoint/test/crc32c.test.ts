@@ -1,5 +1,6 @@
+import { crc32c as tabledCrc32c } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
-import { crc32c, maskCrc, tabledCrc32c, unmaskCrc } from '../src/crc32c.js'
+import { crc32c } from '../src/crc32c.js'
 
 const ascii = (text: string) => new TextEncoder().encode(text)
 
@@ -24,11 +25,4 @@ describe.each([
     for (let cut = 0; cut <= 100; cut++)
       expect(crc32c(bytes.subarray(cut), crc32c(bytes.subarray(0, cut)))).toBe(crc32c(bytes))
   })
-})
-
-it('unmaskCrc undoes maskCrc, which changes every checksum', () => {
-  for (const crc of [0, 1, 0x80000000, 0xffffffff, 0xe3069283]) {
-    expect(unmaskCrc(maskCrc(crc))).toBe(crc)
-    expect(maskCrc(crc)).not.toBe(crc)
-  }
 })

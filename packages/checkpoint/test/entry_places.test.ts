@@ -1,6 +1,7 @@
+import { maskCrc } from '@cudnn-rnn/files'
 import { describe, expect, it } from 'vitest'
 import { encodeBundleEntry, encodeBundleHeader } from '../src/bundle_messages.js'
-import { crc32c, maskCrc } from '../src/crc32c.js'
+import { crc32c } from '../src/crc32c.js'
 import { memorySource, openCheckpointFrom } from '../src/index.js'
 import { encodeTable } from '../src/table_writer.js'
 

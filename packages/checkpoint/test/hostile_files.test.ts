@@ -1,8 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { maskCrc } from '@cudnn-rnn/files'
+import { Random } from '@cudnn-rnn/fuzzing'
 import { describe, expect, it } from 'vitest'
-import { crc32c, maskCrc } from '../src/crc32c.js'
+import { crc32c } from '../src/crc32c.js'
 import { isCheckpointError, memorySource, openCheckpointFrom } from '../src/index.js'
 import { MAGIC } from '../src/table_format.js'
 import { concatenate } from '../src/table_writer.js'
@@ -68,15 +70,12 @@ describe.each(['plain', 'strings', 'partitioned', 'sharded', 'v1_snappy'])('a da
   it('is refused or read right after random mutations', async () => {
     const files = await load(folder)
     const whole = await readAll(files)
-    let state = 12345
-    const random = (limit: number) => {
-      state = (Math.imul(state, 1103515245) + 12345) >>> 0
-      return Math.floor((state / 2 ** 32) * limit)
-    }
+    const random = new Random(12345)
     for (let round = 0; round < MUTATIONS; round++) {
-      const [name, bytes] = [...files][random(files.size)]!
+      const [name, bytes] = random.pick([...files])
       const mutated = bytes.slice()
-      for (let change = random(4); change >= 0; change--) mutated[random(mutated.length)] = random(256)
+      for (let change = random.below(4); change >= 0; change--)
+        mutated[random.below(mutated.length)] = random.below(256)
       const result = await readAll(new Map(files).set(name, mutated))
       if (!result.startsWith('ERR_')) expect(result).toBe(whole)
     }

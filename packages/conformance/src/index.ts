@@ -14,9 +14,9 @@
  */
 export { expectAllclose } from './closeness.js'
 export { type ConformanceOptions, runConformance } from './conformance.js'
+export { decoded, type ElementType, encoded } from './element_bytes.js'
 export type { Extent } from './extent.js'
 export { filled, filledCanonical } from './fills.js'
-export { decoded, type ElementType, encoded } from './half.js'
 export { type NvidiaSampleOptions, runNvidiaSample } from './nvidia_sample.js'
 export { REDUCED_PRECISION_SAMPLES, REDUCED_PRECISION_TOLERANCES, type ReducedPrecision } from './reduced_precision.js'
 export type { NetworkMaker, RoundingOracle } from './rounding_oracle.js'

@@ -1,6 +1,11 @@
 /**
- * File operations that several packages share. Private: part of the builds that use it.
+ * File operations, checksums and number formats that several packages share. Private: part of the builds that use it.
  *
  * @packageDocumentation
  */
+export type { Crc } from './crc.js'
+export { crc32 } from './crc32.js'
+export { crc32c } from './crc32c.js'
+export { bfloat16ToNumber, float16ToNumber, numberToBfloat16, numberToFloat16 } from './half_floats.js'
 export { makeDirectory } from './make_directory.js'
+export { maskCrc, unmaskCrc } from './masked_crc.js'

@@ -1,4 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { bfloat16ToNumber, float16ToNumber } from '@cudnn-rnn/files'
 import { corrupt, unsupported } from './errors.js'
 
 /** Bytes of one element and how float32 or float64 values come out of them; all little-endian. */
@@ -53,23 +54,4 @@ export function checkedCount(path: string, name: string, shape: readonly number[
 
 function widened(bytes: Uint8Array<ArrayBuffer>, toNumber: (bits: number) => number): Float32Array {
   return Float32Array.from(new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 2), toNumber)
-}
-
-/** IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. */
-function float16ToNumber(bits: number): number {
-  const sign = bits & 0x8000 ? -1 : 1
-  const exponent = (bits >> 10) & 0x1f
-  const fraction = bits & 0x3ff
-  if (exponent === 0) return sign * fraction * 2 ** -24
-  if (exponent === 0x1f) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15)
-}
-
-const BITS = new Uint32Array(1)
-const FLOAT = new Float32Array(BITS.buffer)
-
-/** The upper half of a float32. */
-function bfloat16ToNumber(bits: number): number {
-  BITS[0] = bits << 16
-  return FLOAT[0]!
 }

@@ -1,6 +1,6 @@
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
+import { crc32 } from '@cudnn-rnn/files'
 import { corrupt, unsupported } from '../errors.js'
-import { crc32 } from './crc32.js'
 import { LONGEST_NAME } from './joined_name.js'
 import { readZipDirectory, type ZipPlace } from './zip_directory.js'
 
