@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Gives a test run a temporary folder of its own, which its processes inherit, and removes it: also what a killed child process
- * or a process that vitest ended has left there.
+ * Gives a test run a temporary folder of its own, which its processes inherit, and removes it, with the files of killed
+ * child processes and of processes that vitest ended.
  */
 export default function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))

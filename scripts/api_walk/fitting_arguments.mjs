@@ -363,7 +363,7 @@ export function fittingArguments(api, subjects, fixtures) {
     ),
     'layers: SequentialModel.fit': () => [
       examples(),
-      // Ends what would go on for a huge number of epochs.
+      // Ends a run that would take a huge number of epochs.
       { loss: 'mean_squared_error', batchSize: 1, epochs: 1, signal: AbortSignal.abort() },
     ],
     'layers: SequentialModel.evaluate': () => [examples(), { loss: 'mean_squared_error', batchSize: 1 }],

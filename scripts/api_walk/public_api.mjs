@@ -121,7 +121,7 @@ export async function publicApi(entries, subjects) {
       if (member.name.startsWith('__')) continue
       const declaration = member.valueDeclaration ?? member.declarations?.[0]
       if (declaration && ts.getCombinedModifierFlags(declaration) & NOT_PUBLIC) continue
-      // A callback that a caller supplies is no method of ours.
+      // A callback that a caller supplies is not a method of ours.
       const isCallback =
         declaration && ts.isPropertySignature(declaration) && !OUR_CALLBACKS.has(`${owner}.${member.name}`)
       if (isCallback) continue

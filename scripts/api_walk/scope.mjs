@@ -1,4 +1,4 @@
-// What the walk covers, and what it leaves out and why.
+// The callables that the walk covers, and those that it leaves out, with the reason.
 
 /** Methods that are declared as properties and are ours to check, not a caller's. */
 export const OUR_CALLBACKS = new Set(['ModelFromNetwork.run', 'CellFromNetwork.run'])
@@ -48,11 +48,11 @@ export const LEFT_OUT = [
   ],
   [
     /^cells: (\w+\.(step|pass|zeroGradients)|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
-    'what a wrapper calls for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
+    'called by a wrapper for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
   ],
   [
     /^layers: (\w+\.(forward|openStream)|LayerStream\.\w+|LayerDefinition\.build|LayerBuild\.variable|new RecurrentLayer)$/,
-    'what a model calls on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
+    'called by a model on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
   ],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],

@@ -6,7 +6,7 @@ const MAX_DEPTH = 6
 
 /**
  * Describes types as a table of shapes that refer to each other by index. `subjects` are the names of types that have
- * values of their own: what is inside them is not described.
+ * values of their own: their members are not described.
  */
 export class TypeShapes {
   constructor(checker, subjects) {
@@ -48,7 +48,7 @@ export class TypeShapes {
     const elements = () => this.checker.getTypeArguments(type).map((element) => this.of(element, depth + 1))
     if (this.checker.isTupleType(type)) return { kind: 'tuple', of: elements() }
     if (this.checker.isArrayType(type)) return { kind: 'array', of: elements()[0] }
-    // An object with a method `then` would be awaited for ever: what it resolves to is as good.
+    // An object with a method `then` would be awaited without end; the type it resolves to serves as well.
     if (name === 'Promise' || name === 'PromiseLike') return { kind: 'union', of: elements() }
     const [signature] = type.getCallSignatures()
     if (signature !== undefined) {

@@ -1,6 +1,6 @@
-// The process that walks: calls what it is given with wrong arguments, and prints a line of JSON for each callable.
+// The process that walks: calls the given callables with wrong arguments, and prints a line of JSON for each.
 //   node walk_calls.mjs PLAN: a file of JSON (see walk_plan in api_walk.mjs)
-// The call in progress stands at the start of the file `current`, so that whoever watches can name one that hangs or
+// The call in progress stands at the start of the file `current`, so that the parent process can name one that hangs or
 // crashes.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -21,13 +21,13 @@ for (const { name, module } of plan.entries) api[name] = await import(pathToFile
 const known = new Set(plan.codes)
 const currentFile = openSync(plan.current, 'w')
 const executors = await openExecutors(api, plan.executor).catch((error) => {
-  // What this machine does not have.
+  // Executors that this machine lacks.
   process.stderr.write(error.message)
   process.exit(3)
 })
 const subjects = createSubjects(api, executors)
 const random = mulberry32(plan.seed)
-/** Restarted before each draw of arguments that fit, so that what was accepted once is drawn again. */
+/** Restarted before each draw of arguments that fit, so that arguments accepted once are drawn again. */
 let draws = mulberry32(plan.seed)
 const typed = new TypedValues(plan.shapes, subjects, () => draws())
 const overrides = fittingArguments(api, subjects, plan.fixtures)
@@ -123,7 +123,7 @@ async function made([, make, isAsync]) {
   return [isAsync ? await make() : make()]
 }
 
-/** What a callable is called on; undefined where there is no instance of its owner. */
+/** The instance on which a callable is called; undefined if there is none of its owner. */
 async function targetOf({ kind, entry, owner, name }) {
   const module = api[entry]
   if (kind === 'function') return (args) => module[name](...args)
@@ -161,7 +161,7 @@ function announce(text) {
   writeSync(currentFile, Buffer.from(`${text}\n`.padEnd(300)), 0, undefined, 0)
 }
 
-/** Waits for a result, and begins to read what is read lazily. */
+/** Waits for a result, and starts reading lazy ones. */
 async function consume(result) {
   const value = await result
   if (typeof value !== 'object' || value === null) return
@@ -176,7 +176,7 @@ function judge(error, at) {
   record.lastError = error instanceof Error ? `${error.code}: ${error.message.slice(0, 200)}` : typeof error
   for (let cause = error; cause instanceof Error; cause = cause.cause) if (isCallersOwn(cause)) return
   if (error instanceof Error && known.has(error.code)) {
-    // A message that quotes what no text can be made of.
+    // A message that quotes a value without a text form.
     if (/\[object \w+\]|\bundefined \(undefined\)/.test(error.message))
       fail(`${error.code} with an unreadable value: ${shortened(error)}`, at)
     return
@@ -187,7 +187,7 @@ function judge(error, at) {
   fail(frame === '' ? `${code}: ${shortened(error)}` : `${code} at ${frame}`, `${at}: ${shortened(error)}`)
 }
 
-/** Thrown by what the caller passed: its getters, its functions, or a class that is called as one. */
+/** Thrown by the caller's arguments: getters, functions, or a class called as a function. */
 function isCallersOwn(error) {
   return (
     error instanceof CallersOwnError || /^Class constructors? .*cannot be invoked without 'new'/.test(error.message)

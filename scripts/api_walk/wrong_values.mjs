@@ -39,7 +39,7 @@ const detached = () => {
   return array
 }
 
-/** Name and maker of each; made anew for every call, as some are consumed. */
+/** Name and maker of each; made for every call, as some are consumed. */
 export const WRONG_VALUES = Object.entries({
   undefined: () => undefined,
   null: () => null,

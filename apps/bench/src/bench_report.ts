@@ -32,7 +32,7 @@ export interface ContestantReport {
   readonly takesPart: boolean
 }
 
-/** What this machine can do at its best: the largest values seen in short probes. */
+/** Peak rates of this machine: the largest values of several short measurements. */
 export interface MachinePeak {
   /** Largest rate of a float32 product of two 2048 × 2048 matrices, by any contestant. */
   readonly gflops: number

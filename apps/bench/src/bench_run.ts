@@ -45,7 +45,7 @@ const MEMORY_WORKLOAD: Workload = {
   numUnits: 512,
 }
 
-/** Runs the benchmark. `announce` hears what is going on, a line at a time. Throws as `inspectBackends` does. */
+/** Runs the benchmark. `announce` receives the progress, a line at a time. Throws as `inspectBackends` does. */
 export async function runBench(options: BenchOptions, announce: Announce): Promise<BenchReport> {
   const { threads, quick, instructionSet } = options
   const [loadBefore = 0] = loadavg()

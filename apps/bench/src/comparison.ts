@@ -25,7 +25,7 @@ export interface Comparison {
   readonly lanes: readonly Lane[]
 }
 
-/** What a lane shows in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
+/** The label of a lane in tables: "cpu", "cpu, 1 thread", "cpu, int8", "cpu, busy machine", "cpu, step by step". */
 export function laneName(lane: Lane, section: Section): string {
   const traits = [
     section === 'threads' ? `${lane.threads} thread${lane.threads === 1 ? '' : 's'}` : '',

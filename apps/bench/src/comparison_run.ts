@@ -19,7 +19,7 @@ import { type Workload, workloadDescriptor, workloadFlops } from './workload.js'
 /** A contestant that can be asked. */
 type Playing = Pick<ContestantProcess, 'request'>
 
-/** What comparisons share. */
+/** State that all comparisons share. */
 export interface BenchContext {
   readonly pool: Pick<ContestantPool, 'contestant' | 'discard'> & { process(lane: Lane): Promise<Playing | string> }
   readonly burner: Pick<Burner, 'burning'>
@@ -45,11 +45,11 @@ interface RunningLane {
   readonly firstMs: number
   readonly difference: number | undefined
   readonly times: number[]
-  /** What ended the turns of this lane. */
+  /** The error that ended the turns of this lane. */
   failure?: string
 }
 
-/** Loads every lane, compares what they compute, and times them in turns. */
+/** Loads every lane, compares their results, and times them in turns. */
 export async function runComparison(comparison: Comparison, context: BenchContext): Promise<ComparisonResult> {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
   try {

@@ -27,7 +27,7 @@ export class ContestantPool {
     return started
   }
 
-  /** A process that nobody shares; its caller stops it. */
+  /** A process for one caller, which stops it. */
   startFresh({ contestant, threads, weights }: Omit<Lane, 'busy'>): Promise<ContestantProcess | string> {
     return ContestantProcess.start(contestantLaunch(this.contestant(contestant), threads, weights, this.#conditions))
   }

@@ -52,7 +52,7 @@ export function contestantLaunch(
 /** Lines of stderr kept to explain why a process ended. */
 const KEPT_LINES = 20
 
-/** A contestant in a process of its own: nobody shares its threads, its memory or its garbage collector. */
+/** A contestant in a process of its own: it shares no threads, memory or garbage collector with others. */
 export class ContestantProcess {
   readonly version: string
   readonly detail: string

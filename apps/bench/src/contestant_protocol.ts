@@ -1,11 +1,11 @@
 /**
- * What the benchmark and the process of a contestant say to each other: one JSON object a line, a request on stdin, its
- * answer on stdout. The first line of a process is a {@link Greeting}; lines that are no JSON object are chatter.
+ * The protocol between the benchmark and the process of a contestant: one JSON object a line, a request on stdin, its
+ * answer on stdout. The first line of a process is a {@link Greeting}; other lines are ignored.
  */
 import type { TensorFile } from './tensor_file.js'
 import type { Pass, Workload } from './workload.js'
 
-/** The first line: what was loaded, or why nothing was. */
+/** The first line: the library that was loaded, or the reason why none was. */
 export type Greeting =
   | { readonly ready: true; readonly version: string; readonly detail: string }
   | { readonly ready: false; readonly reason: string }
@@ -20,7 +20,7 @@ export interface Task {
   readonly operands: TensorFile
 }
 
-/** Requests by name, with what they are answered. */
+/** Requests and replies, by name. */
 export interface Requests {
   /** Loads a task in place of the one before and runs it once, untimed but for the estimate. */
   readonly prepare: { readonly ask: { readonly task: Task }; readonly answer: { readonly firstMs: number } }

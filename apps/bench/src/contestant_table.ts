@@ -1,7 +1,7 @@
 import type { LayoutName } from './parameter_layouts.js'
 import type { Pass, Workload } from './workload.js'
 
-/** Whoever runs workloads in a process of its own. */
+/** A library or executor that runs workloads in a process of its own. */
 export interface Contestant {
   /** Also the argument of the process that plays it. */
   readonly name: string

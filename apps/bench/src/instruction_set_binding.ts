@@ -24,7 +24,7 @@ function environment(aten: string, onednn: string, mkl: string, xla: string): Re
   }
 }
 
-/** What the process of a contestant is started with for it to compute with `instructionSet`; undefined: with its best. */
+/** Environment that limits the process of a contestant to `instructionSet`; undefined: no limit. */
 export function bindingEnvironment(
   { kind, unbound }: Pick<Contestant, 'kind' | 'unbound'>,
   instructionSet: InstructionSet | undefined,

@@ -11,7 +11,7 @@ export function leftOut({ comparisons }: Pick<BenchReport, 'comparisons'>): stri
       const text =
         outcome.status === 'differs'
           ? `${name} differs from the first contestant, by more than 1e-4`
-          : // The seconds of a slow run differ from cell to cell; what they say does not.
+          : // The seconds of a slow run differ from cell to cell; the rest of the message does not.
             `${name} ${outcome.status}: ${outcome.reason.replace(/^would take about [\d.]+ s a run, /, 'a run would take ')}`
       counts.set(text, (counts.get(text) ?? 0) + 1)
     }

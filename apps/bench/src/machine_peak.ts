@@ -24,7 +24,7 @@ export async function probeMachine(
   contestants: readonly (readonly [title: string, process: ContestantProcess])[],
   threads: number,
 ): Promise<MachinePeak> {
-  let best = { gflops: 0, productBy: 'nobody' }
+  let best = { gflops: 0, productBy: 'none' }
   for (const [productBy, process] of contestants) {
     const trial = await process.request('product', { size: TRIAL_SIZE, times: 1 })
     if (trial.times === null || trial.times[0]! * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue

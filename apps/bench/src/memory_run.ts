@@ -10,7 +10,7 @@ import type { Workload } from './workload.js'
 /** Runs of a workload before its peak is read: enough for a collector or an arena to reach its size. */
 const RUNS_MS = 1000
 
-/** Measures what a workload costs each contestant in memory, every time in a process that has done nothing else. */
+/** Measures the memory that a workload takes in each contestant, each time in a new process. */
 export async function measureMemory(
   workload: Workload,
   contestants: readonly Contestant[],

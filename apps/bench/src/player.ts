@@ -1,7 +1,7 @@
 import type { TensorRecord } from './tensor_file.js'
 import type { Pass, Workload } from './workload.js'
 
-/** What a contestant is given to run. */
+/** The workload that a contestant runs. */
 export interface Exercise {
   readonly workload: Workload
   readonly pass: Pass
@@ -19,7 +19,7 @@ export interface LoadedExercise {
   run(): Promise<void> | void
   /** Times of runs that a player measures by itself, outside of this process; `run` is timed where it is absent. */
   measure?(sliceMs: number, warmUp: boolean): Promise<number[]>
-  /** What the last run computed: `output`, in training `inputGradient` and the parameters' gradients by their names. */
+  /** Results of the last run: `output`, in training `inputGradient` and the parameters' gradients by their names. */
   results(): Promise<TensorRecord>
   release(): void
 }

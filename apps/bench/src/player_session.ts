@@ -59,7 +59,7 @@ export class PlayerSession {
     }
   }
 
-  /** The reply to one line of stdin. Never throws: what goes wrong is a reply too. */
+  /** The reply to one line of stdin. Never throws: a failure is a reply too. */
   async reply(line: string): Promise<Reply<RequestName>> {
     try {
       const { request, ask } = JSON.parse(line) as { request: RequestName; ask: never }

@@ -14,7 +14,7 @@ import { CELL_TITLES, recurrentBytes, sizesOf, type Workload } from './workload.
 /** A table of strings; the first column names the row, the others are numbers. */
 export interface ReportTable {
   readonly title: string
-  /** What the numbers are, in a sentence. */
+  /** The meaning and unit of the numbers, in a sentence. */
   readonly note: string
   readonly headers: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -190,7 +190,7 @@ function differenceColumn(weights: WeightType): ExtraColumn {
   }
 }
 
-/** A row per comparison and a column per lane, then what follows from them. */
+/** A row per comparison and a column per lane, then the ratios derived from them. */
 function lanesTable(
   comparisons: readonly ComparisonResult[],
   section: Section,

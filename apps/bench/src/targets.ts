@@ -15,7 +15,7 @@ import { CELL_TITLES, sizesOf } from './workload.js'
 interface Cell {
   readonly name: string
   readonly ratio: number | undefined
-  /** What the ratio would be if the cell's arithmetic ran at the machine's peak and nothing else took time. */
+  /** The ratio if the cell's arithmetic ran at the machine's peak rate and nothing else took time. */
   readonly atPeak?: number | undefined
 }
 
@@ -28,8 +28,8 @@ interface Limits {
 }
 
 /**
- * Holds the measurements of `executor` against the numbers it is to reach. Ratios are times over times unless said. A cell
- * that misses is told with the ratio at `peakGflops`, the best product of this machine: below it no schedule can come.
+ * Compares the measurements of `executor` with its targets. Ratios are times over times unless stated. A cell that misses is
+ * listed with the ratio at `peakGflops`, the fastest matrix product of this machine, which is a lower bound of any schedule.
  */
 export function judgeTargets(
   comparisons: readonly ComparisonResult[],
@@ -149,7 +149,7 @@ export function judgeTargets(
   ]
 }
 
-/** Bytes above what the process held before the workload was loaded; undefined where the system does not say. */
+/** Bytes beyond those of the process before the workload was loaded; undefined where the system does not report them. */
 function addedByTraining(memory: readonly MemoryResult[], contestant: string): number | undefined {
   const found = memory.find((each) => each.contestant === contestant && each.pass === 'training')
   return found?.peak == null || found.resident === null ? undefined : found.peak - found.resident

@@ -1,4 +1,4 @@
-/** Remembers how fast contestants have been, to tell before a run whether it would take too long. */
+/** Records the speed of contestants and predicts whether a run would take too long. */
 export class TimeBudget {
   readonly #limitMs: number
   readonly #flopsPerMs = new Map<string, number>()
@@ -8,7 +8,7 @@ export class TimeBudget {
     this.#limitMs = limitMs
   }
 
-  /** Notes a run of whoever `key` names. */
+  /** Records a run under `key`. */
   note(key: string, flops: number, ms: number): void {
     this.#flopsPerMs.set(key, Math.max(this.#flopsPerMs.get(key) ?? 0, flops / ms))
   }

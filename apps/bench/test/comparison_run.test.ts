@@ -27,7 +27,7 @@ const comparisonOf = (...lanes: Lane[]): Comparison => ({
   lanes,
 })
 
-/** Contestants that answer what the test says: the value of every output, and the time of every run. */
+/** Contestants with given results: the value of every output, and the time of every run. */
 function context(outputs: Record<string, number>, times: Record<string, number> = {}) {
   const turns: string[] = []
   const discarded: string[] = []
@@ -102,7 +102,7 @@ describe('runComparison', () => {
     })
   })
 
-  it('goes on without a contestant that crashes, and ends its process', async () => {
+  it('continues without a contestant that crashes, and ends its process', async () => {
     const { context: among, turns, discarded } = context({ crashing: 0.5, b: 0.5 })
     const { results } = await runComparison(comparisonOf(lane('crashing'), lane('b')), among)
     expect(results[0]?.outcome).toEqual({ status: 'failed', reason: 'Segmentation fault' })

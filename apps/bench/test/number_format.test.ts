@@ -20,7 +20,7 @@ describe('percent', () => {
 })
 
 describe('mebibytes', () => {
-  it('rounds to whole MiB and says when nobody knows', () => {
+  it('rounds to whole MiB and shows unknown sizes as –', () => {
     expect([mebibytes(3 * 2 ** 20), mebibytes(null)]).toEqual(['3 MiB', '–'])
   })
 })

@@ -31,7 +31,7 @@ describe('reportTables', () => {
     ])
   })
 
-  it('says what was left out and ends with the geometric mean', () => {
+  it('lists omitted cells and ends with the geometric mean', () => {
     const rows = rowsOf('Inference')
     expect(rows?.[1]?.slice(0, 5)).toEqual([
       'GRU 1 × 70 × 512',
@@ -43,7 +43,7 @@ describe('reportTables', () => {
     expect(rows?.at(-1)).toEqual(['geometric mean', '', '', '', '0.61', '', '', ''])
   })
 
-  it('divides what a section compares', () => {
+  it('divides the times that a section compares', () => {
     expect(rowsOf('On a busy machine')).toEqual([
       ['LSTM 1 × 70 × 512 inference', '2.00 (1.80–2.20)', '5.00 (4.50–5.50)', '2.50'],
     ])
@@ -56,7 +56,7 @@ describe('reportTables', () => {
     expect(rowsOf('One step at a time')).toBeUndefined()
   })
 
-  it('shows memory beyond what was loaded, and the largest disagreement of each contestant', () => {
+  it('shows memory beyond the loaded library, and the largest difference of each contestant', () => {
     expect(rowsOf('Memory')).toEqual([
       ['cpu', '50 MiB', '30 MiB', '45 MiB', '80 MiB'],
       ['onnxruntime', '–', '–', '–', '–'],

@@ -23,7 +23,7 @@ describe('writeTensorFile', () => {
 })
 
 describe('readTensorFile', () => {
-  it('gives back what was written, empty tensors included', () => {
+  it('reads the tensors it wrote, empty ones included', () => {
     const tensors = {
       x: { data: Float32Array.of(Math.fround(0.1), Number.NaN), shape: [1, 2] },
       none: { data: new Float32Array(), shape: [3, 0] },

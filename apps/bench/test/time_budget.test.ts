@@ -6,7 +6,7 @@ describe('TimeBudget', () => {
     expect(new TimeBudget(1000).refusal('slow', 1e15)).toBeUndefined()
   })
 
-  it('refuses what the fastest run so far says is too long', () => {
+  it('refuses a run that would be too long at the fastest rate so far', () => {
     const budget = new TimeBudget(1000)
     budget.note('slow', 1e6, 500)
     budget.note('slow', 1e6, 100)

@@ -28,7 +28,7 @@ TEST_CASE("JobQueue runs jobs in the order of their numbers and notifies of an a
   CHECK(notified > 0);
 }
 
-TEST_CASE("JobQueue keeps what a job throws, and goes on") {
+TEST_CASE("JobQueue stores the error of a job and runs the next job") {
   JobQueue queue([] {});
   const uint64_t failed = queue.Push([] { throw std::runtime_error("on purpose"); });
   const uint64_t exhausted = queue.Push([] { throw std::bad_alloc(); });
@@ -60,7 +60,7 @@ TEST_CASE("JobQueue::RunOrPush runs at once where nothing is queued, and in orde
   CHECK(waited);
 }
 
-TEST_CASE("JobQueue::Stop drops what is queued") {
+TEST_CASE("JobQueue::Stop drops queued jobs") {
   std::atomic<int> done{0};
   JobQueue queue([] {});
   for (int k = 0; k < 100; k++) {

@@ -134,7 +134,7 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
   }
 }
 
-/** The numbers that go with a rule, in the order that {@link UPDATE_RULES} tells. */
+/** The hyperparameters of a rule, in the order of {@link UPDATE_RULES}. */
 function numbersOf(update: OptimizerUpdate): number[] {
   switch (update.rule) {
     case 'addScaled':

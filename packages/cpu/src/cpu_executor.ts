@@ -11,7 +11,7 @@ const ALIGNED_BYTES = 1024
 /** From this size on the memory of a result is used again: the first touch of its pages would take longer than the collector's work. */
 const REUSED_BYTES = 1 << 18
 
-/** What the parts of one open CPU executor share. */
+/** State shared by the parts of one open CPU executor. */
 export interface CpuExecutor {
   readonly addon: NativeAddon
   readonly native: NativeExecutor
@@ -22,7 +22,7 @@ export interface CpuExecutor {
   readonly weightFormat: WeightFormat
 }
 
-/** The executor over `native`; whoever disposes its memory closes it. */
+/** The executor over `native`; disposing its memory closes it. */
 export function createCpuExecutor(
   addon: NativeAddon,
   native: NativeExecutor,

@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { type RnnPassSizes, RnnTape } from '@cudnn-rnn/executor-kit'
 import type { NativeTape } from './native_addon.js'
 
-/** What a training forward of the CPU executor keeps. */
+/** Intermediate values of a training forward of the CPU executor. */
 export interface TapeContents {
   readonly sizes: RnnPassSizes
   readonly params: FloatArray

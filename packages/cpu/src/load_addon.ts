@@ -5,7 +5,7 @@ import type { NativeAddon } from './native_addon.js'
 /** Overrides where the addon is loaded from. */
 const ADDON_VARIABLE = 'CUDNN_RNN_CPU_ADDON'
 
-/** The addon, or what was tried to load it. */
+/** The addon, or the places that were searched for it. */
 export type LoadedAddon =
   | { readonly addon: NativeAddon; readonly attempts: readonly BackendAttempt[] }
   | { readonly addon: undefined; readonly attempts: readonly BackendAttempt[] }

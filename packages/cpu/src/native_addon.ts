@@ -26,14 +26,14 @@ export const UPDATE_RULES = Object.freeze([
   'clip',
 ] as const)
 
-/** What rows get whose labels no path spells, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
+/** The loss of rows whose labels have no alignment, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
 export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infinite', 'nan', 'zero'] as const)
 
 export type UpdateRule = (typeof UPDATE_RULES)[number]
 
 /**
- * What layers compute, in the order of `LayerOp` in native/cpu/src/layer_ops.h: the operands, results first, and the numbers
- * that go with them.
+ * Layer operations, in the order of `LayerOp` in native/cpu/src/dense/layer_ops.h: their operands, results first, and their
+ * scalar arguments.
  */
 export const LAYER_OPS = Object.freeze([
   /** y, x; activation, rows, columns */
@@ -82,7 +82,7 @@ export interface NativeNetwork {
 /** A copy of a network's matrices in fewer bytes; filled by `quantize`. */
 export type NativeQuantizedWeights = object
 
-/** What a training forward keeps; filled by `forward`. */
+/** Intermediate values of a training forward; filled by `forward`. */
 export interface NativeTape {
   readonly bytes: number
   release(): void
@@ -204,7 +204,7 @@ export interface NativeExecutor {
   /** Memory with undefined contents for a result; it serves a later one when JavaScript can reach it no more. */
   resultBuffer(bytes: number): ArrayBuffer
   completed(job: number): boolean
-  /** Resolves when operation `job` is done; rejects with what it threw, or when the executor is closed before. */
+  /** Resolves when operation `job` is done; rejects with its error, or when the executor is closed before. */
   done(job: number): Promise<void>
   /** Blocks until operation `job` is done. */
   wait(job: number): void

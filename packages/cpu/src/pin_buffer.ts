@@ -4,9 +4,9 @@ import { codedTypeError } from '@cudnn-rnn/canonical'
 const pinned = new WeakSet<ArrayBufferLike>()
 
 /**
- * Keeps `buffer` in this process's thread for good. Queued operations hold its address: whoever received it in a transfer
- * could free the memory under them. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
- * and so do the methods of its own.
+ * Keeps `buffer` in this process's thread for good. Queued operations hold its address: the receiver of a transfer
+ * could free memory that they use. structuredClone() and postMessage() refuse to transfer it (Node.js 20 copies instead),
+ * and so do its own methods.
  */
 export function pinBuffer(buffer: ArrayBufferLike): void {
   if (pinned.has(buffer)) return

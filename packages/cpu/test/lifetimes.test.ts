@@ -42,7 +42,7 @@ describe.skipIf(skipped)('the executor', () => {
     expect(Math.min(...growth)).toBeLessThan(8 * 2 ** 20)
   }, 300_000)
 
-  it('rejects what was in flight when it is disposed', async () => {
+  it('rejects pending operations when it is disposed', async () => {
     const backend = openCpuBackend()
     const rnn = backend.rnn(
       createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 256, inputSize: 256, inputMode: 'linear_input' }),

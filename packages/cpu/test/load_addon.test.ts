@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
 
-/** A `require` that finds an addon at the places that `pattern` matches, and remembers what it was asked for. */
+/** A `require` that finds an addon at the places that `pattern` matches, and records the requests. */
 function requireOf(pattern: RegExp) {
   const asked: string[] = []
   const require = (place: string) => {
@@ -25,7 +25,7 @@ it.each([
   expect(loadAddon(environment, require).addon).toEqual({ place: expect.stringMatching(expected) })
 })
 
-it('loadAddon says what was tried, in order, where there is no addon', () => {
+it('loadAddon lists the places it searched, in order, if there is no addon', () => {
   const { require, asked } = requireOf(/nothing/)
   const { addon, attempts } = loadAddon({}, require)
   expect(addon).toBeUndefined()
@@ -33,7 +33,7 @@ it('loadAddon says what was tried, in order, where there is no addon', () => {
   expect(attempts).toEqual(asked.map((place) => ({ name: 'cpu', reason: `${place}: Cannot find module '${place}'` })))
 })
 
-it('loadAddon looks nowhere else where the environment names a file that is no addon', () => {
+it('loadAddon searches no other place if the environment names a file that is not an addon', () => {
   const { addon, attempts } = loadAddon({ CUDNN_RNN_CPU_ADDON: '/nowhere/addon.node' })
   expect(addon).toBeUndefined()
   expect(attempts).toEqual([{ name: 'cpu', reason: expect.stringContaining('/nowhere/addon.node') }])

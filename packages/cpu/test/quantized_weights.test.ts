@@ -106,7 +106,7 @@ describe.skipIf(!sets.includes('avx512-vnni'))('int8 weights in integers', () =>
     expect(integers).not.toEqual(floats)
   })
 
-  it('a row that is not finite gives NaN, the others what they would', async () => {
+  it('a row that is not finite gives NaN and does not change the others', async () => {
     const input = filled('x', [1, 2, descriptor.inputSize], 'float32')
     const alone = await outputs('avx512-vnni', input)
     input.data[descriptor.inputSize + 5] = Number.POSITIVE_INFINITY

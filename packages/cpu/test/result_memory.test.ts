@@ -27,7 +27,7 @@ it.skipIf(skipped)('memory of results that is used again leaves nothing of them 
   using rnn = backend.rnn(descriptor)
   const params = rnn.canonicalToParams(filledCanonical(descriptor, 'float32', 0.1))
   const input = filled('x', [TIME, BATCH, 200], 'float32')
-  // Rows of every length, 0 among them: what lies past their ends must be written too.
+  // Rows of every length, 0 among them: the elements past their ends must be written too.
   const sequenceLengths = Array.from({ length: BATCH }, (_, row) => ((row * TIME) / BATCH) | 0)
   const first: WeakRef<Float32Array>[] = []
 

@@ -69,7 +69,7 @@ function titleOf({ options, time, batch, lengths, initialStates, threads }: Case
 /** Values by the part of a run, and by name. */
 type Results = Readonly<Record<string, Readonly<Record<string, number[]>>>>
 
-/** What a case gives: training and its gradients, the parameters' in canonical form; inference; a stream where one is. */
+/** The results of a case: training and its gradients, the parameters' in canonical form; inference; a stream if the network has one. */
 async function run(backend: Backend, { options, time, batch, lengths, initialStates }: Case): Promise<Results> {
   const descriptor = createRnnDescriptor(options)
   const { inputSize, cellMode, numUnits } = descriptor

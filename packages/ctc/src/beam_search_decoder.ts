@@ -33,7 +33,7 @@ export interface BeamSearchDecoderOptions<State> {
 export interface BeamSearchDecoderResult {
   /** [topPaths][B]: `decoded[p][b]` are the labels of row b's path p. */
   readonly decoded: readonly (readonly number[])[][]
-  /** [B,topPaths], natural logarithms, with what the scorer added. */
+  /** [B,topPaths], natural logarithms, with the scores that the scorer added. */
   readonly logProbabilities: Tensor<FloatArray>
 }
 

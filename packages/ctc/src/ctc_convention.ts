@@ -19,7 +19,7 @@ interface Convention {
   readonly refusesLongLabels: boolean
 }
 
-/** What differs between the two libraries; every field but the last is an option of `ctcLoss`, too. */
+/** The differences between the two libraries; every field but the last is also an option of `ctcLoss`. */
 export const CONVENTIONS = Object.freeze({
   tensorflow: { blank: 'last', reduction: 'mean', infeasible: 'infinite', refusesLongLabels: true },
   pytorch: { blank: 'first', reduction: 'mean_per_label', infeasible: 'nan', refusesLongLabels: false },

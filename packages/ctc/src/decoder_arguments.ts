@@ -44,7 +44,7 @@ export function checkDecoderArguments(
   return { data, batch, classes, lengths, blank: number }
 }
 
-/** What comes after a row's length is not looked at. */
+/** Steps past a row's length are not read. */
 function checkNoNaN(action: string, data: FloatArray, lengths: Int32Array, classes: number): void {
   const batch = lengths.length
   for (const [row, length] of lengths.entries()) {

@@ -1,6 +1,6 @@
 /**
- * Scores the prefixes of a beam search, so that a language model has a say in what is read. `State` is what the scorer
- * remembers of a prefix; it is passed along and never looked at.
+ * Scores the prefixes of a beam search, for example by a language model. `State` is the scorer's own record of a prefix; the
+ * decoder passes it along and does not read it.
  *
  * @example
  * ```ts
@@ -18,8 +18,8 @@ export interface PrefixScorer<State> {
   /** Of the empty prefix. */
   readonly initialState: State
   /**
-   * The state after `label` is appended, and what is added to the log-probability of the longer prefix: a weighted
-   * logarithm of the label's probability, -∞ for what must not follow. Called once for each prefix.
+   * The state after `label` is appended, and the term added to the log-probability of the longer prefix: a weighted
+   * logarithm of the label's probability, -∞ for a label that must not follow. Called once for each prefix.
    */
   extend(state: State, label: number): { readonly state: State; readonly score: number }
   /** Added at the end of the row, for what only the end makes known. Default 0. */

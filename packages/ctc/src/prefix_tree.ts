@@ -1,6 +1,6 @@
 import type { PrefixScorer } from './prefix_scorer.js'
 
-/** Natural logarithms of a prefix's probability at one time step, by what its paths end in. */
+/** Natural logarithms of a prefix's probability at one time step, by the last symbol of its paths (blank or label). */
 export interface PrefixMass {
   readonly blank: number
   readonly label: number
@@ -20,7 +20,7 @@ export class PrefixNode<State> {
   /** -1 for the empty prefix. */
   readonly label: number
   readonly state: State
-  /** What the scorer added for the last label. */
+  /** The term that the scorer added for the last label. */
   readonly score: number
   readonly #children = new Map<number, PrefixNode<State>>()
   /** At the step before. */

@@ -7,7 +7,7 @@ import { combinedStream, type LayerStream } from './layer_stream.js'
 import { type Signal, signalText } from './signal.js'
 
 /**
- * Builds layers one after another, each for what the one before gives; where one does not fit, those built are disposed.
+ * Builds layers in order, each for the output of the previous one. If one does not fit, the layers already built are disposed.
  *
  * @throws RangeError `ERR_LAYERS_DO_NOT_FIT`, naming both layers and their shapes
  */

@@ -11,7 +11,7 @@ import { savedLayer } from './saved_layer.js'
 import { signalText } from './signal.js'
 
 /**
- * Gives its input to several branches, each a layer or a list of layers, and joins what they return along the last dimension.
+ * Gives its input to several branches, each a layer or a list of layers, and joins their outputs along the last dimension.
  * An empty list is the input itself: a skip connection.
  *
  *     concat([lastStep(), meanOverTime(), maxOverTime()])   // [T,B,E] to [B,3·E]

@@ -13,8 +13,8 @@ export interface DropoutLayerOptions extends LayerOptions {
 }
 
 /**
- * Drops elements in training and scales what is kept by 1/(1 - rate). The masks are the same on every executor, and a run
- * that is resumed goes on with the masks it would have drawn.
+ * Drops elements in training and scales the others by 1/(1 - rate). The masks are the same on every executor, and a resumed
+ * run draws the masks that the uninterrupted run would have drawn.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */

@@ -5,7 +5,7 @@
  */
 export const ERROR_CODES = {
   ERR_LAYERS_DO_NOT_FIT: {
-    meaning: 'a layer cannot take what the layer before it gives',
+    meaning: 'a layer cannot take the output of the layer before it',
     remedy: 'the message names both layers and their shapes',
   },
   ERR_NOT_A_LAYER: {

@@ -62,7 +62,7 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly evaluateEvery?: number | undefined
   /** `metric` is `loss` unless it says otherwise. */
   readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
-  /** A directory for TensorFlow checkpoints, or a saver: a run that has some goes on from the newest. */
+  /** A directory for TensorFlow checkpoints, or a saver: a run that has some continues from the newest. */
   readonly checkpoints?: string | TrainingSaver | undefined
   /** Saves every so many steps, too. */
   readonly saveEvery?: number | undefined

@@ -12,7 +12,7 @@ import { reverse } from './reverse.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 import { timeDistributed } from './time_distributed.js'
 
-/** What a file says about a layer's options; each function checks them. */
+/** A layer's options as read from a file; each function checks them. */
 type Config = never
 
 /** The layers that a saved model can have, by their kinds. */
@@ -37,7 +37,7 @@ const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
 const DEEPEST = 32
 
 /**
- * Layers from what `savedLayer` wrote, or from what somebody made of it.
+ * Layers from the output of `savedLayer`, which a user may have edited.
  *
  * @param given layers by their names, which replace described ones.
  * @throws RangeError `ERR_UNKNOWN_LAYER`

@@ -1,6 +1,6 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 
-/** A layer that steps: its state goes on from call to call. */
+/** A layer that steps: its state carries over from call to call. */
 export interface LayerStream {
   /** Steps [T,B,…] in their order; takes an input of the executor or of the host. */
   step(input: TensorLike): Promise<TensorLike>

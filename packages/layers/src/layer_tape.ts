@@ -45,7 +45,7 @@ export class LayerTape {
     return this.#forwarded!.backward
   }
 
-  /** Releases what the pass kept; the output stays. Idempotent. */
+  /** Releases the intermediate values of the pass; the output stays. Idempotent. */
   dispose(): void {
     this.#forwarded?.release?.()
     this.#forwarded = undefined

@@ -6,7 +6,7 @@ import type { Layer } from './layer.js'
 import { type LossName, lossOf } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
-/** Weights of a batch's rows: what it says, else 1 within each length where the model's output has a time axis. */
+/** Weights of a batch's rows: its own, else 1 within each length where the model's output has a time axis. */
 export function weightsOf(model: Pick<Layer, 'output'>, batch: LayerBatch, dtype: FloatDType): Tensor | undefined {
   if (batch.weights !== undefined) return batch.weights
   const { sequenceLengths, labels } = batch

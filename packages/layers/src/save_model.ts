@@ -11,7 +11,7 @@ import type { WholeModel } from './whole_model.js'
 /** Where the description of a model stands in its checkpoint: JSON in UTF-8. */
 export const MODEL_KEY = 'model_config'
 
-/** Of what is described; another number for another form. */
+/** Version of the description; a change of its form changes the number. */
 export const MODEL_FORMAT = 1
 
 /** The description of a model, to be saved beside its variables. */

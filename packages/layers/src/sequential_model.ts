@@ -111,10 +111,10 @@ export class SequentialModel extends Layer implements WholeModel {
   }
 
   /**
-   * Trains on examples (with `batchSize`) or batches, with `fit` of `@cudnn-rnn/train`: with `checkpoints` a run that was
-   * interrupted goes on exactly where it was.
+   * Trains on examples (with `batchSize`) or batches, with `fit` of `@cudnn-rnn/train`: with `checkpoints` an interrupted
+   * run continues exactly where it was.
    *
-   * @throws RangeError `ERR_EXAMPLE`, `ERR_INVALID_OPTION`, `ERR_RUN_LOCKED`; what `fit` throws
+   * @throws RangeError `ERR_EXAMPLE`, `ERR_INVALID_OPTION`, `ERR_RUN_LOCKED`; the errors of `fit`
    */
   fit(data: LayerData, options: ModelFitOptions): Promise<FitResult> {
     return fitModel(this, data, options)

@@ -76,7 +76,7 @@ describe('Keras', () => {
       using model = EXPORTED[name](backend)
       const bytes = await model.export('keras')
       const path = join(FOLDER, `exported_${name}.keras`)
-      // Written anew where it was deleted, for make_keras.py to run.
+      // Written again if it was deleted, as input of make_keras.py.
       if (!existsSync(path)) await writeFile(path, bytes)
       using again = await importKeras(backend, bytes)
       using recorded = await importKeras(backend, await readFile(path))

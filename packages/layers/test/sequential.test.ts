@@ -180,14 +180,14 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect(await stream.step({ data: input.data.slice(0, 2), shape: [2] })).toEqual(first)
   })
 
-  test('batches of a Dataset, weights and lengths: what is padded counts for nothing', async () => {
+  test('batches of a Dataset, weights and lengths: padding does not count', async () => {
     using backend = open()
     const layers = [cudnnLSTM({ numUnits: 4, inputSize: 3 }), dense({ units: 2 })]
     using model = sequential(backend, layers, { seed: 5 })
     const input = float32([4, 2, 3])
     const labels = float32([4, 2, 2])
     const spoilt = { data: labels.data.slice(), shape: labels.shape }
-    // Row 1 has two steps: what stands past them must not matter.
+    // Row 1 has two steps: elements past them must not matter.
     spoilt.data.fill(1e6, 2 * 4 + 2, 2 * 4 + 4)
     spoilt.data.fill(1e6, 3 * 4 + 2, 3 * 4 + 4)
     const sequenceLengths = [4, 2]
@@ -199,7 +199,7 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect((await model.evaluate([{ input, labels, sequenceLengths }])).loss).toBeLessThan(0.2 * clean.loss)
   })
 
-  test('scope disposes what is not returned, and fit, evaluate and predict leave nothing', async () => {
+  test('scope disposes the tensors that are not returned; fit, evaluate and predict leave none', async () => {
     using backend = open()
     using model = classifier(backend)
     const { tensors } = backend.stats()
@@ -331,10 +331,10 @@ describe('data that does not fit is refused', () => {
     ['something else than data', 'ERR_EXAMPLE', (model) => model.fit(3 as never, FIT)],
     ['examples without a batchSize', 'ERR_EXAMPLE', (model) => model.fit(SENTENCES, { loss: FIT.loss })],
     ['an example without a label', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1] }] as never, FIT)],
-    ['a label that is no class id', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1], label: 0.5 }], FIT)],
+    ['a label that is not a class id', 'ERR_EXAMPLE', (model) => model.fit([{ input: [1], label: 0.5 }], FIT)],
     ['a label beyond the classes', 'ERR_ID_OUT_OF_RANGE', (model) => model.fit([{ input: [1], label: 2 }], FIT)],
     ['an id beyond the table', 'ERR_ID_OUT_OF_RANGE', (model) => model.fit([{ input: [1, 5], label: 0 }], FIT)],
-    ['an id that is no integer', 'ERR_EXAMPLE', (model) => model.predict([[0.5]])],
+    ['an id that is not an integer', 'ERR_EXAMPLE', (model) => model.predict([[0.5]])],
     ['vectors where ids belong', 'ERR_EXAMPLE', (model) => model.predict([float32([2, 3])])],
     ['an empty batch', 'ERR_EMPTY_BATCH', (model) => model.predict({ data: new Int32Array(0), shape: [0, 1] })],
     ['numbers for ids', 'ERR_DTYPE', (model) => model.predict(float32([2, 1]))],
@@ -408,7 +408,7 @@ describe('data that does not fit is refused', () => {
 })
 
 describe('loadModel refuses', () => {
-  test('what is no model, and layers that it does not know', async () => {
+  test('values that are not models, and unknown layers', async () => {
     using backend = openReferenceBackend()
     const path = join(directory, 'model')
     const layers = () => [rnn(new LSTMCell(2), { name: 'mine' }), lastStep()]

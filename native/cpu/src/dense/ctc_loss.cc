@@ -92,7 +92,7 @@ class CtcRow {
     for (ptrdiff_t t = begin; t < end; t++) std::fill_n(GradientAt(t), problem_.classes, value);
   }
 
-  // The states: blank, label, blank, …, blank; what comes after them is never reached.
+  // The states: blank, label, blank, …, blank; later ones are never reached.
   void MakeChain() const {
     const int32_t* labels = problem_.labels + row_ * problem_.max_labels;
     std::fill_n(scratch_.stays, padded_, 0.0);

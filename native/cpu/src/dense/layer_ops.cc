@@ -413,7 +413,7 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
       const double weight =
           total == 0 ? 0 : (weights == nullptr ? 1 : weights[n]) / total / static_cast<double>(columns);
       for (ptrdiff_t k = n * columns; k < (n + 1) * columns; k++) {
-        // What does not count may hold anything.
+        // Masked-out elements may hold any value, NaN included.
         double slope = 0;
         if (weight != 0) losses[n] += weight * LossOf(rule, predictions[k], targets[k], &slope);
         gradient[k] = static_cast<T>(weight * slope);

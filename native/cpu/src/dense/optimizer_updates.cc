@@ -36,7 +36,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       const T* gradient = update.data[2];
       const T rate = number(0), momentum = number(1);
       const bool nesterov = flag(2), rate_in_velocity = flag(3);
-      // What enters the velocity, and what leaves it, carry the rate.
+      // TensorFlow and PyTorch: v = m·v + g, w -= rate·v. Keras: v = m·v + rate·g, w -= v (rate_in_velocity).
       const T in = rate_in_velocity ? rate : T{1};
       const T out = rate_in_velocity ? T{1} : rate;
       for (ptrdiff_t i = begin; i < end; i++) {

@@ -12,7 +12,7 @@ namespace {
 #if defined(_MSC_VER)
 bool HasBits(int value, int bits) { return (value & bits) == bits; }
 
-// CPUID leaves 1 and 7 list what the processor has, XCR0 the registers that the operating system saves at a context
+// CPUID leaves 1 and 7 list the processor's features, XCR0 the registers that the operating system saves at a context
 // switch; an instruction set needs both. Bit numbers: Intel SDM vol. 1, 14.3 and 15.2 to 15.4
 // (https://www.intel.com/content/www/us/en/developer/articles/technical/intel-sdm.html).
 bool HasAvx2() {

@@ -1,7 +1,7 @@
 // Products of int8 weights in integers: four weights of a column times four numbers at once, exactly.
 //
 // A row of a is brought to 16 bits, q = round(a / max|a| · 32767) + 32768, whose low and high bytes are multiplied
-// apart, as the instruction takes unsigned bytes. What a loses by that is 2^-16 of its largest element; the weights
+// apart, as the instruction takes unsigned bytes. The rounding of a is 2^-16 of its largest element; the weights
 // have lost 2^-8.
 //   Σ (q - 32768)·w = Σ low·w + 256·(Σ high·w - 128·Σ w)
 #include <immintrin.h>
@@ -28,7 +28,7 @@ ptrdiff_t BlocksOf(ptrdiff_t depth) { return (depth + kInt8BlockRows - 1) / kInt
 
 __mmask16 LanesBelow(ptrdiff_t count) { return count >= kLanes ? 0xffff : static_cast<__mmask16>((1u << count) - 1); }
 
-// One row of a block. Returns what the integers are to be multiplied by; NaN for a row that is not finite.
+// One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
 float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
   const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
   __m512i largest = _mm512_setzero_si512();

@@ -64,7 +64,7 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
   if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(); });
 }
 
-// Steps walk through the matrix forwards and backwards by turns: each begins with what the last one left in the cache.
+// Steps read the matrix forwards and backwards alternately: each begins with the rows that the previous one left in the cache.
 template <typename T>
 template <typename Body>
 void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width,
@@ -89,7 +89,7 @@ void PseudoLayerBackward<T>::Start() const {
   if (layout_.projection.present()) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
 }
 
-// dh before step n: dz·R, and for GRU what bypasses the matrix.
+// dh before step n: dz·R, and for GRU the term (1 - u)·dh that bypasses the matrix.
 template <typename T>
 void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const {
   typename TransposedMatrix<T>::Product product{};
@@ -176,7 +176,7 @@ void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
 }
 
 // Past a row's end, and in the pseudo-layers beyond the last unit, every gradient is 0. The kernel multiplies that 0 by
-// what the forward left there, which is not finite where an input was not.
+// the forward's values, and 0 · NaN or 0 · ∞ is NaN: the gradients are overwritten instead.
 template <typename T>
 void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t first,
                                         const CellBackward<T>& step) const {

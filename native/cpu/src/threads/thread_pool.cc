@@ -107,7 +107,7 @@ void ThreadPool::RunLocked(int members, const Work& work) {
   if (std::min(members, size_) == 1) return work(0);
   work_ = &work;
   members_ = std::min(members, size_);
-  // Opens the call: what was written above is visible to a thread that enters.
+  // Opens the call: the writes above are visible to a thread that enters (release, paired with its acquire).
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_release);
   calls_.notify_all();

@@ -6,7 +6,7 @@ import { checkScorerArguments, type NGramModel } from './ngram_model.js'
 export interface CharacterScorerOptions {
   /** Factor of the model's log-probabilities; default 1. */
   readonly weight?: number | undefined
-  /** Added for every label: makes up for what the model takes from longer texts. Default 0. */
+  /** Added for every label, to offset the lower probability of longer texts. Default 0. */
   readonly bonus?: number | undefined
 }
 

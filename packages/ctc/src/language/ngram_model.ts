@@ -19,7 +19,7 @@ export interface SavedNGramModel {
 /** Before the first token and after the last one; no token of a text is empty. */
 const BOUNDARY = ''
 
-/** What was counted after one context. */
+/** Counts of the tokens after one context. */
 interface Followers {
   total: number
   readonly counts: Map<number, number>

@@ -10,7 +10,7 @@ export interface WordScorerOptions {
   readonly weight?: number | undefined
   /** Added for every word, DeepSpeech's β; default 0. */
   readonly wordBonus?: number | undefined
-  /** What stands between words; default a space. */
+  /** The separator of words; default a space. */
   readonly separator?: string | undefined
   /** Only words of the model's vocabulary are read; default false. */
   readonly restricted?: boolean | undefined
