@@ -27,7 +27,8 @@ export interface PreactivationClip {
   readonly preactivationClip?: number | null | undefined
 }
 
-const COMMON_OPTIONS = { name: optional(TEXT), dtype: optional(oneOf(['float32', 'float64'])) }
+/** Rules of {@link CellOptions}. */
+export const COMMON_OPTIONS = { name: optional(TEXT), dtype: optional(oneOf(['float32', 'float64'])) }
 
 /** H, I, P, B. */
 export const SIZE = integerFrom(1)

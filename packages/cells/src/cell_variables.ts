@@ -1,16 +1,26 @@
 import { checkArguments, checkOptions, integerFrom, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, elementCount, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { checkIsTensor, Philox } from '@cudnn-rnn/executor-kit'
 import { SIZE } from './cell_options.js'
 import { checkFloatTensor, copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
+
+/** The element of a variable that an initializer draws. */
+export interface InitialElement {
+  readonly random: Philox
+  readonly element: number
+  /** The variables before this one. */
+  readonly made: VariableMap
+}
+
+/** How a variable starts: by Glorot's rule, filled with a number, or drawn element by element. */
+export type VariableInitializer = 'glorot_uniform' | number | ((element: InitialElement) => number)
 
 /** A variable of a cell: its name inside the cell's scope, its shape, and how it starts. */
 export interface VariableSpec {
   readonly name: string
   readonly shape: readonly number[]
-  /** A number fills the tensor. */
-  readonly initializer: 'glorot_uniform' | number
+  readonly initializer: VariableInitializer
 }
 
 /** Tensors by variable name, in TensorFlow's order of creation. */
@@ -38,7 +48,7 @@ const INITIALIZER_STREAM = 1
 /**
  * Owner of TensorFlow's variables: created by the first call, or by {@link build}, or by {@link setVariables}.
  *
- * Subclasses list their variables; the first one has [inputSize + something, …] rows.
+ * Subclasses list their variables; the rows of at least one depend on the columns of the input.
  */
 export abstract class CellVariables extends Inspectable {
   readonly name: string
@@ -55,6 +65,11 @@ export abstract class CellVariables extends Inspectable {
   protected override summary(): Summary {
     const { name, dtype, inputSize } = this
     return { kind: this.constructor.name, name, dtype, inputSize, variables: variableTexts(this.variables) }
+  }
+
+  /** Scope of the variables inside the caller's; empty where they lie in the caller's own. */
+  get scope(): string {
+    return this.name
   }
 
   /** Names, shapes and initializers for inputs of `inputSize` columns. */
@@ -88,9 +103,9 @@ export abstract class CellVariables extends Inspectable {
       )
     }
     const random = new Philox(seed, INITIALIZER_STREAM)
-    this.#variables = new Map(
-      this.variableSpecs(inputSize).map((spec) => [spec.name, initialValue(spec, this.dtype, random)]),
-    )
+    const made = new Map<string, FloatTensor>()
+    for (const spec of this.variableSpecs(inputSize)) made.set(spec.name, initialValue(spec, this.dtype, random, made))
+    this.#variables = made
     this.#inputSize = inputSize
   }
 
@@ -107,22 +122,12 @@ export abstract class CellVariables extends Inspectable {
   /** Checks `values` and returns the function that writes them, so that a stack checks every cell before it writes one. */
   prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
     const action = `set variables of ${this.name}`
-    const leadRows = this.variableSpecs(0)[0]!
     checkOptionNames(
       action,
       values,
       this.variableSpecs(1).map(({ name }) => name),
     )
-    const lead = values[leadRows.name]
-    const rows = lead === undefined ? undefined : checkIsTensor(action, leadRows.name, lead).shape[0]
-    const inputSize = this.#inputSize ?? (rows === undefined ? 0 : rows - leadRows.shape[0]!)
-    if (!(inputSize >= 1)) {
-      throw codedRangeError(
-        'ERR_SHAPE',
-        `Cannot ${action} as ${leadRows.name} must have inputSize + ${leadRows.shape[0]} rows: current number is ${rows}. Give ${leadRows.name}, or call build(inputSize) first.`,
-        { argument: leadRows.name, actual: rows },
-      )
-    }
+    const inputSize = this.#inputSize ?? this.inputSizeOf(action, values)
     const written = new Map<string, FloatTensor>()
     for (const { name, shape } of this.variableSpecs(inputSize)) {
       const value = values[name]
@@ -136,17 +141,51 @@ export abstract class CellVariables extends Inspectable {
     }
   }
 
+  /** I, from the rows of the first variable whose rows depend on it. Throws RangeError `ERR_SHAPE`. */
+  protected inputSizeOf(action: string, values: Readonly<Record<string, FloatTensor>>): number {
+    const ofOne = this.variableSpecs(1)
+    const rowsAt = (specs: readonly VariableSpec[], index: number) => specs[index]!.shape[0]!
+    const ofNone = this.variableSpecs(0)
+    const index = ofNone.findIndex((_, k) => rowsAt(ofNone, k) !== rowsAt(ofOne, k))
+    const { name } = ofNone[index]!
+    const more = rowsAt(ofNone, index)
+    const lead = values[name]
+    const rows = lead === undefined ? undefined : checkIsTensor(action, name, lead).shape[0]
+    // Per column of the input: 1, or a fraction where a kernel belongs to a group of columns.
+    const inputSize = rows === undefined ? 0 : Math.round((rows - more) / (rowsAt(ofOne, index) - more))
+    if (inputSize >= 1) return inputSize
+    throw codedRangeError(
+      'ERR_SHAPE',
+      `Cannot ${action} as the rows of ${name} must fit an inputSize >= 1: current number is ${rows}. Give ${name}, or call build(inputSize) first.`,
+      { argument: name, actual: rows },
+    )
+  }
+
   /** Zeros in the shape of every variable, to which a backward adds. */
   zeroGradients(): VariableMap {
     return new Map([...this.variables].map(([name, { shape }]) => [name, zeros(this.dtype, shape)]))
   }
 }
 
-/** Glorot & Bengio 2010: uniform in ±√(6 / (fan in + fan out)); for a vector TensorFlow takes its length for both fans. */
-function initialValue({ shape, initializer }: VariableSpec, dtype: FloatDType, random: Philox): FloatTensor {
-  const [fanIn = 1, fanOut = fanIn] = shape
-  const data = newArray(dtype, shape.length === 1 ? fanIn : fanIn * fanOut)
+/**
+ * Glorot & Bengio 2010: uniform in ±√(6 / (fan in + fan out)); the fans are the last two dimensions times the others, for a
+ * vector TensorFlow takes its length for both.
+ */
+function initialValue(
+  { shape, initializer }: VariableSpec,
+  dtype: FloatDType,
+  random: Philox,
+  made: VariableMap,
+): FloatTensor {
+  const data = newArray(dtype, elementCount(shape))
   if (typeof initializer === 'number') return { data: data.fill(initializer), shape }
-  const limit = Math.sqrt(6 / (fanIn + fanOut))
-  return { data: data.map(() => limit * (2 * random.uniform() - 1)), shape }
+  const field = elementCount(shape.slice(0, -2))
+  const fanOut = shape.at(-1)!
+  const fanIn = shape.at(-2) ?? fanOut
+  const limit = Math.sqrt(6 / (field * (fanIn + fanOut)))
+  for (let element = 0; element < data.length; element++) {
+    data[element] =
+      typeof initializer === 'function' ? initializer({ random, element, made }) : limit * (2 * random.uniform() - 1)
+  }
+  return { data, shape }
 }

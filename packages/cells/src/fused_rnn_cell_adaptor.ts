@@ -1,5 +1,6 @@
 import { checkArguments, checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
 import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -65,8 +66,8 @@ export class FusedRNNCellAdaptor<State extends CellState> extends Inspectable im
     return this.cell.zeroGradients()
   }
 
-  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State> {
-    return unrolled(this.cell).pass(inputs, state, lengths)
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
+    return unrolled(this.cell).pass(inputs, state, lengths, run)
   }
 
   /** As {@link FusedRNNCell.call}; throws the errors of `dynamicRnn`. */

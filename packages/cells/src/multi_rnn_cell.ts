@@ -1,11 +1,13 @@
 import { checkArguments, checkOptions, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { CellOptions } from './cell_options.js'
-import type { CellState, StateSize } from './cell_state.js'
-import { type BuildOptions, checkBuild, type VariableMap, type VariableSpec } from './cell_variables.js'
-import { copyTensor, type FloatTensor } from './float_tensor.js'
-import { CELL, type CellStep, RNNCell } from './rnn_cell.js'
-import { inScope, scopedVariables } from './variable_scopes.js'
+import type { CellState, StateSize, StateTree } from './cell_state.js'
+import { type CellPart, CompositeCell } from './composite_cell.js'
+import type { GraphStep } from './graph_cell.js'
+import { innerStep } from './graph_inner_step.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+import { joinScopes } from './variable_scopes.js'
 
 const CELLS = listOf(CELL)
 
@@ -15,8 +17,9 @@ const CELLS = listOf(CELL)
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION` for no cells, one cell twice, or mixed dtypes
  */
-export class MultiRNNCell extends RNNCell<readonly CellState[]> {
+export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   readonly cells: readonly RNNCell<CellState>[]
+  protected readonly parts: readonly CellPart[]
 
   // biome-ignore lint/suspicious/noExplicitAny: a stack mixes cells of any state, and step() hands each its own back.
   constructor(cells: readonly RNNCell<any>[], options: Pick<CellOptions, 'name'> = {}) {
@@ -32,6 +35,11 @@ export class MultiRNNCell extends RNNCell<readonly CellState[]> {
       )
     }
     this.cells = [...cells]
+    this.parts = this.cells.map((cell, k) => ({
+      scope: joinScopes(`cell_${k}`, cell.scope),
+      cell,
+      inputSizeOf: (inputSize) => (k === 0 ? inputSize : this.cells[k - 1]!.outputSize),
+    }))
   }
 
   get stateSize(): StateSize & readonly StateSize[] {
@@ -42,66 +50,19 @@ export class MultiRNNCell extends RNNCell<readonly CellState[]> {
     return this.cells.at(-1)!.outputSize
   }
 
-  override get inputSize(): number | undefined {
-    return this.cells[0]!.inputSize
+  protected override get inputPart(): CellPart {
+    return this.parts[0]!
   }
 
-  override get variables(): VariableMap {
-    return scopedVariables(this.#scoped)
-  }
-
-  override variableSpecs(inputSize: number): readonly VariableSpec[] {
-    return this.#scoped.flatMap(({ scope, cell }, k) =>
-      cell.variableSpecs(this.#inputSizeOf(k, inputSize)).map((spec) => ({ ...spec, name: `${scope}/${spec.name}` })),
-    )
-  }
-
-  /** Builds every cell; cell k draws from seed + k. */
-  override build(inputSize: number, options: BuildOptions = {}): void {
-    checkBuild(this.name, inputSize, options)
-    const { seed = 0 } = options
-    for (const [k, cell] of this.cells.entries()) cell.build(this.#inputSizeOf(k, inputSize), { seed: seed + k })
-  }
-
-  override prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
-    const known = this.variableSpecs(1).map(({ name }) => name)
-    checkOptionNames(`set variables of ${this.name}`, values, known)
-    const given = new Map(Object.entries(values))
-    const writes = this.#scoped
-      .map(({ scope, cell }) => ({ cell, values: Object.fromEntries(inScope(given, scope)) }))
-      .filter(({ values }) => Object.keys(values).length > 0)
-      .map(({ cell, values }) => cell.prepareVariables(values))
-    return () => {
-      for (const write of writes) write()
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const before = state as readonly StateTree<GraphValue>[]
+    const after: StateTree<GraphValue>[] = []
+    let output = x
+    for (const [k, cell] of this.cells.entries()) {
+      const inner = innerStep(graph, cell, this.parts[k]!.scope, output, before[k]!)
+      after.push(inner.state)
+      output = inner.output
     }
-  }
-
-  override step(input: FloatTensor, state: readonly CellState[]): CellStep<readonly CellState[]> {
-    const steps: CellStep<CellState>[] = []
-    for (const [k, cell] of this.cells.entries()) steps.push(cell.step(steps[k - 1]?.output ?? input, state[k]!))
-    const { output } = steps.at(-1)!
-    return {
-      output: copyTensor(output),
-      state: steps.map((step) => step.state),
-      backward: (dOutput, dState, variableGradients) => {
-        const states: CellState[] = []
-        let gradient = dOutput
-        for (let k = steps.length - 1; k >= 0; k--) {
-          const own = inScope(variableGradients, this.#scoped[k]!.scope)
-          const below = steps[k]!.backward(gradient, dState[k]!, own)
-          states.unshift(below.state)
-          gradient = below.input
-        }
-        return { input: gradient, state: states }
-      },
-    }
-  }
-
-  get #scoped() {
-    return this.cells.map((cell, k) => ({ scope: `cell_${k}/${cell.name}`, cell }))
-  }
-
-  #inputSizeOf(k: number, inputSize: number): number {
-    return k === 0 ? inputSize : this.cells[k - 1]!.outputSize
+    return { output, state: after }
   }
 }

@@ -1,9 +1,11 @@
-import { checkArguments, checkOptions, FLAG, methods, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, FLAG, integerFrom, listOf, methods, optional, where } from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { SIZE } from './cell_options.js'
+import { CellRun } from './cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
+import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
 
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
@@ -50,8 +52,32 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   /** Columns of the output. */
   abstract readonly outputSize: number
 
-  /** The step itself, on arguments that {@link checkStep} accepts; for wrappers, which check once per sequence. */
-  abstract step(input: FloatTensor, state: State): CellStep<State>
+  /** The step itself, on arguments that were checked; for wrappers, which check once per sequence. */
+  abstract step(input: FloatTensor, state: State, run: CellRun): CellStep<State>
+
+  /** The masks that the cell draws in training; none for most cells. */
+  get randomSources(): readonly DropoutMasks[] {
+    return []
+  }
+
+  /** How far the cell's masks are drawn: restored, a run draws the same ones again. Empty for most cells. */
+  randomState(): readonly number[] {
+    return this.randomSources.map(({ position }) => position)
+  }
+
+  /** Restores a result of {@link randomState}. Throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION`. */
+  restoreRandomState(state: readonly number[]): void {
+    const sources = this.randomSources
+    const rule = where(
+      listOf(integerFrom(0)),
+      `an array of ${sources.length} integers >= 0`,
+      (list: readonly number[]) => {
+        return list.length === sources.length
+      },
+    )
+    checkArguments(`restore the masks of ${this.name}`, { state }, { state: rule })
+    for (const [index, source] of sources.entries()) source.position = state[index]!
+  }
 
   /** The state of zeros for `batch` rows. Throws TypeError `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
   zeroState(batch: number): State {
@@ -63,7 +89,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
    * One time step; creates the variables if there are none.
    *
    * @param input [B,I]
-   * @param options `training: false` keeps nothing for a backward. Default true.
+   * @param options `training: false` keeps nothing for a backward and drops nothing. Default true.
    * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`; RangeError `ERR_SHAPE`
    */
   call<Training extends boolean = true>(
@@ -79,7 +105,8 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     const before = checkState(action, state, this.stateSize, batch, this.dtype) as State
     this.build(inputSize)
     const zeroGradients = this.zeroGradients.bind(this)
-    const step = this.step(x, before)
+    const run = new CellRun(this.dtype, training !== false)
+    const step = this.step(x, before, run)
     const backward = (given: CellOutputGradients<State>): CellInputGradients<State> => {
       checkOptionNames('run backward', given, ['output', 'state'])
       const outputShape = [batch, this.outputSize]
@@ -99,7 +126,9 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
         'state gradient',
       ) as State
       const variables = zeroGradients()
-      return { ...step.backward(output, stateGradient, variables), variables }
+      const gradients = step.backward(output, stateGradient, variables)
+      run.finishGradients()
+      return { ...gradients, variables }
     }
     return { output: step.output, state: step.state, tape: tapeWhen(training, backward) }
   }

@@ -2,6 +2,7 @@ import { checkArguments, FLAG, optional } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedTypeError } from '@cudnn-rnn/canonical'
 import { checkSequenceLengths, type Dimension } from '@cudnn-rnn/executor-kit'
+import { CellRun } from './cell_run.js'
 import { type CellState, checkState, type StateSize, zeroState } from './cell_state.js'
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
@@ -14,7 +15,7 @@ export interface SequenceOptions<State, Training extends boolean = true> {
   readonly initialState?: State | undefined
   /** One length in 0..T per batch row, any order; past it outputs are 0 and the state stands still. Default: all T. */
   readonly sequenceLength?: readonly number[] | Int32Array | null | undefined
-  /** False keeps nothing for a backward. Default true. */
+  /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined
 }
 
@@ -60,7 +61,7 @@ export interface SequenceRunner<State> {
   readonly outputSize: number
   build(inputSize: number): void
   zeroGradients(): VariableMap
-  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State>
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
 }
 
 /**
@@ -102,7 +103,8 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const givenState = (options.initialState ?? zeroState(runner.stateSize, batch, dtype)) as CellState
   const initialState = checkState(action, givenState, runner.stateSize, batch, dtype, 'initialState') as State
   runner.build(inputSize)
-  const pass = runner.pass(input, initialState, lengths)
+  const run = new CellRun(dtype, options.training !== false)
+  const pass = runner.pass(input, initialState, lengths, run)
   const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
     checkOptionNames('run backward', given, ['outputs', 'state'])
     const outputShape = [time, batch, runner.outputSize]
@@ -122,6 +124,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
     const state = checkState('run backward', givenState, runner.stateSize, batch, dtype, 'state gradients') as State
     const variables = runner.zeroGradients()
     const gradients = pass.backward(outputs, state, variables)
+    run.finishGradients()
     return { inputs: fromTimeMajor(gradients.inputs), state: gradients.state, variables }
   }
   return {

@@ -10,7 +10,7 @@ import { joinColumns, takeColumns } from './sequence_layout.js'
 import { runSequence, type SequenceOptions, type SequencePass, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
 import { unrolled } from './unroll.js'
-import { inScope } from './variable_scopes.js'
+import { inScope, joinScopes, scopedName } from './variable_scopes.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
 export interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
@@ -108,7 +108,7 @@ function bidirectionalStack<State extends CellState>(
   }
   const layers = cellsFw.map((fw, layer) => ({ fw, bw: cellsBw[layer]! }))
   const scopeOf = (layer: number, direction: 'fw' | 'bw') =>
-    `cell_${layer}/bidirectional_rnn/${direction}/${layers[layer]![direction].name}`
+    joinScopes(`cell_${layer}/bidirectional_rnn/${direction}`, layers[layer]![direction].scope)
   const scoped = layers.flatMap(({ fw, bw }, layer) => [
     { scope: scopeOf(layer, 'fw'), cell: fw },
     { scope: scopeOf(layer, 'bw'), cell: bw },
@@ -131,16 +131,16 @@ function bidirectionalStack<State extends CellState>(
     zeroGradients: () =>
       new Map(
         scoped.flatMap(({ scope, cell }) =>
-          [...cell.zeroGradients()].map(([name, value]) => [`${scope}/${name}`, value] as const),
+          [...cell.zeroGradients()].map(([name, value]) => [scopedName(scope, name), value] as const),
         ),
       ),
-    pass(inputs, [statesFw, statesBw], lengths): SequencePass<StatePair<State>> {
+    pass(inputs, [statesFw, statesBw], lengths, run): SequencePass<StatePair<State>> {
       const passes: { fw: SequencePass<State>; bw: SequencePass<State> }[] = []
       let sequence = inputs
       for (const [layer, { fw, bw }] of layers.entries()) {
         const both = {
-          fw: unrolled(fw).pass(sequence, statesFw[layer]!, lengths),
-          bw: reversedPass(unrolled(bw), sequence, statesBw[layer]!, lengths),
+          fw: unrolled(fw).pass(sequence, statesFw[layer]!, lengths, run),
+          bw: reversedPass(unrolled(bw), sequence, statesBw[layer]!, lengths, run),
         }
         passes.push(both)
         sequence = joinColumns(both.fw.outputs, both.bw.outputs)

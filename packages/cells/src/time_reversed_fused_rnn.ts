@@ -1,5 +1,6 @@
 import { checkArguments, methods } from '@cudnn-rnn/arguments'
 import { checkOptionNames, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import type { CellRun } from './cell_run.js'
 import type { CellState, StateSize } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -61,8 +62,8 @@ export class TimeReversedFusedRNN<State extends CellState> extends Inspectable i
     return this.cell.zeroGradients()
   }
 
-  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null): SequencePass<State> {
-    return reversedPass(this.cell, inputs, state, lengths)
+  pass(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State> {
+    return reversedPass(this.cell, inputs, state, lengths, run)
   }
 
   /** As {@link FusedRNNCell.call}; throws the errors of the wrapped cell. */
@@ -81,8 +82,9 @@ export function reversedPass<State>(
   inputs: FloatTensor,
   state: State,
   lengths: Int32Array | null,
+  run: CellRun,
 ): SequencePass<State> {
-  const pass = runner.pass(reverseSteps(inputs, lengths), state, lengths)
+  const pass = runner.pass(reverseSteps(inputs, lengths), state, lengths, run)
   return {
     outputs: reverseSteps(pass.outputs, lengths),
     state: pass.state,

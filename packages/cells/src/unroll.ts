@@ -1,4 +1,5 @@
 import { copyRow } from '@cudnn-rnn/executor-kit'
+import type { CellRun } from './cell_run.js'
 import { type CellState, mapState } from './cell_state.js'
 import { type FloatTensor, newArray } from './float_tensor.js'
 import type { CellStep, RNNCell } from './rnn_cell.js'
@@ -15,7 +16,7 @@ export function unrolled<State extends CellState>(cell: RNNCell<State>): Sequenc
     outputSize: cell.outputSize,
     build: (inputSize) => cell.build(inputSize),
     zeroGradients: () => cell.zeroGradients(),
-    pass: (inputs, state, lengths) => unroll(cell, inputs, state, lengths),
+    pass: (inputs, state, lengths, run) => unroll(cell, inputs, state, lengths, run),
   }
 }
 
@@ -28,12 +29,13 @@ function unroll<State extends CellState>(
   inputs: FloatTensor,
   initialState: State,
   lengths: Int32Array | null,
+  run: CellRun,
 ): SequencePass<State> {
   const [time, batch, inputSize] = inputs.shape as [number, number, number]
   const steps: CellStep<State>[] = []
   let state = initialState
   for (const [t, input] of unstackSteps(withoutPadding(inputs, lengths)).entries()) {
-    const step = cell.step(input, state)
+    const step = cell.step(input, state, run)
     steps.push(step)
     state = selectRows(step.state, state, t, lengths)
   }

@@ -1,23 +1,33 @@
 import type { CellVariables, VariableMap } from './cell_variables.js'
 
-/** An owner of variables inside a scope: its variables are `<scope>/<name>` outside. */
+/** An owner of variables inside a scope: its variables are `<scope>/<name>` outside, `<name>` where the scope is empty. */
 export interface ScopedCell {
   readonly scope: string
   readonly cell: CellVariables
+}
+
+/** The scope `inner` inside `outer`; either may be empty. */
+export function joinScopes(outer: string, inner: string): string {
+  return inner === '' ? outer : scopedName(outer, inner)
+}
+
+/** A name inside `scope` as it is outside: `<scope>/<name>`, or `<name>` where the scope is empty. */
+export function scopedName(scope: string, name: string): string {
+  return scope === '' ? name : `${scope}/${name}`
 }
 
 /** The variables of several owners under their scopes. */
 export function scopedVariables(cells: readonly ScopedCell[]): VariableMap {
   return new Map(
     cells.flatMap(({ scope, cell }) =>
-      [...cell.variables].map(([name, value]) => [`${scope}/${name}`, value] as const),
+      [...cell.variables].map(([name, value]) => [scopedName(scope, name), value] as const),
     ),
   )
 }
 
 /** The part of `variables` that lies in `scope`, under its names there; the tensors are the same. */
 export function inScope(variables: VariableMap, scope: string): VariableMap {
-  const prefix = `${scope}/`
+  const prefix = scopedName(scope, '')
   return new Map(
     [...variables]
       .filter(([name]) => name.startsWith(prefix))

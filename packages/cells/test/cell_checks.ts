@@ -1,5 +1,8 @@
 import { expect } from 'vitest'
+import { type CellState, mapState } from '../src/cell_state.js'
 import type { FloatTensor } from '../src/float_tensor.js'
+import type { RNNCell } from '../src/index.js'
+import { fill } from './goldens.js'
 
 /** A float64 tensor of these values. */
 export function float64(values: ArrayLike<number>, shape: readonly number[]): FloatTensor {
@@ -46,4 +49,38 @@ export function expectGradient(values: FloatTensor, gradient: FloatTensor, loss:
     return (above - below) / (2 * STEP)
   })
   expectClose(gradient.data, numeric, 1e-7, what)
+}
+
+/** A cell of a table under one type; each is only given states that it made itself. */
+export function anyState(cell: unknown): RNNCell<CellState> {
+  return cell as RNNCell<CellState>
+}
+
+/** Every leaf filled, in the structure of `state`. */
+export function filledLike<State extends CellState>(state: State, formula: readonly [number, number, number]): State {
+  return mapState<FloatTensor, FloatTensor>([state], ([leaf]) =>
+    float64(fill(leaf!.data.length, formula), leaf!.shape),
+  ) as State
+}
+
+/** The tensors of a state. */
+export function leaves(state: CellState): FloatTensor[] {
+  const found: FloatTensor[] = []
+  mapState<FloatTensor, FloatTensor>([state], ([leaf]) => {
+    found.push(leaf!)
+    return leaf!
+  })
+  return found
+}
+
+/** Σ of the products of corresponding elements. */
+export function dot(a: FloatTensor, b: FloatTensor): number {
+  let sum = 0
+  for (let k = 0; k < a.data.length; k++) sum += a.data[k]! * b.data[k]!
+  return sum
+}
+
+/** As {@link dot}, over all tensors of two states. */
+export function dotState(a: CellState, b: CellState): number {
+  return leaves(a).reduce((sum, leaf, k) => sum + dot(leaf, leaves(b)[k]!), 0)
 }

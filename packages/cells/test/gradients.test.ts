@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type CellState, mapState } from '../src/cell_state.js'
+import type { CellState } from '../src/cell_state.js'
 import type { FloatTensor } from '../src/float_tensor.js'
 import {
   BasicLSTMCell,
@@ -19,7 +19,7 @@ import {
   TimeReversedFusedRNN,
 } from '../src/index.js'
 import { stackSteps, unstackSteps } from '../src/sequence_layout.js'
-import { expectClose, expectGradient, float64 } from './cell_checks.js'
+import { anyState, dot, dotState, expectClose, expectGradient, filledLike, float64, leaves } from './cell_checks.js'
 import { FILLS, fill } from './goldens.js'
 
 const T = 4
@@ -56,32 +56,7 @@ const CELLS: Record<string, () => RNNCell<CellState>> = {
     ),
 }
 
-/** The cells of the table under one type; each is only ever given states that it made itself. */
-function anyState(cell: unknown): RNNCell<CellState> {
-  return cell as RNNCell<CellState>
-}
-
 const inputs = () => float64(fill(T * B * I, FILLS.x), [T, B, I])
-/** Every leaf filled, in the structure of `state`. */
-const filledLike = <State extends CellState>(state: State, formula: readonly [number, number, number]): State =>
-  mapState<FloatTensor, FloatTensor>([state], ([leaf]) =>
-    float64(fill(leaf!.data.length, formula), leaf!.shape),
-  ) as State
-
-function leaves(state: CellState): FloatTensor[] {
-  const found: FloatTensor[] = []
-  mapState<FloatTensor, FloatTensor>([state], ([leaf]) => {
-    found.push(leaf!)
-    return leaf!
-  })
-  return found
-}
-function dot(a: FloatTensor, b: FloatTensor): number {
-  let sum = 0
-  for (let k = 0; k < a.data.length; k++) sum += a.data[k]! * b.data[k]!
-  return sum
-}
-const dotState = (a: CellState, b: CellState) => leaves(a).reduce((sum, leaf, k) => sum + dot(leaf, leaves(b)[k]!), 0)
 
 describe('tape.gradients agrees with central differences in float64', () => {
   test.each(Object.entries(CELLS))('%s, one step', (_, make) => {

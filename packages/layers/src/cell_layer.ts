@@ -1,10 +1,10 @@
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
-import { dynamicRnn } from '@cudnn-rnn/cells'
+import { dynamicRnn, scopedName } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import type { Forwarded } from './forwarded.js'
-import { Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
@@ -15,7 +15,8 @@ export interface RnnLayerOptions extends LayerOptions {
 }
 
 /**
- * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under TensorFlow's names.
+ * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that
+ * TensorFlow's `dynamic_rnn` gives them, `rnn/lstm_cell/kernel` in a layer of the default name.
  *
  * The cell computes on the host, whatever the executor: prefer {@link cudnnLSTM} and its kin where they compute the same. The
  * layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
@@ -45,7 +46,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
       const name = build.nameOf(options.name, 'rnn')
       cell.build(input.features!, { seed: build.recurrentSeed() })
       const variables = [...cell.variables].map(([own, value]) => {
-        return new Variable(backend, backend.tensor(value), `${name}/${own}`)
+        return new Variable(backend, backend.tensor(value), scopedName(name, scopedName(cell.scope, own)))
       })
       const output = { isSequence: true, features: cell.outputSize }
       return new CellLayer(build, { definition, name, input, output, variables }, cell)
@@ -89,6 +90,15 @@ class CellLayer extends Layer {
       release,
       ...(keepsStates && { states: leavesOf(state).map((leaf) => backend.tensor(leaf)) }),
     }
+  }
+
+  override async randomState(): Promise<ConfigValue> {
+    const state = this.#cell.randomState()
+    return state.length === 0 ? null : state
+  }
+
+  override restoreRandomState(state: ConfigValue): void {
+    this.#cell.restoreRandomState((state ?? []) as readonly number[])
   }
 
   override openStream(batch: number): LayerStream {

@@ -1,6 +1,15 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { BasicRNNCell, LSTMCell, MultiRNNCell } from '@cudnn-rnn/cells'
+import {
+  BasicRNNCell,
+  Conv1DLSTMCell,
+  HighwayWrapper,
+  LayerNormBasicLSTMCell,
+  LSTMCell,
+  MultiRNNCell,
+  ResidualWrapper,
+  UGRNNCell,
+} from '@cudnn-rnn/cells'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import {
@@ -51,6 +60,14 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   cudnnRNNRelu: [cudnnRNNRelu({ numUnits: 3, biasInitializer: 0.1 })],
   cudnnRNNTanh: [cudnnRNNTanh({ numUnits: 3 })],
   'rnn of cells': [rnn(new MultiRNNCell([new LSTMCell(3, { dtype }), new BasicRNNCell(2, { dtype })]))],
+  'rnn of rare cells and wrappers': [
+    rnn(new ResidualWrapper(new LayerNormBasicLSTMCell(FEATURES, { dtype }))),
+    rnn(new HighwayWrapper(new UGRNNCell(FEATURES, { dtype }))),
+  ],
+  'rnn of a convolution': [
+    dense({ units: 4 }),
+    rnn(new Conv1DLSTMCell({ dtype, inputShape: [2, 2], outputChannels: 1, kernelShape: [2] })),
+  ],
   'a whole model': [
     cudnnLSTM({ numUnits: 3, direction: 'bidirectional' }),
     layerNorm(),

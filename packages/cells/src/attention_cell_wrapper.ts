@@ -1,0 +1,137 @@
+import { checkArguments, checkOptions, nullable, optional, TEXT } from '@cudnn-rnn/arguments'
+import { SIZE } from './cell_options.js'
+import type { CellState, StateSize, StateTree } from './cell_state.js'
+import type { VariableSpec } from './cell_variables.js'
+import { type CellPart, CompositeCell } from './composite_cell.js'
+import type { FloatTensor } from './float_tensor.js'
+import { additiveAttention } from './graph_attention.js'
+import type { GraphStep } from './graph_cell.js'
+import { concat, reshaped, takeColumns } from './graph_columns.js'
+import { innerStep } from './graph_inner_step.js'
+import { linear } from './graph_product.js'
+import { OwnVariables } from './own_variables.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link AttentionCellWrapper}. */
+export interface AttentionCellWrapperOptions {
+  /** Scope of the variables in a checkpoint. Default `attention_cell_wrapper`. */
+  readonly name?: string | undefined
+  /** A: columns of a slot of the memory, and of the output. Default: the cell's output. */
+  readonly attnSize?: number | null | undefined
+  /** V: columns of keys and query. Default: A. */
+  readonly attnVecSize?: number | null | undefined
+  /** Columns of the cell's input. Default: the wrapper's. */
+  readonly inputSize?: number | null | undefined
+}
+
+const OPTIONS = {
+  name: optional(TEXT),
+  attnSize: nullable(SIZE),
+  attnVecSize: nullable(SIZE),
+  inputSize: nullable(SIZE),
+}
+
+/**
+ * TensorFlow's `AttentionCellWrapper`: a cell that attends to its last L outputs (Bahdanau et al. 2015). Its state is the list
+ * [cell state, attention [A], memory [L·A], the oldest slot first].
+ *
+ *     x' = [x, attention]·kernel + bias   y, s' = cell(x', s)
+ *     q = [s']·attention/kernel + attention/bias, an LSTM's c before its h
+ *     attention' = Σ a_l·H_l over the slots H_l, a = softmax of Σ attn_v∘tanh(H_l·attn_w + q)
+ *     output = [y, attention']·attn_output_projection/kernel + …/bias, which takes the oldest slot's place
+ *
+ * Variables `kernel`, `bias`, `attention/attn_w` [1,1,A,V], `attention/attn_v` [V], `attention/kernel`, `attention/bias`,
+ * `attn_output_projection/kernel` and `…/bias`; the cell's under its own scope.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export class AttentionCellWrapper<State extends CellState> extends CompositeCell<
+  readonly [State, FloatTensor, FloatTensor]
+> {
+  readonly cell: RNNCell<State>
+  /** L */
+  readonly attnLength: number
+  /** A */
+  readonly attnSize: number
+  /** V */
+  readonly attnVecSize: number
+  readonly #own: CellPart
+  readonly #inner: CellPart
+
+  constructor(cell: RNNCell<State>, attnLength: number, options: AttentionCellWrapperOptions = {}) {
+    checkArguments('build AttentionCellWrapper', { cell, attnLength }, { cell: CELL, attnLength: SIZE })
+    checkOptions('build AttentionCellWrapper', options, OPTIONS)
+    const name = options.name ?? 'attention_cell_wrapper'
+    super(name, cell.dtype)
+    this.cell = cell
+    this.attnLength = attnLength
+    this.attnSize = options.attnSize ?? cell.outputSize
+    this.attnVecSize = options.attnVecSize ?? this.attnSize
+    const cellInput = (inputSize: number) => options.inputSize ?? inputSize
+    const own = new OwnVariables(name, cell.dtype, (inputSize) => this.#specs(inputSize, cellInput(inputSize)))
+    this.#own = { scope: '', cell: own, inputSizeOf: (inputSize) => inputSize }
+    this.#inner = { scope: cell.scope, cell, inputSizeOf: cellInput }
+  }
+
+  get stateSize(): readonly StateSize[] {
+    return [this.cell.stateSize, this.attnSize, this.attnLength * this.attnSize]
+  }
+
+  get outputSize(): number {
+    return this.attnSize
+  }
+
+  protected override get parts(): readonly CellPart[] {
+    return [this.#own, this.#inner]
+  }
+
+  protected override get inputPart(): CellPart {
+    return this.#own
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { attnLength, attnSize } = this
+    const [before, attention, memory] = state as readonly [StateTree<GraphValue>, GraphValue, GraphValue]
+    const input = linear(graph, [x, attention], 'kernel', 'bias')
+    const cell = this.cell as unknown as RNNCell<CellState>
+    const inner = innerStep(graph, cell, this.#inner.scope, input, before)
+    const query = linear(graph, leavesOf(inner.state), 'attention/kernel', 'attention/bias')
+    const slots = reshaped(graph, memory, [x.rows * attnLength, attnSize])
+    const keys = linear(graph, [slots], 'attention/attn_w')
+    const next = additiveAttention(graph, slots, keys, query, 'attention/attn_v')
+    const projection = 'attn_output_projection'
+    const output = linear(graph, [inner.output, next], `${projection}/kernel`, `${projection}/bias`)
+    const kept = takeColumns(graph, memory, attnSize, (attnLength - 1) * attnSize)
+    return { output, state: [inner.state, next, concat(graph, [kept, output])] }
+  }
+
+  #specs(inputSize: number, cellInputSize: number): readonly VariableSpec[] {
+    const { attnSize, attnVecSize } = this
+    const layer = (scope: string, rows: number, columns: number): VariableSpec[] => [
+      { name: `${scope}kernel`, shape: [rows, columns], initializer: 'glorot_uniform' },
+      { name: `${scope}bias`, shape: [columns], initializer: 0 },
+    ]
+    return [
+      ...layer('', inputSize + attnSize, cellInputSize),
+      { name: 'attention/attn_w', shape: [1, 1, attnSize, attnVecSize], initializer: 'glorot_uniform' },
+      { name: 'attention/attn_v', shape: [attnVecSize], initializer: 'glorot_uniform' },
+      ...layer('attention/', columnsOf(this.cell.stateSize), attnVecSize),
+      ...layer('attn_output_projection/', this.cell.outputSize + attnSize, attnSize),
+    ]
+  }
+}
+
+/** The tensors of a state, an LSTM's c before its h. */
+function leavesOf(state: StateTree<GraphValue>): GraphValue[] {
+  if (Array.isArray(state)) return state.flatMap(leavesOf)
+  return 'c' in state ? [state.c, state.h] : [state as GraphValue]
+}
+
+/** Columns of all tensors of a state together. */
+function columnsOf(size: StateSize): number {
+  if (typeof size === 'number') return size
+  if (Array.isArray(size)) return size.reduce((sum: number, part: StateSize) => sum + columnsOf(part), 0)
+  const { c, h } = size as { readonly c: number; readonly h: number }
+  return c + h
+}

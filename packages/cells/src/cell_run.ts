@@ -1,0 +1,98 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { addColumnSums, addProduct, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { type FloatTensor, newArray } from './float_tensor.js'
+
+/** Left and right operands of one product of a kernel's gradient: x [rows, M] and ∂z [rows, N]. */
+interface GradientOperands {
+  readonly left: FloatArray
+  readonly right: FloatArray
+}
+
+/** Rows [begin, begin + count) of a kernel's gradient [·,N]. */
+interface GradientRows {
+  readonly gradient: FloatTensor
+  readonly begin: number
+  readonly count: number
+  readonly operands: GradientOperands[]
+}
+
+/**
+ * The state that the steps of one call share: whether it trains, and the sums over time of its backward.
+ *
+ * A kernel's gradient is Σ_t x_tᵀ·∂z_t. Its products wait until {@link finishGradients} and are one product of T·B rows then:
+ * the kernel's gradient is read and written once, and not once per step.
+ */
+export class CellRun {
+  readonly dtype: FloatDType
+  /** False in inference: nothing is kept for a backward, and nothing is dropped. */
+  readonly training: boolean
+  readonly #waiting = new Map<FloatTensor, Map<number, GradientRows>>()
+  readonly #masks = new Map<object, FloatArray>()
+
+  constructor(dtype: FloatDType, training: boolean) {
+    this.dtype = dtype
+    this.training = training
+  }
+
+  /** The value made for `owner` by the first step of the run; the others get the same. */
+  once(owner: object, make: () => FloatArray): FloatArray {
+    const made = this.#masks.get(owner) ?? make()
+    this.#masks.set(owner, made)
+    return made
+  }
+
+  /**
+   * Adds leftᵀ·right to rows [begin, begin + count) of `gradient` when the backward ends.
+   *
+   * @param left [rows, count] and `right` [rows, N], which nothing may write any more.
+   */
+  addToKernelGradient(gradient: FloatTensor, begin: number, count: number, left: FloatArray, right: FloatArray): void {
+    const parts = this.#waiting.get(gradient) ?? new Map<number, GradientRows>()
+    this.#waiting.set(gradient, parts)
+    const part = parts.get(begin) ?? { gradient, begin, count, operands: [] }
+    parts.set(begin, part)
+    part.operands.push({ left, right })
+  }
+
+  /** Adds everything that waits to the gradients; called once, when the backward has passed every step. */
+  finishGradients(): void {
+    for (const parts of this.#waiting.values()) for (const part of parts.values()) this.#finish(part)
+    this.#waiting.clear()
+  }
+
+  #finish({ gradient, begin, count, operands }: GradientRows): void {
+    const columns = gradient.shape.at(-1)!
+    const left = joined(
+      this.dtype,
+      operands.map((each) => each.left),
+    )
+    const right = joined(
+      this.dtype,
+      operands.map((each) => each.right),
+    )
+    const target = matrix(gradient.data, columns, begin * columns)
+    const rows = right.length / columns
+    addProduct(target, transposed(matrix(left, count)), matrix(right, columns), count, columns, rows)
+  }
+}
+
+/** ∂b [N] += the sum of the rows of ∂z [rows, N] */
+export function addToBiasGradient(gradient: FloatTensor, dz: FloatArray): void {
+  const columns = gradient.data.length
+  addColumnSums(gradient.data, 0, dz, dz.length / columns, columns)
+}
+
+function joined(dtype: FloatDType, arrays: readonly FloatArray[]): FloatArray {
+  if (arrays.length === 1) return arrays[0]!
+  const all = newArray(
+    dtype,
+    arrays.reduce((sum, { length }) => sum + length, 0),
+  )
+  let begin = 0
+  for (const array of arrays) {
+    all.set(array, begin)
+    begin += array.length
+  }
+  return all
+}

@@ -1,0 +1,77 @@
+import { checkOptionNames } from '@cudnn-rnn/canonical'
+import type { CellState } from './cell_state.js'
+import {
+  type BuildOptions,
+  type CellVariables,
+  checkBuild,
+  type VariableMap,
+  type VariableSpec,
+} from './cell_variables.js'
+import type { DropoutMasks } from './dropout_masks.js'
+import type { FloatTensor } from './float_tensor.js'
+import { GraphCell } from './graph_cell.js'
+import { RNNCell } from './rnn_cell.js'
+import { inScope, scopedName, scopedVariables } from './variable_scopes.js'
+
+/** An owner of some variables of a composite cell. */
+export interface CellPart {
+  /** Scope of its variables inside the composite cell's; empty for the same scope. */
+  readonly scope: string
+  readonly cell: CellVariables
+  /** Columns of its input where the composite cell's input has `inputSize`. */
+  inputSizeOf(inputSize: number): number
+}
+
+/** A cell whose variables belong to its parts: other cells, and its own. */
+export abstract class CompositeCell<State extends CellState> extends GraphCell<State> {
+  /** The parts in the order in which TensorFlow creates their variables. */
+  protected abstract readonly parts: readonly CellPart[]
+  /** The part whose input is the composite cell's own. */
+  protected abstract readonly inputPart: CellPart
+
+  override get inputSize(): number | undefined {
+    return this.inputPart.cell.inputSize
+  }
+
+  override get variables(): VariableMap {
+    return scopedVariables(this.parts)
+  }
+
+  override get randomSources(): readonly DropoutMasks[] {
+    return this.parts.flatMap(({ cell }) => (cell instanceof RNNCell ? cell.randomSources : []))
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    return this.parts.flatMap(({ scope, cell, inputSizeOf }) =>
+      cell.variableSpecs(inputSizeOf(inputSize)).map((spec) => ({ ...spec, name: scopedName(scope, spec.name) })),
+    )
+  }
+
+  /** Builds every part; part k draws from seed + k. */
+  override build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    const { seed = 0 } = options
+    for (const [k, { cell, inputSizeOf }] of this.parts.entries()) {
+      cell.build(inputSizeOf(inputSize), { seed: seed + k })
+    }
+  }
+
+  override prepareVariables(values: Readonly<Record<string, FloatTensor>>): () => void {
+    const known = this.variableSpecs(1).map(({ name }) => name)
+    checkOptionNames(`set variables of ${this.name}`, values, known)
+    const given = new Map(Object.entries(values))
+    const writes = this.parts
+      .map((part) => ({ cell: part.cell, values: this.#ownValues(given, part) }))
+      .filter(({ values }) => Object.keys(values).length > 0)
+      .map(({ cell, values }) => cell.prepareVariables(values))
+    return () => {
+      for (const write of writes) write()
+    }
+  }
+
+  /** The values of a part under its own names. */
+  #ownValues(given: VariableMap, { scope, cell }: CellPart): Readonly<Record<string, FloatTensor>> {
+    const names = new Set(cell.variableSpecs(1).map(({ name }) => name))
+    return Object.fromEntries([...inScope(given, scope)].filter(([name]) => names.has(name)))
+  }
+}

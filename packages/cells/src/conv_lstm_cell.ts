@@ -1,0 +1,150 @@
+import { checkArguments, checkOptions, FINITE, FLAG, listOf, optional, where } from '@cudnn-rnn/arguments'
+import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
+import { type CellOptions, COMMON_OPTIONS, SIZE } from './cell_options.js'
+import type { LSTMStateTuple, StateTree } from './cell_state.js'
+import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { concat, reshaped, split } from './graph_columns.js'
+import { add, multiply, sigmoid, tanh } from './graph_elementwise.js'
+import { patches } from './graph_patches.js'
+import { linear } from './graph_product.js'
+import { samePaddingSources } from './same_padding.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link Conv1DLSTMCell}, {@link Conv2DLSTMCell} and {@link Conv3DLSTMCell}. */
+export interface ConvNDLSTMCellOptions extends CellOptions {
+  /** Spatial sizes, then channels, of an input without its batch: [4, 2] are 4 positions of 2 channels. */
+  readonly inputShape: readonly number[]
+  /** Channels of c and h. */
+  readonly outputChannels: number
+  /** Sizes of the kernel, one per spatial dimension. */
+  readonly kernelShape: readonly number[]
+  /** Default true. */
+  readonly useBias?: boolean | undefined
+  /** The output has the input's channels after its own. Default false. */
+  readonly skipConnection?: boolean | undefined
+  /** Added to the forget gate, never stored. Default 1. */
+  readonly forgetBias?: number | undefined
+}
+
+/** Options of {@link ConvLSTMCell}. */
+export interface ConvLSTMCellOptions extends ConvNDLSTMCellOptions {
+  /** Number of spatial dimensions: 1, 2 or 3. */
+  readonly convNdims: number
+}
+
+const SIZES = listOf(SIZE)
+const OPTIONS = {
+  ...COMMON_OPTIONS,
+  convNdims: where(SIZE, '1, 2 or 3', (ndims: number) => ndims <= 3),
+  inputShape: SIZES,
+  outputChannels: SIZE,
+  kernelShape: SIZES,
+  useBias: optional(FLAG),
+  skipConnection: optional(FLAG),
+  forgetBias: optional(FINITE),
+}
+
+/**
+ * TensorFlow's `ConvLSTMCell` (Shi et al. 2015, https://arxiv.org/abs/1506.04214, without peepholes): one convolution of
+ * [x,h] with stride 1 and SAME padding gives the gates i,j,f,o of every position. Variables `kernel` [spatial…, Ci+C, 4C] and
+ * `biases` [4C].
+ *
+ *     c' = σ(f + φ)∘c + σ(i)∘tanh(j)   h' = tanh(c')∘σ(o)
+ *
+ * Tensors are [B, S·Ci] and [B, S·C], the elements of TensorFlow's [B, spatial…, channels] in the same order. With
+ * `skipConnection` only the output has the input's channels: TensorFlow appends them to h too, whose second step then fails.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
+  readonly convNdims: number
+  readonly inputShape: readonly number[]
+  readonly outputChannels: number
+  readonly kernelShape: readonly number[]
+  readonly useBias: boolean
+  readonly skipConnection: boolean
+  readonly forgetBias: number
+  /** S */
+  readonly #positions: number
+  readonly #sources: Int32Array
+
+  constructor(options: ConvLSTMCellOptions) {
+    checkOptions('build ConvLSTMCell', options, OPTIONS)
+    const { convNdims, inputShape, kernelShape } = options
+    super(options.name ?? 'conv_lstm_cell', options.dtype)
+    for (const [option, list, expected] of [
+      ['inputShape', inputShape, convNdims + 1],
+      ['kernelShape', kernelShape, convNdims],
+    ] as const) {
+      if (list.length === expected) continue
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot build ConvLSTMCell as ${option} must have ${expected} sizes for convNdims ${convNdims}: current value is [${list.join(',')}]`,
+        { option, value: list },
+      )
+    }
+    this.convNdims = convNdims
+    this.inputShape = [...inputShape]
+    this.outputChannels = options.outputChannels
+    this.kernelShape = [...kernelShape]
+    this.useBias = options.useBias ?? true
+    this.skipConnection = options.skipConnection ?? false
+    this.forgetBias = options.forgetBias ?? 1
+    const spatial = inputShape.slice(0, -1)
+    this.#positions = elementCount(spatial)
+    this.#sources = samePaddingSources(spatial, kernelShape)
+  }
+
+  get stateSize(): LSTMStateTuple<number> {
+    const size = this.#positions * this.outputChannels
+    return { c: size, h: size }
+  }
+
+  get outputSize(): number {
+    return this.#positions * (this.outputChannels + (this.skipConnection ? this.#inputChannels : 0))
+  }
+
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where `inputSize` is not the product of `inputShape`. */
+  override build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    checkArguments(`build ${this.name}`, { inputSize }, { inputSize: this.#inputRule })
+    super.build(inputSize, options)
+  }
+
+  override variableSpecs(): readonly VariableSpec[] {
+    const { kernelShape, outputChannels, useBias } = this
+    const shape = [...kernelShape, this.#inputChannels + outputChannels, 4 * outputChannels]
+    return [
+      { name: 'kernel', shape, initializer: 'glorot_uniform' },
+      ...(useBias ? [{ name: 'biases', shape: [4 * outputChannels], initializer: 0 }] : []),
+    ]
+  }
+
+  protected override inputSizeOf(): number {
+    return elementCount(this.inputShape)
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { c, h } = state as LSTMStateTuple<GraphValue>
+    const rows = x.rows * this.#positions
+    const pixels = (value: GraphValue) => reshaped(graph, value, [rows, value.data.length / rows])
+    const image = (value: GraphValue) => reshaped(graph, value, [x.rows, value.data.length / x.rows])
+    const under = patches(graph, concat(graph, [pixels(x), pixels(h)]), this.#positions, this.#sources)
+    const [i, j, f, o] = split(graph, linear(graph, [under], 'kernel', this.useBias ? 'biases' : undefined), 4)
+    const kept = multiply(graph, sigmoid(graph, f!, this.forgetBias), pixels(c))
+    const next = add(graph, kept, multiply(graph, sigmoid(graph, i!), tanh(graph, j!)))
+    const hidden = multiply(graph, tanh(graph, next), sigmoid(graph, o!))
+    const output = this.skipConnection ? concat(graph, [hidden, pixels(x)]) : hidden
+    return { output: image(output), state: { c: image(next), h: image(hidden) } }
+  }
+
+  get #inputChannels(): number {
+    return this.inputShape.at(-1)!
+  }
+
+  get #inputRule() {
+    const expected = elementCount(this.inputShape)
+    return where(SIZE, `${expected}, the product of inputShape`, (inputSize: number) => inputSize === expected)
+  }
+}

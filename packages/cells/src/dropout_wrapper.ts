@@ -1,0 +1,95 @@
+import { checkArguments, checkOptions, FLAG, FUNCTION, optional } from '@cudnn-rnn/arguments'
+import { type CellState, mapState, type StateTree } from './cell_state.js'
+import { CellWrapper } from './cell_wrapper.js'
+import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
+import type { GraphStep } from './graph_cell.js'
+import { masked } from './graph_elementwise.js'
+import { innerStep } from './graph_inner_step.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link DropoutWrapper}; probabilities are > 0 and at most 1, 1 by default. */
+export interface DropoutWrapperOptions {
+  /** With which an element of the input is kept. */
+  readonly inputKeepProb?: number | undefined
+  /** With which an element of the output is kept. */
+  readonly outputKeepProb?: number | undefined
+  /** With which an element of the new state is kept. */
+  readonly stateKeepProb?: number | undefined
+  /** One mask for all steps of a run and all rows of the batch, as Gal & Ghahramani 2016 do. Default false. */
+  readonly variationalRecurrent?: boolean | undefined
+  /** Of the masks; they are not TensorFlow's. Default 0. */
+  readonly seed?: number | undefined
+  /**
+   * Whether a tensor of the state, named as in `state.h` or `state[1].c`, is dropped. Default: all but the c of an LSTM, as
+   * TensorFlow's `dropout_state_filter_visitor`.
+   */
+  readonly dropoutStateFilter?: ((path: string) => boolean) | undefined
+}
+
+const OPTIONS = {
+  inputKeepProb: KEEP_PROBABILITY,
+  outputKeepProb: KEEP_PROBABILITY,
+  stateKeepProb: KEEP_PROBABILITY,
+  variationalRecurrent: optional(FLAG),
+  seed: SEED,
+  dropoutStateFilter: optional(FUNCTION),
+}
+
+/**
+ * TensorFlow's `DropoutWrapper`: dropout of a cell's input, output and new state, scaled by 1/keep probability. The variables
+ * and their names are the cell's.
+ *
+ * TensorFlow drops whenever a probability is below 1, so that its users feed 1 in inference; here only `training` drops. Its
+ * `input_size` and `dtype` serve the construction of a graph and have no counterpart.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export class DropoutWrapper<State extends CellState> extends CellWrapper<State> {
+  readonly inputKeepProb: number
+  readonly outputKeepProb: number
+  readonly stateKeepProb: number
+  readonly variationalRecurrent: boolean
+  readonly #masks: DropoutMasks
+  readonly #dropsState: (path: string) => boolean
+  /** What variational masks are remembered by, one object per place. */
+  readonly #places = new Map<string, object>()
+
+  constructor(cell: RNNCell<State>, options: DropoutWrapperOptions = {}) {
+    checkArguments('build DropoutWrapper', { cell }, { cell: CELL })
+    checkOptions('build DropoutWrapper', options, OPTIONS)
+    super(cell, cell.name, '')
+    this.inputKeepProb = options.inputKeepProb ?? 1
+    this.outputKeepProb = options.outputKeepProb ?? 1
+    this.stateKeepProb = options.stateKeepProb ?? 1
+    this.variationalRecurrent = options.variationalRecurrent ?? false
+    this.#masks = new DropoutMasks(options.seed ?? 0)
+    this.#dropsState = options.dropoutStateFilter ?? ((path) => !path.endsWith('.c'))
+  }
+
+  override get randomSources(): readonly DropoutMasks[] {
+    return [this.#masks, ...super.randomSources]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const input = this.#dropped(graph, x, this.inputKeepProb, 'input')
+    const inner = innerStep(graph, this.cell as unknown as RNNCell<CellState>, '', input, state)
+    const next = mapState<GraphValue, GraphValue>([inner.state], ([leaf], path) =>
+      this.#dropsState(path) ? this.#dropped(graph, leaf!, this.stateKeepProb, path) : leaf!,
+    )
+    return { output: this.#dropped(graph, inner.output, this.outputKeepProb, 'output'), state: next }
+  }
+
+  #dropped(graph: StepGraph, value: GraphValue, keepProb: number, place: string): GraphValue {
+    if (keepProb === 1 || !graph.run.training) return value
+    const draw = (count: number) => this.#masks.draw(this.dtype, count, keepProb)
+    if (!this.variationalRecurrent) return masked(graph, value, draw(value.data.length))
+    const owner = this.#places.get(place) ?? {}
+    this.#places.set(place, owner)
+    return masked(
+      graph,
+      value,
+      graph.run.once(owner, () => draw(value.columns)),
+    )
+  }
+}

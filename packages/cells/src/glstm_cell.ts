@@ -1,0 +1,117 @@
+import { FINITE, nullable, optional } from '@cudnn-rnn/arguments'
+import { ACTIVATIONS, type Activation } from './activation.js'
+import { ACTIVATION, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
+import type { LSTMStateTuple, StateTree } from './cell_state.js'
+import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
+import { checkDivisible } from './divisible.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { concat, split } from './graph_columns.js'
+import { activate, add, multiply, sigmoid, tanh } from './graph_elementwise.js'
+import { addBias, linear } from './graph_product.js'
+import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link GLSTMCell}. */
+export interface GLSTMCellOptions extends CellOptions {
+  /** Of the kernels. Default `glorot_uniform`. */
+  readonly initializer?: KernelInitializer | undefined
+  /** P: m and the output are projected by `projection/kernel` [U,P]. Default null, none. */
+  readonly numProj?: number | null | undefined
+  /** G; the units, the projection and the inputs must be divisible by it. Default 1. */
+  readonly numberOfGroups?: number | undefined
+  /** Added to the forget gate, never stored. Default 1. */
+  readonly forgetBias?: number | undefined
+  /** Of the new cell state; the candidate is always tanh. Default tanh. */
+  readonly activation?: Activation | undefined
+}
+
+const OPTIONS = {
+  initializer: INITIALIZER,
+  numProj: nullable(SIZE),
+  numberOfGroups: optional(SIZE),
+  forgetBias: optional(FINITE),
+  activation: ACTIVATION,
+}
+
+/** Blocks of a group's kernel. */
+const GATES = ['i', 'j', 'f', 'o'] as const
+
+/**
+ * TensorFlow's `GLSTMCell`, the group LSTM of Kuchaiev & Ginsburg 2017 (https://arxiv.org/abs/1703.10722). x and m are cut in
+ * G slices, each with a kernel of its own. Variables `group<g>/kernel` [I/G+P/G,4U/G] in blocks i,j,f,o, `bias_i`, `bias_j`,
+ * `bias_f`, `bias_o` [U], `projection/kernel` [U,P]. Its state is { c, h } with h = m.
+ *
+ *     [x_g, m_g]·K_g to i_g, j_g, f_g, o_g; each gate joined over the groups, plus its bias
+ *     c' = σ(f + φ)∘c + σ(i)∘tanh(j)   m' = (σ(o)∘act(c'))·W
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`, also where a size is not divisible by G
+ */
+export class GLSTMCell extends GraphCell<LSTMStateTuple> {
+  readonly numUnits: number
+  readonly numProj: number | null
+  readonly numberOfGroups: number
+  readonly forgetBias: number
+  readonly activation: Activation
+  readonly #initializer: VariableSpec['initializer']
+
+  constructor(numUnits: number, options: GLSTMCellOptions = {}) {
+    checkCellOptions('GLSTMCell', numUnits, options, OPTIONS)
+    super(options.name ?? 'glstm_cell', options.dtype)
+    this.numUnits = numUnits
+    this.numProj = options.numProj ?? null
+    this.numberOfGroups = options.numberOfGroups ?? 1
+    this.forgetBias = options.forgetBias ?? 1
+    this.activation = options.activation ?? 'tanh'
+    this.#initializer = kernelInitializer(options.initializer)
+    checkDivisible('build GLSTMCell', 'numUnits', numUnits, this.numberOfGroups)
+    if (this.numProj !== null) checkDivisible('build GLSTMCell', 'numProj', this.numProj, this.numberOfGroups)
+  }
+
+  get stateSize(): LSTMStateTuple<number> {
+    return { c: this.numUnits, h: this.outputSize }
+  }
+
+  get outputSize(): number {
+    return this.numProj ?? this.numUnits
+  }
+
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where the input is not divisible by the number of groups. */
+  override build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    checkDivisible(`build ${this.name}`, 'inputSize', inputSize, this.numberOfGroups)
+    super.build(inputSize, options)
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    const { numUnits, numProj, numberOfGroups, outputSize } = this
+    const shape = [(inputSize + outputSize) / numberOfGroups, (4 * numUnits) / numberOfGroups]
+    return [
+      ...Array.from({ length: numberOfGroups }, (_, group) => {
+        return { name: `group${group}/kernel`, shape, initializer: this.#initializer }
+      }),
+      ...GATES.map((gate) => ({ name: `bias_${gate}`, shape: [numUnits], initializer: 0 })),
+      ...(numProj === null
+        ? []
+        : [{ name: 'projection/kernel', shape: [numUnits, numProj], initializer: this.#initializer }]),
+    ]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { c, h } = state as LSTMStateTuple<GraphValue>
+    const inputs = split(graph, x, this.numberOfGroups)
+    const hidden = split(graph, h, this.numberOfGroups)
+    const groups = inputs.map((input, group) => {
+      return split(graph, linear(graph, [input, hidden[group]!], `group${group}/kernel`), GATES.length)
+    })
+    const [i, j, f, o] = GATES.map((gate, block) => {
+      const parts = groups.map((group) => group[block]!)
+      return addBias(graph, parts.length === 1 ? parts[0]! : concat(graph, parts), `bias_${gate}`)
+    })
+    const kept = multiply(graph, sigmoid(graph, f!, this.forgetBias), c)
+    const next = add(graph, kept, multiply(graph, sigmoid(graph, i!), tanh(graph, j!)))
+    const activated = activate(graph, next, ACTIVATIONS[this.activation])
+    const unprojected = multiply(graph, sigmoid(graph, o!), activated)
+    const m = this.numProj === null ? unprojected : linear(graph, [unprojected], 'projection/kernel')
+    return { output: m, state: { c: next, h: m } }
+  }
+}

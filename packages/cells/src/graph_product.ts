@@ -1,0 +1,58 @@
+import { addProduct, addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addToBiasGradient } from './cell_run.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/**
+ * z [B,N] = [x_0, x_1, …]·K + b, with K and b variables of the cell. Nothing is concatenated: z is the sum of the products of
+ * each operand with its own rows of K.
+ *
+ * @param operands [B, ·] each, their columns together the rows of K.
+ * @param bias absent for none.
+ */
+export function linear(
+  graph: StepGraph,
+  operands: readonly GraphValue[],
+  kernelName: string,
+  biasName?: string,
+): GraphValue {
+  const kernel = graph.variable(kernelName)
+  const columns = kernel.shape.at(-1)!
+  const { rows } = operands[0]!
+  const z = graph.newArray(rows * columns)
+  if (biasName !== undefined) fillRows(z, rows, columns, graph.variable(biasName).data, 0)
+  const parts = operandRows(operands)
+  for (const { operand, begin } of parts) {
+    const weights = matrix(kernel.data, columns, begin * columns)
+    addProduct(matrix(z, columns), matrix(operand.data, operand.columns), weights, rows, columns, operand.columns)
+  }
+  return graph.result(z, [...operands[0]!.shape.slice(0, -1), columns], (dz, gradients) => {
+    for (const { operand, begin } of parts) {
+      const weights = transposed(matrix(kernel.data, columns, begin * columns))
+      const count = operand.columns
+      addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
+      graph.run.addToKernelGradient(gradients.get(kernelName)!, begin, count, operand.data, dz)
+    }
+    if (biasName !== undefined) addToBiasGradient(gradients.get(biasName)!, dz)
+  })
+}
+
+/** x + b, with the bias of every row a variable of the cell. */
+export function addBias(graph: StepGraph, x: GraphValue, biasName: string): GraphValue {
+  const { rows, columns } = x
+  const z = x.data.slice()
+  const bias = graph.variable(biasName).data
+  for (let row = 0; row < rows; row++) addRow(z, row * columns, bias, 0, columns)
+  return graph.result(z, x.shape, (dz, gradients) => {
+    addRow(x.gradient, 0, dz, 0, dz.length)
+    addToBiasGradient(gradients.get(biasName)!, dz)
+  })
+}
+
+function operandRows(operands: readonly GraphValue[]) {
+  let begin = 0
+  return operands.map((operand) => {
+    const part = { operand, begin }
+    begin += operand.columns
+    return part
+  })
+}

@@ -1,0 +1,72 @@
+import { checkArguments, checkOptions, FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
+import type { CellState, StateTree } from './cell_state.js'
+import type { VariableSpec } from './cell_variables.js'
+import type { CellPart } from './composite_cell.js'
+import type { GraphStep } from './graph_cell.js'
+import { add, mix, multiply, sigmoid } from './graph_elementwise.js'
+import { innerStep } from './graph_inner_step.js'
+import { linear } from './graph_product.js'
+import { OwnVariables } from './own_variables.js'
+import { CELL, type RNNCell } from './rnn_cell.js'
+import { SkipWrapper } from './skip_wrapper.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link HighwayWrapper}. */
+export interface HighwayWrapperOptions {
+  /** True: the transform gate is 1 minus the carry gate. False: it has variables of its own. Default true. */
+  readonly coupleCarryTransformGates?: boolean | undefined
+  /** The beginning of `carry_b`, and of `transform_b` with the other sign. Default 1. */
+  readonly carryBiasInit?: number | undefined
+}
+
+const OPTIONS = { coupleCarryTransformGates: optional(FLAG), carryBiasInit: optional(FINITE) }
+
+/**
+ * TensorFlow's `HighwayWrapper` (Srivastava, Greff & Schmidhuber 2015, https://arxiv.org/abs/1505.00387): x∘k + y∘t, of the
+ * cell's input x and output y, with the carry gate k = σ(x·carry_w + carry_b) and the transform gate t = 1 - k, or
+ * σ(x·transform_w + transform_b). As in TensorFlow `carry_w` [I,I], `carry_b` [I], … lie in the caller's scope, beside the
+ * scope of the cell.
+ *
+ * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> {
+  readonly coupleCarryTransformGates: boolean
+  readonly carryBiasInit: number
+  readonly #own: CellPart
+
+  constructor(cell: RNNCell<State>, options: HighwayWrapperOptions = {}) {
+    checkArguments('build HighwayWrapper', { cell }, { cell: CELL })
+    checkOptions('build HighwayWrapper', options, OPTIONS)
+    super(cell, 'highway_wrapper', cell.scope)
+    this.coupleCarryTransformGates = options.coupleCarryTransformGates ?? true
+    this.carryBiasInit = options.carryBiasInit ?? 1
+    const cellOfGates = new OwnVariables('highway_wrapper', cell.dtype, (inputSize) => this.#gateSpecs(inputSize))
+    this.#own = { scope: '', cell: cellOfGates, inputSizeOf: (inputSize) => inputSize }
+  }
+
+  override get scope(): string {
+    return ''
+  }
+
+  protected override get parts(): readonly CellPart[] {
+    return [this.innerPart, this.#own]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const inner = innerStep(graph, this.cell as unknown as RNNCell<CellState>, this.cell.scope, x, state)
+    const carry = sigmoid(graph, linear(graph, [x], 'carry_w', 'carry_b'))
+    if (this.coupleCarryTransformGates) return { output: mix(graph, carry, x, inner.output), state: inner.state }
+    const transform = sigmoid(graph, linear(graph, [x], 'transform_w', 'transform_b'))
+    const output = add(graph, multiply(graph, x, carry), multiply(graph, inner.output, transform))
+    return { output, state: inner.state }
+  }
+
+  #gateSpecs(inputSize: number): readonly VariableSpec[] {
+    const gate = (name: string, bias: number): VariableSpec[] => [
+      { name: `${name}_w`, shape: [inputSize, inputSize], initializer: 'glorot_uniform' },
+      { name: `${name}_b`, shape: [inputSize], initializer: bias },
+    ]
+    const { coupleCarryTransformGates, carryBiasInit } = this
+    return [...gate('carry', carryBiasInit), ...(coupleCarryTransformGates ? [] : gate('transform', -carryBiasInit))]
+  }
+}

@@ -1,0 +1,129 @@
+import { FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
+import { ACTIVATIONS, type Activation } from './activation.js'
+import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import type { LSTMStateTuple, StateTree } from './cell_state.js'
+import type { VariableSpec } from './cell_variables.js'
+import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { split } from './graph_columns.js'
+import { activate, add, masked, multiply, sigmoid } from './graph_elementwise.js'
+import { layerNorm } from './graph_layer_norm.js'
+import { linear } from './graph_product.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link LayerNormBasicLSTMCell}. */
+export interface LayerNormBasicLSTMCellOptions extends CellOptions {
+  /** Added to the normalized forget gate, never stored. Default 1. */
+  readonly forgetBias?: number | undefined
+  /** Default tanh. */
+  readonly activation?: Activation | undefined
+  /** False: no normalization, and a `bias` [4U]. Default true. */
+  readonly layerNorm?: boolean | undefined
+  /** The beginning of every gamma. Default 1. */
+  readonly normGain?: number | undefined
+  /** The beginning of every beta. Default 0. */
+  readonly normShift?: number | undefined
+  /** Probability, > 0, with which an element of the candidate is kept in training. Default 1. */
+  readonly dropoutKeepProb?: number | undefined
+  /** Of the masks; they are not TensorFlow's. Default 0. */
+  readonly dropoutProbSeed?: number | undefined
+}
+
+const OPTIONS = {
+  forgetBias: optional(FINITE),
+  activation: ACTIVATION,
+  layerNorm: optional(FLAG),
+  normGain: optional(FINITE),
+  normShift: optional(FINITE),
+  dropoutKeepProb: KEEP_PROBABILITY,
+  dropoutProbSeed: SEED,
+}
+
+/** The gates in the kernel's order, under the names of their scopes; then the cell state. */
+const NORMALIZED = ['input', 'transform', 'forget', 'output', 'state'] as const
+
+/** TensorFlow's `variance_epsilon` of `layer_norm`. */
+const EPSILON = 1e-12
+
+/**
+ * TensorFlow's `LayerNormBasicLSTMCell`: an LSTM with layer normalization (Ba et al. 2016) and recurrent dropout
+ * (Semeniuta et al. 2016, https://arxiv.org/abs/1603.05118). Variables `kernel` [I+U,4U] in blocks i,j,f,o and
+ * `input|transform|forget|output|state/gamma` and `…/beta` [U]; `bias` [4U] instead, drawn as a kernel, without normalization.
+ *
+ *     ẑ = [x,h]·K   i = σ(LN ẑ_i)   g = drop(act(LN ẑ_j))   f = σ(LN ẑ_f + φ)   o = σ(LN ẑ_o)
+ *     c' = LN(f∘c + i∘g)   h' = o∘act(c')
+ *
+ * The state has the normalized c'. TensorFlow drops in inference too; here only `training` drops.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
+  readonly numUnits: number
+  readonly forgetBias: number
+  readonly activation: Activation
+  readonly layerNorm: boolean
+  readonly normGain: number
+  readonly normShift: number
+  readonly dropoutKeepProb: number
+  readonly #masks: DropoutMasks
+
+  constructor(numUnits: number, options: LayerNormBasicLSTMCellOptions = {}) {
+    checkCellOptions('LayerNormBasicLSTMCell', numUnits, options, OPTIONS)
+    super(options.name ?? 'layer_norm_basic_lstm_cell', options.dtype)
+    this.numUnits = numUnits
+    this.forgetBias = options.forgetBias ?? 1
+    this.activation = options.activation ?? 'tanh'
+    this.layerNorm = options.layerNorm ?? true
+    this.normGain = options.normGain ?? 1
+    this.normShift = options.normShift ?? 0
+    this.dropoutKeepProb = options.dropoutKeepProb ?? 1
+    this.#masks = new DropoutMasks(options.dropoutProbSeed ?? 0)
+  }
+
+  get stateSize(): LSTMStateTuple<number> {
+    return { c: this.numUnits, h: this.numUnits }
+  }
+
+  get outputSize(): number {
+    return this.numUnits
+  }
+
+  override get randomSources(): readonly DropoutMasks[] {
+    return this.dropoutKeepProb < 1 ? [this.#masks] : []
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    const { numUnits, normGain, normShift } = this
+    const kernel: VariableSpec = {
+      name: 'kernel',
+      shape: [inputSize + numUnits, 4 * numUnits],
+      initializer: 'glorot_uniform',
+    }
+    if (!this.layerNorm) return [kernel, { name: 'bias', shape: [4 * numUnits], initializer: 'glorot_uniform' }]
+    const norms = NORMALIZED.flatMap((name) => [
+      { name: `${name}/gamma`, shape: [numUnits], initializer: normGain },
+      { name: `${name}/beta`, shape: [numUnits], initializer: normShift },
+    ])
+    return [kernel, ...norms]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { c, h } = state as LSTMStateTuple<GraphValue>
+    const act = (value: GraphValue) => activate(graph, value, ACTIVATIONS[this.activation])
+    const norm = (name: (typeof NORMALIZED)[number], value: GraphValue) =>
+      this.layerNorm ? layerNorm(graph, value, `${name}/gamma`, `${name}/beta`, EPSILON) : value
+    const [zi, zj, zf, zo] = split(graph, linear(graph, [x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
+    const candidate = act(norm('transform', zj!))
+    const kept = this.#dropped(graph, candidate)
+    const forgotten = multiply(graph, c, sigmoid(graph, norm('forget', zf!), this.forgetBias))
+    const added = multiply(graph, sigmoid(graph, norm('input', zi!)), kept)
+    const next = norm('state', add(graph, forgotten, added))
+    const hidden = multiply(graph, act(next), sigmoid(graph, norm('output', zo!)))
+    return { output: hidden, state: { c: next, h: hidden } }
+  }
+
+  #dropped(graph: StepGraph, candidate: GraphValue): GraphValue {
+    if (this.dropoutKeepProb === 1 || !graph.run.training) return candidate
+    return masked(graph, candidate, this.#masks.draw(this.dtype, candidate.data.length, this.dropoutKeepProb))
+  }
+}

@@ -1,0 +1,88 @@
+import { FLAG, nullable, optional } from '@cudnn-rnn/arguments'
+import { type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
+import type { LSTMStateTuple, StateTree } from './cell_state.js'
+import type { VariableSpec } from './cell_variables.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { split } from './graph_columns.js'
+import { add, multiply, relu, sigmoid, tanh } from './graph_elementwise.js'
+import { linear } from './graph_product.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link NASCell}. */
+export interface NASCellOptions extends CellOptions {
+  /** P: m and the output are projected by `projection_weights` [U,P]. Default null, none. */
+  readonly numProj?: number | null | undefined
+  /** A `bias` [8U], added on the side of m (TensorFlow's `use_biases` up to 1.13). Default false. */
+  readonly useBias?: boolean | undefined
+}
+
+const OPTIONS = { numProj: nullable(SIZE), useBias: optional(FLAG) }
+
+/**
+ * TensorFlow's `NASCell`, the cell that Zoph & Le 2016 (https://arxiv.org/abs/1611.01578) found by search. Variables
+ * `recurrent_kernel` [P,8U], `kernel` [I,8U], `bias`, `projection_weights`. Its state is { c, h } with h = m.
+ *
+ *     M = m·R + b   X = x·K, each in 8 blocks
+ *     l0 = σ(X0+M0)   l1 = relu(X1+M1)   l2 = σ(X2+M2)   l3 = relu(X3∘M3)
+ *     l4 = tanh(X4+M4)   l5 = σ(X5+M5)   l6 = tanh(X6+M6)   l7 = σ(X7+M7)
+ *     c' = tanh(tanh(l0∘l1) + c)∘tanh(l2+l3)   m' = tanh(c'∘tanh(tanh(l4∘l5) + σ(l6+l7)))·W
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export class NASCell extends GraphCell<LSTMStateTuple> {
+  readonly numUnits: number
+  readonly numProj: number | null
+  readonly useBias: boolean
+
+  constructor(numUnits: number, options: NASCellOptions = {}) {
+    checkCellOptions('NASCell', numUnits, options, OPTIONS)
+    super(options.name ?? 'nas_cell', options.dtype)
+    this.numUnits = numUnits
+    this.numProj = options.numProj ?? null
+    this.useBias = options.useBias ?? false
+  }
+
+  get stateSize(): LSTMStateTuple<number> {
+    return { c: this.numUnits, h: this.outputSize }
+  }
+
+  get outputSize(): number {
+    return this.numProj ?? this.numUnits
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    const { numUnits, outputSize, numProj, useBias } = this
+    const kernel = (name: string, shape: readonly number[]): VariableSpec => ({
+      name,
+      shape,
+      initializer: 'glorot_uniform',
+    })
+    return [
+      kernel('recurrent_kernel', [outputSize, 8 * numUnits]),
+      kernel('kernel', [inputSize, 8 * numUnits]),
+      ...(useBias ? [{ name: 'bias', shape: [8 * numUnits], initializer: 0 }] : []),
+      ...(numProj === null ? [] : [kernel('projection_weights', [numUnits, numProj])]),
+    ]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { c, h } = state as LSTMStateTuple<GraphValue>
+    const fromM = split(graph, linear(graph, [h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
+    const fromX = split(graph, linear(graph, [x], 'kernel'), 8)
+    const sum = (block: number) => add(graph, fromX[block]!, fromM[block]!)
+    const l0 = sigmoid(graph, sum(0))
+    const l1 = relu(graph, sum(1))
+    const l2 = sigmoid(graph, sum(2))
+    const l3 = relu(graph, multiply(graph, fromX[3]!, fromM[3]!))
+    const l4 = tanh(graph, sum(4))
+    const l5 = sigmoid(graph, sum(5))
+    const l6 = tanh(graph, sum(6))
+    const l7 = sigmoid(graph, sum(7))
+    const candidate = tanh(graph, add(graph, tanh(graph, multiply(graph, l0, l1)), c))
+    const nextC = multiply(graph, candidate, tanh(graph, add(graph, l2, l3)))
+    const opened = add(graph, tanh(graph, multiply(graph, l4, l5)), sigmoid(graph, add(graph, l6, l7)))
+    const unprojected = tanh(graph, multiply(graph, nextC, tanh(graph, opened)))
+    const m = this.numProj === null ? unprojected : linear(graph, [unprojected], 'projection_weights')
+    return { output: m, state: { c: nextC, h: m } }
+  }
+}

@@ -1,0 +1,16 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { CellVariables, type VariableSpec } from './cell_variables.js'
+
+/** The variables that a wrapper has beside those of its cell. */
+export class OwnVariables extends CellVariables {
+  readonly #specs: (inputSize: number) => readonly VariableSpec[]
+
+  constructor(name: string, dtype: FloatDType, specs: (inputSize: number) => readonly VariableSpec[]) {
+    super(name, dtype)
+    this.#specs = specs
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    return this.#specs(inputSize)
+  }
+}

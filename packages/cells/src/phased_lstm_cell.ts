@@ -1,0 +1,148 @@
+import { FINITE, FLAG, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import { type CellOptions, checkCellOptions } from './cell_options.js'
+import type { LSTMStateTuple, StateTree } from './cell_state.js'
+import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { split, takeColumns } from './graph_columns.js'
+import { add, mix, multiply, sigmoid, tanh } from './graph_elementwise.js'
+import { linear } from './graph_product.js'
+import { timeGate } from './graph_time_gate.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link PhasedLSTMCell}. */
+export interface PhasedLSTMCellOptions extends CellOptions {
+  /** The gates see the cell state, by more rows of their kernels. Default false. */
+  readonly usePeepholes?: boolean | undefined
+  /** Openness of a closed gate per phase, in training and inference. Default 0.001. */
+  readonly leak?: number | undefined
+  /** The beginning of `ratio_on`: the part of a period in which the gate is open. Default 0.1. */
+  readonly ratioOn?: number | undefined
+  /** False: `ratio_on` has no gradient. Default true. */
+  readonly trainableRatioOn?: boolean | undefined
+  /** The shortest period that is drawn, > 0, in the unit of the times. Default 1. */
+  readonly periodInitMin?: number | undefined
+  /** The longest period that is drawn. Default 1000. */
+  readonly periodInitMax?: number | undefined
+}
+
+const OPTIONS = {
+  usePeepholes: optional(FLAG),
+  leak: optional(FINITE),
+  ratioOn: optional(POSITIVE),
+  trainableRatioOn: optional(FLAG),
+  periodInitMin: optional(POSITIVE),
+  periodInitMax: optional(POSITIVE),
+}
+
+const GATE = { period: 'period', phase: 'phase', ratioOn: 'ratio_on' }
+
+/**
+ * TensorFlow's `PhasedLSTMCell` (Neil, Pfeiffer & Liu 2016, https://arxiv.org/abs/1610.09513): an LSTM whose states change
+ * only while a periodic gate of each unit is open, for events at irregular times.
+ *
+ * TensorFlow's input is a pair (time [B,1], x [B,I]); here it is one tensor [B,1+I] whose first column is the time. Times are
+ * absolute. In float32 a time has 24 bits: for times that are large against a period give the cell the dtype float64.
+ *
+ * Variables `mask_gates/kernel` [I+U,2U] in blocks i,f, `new_input/kernel` [I+U,U], `output_gate/kernel` [I+U,U] (with
+ * peepholes U more rows in the first and the last), their `bias`, and `period`, `phase`, `ratio_on` [U].
+ *
+ *     c̃ = f∘c + i∘n   h̃ = tanh(c̃)∘o   c' = k∘c̃ + (1-k)∘c   h' = k∘h̃ + (1-k)∘h   with the openness k of the gate
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
+  readonly numUnits: number
+  readonly usePeepholes: boolean
+  readonly leak: number
+  readonly ratioOn: number
+  readonly trainableRatioOn: boolean
+  readonly periodInitMin: number
+  readonly periodInitMax: number
+
+  constructor(numUnits: number, options: PhasedLSTMCellOptions = {}) {
+    checkCellOptions('PhasedLSTMCell', numUnits, options, OPTIONS)
+    super(options.name ?? 'phased_lstm_cell', options.dtype)
+    this.numUnits = numUnits
+    this.usePeepholes = options.usePeepholes ?? false
+    this.leak = options.leak ?? 0.001
+    this.ratioOn = options.ratioOn ?? 0.1
+    this.trainableRatioOn = options.trainableRatioOn ?? true
+    this.periodInitMin = options.periodInitMin ?? 1
+    this.periodInitMax = options.periodInitMax ?? 1000
+    if (this.periodInitMax < this.periodInitMin) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot build PhasedLSTMCell as periodInitMax must be >= periodInitMin ${this.periodInitMin}: current value is ${this.periodInitMax}`,
+        { option: 'periodInitMax', value: this.periodInitMax },
+      )
+    }
+  }
+
+  get stateSize(): LSTMStateTuple<number> {
+    return { c: this.numUnits, h: this.numUnits }
+  }
+
+  get outputSize(): number {
+    return this.numUnits
+  }
+
+  /** As every cell's; RangeError `ERR_INVALID_OPTION` also where there is no column beside the time. */
+  override build(inputSize: number, options: BuildOptions = {}): void {
+    checkBuild(this.name, inputSize, options)
+    if (inputSize < 2) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot build ${this.name} as inputSize must be >= 2, the time and at least one feature: current value is ${inputSize}`,
+        { option: 'inputSize', value: inputSize },
+      )
+    }
+    super.build(inputSize, options)
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    const { numUnits, usePeepholes, periodInitMin, periodInitMax } = this
+    const rows = inputSize - 1 + numUnits
+    const layer = (scope: string, kernelRows: number, columns: number): VariableSpec[] => [
+      { name: `${scope}/kernel`, shape: [kernelRows, columns], initializer: 'glorot_uniform' },
+      { name: `${scope}/bias`, shape: [columns], initializer: 0 },
+    ]
+    const peepholeRows = rows + (usePeepholes ? numUnits : 0)
+    const [shortest, longest] = [Math.log(periodInitMin), Math.log(periodInitMax)]
+    return [
+      ...layer('mask_gates', peepholeRows, 2 * numUnits),
+      ...layer('new_input', rows, numUnits),
+      ...layer('output_gate', peepholeRows, numUnits),
+      {
+        name: GATE.period,
+        shape: [numUnits],
+        initializer: ({ random }) => Math.exp(shortest + random.uniform() * (longest - shortest)),
+      },
+      {
+        name: GATE.phase,
+        shape: [numUnits],
+        initializer: ({ random, element, made }) => random.uniform() * made.get(GATE.period)!.data[element]!,
+      },
+      { name: GATE.ratioOn, shape: [numUnits], initializer: this.ratioOn },
+    ]
+  }
+
+  protected override equations(graph: StepGraph, input: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const { c, h } = state as LSTMStateTuple<GraphValue>
+    const time = takeColumns(graph, input, 0, 1)
+    const x = takeColumns(graph, input, 1, input.columns - 1)
+    const layer = (scope: string, cell: GraphValue | null) => {
+      const operands = cell === null ? [x, h] : [x, h, cell]
+      return linear(graph, operands, `${scope}/kernel`, `${scope}/bias`)
+    }
+    const peephole = (cell: GraphValue) => (this.usePeepholes ? cell : null)
+    const [i, f] = split(graph, sigmoid(graph, layer('mask_gates', peephole(c))), 2)
+    const candidate = tanh(graph, layer('new_input', null))
+    const proposedC = add(graph, multiply(graph, f!, c), multiply(graph, i!, candidate))
+    const o = sigmoid(graph, layer('output_gate', peephole(proposedC)))
+    const proposedH = multiply(graph, tanh(graph, proposedC), o)
+    const open = timeGate(graph, time, GATE, this.leak, this.trainableRatioOn)
+    const next = { c: mix(graph, open, proposedC, c), h: mix(graph, open, proposedH, h) }
+    return { output: next.h, state: next }
+  }
+}

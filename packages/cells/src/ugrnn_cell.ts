@@ -1,0 +1,66 @@
+import { FINITE, optional } from '@cudnn-rnn/arguments'
+import { ACTIVATIONS, type Activation } from './activation.js'
+import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import type { StateTree } from './cell_state.js'
+import type { VariableSpec } from './cell_variables.js'
+import type { FloatTensor } from './float_tensor.js'
+import { GraphCell, type GraphStep } from './graph_cell.js'
+import { split } from './graph_columns.js'
+import { activate, mix, sigmoid } from './graph_elementwise.js'
+import { linear } from './graph_product.js'
+import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
+import type { GraphValue, StepGraph } from './step_graph.js'
+
+/** Options of {@link UGRNNCell}. */
+export interface UGRNNCellOptions extends CellOptions {
+  /** Of the kernel. Default `glorot_uniform`. */
+  readonly initializer?: KernelInitializer | undefined
+  /** Added to the gate, never stored. Default 1. */
+  readonly forgetBias?: number | undefined
+  /** Of the candidate. Default tanh. */
+  readonly activation?: Activation | undefined
+}
+
+const OPTIONS = { initializer: INITIALIZER, forgetBias: optional(FINITE), activation: ACTIVATION }
+
+/**
+ * TensorFlow's `UGRNNCell`, the update gate RNN of Collins et al. 2016 (https://arxiv.org/abs/1611.09913). Variables
+ * `kernel` [I+U,2U] in blocks g,c, `bias`.
+ *
+ *     g = σ(ẑ_g + φ)   h' = g∘h + (1-g)∘act(ẑ_c)   with ẑ = [x,h]·K + b and the forget bias φ
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export class UGRNNCell extends GraphCell<FloatTensor> {
+  readonly stateSize: number
+  readonly outputSize: number
+  readonly forgetBias: number
+  readonly activation: Activation
+  readonly #initializer: VariableSpec['initializer']
+
+  constructor(numUnits: number, options: UGRNNCellOptions = {}) {
+    checkCellOptions('UGRNNCell', numUnits, options, OPTIONS)
+    super(options.name ?? 'ugrnn_cell', options.dtype)
+    this.stateSize = numUnits
+    this.outputSize = numUnits
+    this.forgetBias = options.forgetBias ?? 1
+    this.activation = options.activation ?? 'tanh'
+    this.#initializer = kernelInitializer(options.initializer)
+  }
+
+  override variableSpecs(inputSize: number): readonly VariableSpec[] {
+    const units = this.stateSize
+    return [
+      { name: 'kernel', shape: [inputSize + units, 2 * units], initializer: this.#initializer },
+      { name: 'bias', shape: [2 * units], initializer: 0 },
+    ]
+  }
+
+  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+    const h = state as GraphValue
+    const [zg, zc] = split(graph, linear(graph, [x, h], 'kernel', 'bias'), 2)
+    const candidate = activate(graph, zc!, ACTIVATIONS[this.activation])
+    const next = mix(graph, sigmoid(graph, zg!, this.forgetBias), h, candidate)
+    return { output: next, state: next }
+  }
+}
