@@ -3,6 +3,7 @@ import type { BackendTensor } from './backend_tensor.js'
 import type { DenseOps } from './dense_ops.js'
 import type { FloatDType } from './dtype.js'
 import type { Rnn } from './rnn.js'
+import type { SharedMemory } from './shared_memory.js'
 import type { TrainingSteps } from './training_steps.js'
 
 /** Live objects of an executor: created, and neither disposed nor garbage-collected. */
@@ -28,6 +29,8 @@ export interface Backend {
   readonly ops: DenseOps
   /** Present on executors that gain by whole steps. */
   readonly steps?: TrainingSteps | undefined
+  /** Present where tensors lie in host memory. */
+  readonly shared?: SharedMemory | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
   tensor(host: Tensor): BackendTensor
   /** A tensor of zeros in the executor's dtype; with `layout`, a slot of an opaque buffer. */

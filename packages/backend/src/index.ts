@@ -69,4 +69,5 @@ export type {
   RowNumbers,
   Tape,
 } from './rnn.js'
+export type { SharedMemory, SharedTensorOptions } from './shared_memory.js'
 export type { TrainingSteps } from './training_steps.js'

@@ -80,7 +80,10 @@ export interface NativeNetwork {
 }
 
 /** A copy of a network's matrices in fewer bytes; filled by `quantize`. */
-export type NativeQuantizedWeights = object
+export interface NativeQuantizedWeights {
+  /** Objects and queued operations that hold the copy, in all threads. */
+  owners(): number
+}
 
 /** Intermediate values of a training forward; filled by `forward`. */
 export interface NativeTape {
@@ -231,13 +234,16 @@ export interface NativeAddon {
   /** Instruction sets that the kernels exist in and this processor has, best first. */
   instructionSets(): InstructionSet[]
   physicalCores(): number
-  /** Bytes from the beginning of a buffer to its first multiple of 64. */
-  alignedOffset(buffer: ArrayBuffer): number
+  /** Bytes from the beginning of a buffer, or of a view, to the first multiple of 64. */
+  alignedOffset(memory: ArrayBuffer | Uint8Array): number
   /** Applies an activation in place, a multiple of 16 elements; for the measurement of its error. */
   activation(instructionSet: InstructionSet, name: 'sigmoid' | 'tanh', values: FloatArray): void
   readonly NativeExecutor: new (instructionSet: InstructionSet, threads: number, float64: boolean) => NativeExecutor
   readonly NativeNetwork: new (descriptor: RnnDescriptor, float64: boolean) => NativeNetwork
-  readonly NativeQuantizedWeights: new () => NativeQuantizedWeights
+  /** @param key of weights that are the same in all threads: objects of one key hold one copy. */
+  readonly NativeQuantizedWeights: new (
+    key?: string,
+  ) => NativeQuantizedWeights
   readonly NativeTape: new () => NativeTape
   readonly NativeStepper: new (
     executor: NativeExecutor,

@@ -2,6 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { HostTensor } from '@cudnn-rnn/executor-kit'
 import type { CpuExecutor } from './cpu_executor.js'
 import type { NativeNetwork, NativeQuantizedWeights } from './native_addon.js'
+import type { WeightFormat } from './weight_format.js'
 
 /** Quantized weights, and the number of the operation that fills them. */
 export interface QuantizedParams {
@@ -30,10 +31,16 @@ export class QuantizedParamsCache {
     if (weightFormat === 'float32') return null
     const made = key instanceof HostTensor ? this.#made.get(key) : undefined
     if (made !== undefined && made.version === (key as HostTensor).version) return made
-    const weights = new addon.NativeQuantizedWeights()
+    const weights = new addon.NativeQuantizedWeights(sharedKey(key, weightFormat))
     const job = native.quantize({ network: this.#network, params, quantized: weights, int8: weightFormat === 'int8' })
     const quantized = { weights, job, version: key instanceof HostTensor ? key.version : 0 }
     if (key instanceof HostTensor) this.#made.set(key, quantized)
     return quantized
   }
+}
+
+/** The name under which all threads find one quantized copy of shared parameters. */
+function sharedKey(key: unknown, weightFormat: WeightFormat): string | undefined {
+  if (!(key instanceof HostTensor) || key.sharedId === undefined) return undefined
+  return `${key.sharedId} ${key.layout} ${weightFormat}`
 }

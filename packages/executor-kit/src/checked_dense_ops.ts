@@ -25,7 +25,7 @@ import {
   checkUpdate,
 } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
-import { type ExecutorMemory, ownTensor, type VersionedTensor } from './executor_memory.js'
+import { type ExecutorMemory, ownTensor, type VersionedTensor, writableTensor } from './executor_memory.js'
 import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
 import { checkDimensions, checkTensor } from './tensor_arguments.js'
@@ -84,13 +84,13 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   }
 
   globalNorm(tensors: readonly BackendTensor[]): Own {
-    return this.kernels.norm(this.#owned('compute the global norm', tensors), Number.POSITIVE_INFINITY)
+    return this.kernels.norm(this.#owned('compute the global norm', tensors, false), Number.POSITIVE_INFINITY)
   }
 
   clipByGlobalNorm(tensors: readonly BackendTensor[], maxNorm: number): Own {
     const action = 'clip by global norm'
     checkHyperparameter(action, 'maxNorm', maxNorm, { minimum: 0 })
-    const owned = this.#owned(action, tensors)
+    const owned = this.#owned(action, tensors, true)
     const norm = this.kernels.norm(owned, maxNorm)
     for (const tensor of owned) tensor.version++
     return norm
@@ -99,7 +99,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   clipByValue(tensors: readonly BackendTensor[], limit: number): void {
     const action = 'clip by value'
     checkHyperparameter(action, 'limit', limit, { minimum: 0 })
-    const owned = this.#owned(action, tensors)
+    const owned = this.#owned(action, tensors, true)
     this.kernels.clip(owned, limit)
     for (const tensor of owned) tensor.version++
   }
@@ -107,7 +107,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   assign(variable: BackendTensor, source: TensorLike): void {
     const action = 'assign'
     const taken = this.taken(action, { variable, source })
-    const written = ownTensor(this.memory, action, 'variable', taken.variable)
+    const written = writableTensor(this.memory, action, 'variable', taken.variable)
     const { dtype, shape, layout } = written
     checkTensor(action, 'source', taken.source, { dtype, shape, layout })
     this.kernels.assign(written, taken.source)
@@ -194,7 +194,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   ): void {
     const taken = this.taken(action, { ...written, ...source })
     checkUpdate(action, this.memory.dtype, taken)
-    const owned = Object.keys(written).map((name) => ownTensor(this.memory, action, name, taken[name]!))
+    const owned = Object.keys(written).map((name) => writableTensor(this.memory, action, name, taken[name]!))
     const [sourceName] = Object.keys(source)
     this.kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
     for (const tensor of owned) tensor.version++
@@ -208,7 +208,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     return { data, shape: ids.shape }
   }
 
-  #owned(action: string, tensors: readonly BackendTensor[]): Own[] {
+  #owned(action: string, tensors: readonly BackendTensor[], isWritten: boolean): Own[] {
     this.memory.life.check(action)
     if (!Array.isArray(tensors)) {
       throw codedTypeError(
@@ -220,7 +220,8 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     const { dtype } = this.memory
     return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
       const name = `tensors[${index}]`
-      const own = ownTensor(this.memory, action, name, this.taken(action, { [name]: tensor })[name]!)
+      const taken = this.taken(action, { [name]: tensor })[name]!
+      const own = (isWritten ? writableTensor : ownTensor)(this.memory, action, name, taken)
       checkTensor(action, name, own, { dtype })
       return own
     })

@@ -76,6 +76,10 @@ export const ERROR_CODES = {
     meaning: 'a tensor has another shape than is needed',
     remedy: 'sequences are time-major `[T,B,I]`, states `[L·D,B,H]`',
   },
+  ERR_SHARED_TENSOR: {
+    meaning: 'an operation was to write a tensor that other threads read',
+    remedy: 'write a copy, share that, and send the new handle',
+  },
   ERR_STREAM_DISPOSED: {
     meaning: 'a stream was used after `dispose()`',
     remedy: 'open another one',

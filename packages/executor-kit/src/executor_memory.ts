@@ -1,5 +1,5 @@
 import { type BackendTensor, type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { type CodedError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import { type CodedError, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 
@@ -7,6 +7,8 @@ import type { Lifetime } from './lifetime.js'
 export interface VersionedTensor extends BackendTensor {
   /** Grows with every write; a tape compares it to notice overwritten operands. */
   version: number
+  /** The id of the shared memory that the tensor lies in, which is read-only; undefined for memory of its own. */
+  readonly sharedId?: string | undefined
 }
 
 /** Whose arguments are checked: an executor, or its memory. */
@@ -40,6 +42,26 @@ export function ownTensor<Own extends BackendTensor>(
   throw codedTypeError(
     'ERR_NOT_A_TENSOR',
     `Cannot ${action} as ${name} is written and so must be a tensor of the executor: current value is ${describeValue(tensor)}. Make one with backend.tensor().`,
+    { argument: name },
+  )
+}
+
+/**
+ * As {@link ownTensor}, for a tensor that is about to be written.
+ *
+ * @throws RangeError `ERR_SHARED_TENSOR` for one that other threads read
+ */
+export function writableTensor<Own extends VersionedTensor>(
+  memory: ExecutorMemory<Own>,
+  action: string,
+  name: string,
+  tensor: TensorLike,
+): Own {
+  const own = ownTensor(memory, action, name, tensor)
+  if (own.sharedId === undefined) return own
+  throw codedRangeError(
+    'ERR_SHARED_TENSOR',
+    `Cannot ${action} as ${name} is shared with other threads, which read it at the same time: write a copy, and share that`,
     { argument: name },
   )
 }

@@ -94,7 +94,7 @@ export { scope } from './tensor_scope.js'
 // Executors in host memory
 
 export { hostCtcLoss } from './host/ctc_loss.js'
-export { allocating } from './host/host_allocation.js'
+export { allocating, floatView, type HostAllocation, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'
 export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper.js'

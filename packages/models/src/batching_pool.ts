@@ -1,47 +1,31 @@
-import {
-  type BackendTensor,
-  DTYPES,
-  type FloatDType,
-  isBackendTensor,
-  type RnnStreamState,
-  type TensorLike,
-} from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import {
   arrayTypeOf,
   codedRangeError,
   type FloatArray,
-  hiddenColumns,
   Inspectable,
   liveLength,
-  type RnnDescriptor,
   type Summary,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import { checkIsTensor, checkTensor, passShapes } from '@cudnn-rnn/executor-kit'
+import { checkIsTensor, checkTensor } from '@cudnn-rnn/executor-kit'
 import { EndOfTurn } from './end_of_turn.js'
+import { poolDisposed, streamClosed } from './pool_errors.js'
 import type { CheckedPoolOptions } from './pool_options.js'
-import type { PoolRows } from './pool_rows.js'
 import { PoolStream, type StreamOperations } from './pool_stream.js'
 import { RecentSamples } from './recent_samples.js'
+import type { RowNetwork } from './row_network.js'
 import { SharedOutputs } from './shared_outputs.js'
 import type { PooledStream, StreamPool, StreamPoolStats } from './stream_pool.js'
 import { isStep, type QueuedStep, StreamQueue } from './stream_queue.js'
-import { checkIsState } from './stream_state.js'
-
-/** The network of a pool; each stream is a row of its batch. */
-export interface PooledNetwork {
-  readonly descriptor: RnnDescriptor
-  readonly dtype: FloatDType
-  readonly rows: PoolRows
-}
 
 /**
  * Gathers the next time step of every stream that has one into a *round*, and computes rounds one after another
  * (docs/streams.md). A frame is copied once, to its place in the round or, while earlier frames of its stream wait, to the
  * stream's queue.
  */
-export class BatchingPool extends Inspectable implements StreamPool, StreamOperations {
-  readonly #network: PooledNetwork
+export class BatchingPool<State> extends Inspectable implements StreamPool<State>, StreamOperations<State> {
+  readonly #network: RowNetwork<State>
   readonly #options: CheckedPoolOptions
   readonly #inputSize: number
   readonly #columns: number
@@ -74,12 +58,12 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
   readonly #batchSizes = new RecentSamples(1024)
   readonly #latencies = new RecentSamples(4096)
 
-  constructor(network: PooledNetwork, options: CheckedPoolOptions) {
+  constructor(network: RowNetwork<State>, options: CheckedPoolOptions) {
     super()
     this.#network = network
     this.#options = options
-    this.#inputSize = network.descriptor.inputSize
-    this.#columns = hiddenColumns(network.descriptor)
+    this.#inputSize = network.inputSize
+    this.#columns = network.outputSize
     const { array } = DTYPES[network.dtype]
     this.#arrayType = array.name
     this.#rows = new Int32Array(options.maxStreams)
@@ -88,9 +72,9 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     this.#outputs = new array(Math.min(options.maxBatch, options.maxStreams) * this.#columns)
   }
 
-  open(state?: RnnStreamState): PooledStream {
+  open(state?: State): PooledStream<State> {
     if (this.#disposed) throw poolDisposed()
-    const checked = state === undefined ? undefined : this.#checkedState(state)
+    const checked = state === undefined ? undefined : this.#network.checkedState(state)
     const reused = this.#freeRows.pop()
     if (reused === undefined && this.#unusedRow === this.#options.maxStreams) {
       throw codedRangeError(
@@ -101,8 +85,8 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     }
     const stream = new StreamQueue(reused ?? this.#unusedRow++)
     this.#open.add(stream)
-    if (checked !== undefined) this.#change(stream, () => this.#network.rows.restore(stream.row, checked))
-    else if (reused !== undefined) this.#change(stream, () => this.#network.rows.reset(stream.row))
+    if (checked !== undefined) this.#change(stream, () => this.#network.restore(stream.row, checked))
+    else if (reused !== undefined) this.#change(stream, () => this.#network.reset(stream.row))
     return new PoolStream(this, stream)
   }
 
@@ -134,7 +118,7 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     this.#gathered.length = 0
     this.#suspended.clear()
     this.#waiting = 0
-    this.#network.rows.dispose()
+    this.#network.dispose()
     this.#checkDrained()
   }
 
@@ -176,22 +160,22 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     })
   }
 
-  state(stream: StreamQueue): Promise<RnnStreamState> {
+  state(stream: StreamQueue): Promise<State> {
     return new Promise((resolve, reject) => {
       if (stream.ended !== undefined) throw stream.ended()
-      this.#change(stream, () => void this.#network.rows.state(stream.row).then(resolve, reject), reject)
+      this.#change(stream, () => void this.#network.state(stream.row).then(resolve, reject), reject)
     })
   }
 
-  restore(stream: StreamQueue, state: RnnStreamState): void {
+  restore(stream: StreamQueue, state: State): void {
     if (stream.ended !== undefined) throw stream.ended()
-    const checked = this.#checkedState(state)
-    this.#change(stream, () => this.#network.rows.restore(stream.row, checked))
+    const checked = this.#network.checkedState(state)
+    this.#change(stream, () => this.#network.restore(stream.row, checked))
   }
 
   reset(stream: StreamQueue): void {
     if (stream.ended !== undefined) throw stream.ended()
-    this.#change(stream, () => this.#network.rows.reset(stream.row))
+    this.#change(stream, () => this.#network.reset(stream.row))
   }
 
   close(stream: StreamQueue): void {
@@ -278,7 +262,7 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     let round: Promise<void> | undefined
     let failure: { readonly reason: unknown } | undefined
     try {
-      round = this.#network.rows.step(rows, input, output)
+      round = this.#network.step(rows, input, output)
     } catch (reason) {
       failure = { reason }
     }
@@ -397,28 +381,7 @@ export class BatchingPool extends Inspectable implements StreamPool, StreamOpera
     return { frames: isBackendTensor(given) ? undefined : (given.data as FloatArray), shape: given.shape, steps }
   }
 
-  /** A copy of a state of one stream. Throws TypeError `ERR_NOT_A_STATE`, `ERR_DTYPE`; RangeError `ERR_SHAPE`. */
-  #checkedState(state: RnnStreamState): RnnStreamState {
-    const action = 'restore the state of a stream'
-    checkIsState(state)
-    const { descriptor, dtype } = this.#network
-    const shapes = passShapes(descriptor, { time: 1, batch: 1 })
-    const copy = (name: string, tensor: Tensor, shape: readonly number[]): Tensor => {
-      const { data } = checkTensor(action, name, tensor, { dtype, shape })
-      return { data: data.slice(), shape }
-    }
-    return { h: copy('h', state.h, shapes.h), c: shapes.c && copy('c', state.c as Tensor, shapes.c) }
-  }
-
   #array(length: number): FloatArray {
     return new DTYPES[this.#network.dtype].array(length)
   }
-}
-
-function poolDisposed(): Error {
-  return codedRangeError('ERR_STREAM_DISPOSED', 'Cannot use a stream as its pool was disposed')
-}
-
-function streamClosed(): Error {
-  return codedRangeError('ERR_STREAM_CLOSED', 'Cannot use a stream of a pool as it was closed')
 }

@@ -30,8 +30,22 @@ export { CudnnRNNTanh } from './cudnn_rnn_tanh.js'
 export type { ModelErrorCode } from './error_codes.js'
 export type { Initializer, InitializerFunction, InitializerOptions } from './initializers.js'
 export type { CallOptions, DescriptorOptions, LSTMOptions, ModelOptions } from './model_options.js'
+export { streamPoolOf } from './open_stream_pool.js'
 export type { SampleSummary } from './recent_samples.js'
 export type { CreateParamsOptions, ModelCanonicalParams, RecurrentModel } from './recurrent_model.js'
+export type { RowNetwork } from './row_network.js'
+export type { SharedParams } from './shared_params.js'
 export type { Stream, StreamOptions } from './stream.js'
 export type { PooledStream, StreamPool, StreamPoolOptions, StreamPoolStats } from './stream_pool.js'
+export { type ServedPool, type ServingPort, serveStreams } from './threads/serve_streams.js'
+export type { WorkerState, WorkerThread } from './threads/stream_worker.js'
+export {
+  openWorkerPool,
+  type WorkerLoss,
+  type WorkerPool,
+  type WorkerPoolOptions,
+  type WorkerPoolStats,
+  type WorkerStats,
+} from './threads/worker_pool.js'
+export type { WorkerStream } from './threads/worker_stream.js'
 export { type Params, Variable } from './variable.js'

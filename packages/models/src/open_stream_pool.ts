@@ -1,9 +1,10 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, hiddenColumns } from '@cudnn-rnn/canonical'
+import { checkIsObject, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { BatchingPool } from './batching_pool.js'
 import { ForwardStream } from './forward_stream.js'
 import { checkPoolOptions } from './pool_options.js'
-import { forwardRows, stepperRows } from './pool_rows.js'
+import { forwardRows, stepperRows } from './recurrent_rows.js'
+import type { RowNetwork } from './row_network.js'
 import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
 
 /** Opens a pool over the executor's own stepper, or over its forward where it has none. */
@@ -16,10 +17,35 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
       'Cannot open a pool of streams as a bidirectional model needs the whole sequence: use call() on it.',
     )
   }
-  const sizes = { inputSize: descriptor.inputSize, columns: hiddenColumns(descriptor) }
-  const rows =
+  const network =
     rnn.stepper === undefined
-      ? forwardRows(new ForwardStream(backend, rnn, params, checked.maxStreams), sizes)
-      : stepperRows(rnn.stepper(params, checked.maxStreams), sizes)
-  return new BatchingPool({ descriptor, dtype: backend.dtype, rows }, checked)
+      ? forwardRows(descriptor, backend.dtype, new ForwardStream(backend, rnn, params, checked.maxStreams))
+      : stepperRows(descriptor, backend.dtype, rnn.stepper(params, checked.maxStreams))
+  return new BatchingPool(network, checked)
+}
+
+/**
+ * Opens a pool over a network of your own: a model that has layers beside its recurrent ones.
+ *
+ * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`
+ */
+export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamPoolOptions = {}): StreamPool<State> {
+  const action = 'open a pool of streams'
+  checkIsObject(action, 'network', network)
+  for (const size of ['inputSize', 'outputSize'] as const) {
+    if (Number.isSafeInteger(network[size]) && network[size] >= 1) continue
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${action} as ${size} of its network must be an integer >= 1: current value is ${describeValue(network[size])}`,
+      { option: size, value: network[size] },
+    )
+  }
+  if (network.dtype !== 'float32' && network.dtype !== 'float64') {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot ${action} as dtype of its network must be float32 or float64: current value is ${describeValue(network.dtype)}`,
+      { option: 'dtype', value: network.dtype },
+    )
+  }
+  return new BatchingPool(network, checkPoolOptions(options))
 }

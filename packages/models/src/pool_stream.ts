@@ -1,23 +1,23 @@
-import type { RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
+import type { TensorLike } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import type { PooledStream } from './stream_pool.js'
 import type { StreamQueue } from './stream_queue.js'
 
 /** Operations of a pool on one of its streams. */
-export interface StreamOperations {
+export interface StreamOperations<State> {
   step(stream: StreamQueue, frame: TensorLike): Promise<Tensor>
-  state(stream: StreamQueue): Promise<RnnStreamState>
-  restore(stream: StreamQueue, state: RnnStreamState): void
+  state(stream: StreamQueue): Promise<State>
+  restore(stream: StreamQueue, state: State): void
   reset(stream: StreamQueue): void
   close(stream: StreamQueue): void
 }
 
 /** A caller's handle of one stream. */
-export class PoolStream extends Inspectable implements PooledStream {
-  readonly #pool: StreamOperations
+export class PoolStream<State> extends Inspectable implements PooledStream<State> {
+  readonly #pool: StreamOperations<State>
   readonly #queue: StreamQueue
 
-  constructor(pool: StreamOperations, queue: StreamQueue) {
+  constructor(pool: StreamOperations<State>, queue: StreamQueue) {
     super()
     this.#pool = pool
     this.#queue = queue
@@ -35,11 +35,11 @@ export class PoolStream extends Inspectable implements PooledStream {
     return this.#pool.step(this.#queue, frame)
   }
 
-  state(): Promise<RnnStreamState> {
+  state(): Promise<State> {
     return this.#pool.state(this.#queue)
   }
 
-  restore(state: RnnStreamState): void {
+  restore(state: State): void {
     this.#pool.restore(this.#queue, state)
   }
 

@@ -38,9 +38,10 @@ import {
 } from './model_options.js'
 import { openStream } from './open_stream.js'
 import { openStreamPool } from './open_stream_pool.js'
+import { type ParamsOwner, type SharedParams, sharedVariable, shareParams } from './shared_params.js'
 import type { Stream, StreamOptions } from './stream.js'
 import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
-import { type Params, paramsTensor, Variable } from './variable.js'
+import { DEFAULT_NAME, type Params, paramsName, paramsTensor, Variable } from './variable.js'
 
 /** Canonical tensors of a model and the descriptor that explains their order. */
 export interface ModelCanonicalParams extends CanonicalParams {
@@ -190,7 +191,7 @@ export abstract class RecurrentModel extends Inspectable {
     const { array } = DTYPES[this.#backend.dtype]
     const allocate = (length: number): FloatArray => new array(length)
     const canonical = givenCanonical(options) ?? initialCanonical(paramRegions(this.descriptor), options, allocate)
-    return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? 'opaque_kernel')
+    return new Variable(this.#backend, this.#rnn.canonicalToParams(canonical), options.name ?? DEFAULT_NAME)
   }
 
   /** A variable of zeros in this model's opaque layout: an optimizer's slot, or a gradient to accumulate into. */
@@ -242,6 +243,27 @@ export abstract class RecurrentModel extends Inspectable {
     return openStreamPool(this.#backend, this.#rnn, paramsTensor(params), options)
   }
 
+  /**
+   * Copies parameters to memory that all threads of the process read. Send the handle by `postMessage` or `workerData` and
+   * open it there by {@link sharedParams}, as often as there are threads.
+   *
+   * Rejects with RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`, `ERR_OUT_OF_MEMORY`.
+   */
+  shareParams(params: Params): Promise<SharedParams> {
+    return shareParams(this.#paramsOwner(), paramsTensor(params), paramsName(params))
+  }
+
+  /**
+   * The parameters of a handle, without a copy: a read-only variable, which refuses to be assigned or trained with
+   * `ERR_SHARED_TENSOR`. `cudnn` computes in device memory and uploads a copy, which may be written.
+   *
+   * @throws TypeError `ERR_SHARED_PARAMS` for anything but a handle
+   * @throws RangeError `ERR_SHARED_PARAMS` for a handle of another executor or dtype, `ERR_OTHER_LAYOUT` of another network
+   */
+  sharedParams(handle: SharedParams): Variable {
+    return sharedVariable(this.#paramsOwner(), handle)
+  }
+
   /** State of the dropout generator; restored, the next training call draws the same masks. */
   dropoutState(): Promise<Uint8Array> {
     return this.#rnn.dropoutState()
@@ -262,6 +284,10 @@ export abstract class RecurrentModel extends Inspectable {
 
   protected override summary(): Summary {
     return { kind: this.constructor.name, network: layoutKey(this.descriptor), backend: this.#backend.name }
+  }
+
+  #paramsOwner(): ParamsOwner {
+    return { backend: this.#backend, descriptor: this.descriptor, paramsSize: this.#rnn.paramsSize }
   }
 
   protected async forward(

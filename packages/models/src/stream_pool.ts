@@ -23,13 +23,13 @@ export interface StreamPoolOptions {
  * Streams of one model that share batched steps: each round advances every stream that has input by one time step. Rounds
  * run at the end of a turn of the event loop; a stream with many time steps takes part in as many rounds and delays no other.
  */
-export interface StreamPool {
+export interface StreamPool<State = RnnStreamState> {
   /**
    * Opens a stream, from zeros or from a state that `state()` of a stream of batch 1 or of a pool returned.
    *
    * @throws RangeError `ERR_POOL_FULL`, `ERR_SHAPE`, `ERR_STREAM_DISPOSED`; TypeError `ERR_NOT_A_STATE`
    */
-  open(state?: RnnStreamState): PooledStream
+  open(state?: State): PooledStream<State>
   stats(): StreamPoolStats
   /** Resolves when nothing waits any more. */
   drain(): Promise<void>
@@ -39,7 +39,7 @@ export interface StreamPool {
 }
 
 /** One stream of a pool. Its calls take effect in their order: a `reset()` comes after the steps called before it. */
-export interface PooledStream {
+export interface PooledStream<State = RnnStreamState> {
   /**
    * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused at once. The
    * arrays of small results share buffers, which cannot be transferred to another thread: transfer a `slice()`.
@@ -49,9 +49,9 @@ export interface PooledStream {
    */
   step(frame: TensorLike): Promise<Tensor>
   /** Copies of the state, [L,1,P or H] and [L,1,H]: after the steps called before. */
-  state(): Promise<RnnStreamState>
+  state(): Promise<State>
   /** Throws TypeError `ERR_NOT_A_STATE`; RangeError `ERR_SHAPE`, `ERR_STREAM_CLOSED`. */
-  restore(state: RnnStreamState): void
+  restore(state: State): void
   /** Zeroes the state. Throws RangeError `ERR_STREAM_CLOSED`. */
   reset(): void
   /** Time steps that wait, those being computed included. */

@@ -59,6 +59,14 @@ export class Variable extends Inspectable {
 /** Opaque parameters as a model's methods take them. */
 export type Params = Variable | TensorLike
 
+/** TensorFlow's name of opaque parameters. */
+export const DEFAULT_NAME = 'opaque_kernel'
+
+/** The name of `params`. */
+export function paramsName(params: Params): string {
+  return params instanceof Variable ? params.name : DEFAULT_NAME
+}
+
 /** The tensor of `params`. */
 export function paramsTensor(params: Params): TensorLike {
   return params instanceof Variable ? params.value : params

@@ -9,6 +9,9 @@ it('@cudnn-rnn/models exports exactly these names', () => {
       "CudnnRNNRelu",
       "CudnnRNNTanh",
       "Variable",
+      "openWorkerPool",
+      "serveStreams",
+      "streamPoolOf",
     ]
   `)
 })

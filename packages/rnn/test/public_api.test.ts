@@ -57,9 +57,12 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "modelFromNetwork",
       "openBackend",
       "openCheckpoint",
+      "openWorkerPool",
       "scope",
       "sequential",
+      "serveStreams",
       "sparseCrossEntropy",
+      "streamPoolOf",
       "writeCheckpoint",
     ]
   `)

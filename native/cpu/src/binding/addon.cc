@@ -19,9 +19,11 @@ Napi::Value InstructionSets(const Napi::CallbackInfo& info) {
 // physicalCores(): number
 Napi::Value PhysicalCoresOf(const Napi::CallbackInfo& info) { return Napi::Number::New(info.Env(), PhysicalCores()); }
 
-// alignedOffset(buffer: ArrayBuffer): number of bytes from its beginning to a multiple of 64
+// alignedOffset(memory: ArrayBuffer | Uint8Array): number of bytes from its beginning to a multiple of 64. Node-API
+// gives the address of a SharedArrayBuffer by a view only.
 Napi::Value AlignedOffset(const Napi::CallbackInfo& info) {
-  const auto address = reinterpret_cast<uintptr_t>(info[0].As<Napi::ArrayBuffer>().Data());
+  const void* begin = info[0].IsTypedArray() ? Span<uint8_t>(info[0]).data : info[0].As<Napi::ArrayBuffer>().Data();
+  const auto address = reinterpret_cast<uintptr_t>(begin);
   return Napi::Number::New(info.Env(), static_cast<double>((64 - address % 64) % 64));
 }
 

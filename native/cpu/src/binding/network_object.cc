@@ -34,6 +34,11 @@ NetworkOptions OptionsOf(const Napi::Object& descriptor) {
   return options;
 }
 
+// The slot of a key, or one of its own without a key.
+std::shared_ptr<QuantizedSlot> SlotOf(const Napi::Value& key) {
+  return key.IsString() ? QuantizedSlot::Shared(key.ToString().Utf8Value()) : std::make_shared<QuantizedSlot>();
+}
+
 }  // namespace
 
 Napi::Function NetworkObject::Define(Napi::Env env) {
@@ -89,6 +94,19 @@ void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
 
 Napi::Function TapeObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeTape", {InstanceMethod<&TapeObject::Release>("release")});
+}
+
+Napi::Function QuantizedWeightsObject::Define(Napi::Env env) {
+  return DefineClass(env, "NativeQuantizedWeights", {InstanceMethod<&QuantizedWeightsObject::Owners>("owners")});
+}
+
+// new NativeQuantizedWeights(key?: string)
+QuantizedWeightsObject::QuantizedWeightsObject(const Napi::CallbackInfo& info)
+    : Napi::ObjectWrap<QuantizedWeightsObject>(info), slot(SlotOf(info[0])) {}
+
+// owners(): number
+Napi::Value QuantizedWeightsObject::Owners(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), static_cast<double>(slot.use_count()));
 }
 
 }  // namespace cudnn_rnn

@@ -6,7 +6,7 @@
 #include "napi_setup.h"
 #include "passes/rnn_tape.h"
 #include "weights/network.h"
-#include "weights/quantized_weights.h"
+#include "weights/quantized_slot.h"
 
 namespace cudnn_rnn {
 
@@ -46,11 +46,14 @@ class TapeObject : public Napi::ObjectWrap<TapeObject> {
 // JavaScript's NativeQuantizedWeights: filled by a queued operation.
 class QuantizedWeightsObject : public Napi::ObjectWrap<QuantizedWeightsObject> {
  public:
-  static Napi::Function Define(Napi::Env env) { return DefineClass(env, "NativeQuantizedWeights", {}); }
-  explicit QuantizedWeightsObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<QuantizedWeightsObject>(info) {}
+  static Napi::Function Define(Napi::Env env);
+  explicit QuantizedWeightsObject(const Napi::CallbackInfo& info);
 
-  // Shared with the operations that fill and read it.
-  const std::shared_ptr<std::unique_ptr<QuantizedWeights>> slot = std::make_shared<std::unique_ptr<QuantizedWeights>>();
+  // Shared with the operations that fill and read it, and under a key with the objects of other threads.
+  const std::shared_ptr<QuantizedSlot> slot;
+
+ private:
+  Napi::Value Owners(const Napi::CallbackInfo& info);
 };
 
 }  // namespace cudnn_rnn

@@ -68,7 +68,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Value tape_object = arguments.Get("tape");
   if (tape_object.IsObject()) tape = AttachTape(context, pass, tape_object.As<Napi::Object>());
   pass.tape = tape.get();
-  std::shared_ptr<std::unique_ptr<QuantizedWeights>> quantized;
+  std::shared_ptr<QuantizedSlot> quantized;
   const Napi::Value quantized_object = arguments.Get("quantized");
   if (quantized_object.IsObject()) {
     quantized = QuantizedWeightsObject::Unwrap(quantized_object.As<Napi::Object>())->slot;
@@ -122,7 +122,7 @@ Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
   const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;
   const float* params = Required<float>(arguments, "params", network->params_size());
   const WeightFormat format = Flag(arguments, "int8") ? WeightFormat::kInt8 : WeightFormat::kBfloat16;
-  return {[=] { *slot = std::make_unique<QuantizedWeights>(*network, params, format); }};
+  return {[=] { slot->FillOnce([&] { return std::make_unique<QuantizedWeights>(*network, params, format); }); }};
 }
 
 }  // namespace cudnn_rnn

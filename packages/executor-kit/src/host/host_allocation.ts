@@ -32,6 +32,25 @@ export function hostAllocator(
   }
 }
 
+/** How an executor makes zeroed arrays whose address matters to it. */
+export interface HostAllocation {
+  own(length: number): FloatArray
+  /** Over a SharedArrayBuffer. */
+  shared(length: number): FloatArray
+}
+
+/** Makes zeroed arrays of `dtype` over a SharedArrayBuffer. */
+export function sharedAllocator(dtype: FloatDType): (length: number) => FloatArray {
+  return (length) => floatView(dtype, new SharedArrayBuffer(length * DTYPES[dtype].bytes), 0, length)
+}
+
+/** A view of `length` elements of a buffer, which threads may share. */
+export function floatView(dtype: FloatDType, buffer: ArrayBufferLike, byteOffset: number, length: number): FloatArray {
+  const FloatArrayOf: { new (buffer: ArrayBufferLike, byteOffset: number, length: number): FloatArray } =
+    DTYPES[dtype].array
+  return new FloatArrayOf(buffer, byteOffset, length)
+}
+
 /** The error for memory that the host does not have. */
 export function outOfMemory(
   action: string,

@@ -1,4 +1,4 @@
-import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn } from '@cudnn-rnn/backend'
+import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn, SharedMemory } from '@cudnn-rnn/backend'
 import {
   checkDescriptor,
   checkOptionNames,
@@ -29,6 +29,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly reason: string
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<HostTensor>
+  readonly shared: SharedMemory
   readonly #memory: HostMemory
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
@@ -39,6 +40,10 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.dtype = memory.dtype
     this.ops = new CheckedDenseOps(memory, kernels)
     this.#memory = memory
+    this.shared = {
+      allocate: memory.allocateShared,
+      tensor: (elements, options) => memory.shared(elements, options),
+    }
     this.#prepare = prepare
   }
 

@@ -1,10 +1,10 @@
-import { type FloatDType, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type FloatDType, isBackendTensor, type SharedTensorOptions, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { ExecutorMemory } from '../executor_memory.js'
 import { Ledger } from '../ledger.js'
 import { Lifetime } from '../lifetime.js'
 import { checkDimensions, checkHostTensor } from '../tensor_arguments.js'
-import { allocating, hostAllocator, outOfMemory } from './host_allocation.js'
+import { allocating, type HostAllocation, hostAllocator, outOfMemory, sharedAllocator } from './host_allocation.js'
 import { HostTensor, type HostTensorHome } from './host_tensor.js'
 
 /** Operations that run behind their caller, in the order of their numbers, which begin at 1. */
@@ -25,16 +25,19 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   readonly life = new Lifetime('backend')
   /** A zeroed array in the executor's dtype. Throws RangeError `ERR_OUT_OF_MEMORY`. */
   readonly allocate: (length: number) => FloatArray
+  /** As {@link allocate}, over a SharedArrayBuffer. */
+  readonly allocateShared: (length: number) => FloatArray
   readonly #queue: OperationQueue | undefined
 
   /**
    * @param queue absent where every operation is done when it returns.
-   * @param allocate absent where nothing is asked of an array's address.
+   * @param allocation absent where nothing is asked of an array's address.
    */
-  constructor(dtype: FloatDType, queue?: OperationQueue, allocate?: (length: number) => FloatArray) {
+  constructor(dtype: FloatDType, queue?: OperationQueue, allocation?: HostAllocation) {
     this.dtype = dtype
     this.#queue = queue
-    this.allocate = hostAllocator(dtype, allocate)
+    this.allocate = hostAllocator(dtype, allocation?.own)
+    this.allocateShared = hostAllocator(dtype, allocation?.shared ?? sharedAllocator(dtype))
   }
 
   owns(tensor: TensorLike): tensor is HostTensor {
@@ -72,6 +75,12 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   /** A tensor that owns `data`. */
   create(shape: readonly number[], data: FloatArray | Int32Array, layout?: string): HostTensor {
     return new HostTensor(this, data, shape, layout)
+  }
+
+  /** A read-only tensor over `data`, which other threads read. Throws RangeError `ERR_BACKEND_DISPOSED`. */
+  shared(data: FloatArray, { shape, layout, id }: SharedTensorOptions): HostTensor {
+    this.life.check('open shared memory')
+    return new HostTensor(this, data, shape, layout, id)
   }
 
   /** A tensor that owns `data`, which the operation queued as `job` fills. */

@@ -30,6 +30,7 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   version = 0
   /** The number of the last queued operation that writes this tensor; 0 for none. */
   job = 0
+  readonly sharedId: string | undefined
   readonly #home: HostTensorHome
   readonly #shape: readonly number[]
   readonly #dtype: DType
@@ -40,14 +41,20 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   /** The result of read(): a view of the same memory. Changes of the view object do not affect the executor's array. */
   #shown: FloatArray | Int32Array | undefined
 
-  /** Takes over `data`. */
+  /**
+   * Takes over `data`.
+   *
+   * @param sharedId for data that other threads read: the tensor is read-only.
+   */
   constructor(
     home: HostTensorHome,
     data: FloatArray | Int32Array,
     shape: readonly number[],
     layout: string | undefined,
+    sharedId?: string,
   ) {
     super()
+    this.sharedId = sharedId
     this.#home = home
     this.#shape = Object.freeze([...shape])
     this.#dtype = dtypeOf(data) as DType
@@ -100,6 +107,7 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   async read(): Promise<Tensor> {
     const { data, shape } = this
     if (this.job > 0) await this.#home.done(this.job)
+    if (this.sharedId !== undefined) return { data: ownView(data, DTYPES[this.#dtype].array as never), shape }
     if (this.#shown === undefined) {
       this.#home.pin(data.buffer)
       this.#shown = ownView(data, DTYPES[this.#dtype].array as never)

@@ -1,0 +1,118 @@
+import type { RnnStreamState } from '@cudnn-rnn/backend'
+import { codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import type { PooledStream, StreamPool } from '../stream_pool.js'
+import { MessageReader, MessageWriter, type PackedMessage } from './message_codec.js'
+import { STREAM_ANSWER, STREAM_CALL, sentError, type WorkerReady } from './stream_calls.js'
+
+/** The part of `parentPort` of node:worker_threads that {@link serveStreams} uses. */
+export interface ServingPort {
+  on(event: 'message', listener: (message: unknown) => void): unknown
+  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
+}
+
+/** A pool that worker threads can serve: that of a model, or one of your own. */
+export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' | 'stats'>
+
+/**
+ * Serves the streams of a pool to the thread that opened a worker pool. Call it once, when the pool is ready; the main thread
+ * assigns no stream before.
+ *
+ * @param port `parentPort` of node:worker_threads
+ * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent
+ */
+export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<State>): void {
+  if (typeof port?.postMessage !== 'function') {
+    throw codedTypeError(
+      'ERR_NOT_A_WORKER',
+      `Cannot serve streams as port must be the parentPort of a worker thread: current value is ${describeValue(port)}`,
+    )
+  }
+  const server = new StreamServer(port, pool)
+  port.on('message', (message) => server.receive(message as PackedMessage))
+  const ready: WorkerReady = { ready: true, maxStreams: pool.stats().maxStreams }
+  port.postMessage(ready)
+}
+
+class StreamServer<State> {
+  readonly #port: ServingPort
+  readonly #pool: ServedPool<State>
+  /** What `open` returned or threw. */
+  readonly #streams = new Map<number, PooledStream<State> | { readonly refusal: unknown }>()
+  readonly #answers = new MessageWriter()
+
+  constructor(port: ServingPort, pool: ServedPool<State>) {
+    this.#port = port
+    this.#pool = pool
+  }
+
+  receive(message: PackedMessage): void {
+    const reader = new MessageReader(message)
+    while (!reader.isAtEnd) this.#perform(reader.read(), reader.read(), reader)
+  }
+
+  #perform(kind: number, id: number, reader: MessageReader): void {
+    if (kind === STREAM_CALL.open) {
+      this.#streams.set(id, this.#opened())
+      return
+    }
+    if (kind === STREAM_CALL.stats) {
+      this.#answer(id, reader.read(), STREAM_ANSWER.value, () => this.#pool.stats())
+      return
+    }
+    const stream = this.#streams.get(id)!
+    const open = () => {
+      if ('refusal' in stream) throw stream.refusal
+      return stream
+    }
+    if (kind === STREAM_CALL.step) {
+      const call = reader.read()
+      const frame = reader.readTensor()
+      this.#answer(id, call, STREAM_ANSWER.tensor, () => open().step(frame))
+    } else if (kind === STREAM_CALL.state) {
+      this.#answer(id, reader.read(), STREAM_ANSWER.value, () => open().state())
+    } else if (kind === STREAM_CALL.restore) {
+      const call = reader.read()
+      const state = reader.readValue() as State
+      this.#answer(id, call, STREAM_ANSWER.done, () => open().restore(state))
+    } else if (kind === STREAM_CALL.reset) {
+      if ('reset' in stream) stream.reset()
+    } else {
+      if ('close' in stream) stream.close()
+      this.#streams.delete(id)
+    }
+  }
+
+  /** A refusal is the answer to each call of the stream: an exception here would end the thread. */
+  #opened(): PooledStream<State> | { readonly refusal: unknown } {
+    try {
+      return this.#pool.open()
+    } catch (refusal) {
+      return { refusal }
+    }
+  }
+
+  /** Computes an answer. Those of one round settle in one turn and leave as one message. */
+  #answer(stream: number, call: number, kind: number, compute: () => unknown): void {
+    new Promise((resolve) => resolve(compute())).then(
+      (result) => {
+        this.#begin(stream, call, kind)
+        if (kind === STREAM_ANSWER.tensor) this.#answers.writeTensor(result as Tensor)
+        else if (kind === STREAM_ANSWER.value) this.#answers.writeValue(result)
+      },
+      (reason: unknown) => {
+        this.#begin(stream, call, STREAM_ANSWER.error)
+        this.#answers.writeValue(sentError(reason))
+      },
+    )
+  }
+
+  #begin(stream: number, call: number, kind: number): void {
+    if (this.#answers.isEmpty) queueMicrotask(() => this.#send())
+    this.#answers.write(stream, call, kind)
+  }
+
+  #send(): void {
+    const { message, transfer } = this.#answers.take()
+    this.#port.postMessage(message, transfer)
+  }
+}

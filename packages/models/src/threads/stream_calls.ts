@@ -1,0 +1,58 @@
+/**
+ * The calls that the main thread sends to a worker: kind, stream (0 for the worker itself), and the numbers, tensors and
+ * values named here. A call that is answered has a number.
+ */
+export const STREAM_CALL = Object.freeze({
+  open: 0,
+  /** call, tensor; answered by a tensor */
+  step: 1,
+  /** call; answered by a state as a value */
+  state: 2,
+  /** call, state as a value */
+  restore: 3,
+  reset: 4,
+  close: 5,
+  /** call; answered by the statistics of the pool as a value */
+  stats: 6,
+})
+
+/** The answers of a worker: stream, call, kind of answer, and the tensor or value named here. */
+export const STREAM_ANSWER = Object.freeze({
+  done: 0,
+  /** tensor */
+  tensor: 1,
+  /** value */
+  value: 2,
+  /** {@link SentError} as a value */
+  error: 3,
+})
+
+/** The first message of a worker. */
+export interface WorkerReady {
+  readonly ready: true
+  /** Streams that may be open in it. */
+  readonly maxStreams: number
+}
+
+/** An error on its way from one thread to another, which loses the fields of an Error. */
+export interface SentError {
+  readonly name: string
+  readonly message: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
+export function sentError(error: unknown): SentError {
+  if (!(error instanceof Error)) return { name: 'Error', message: String(error), fields: {} }
+  const fields = Object.fromEntries(Object.entries(error).filter(([, value]) => isPlain(value)))
+  return { name: error.name, message: error.message, fields }
+}
+
+const ERROR_TYPES: Readonly<Record<string, typeof Error>> = { RangeError, TypeError }
+
+export function receivedError({ name, message, fields }: SentError): Error {
+  return Object.assign(new (ERROR_TYPES[name] ?? Error)(message), fields)
+}
+
+function isPlain(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value)
+}

@@ -1,0 +1,225 @@
+import type { Tensor } from '@cudnn-rnn/canonical'
+import { EndOfTurn } from '../end_of_turn.js'
+import { streamClosed, workerEnded, workerLost } from '../pool_errors.js'
+import type { StreamPoolStats } from '../stream_pool.js'
+import { MessageReader, MessageWriter, type PackedMessage } from './message_codec.js'
+import { PendingCalls } from './pending_calls.js'
+import { receivedError, type SentError, STREAM_ANSWER, STREAM_CALL, type WorkerReady } from './stream_calls.js'
+import { type WorkerOperations, WorkerStream } from './worker_stream.js'
+
+/** The part of `Worker` of node:worker_threads that a pool uses. */
+export interface WorkerThread {
+  on(event: 'message', listener: (message: unknown) => void): unknown
+  on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'exit', listener: (code: number) => void): unknown
+  postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
+  terminate(): Promise<unknown>
+  ref(): void
+  unref(): void
+}
+
+export type WorkerState = 'starting' | 'ready' | 'ended'
+
+/** Events that the pool of a worker counts. */
+export interface WorkerEvents {
+  readonly counts: { steps: number; refused: number }
+  /** No step waits in this worker any more. */
+  readonly onIdle: () => void
+  /** The thread ended, and not by {@link StreamWorker.end}. */
+  readonly onLost: (streams: number, reason: unknown) => void
+}
+
+/** The place of the worker's own calls among those of its streams. */
+const WORKER = 0
+
+/** One worker thread and the streams in it. Calls of one turn of the event loop leave as one message. */
+export class StreamWorker implements WorkerOperations {
+  /** Rejects where the thread ends first. */
+  readonly ready: Promise<void>
+  /** Of the whole pool. */
+  readonly counts: WorkerEvents['counts']
+  readonly #thread: WorkerThread
+  readonly #events: WorkerEvents
+  readonly #messages = new MessageWriter()
+  readonly #turn = new EndOfTurn(() => this.#send())
+  readonly #calls = new Map<number, PendingCalls>([[WORKER, new PendingCalls()]])
+  #state: WorkerState = 'starting'
+  #ended: (() => Error) | undefined
+  #maxStreams = 0
+  #lastStream = WORKER
+  #lastCall = 0
+  #pending = 0
+  #waiting = 0
+  #error: unknown
+  #settleReady!: { readonly resolve: () => void; readonly reject: (reason: unknown) => void }
+
+  constructor(thread: WorkerThread, events: WorkerEvents) {
+    this.#thread = thread
+    this.#events = events
+    this.counts = events.counts
+    this.ready = new Promise((resolve, reject) => {
+      this.#settleReady = { resolve, reject }
+    })
+    thread.on('message', (message) => this.#receive(message as PackedMessage | WorkerReady))
+    thread.on('error', (error) => {
+      this.#error = error
+    })
+    thread.on('exit', (code) => this.#lose(this.#error ?? workerEnded(code)))
+  }
+
+  get state(): WorkerState {
+    return this.#state
+  }
+
+  /** Why no more calls are taken, as an error to throw; undefined while they are. */
+  get ended(): (() => Error) | undefined {
+    return this.#ended
+  }
+
+  /** 0 until the worker is ready. */
+  get maxStreams(): number {
+    return this.#maxStreams
+  }
+
+  get streams(): number {
+    return Math.max(0, this.#calls.size - 1)
+  }
+
+  /** Calls of `step` that wait. */
+  get waiting(): number {
+    return this.#waiting
+  }
+
+  waitingOf(stream: number): number {
+    return this.#calls.get(stream)?.steps ?? 0
+  }
+
+  open<State>(maxQueued: number): WorkerStream<State> {
+    const id = ++this.#lastStream
+    this.#calls.set(id, new PendingCalls())
+    this.#write(STREAM_CALL.open, id)
+    return new WorkerStream<State>(this, id, maxQueued)
+  }
+
+  step(stream: number, frame: Tensor): Promise<Tensor> {
+    const result = this.#call<Tensor>(STREAM_CALL.step, stream, true)
+    this.#messages.writeTensor(frame)
+    return result
+  }
+
+  readState<State>(stream: number): Promise<State> {
+    return this.#call(STREAM_CALL.state, stream)
+  }
+
+  restore(stream: number, state: unknown): Promise<void> {
+    // A copy: the caller may overwrite the arrays before the message leaves. A value that cannot be cloned is refused here.
+    const copy: unknown = structuredClone(state)
+    const result = this.#call<void>(STREAM_CALL.restore, stream)
+    this.#messages.writeValue(copy)
+    return result
+  }
+
+  reset(stream: number): void {
+    this.#write(STREAM_CALL.reset, stream)
+  }
+
+  close(stream: number): void {
+    const calls = this.#calls.get(stream)!
+    this.#calls.delete(stream)
+    this.#settled(calls.size, calls.steps)
+    calls.rejectAll(streamClosed)
+    this.#write(STREAM_CALL.close, stream)
+  }
+
+  poolStats(): Promise<StreamPoolStats> {
+    return this.#call(STREAM_CALL.stats, WORKER)
+  }
+
+  /** Ends the thread; calls that wait are rejected with `reason`. */
+  end(reason: () => Error): void {
+    if (this.#state === 'ended') return
+    this.#leave(reason, reason())
+    void this.#thread.terminate()
+  }
+
+  #lose(reason: unknown): void {
+    if (this.#state === 'ended') return
+    const { streams } = this
+    this.#leave(() => workerLost(reason), reason)
+    this.#events.onLost(streams, reason)
+  }
+
+  #leave(ended: () => Error, reason: unknown): void {
+    this.#state = 'ended'
+    this.#ended = ended
+    this.#turn.cancel()
+    this.#waiting = 0
+    this.#settleReady.reject(reason)
+    const calls = [...this.#calls.values()]
+    this.#calls.clear()
+    for (const each of calls) each.rejectAll(ended)
+  }
+
+  #call<Result>(kind: number, stream: number, isStep = false): Promise<Result> {
+    // 32 bits, as the message has: a call of the same number was answered long ago.
+    this.#lastCall = (this.#lastCall + 1) | 0
+    this.#write(kind, stream, this.#lastCall)
+    if (isStep) this.#waiting++
+    if (this.#pending++ === 0) this.#thread.ref()
+    return this.#calls.get(stream)!.add(this.#lastCall, isStep)
+  }
+
+  #write(...numbers: readonly number[]): void {
+    this.#messages.write(...numbers)
+    this.#turn.now()
+  }
+
+  #send(): void {
+    const { message, transfer } = this.#messages.take()
+    this.#thread.postMessage(message, transfer)
+  }
+
+  #receive(message: PackedMessage | WorkerReady): void {
+    if (this.#state === 'ended') return
+    if ('ready' in message) {
+      this.#state = 'ready'
+      this.#maxStreams = message.maxStreams
+      if (this.#pending === 0) this.#thread.unref()
+      this.#settleReady.resolve()
+      return
+    }
+    const reader = new MessageReader(message)
+    let calls = 0
+    let steps = 0
+    while (!reader.isAtEnd) {
+      const stream = this.#calls.get(reader.read())
+      const call = reader.read()
+      const answer = reader.read()
+      const value = readAnswer(reader, answer)
+      // A stream that was closed meanwhile has rejected its calls.
+      if (stream === undefined) continue
+      calls++
+      if (stream.settle(call, value, answer === STREAM_ANSWER.error)) steps++
+    }
+    this.counts.steps += steps
+    this.#settled(calls, steps)
+  }
+
+  #settled(calls: number, steps: number): void {
+    this.#pending -= calls
+    this.#waiting -= steps
+    if (this.#pending === 0) this.#thread.unref()
+    if (this.#waiting === 0) this.#events.onIdle()
+  }
+}
+
+function readAnswer(reader: MessageReader, answer: number): unknown {
+  if (answer === STREAM_ANSWER.tensor) {
+    // An array of its own: the message holds the results of other streams too.
+    const { data, shape } = reader.readTensor()
+    return { data: data.slice(), shape }
+  }
+  if (answer === STREAM_ANSWER.value) return reader.readValue()
+  if (answer === STREAM_ANSWER.error) return receivedError(reader.readValue() as SentError)
+  return undefined
+}
