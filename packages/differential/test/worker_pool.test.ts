@@ -9,11 +9,11 @@ import { CudnnLSTM, openWorkerPool, type WorkerLoss, type WorkerPool } from '@cu
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { coded } from '../../../scripts/coded.mjs'
 import type { StreamWorkerData } from './programs/stream_worker.js'
 
 const SIZES = { numLayers: 2, numUnits: 20, inputSize: 3 }
 const program = join(mkdtempSync(join(tmpdir(), 'cudnn-rnn-program-')), 'stream_worker.mjs')
-const coded = (code: string, fields: object = {}) => expect.objectContaining({ code, ...fields })
 const frame = (start: number) => ({ data: Float32Array.from({ length: 3 }, (_, k) => Math.sin(start + k)), shape: [3] })
 const crash = (kind: 1000 | 2000) => ({ data: Float32Array.of(kind, 0, 0), shape: [3] })
 

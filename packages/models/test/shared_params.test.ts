@@ -1,7 +1,8 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { CudnnGRU, CudnnLSTM, type SharedParams } from '../src/index.js'
-import { coded, floats, valuesOf } from './small_models.js'
+import { floats, valuesOf } from './small_models.js'
 
 const SIZES = { numLayers: 1, numUnits: 3, inputSize: 2 }
 const open = (dtype: 'float32' | 'float64' = 'float32') => new CudnnLSTM(openReferenceBackend({ dtype }), SIZES)
