@@ -71,6 +71,8 @@ bool Apply(Settings& settings, const std::string& name, const std::string& value
     settings.memory = Bytes(value);
   } else if (name == "slow") {
     settings.slow_microseconds = number;
+  } else if (name == "counted_time") {
+    settings.counted_time = number != 0;
   } else if (name == "blocking") {
     settings.blocking = number != 0;
   } else if (name == "host_dropout") {

@@ -23,6 +23,7 @@ struct Settings {
   int multiprocessors = 132;  ///< SMs per GPU
   std::size_t memory = 2ull << 30;       ///< bytes of memory per GPU
   long slow_microseconds = 0;            ///< sleep before each operation of a stream
+  bool counted_time = false;             ///< events count operations instead of measuring time; nothing sleeps
   bool host_dropout = false;             ///< dropout counts its passes on the host: replays repeat their masks
   bool frozen_masks = false;             ///< as host_dropout, but the states on the device advance
   bool staged_lengths = false;           ///< a replayed pass reads the lengths that the last other pass staged
@@ -40,7 +41,7 @@ std::shared_ptr<const Settings> CurrentSettings();
 long SpoofedVersion(const std::string& component, long fallback);
 
 /// Changes settings by text: `name=value` pairs with `;` or line ends between them. Names: devices, capability (8.6),
-/// multiprocessors, memory (bytes, or with K, M, G), slow (microseconds), blocking (0, 1),
+/// multiprocessors, memory (bytes, or with K, M, G), slow (microseconds), counted_time, blocking (0, 1),
 /// host_dropout, frozen_masks, staged_lengths, stale_errors (0, 1), persist_refuses (forward, backward, dropout, never), sticky (operation number
 /// counted from now), version.<component>, fault.<symbol> (status, status@n, status@n+; status 0 takes the fault away),
 /// and `reset` without a value: everything as at start, faults, counters, violations and device errors gone.

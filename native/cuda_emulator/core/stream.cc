@@ -20,7 +20,9 @@ std::atomic<std::uint32_t> streams_made{0};
 void Pause() {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {
-    const std::chrono::microseconds pause(CurrentSettings()->slow_microseconds);
+    const auto settings = CurrentSettings();
+    if (settings->counted_time) return;
+    const std::chrono::microseconds pause(settings->slow_microseconds);
     const auto left = pause - (std::chrono::steady_clock::now() - begin);
     if (left <= left.zero()) return;
     std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, std::chrono::milliseconds(1)));
@@ -44,10 +46,11 @@ void Run(const Operation& operation, int device, std::uint64_t source_sum, const
 
 }  // namespace
 
-void Point::Complete() {
+void Point::Complete(std::chrono::microseconds counted) {
   {
     const std::lock_guard lock(mutex_);
     done_ = true;
+    counted_ = counted;
     time_ = std::chrono::steady_clock::now();
   }
   changed_.notify_all();
@@ -66,6 +69,11 @@ void Point::Wait() const {
 std::chrono::steady_clock::time_point Point::time() const {
   const std::lock_guard lock(mutex_);
   return time_;
+}
+
+std::chrono::microseconds Point::counted() const {
+  const std::lock_guard lock(mutex_);
+  return counted_;
 }
 
 Stream::Stream(int device, bool blocking) : device(device), blocking(blocking), id(++streams_made) {}
@@ -107,10 +115,11 @@ void Stream::Work() {
     if (item.waits_for) item.waits_for->Wait();
     if (item.operations) {
       for (std::size_t i = 0; i < item.operations->size(); ++i) {
+        counted_ += std::chrono::microseconds(CurrentSettings()->slow_microseconds + 1);
         Run((*item.operations)[i], device, item.source_sums[i], item.clock);
       }
     }
-    if (item.completes) item.completes->Complete();
+    if (item.completes) item.completes->Complete(counted_);
   }
 }
 

@@ -32,10 +32,12 @@ using Operations = std::shared_ptr<const std::vector<Operation>>;
 /// What cudaEventRecord puts into a stream.
 class Point {
  public:
-  void Complete();
+  /// `counted`: microseconds that the stream's operations count.
+  void Complete(std::chrono::microseconds counted);
   bool Done() const;
   void Wait() const;
   std::chrono::steady_clock::time_point time() const;
+  std::chrono::microseconds counted() const;
 
   Clock clock;  ///< of the stream when it was recorded
   bool timed = true;
@@ -45,6 +47,7 @@ class Point {
   mutable std::condition_variable changed_;
   bool done_ = false;
   std::chrono::steady_clock::time_point time_;
+  std::chrono::microseconds counted_{0};
 };
 
 /// What a stream's thread takes from its queue: work, or a point to wait for, or a point to complete.
@@ -83,6 +86,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::deque<StreamItem> queue_;
   bool started_ = false;
   bool closed_ = false;
+  /// Written by the stream's thread alone.
+  std::chrono::microseconds counted_{0};
 };
 
 /// A sum over host memory that tells whether it was changed.

@@ -1,5 +1,6 @@
 #include "core/device.h"
 #include "core/schedule.h"
+#include "core/settings.h"
 #include "cudart/result.h"
 
 using emulator::Result;
@@ -59,7 +60,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
   }
   if (!from->timed || !to->timed) return Result(cudaErrorInvalidResourceHandle);
   if (!from->point->Done() || !to->point->Done()) return Result(cudaErrorNotReady);
-  *milliseconds = std::chrono::duration<float, std::milli>(to->point->time() - from->point->time()).count();
+  const std::chrono::duration<float, std::milli> elapsed = emulator::CurrentSettings()->counted_time
+                                                               ? to->point->counted() - from->point->counted()
+                                                               : to->point->time() - from->point->time();
+  *milliseconds = elapsed.count();
   return cudaSuccess;
 }
 

@@ -4,6 +4,8 @@ import { openEmulatedGpu } from './emulated_gpu.js'
 import { smallLstm } from './small_lstm.js'
 
 const gpu = openEmulatedGpu()
+/** No operation of the device ends until a test lowers the setting. */
+const HELD_MICROSECONDS = 30e6
 const NOTHING = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
 
 describe.skipIf(gpu.problem !== undefined)(
@@ -100,13 +102,18 @@ describe.skipIf(gpu.problem !== undefined)(
       await using backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
-      libraries.configure('slow=20000')
-      let ticks = 0
-      const timer = setInterval(() => ticks++, 5)
-      await network.step()
-      await network.params.read()
-      clearInterval(timer)
-      expect(ticks).toBeGreaterThan(3)
+      libraries.configure(`slow=${HELD_MICROSECONDS}`)
+      let isDone = false
+      const work = network
+        .step()
+        .then(() => network.params.read())
+        .then(() => {
+          isDone = true
+        })
+      for (let tick = 0; tick < 3; tick++) await new Promise((resolve) => setTimeout(resolve, 1))
+      expect(isDone).toBe(false)
+      libraries.configure('slow=0')
+      await work
     })
 
     it('an algorithm that fails in the backward is never chosen', async () => {
@@ -140,7 +147,7 @@ describe.skipIf(gpu.problem !== undefined)(
       await held.read()
       const before = libraries.report().live['device bytes']!
       expect(before).toBeGreaterThan(4 << 20)
-      libraries.configure('slow=100000')
+      libraries.configure(`slow=${HELD_MICROSECONDS}`)
       const read = backend.zeros([1]).read()
       backend.dispose()
       expect(libraries.report().live['device bytes']).toBeGreaterThanOrEqual(before)
@@ -186,7 +193,6 @@ describe.skipIf(gpu.problem !== undefined)(
       using last = backend.zeros([1])
       await last.read()
       expect(backend.stats().tensors).toBe(2)
-      await new Promise((resolve) => setTimeout(resolve, 50))
       expect(libraries.report().live['device bytes']).toBeLessThanOrEqual(before! + 2048)
     })
 

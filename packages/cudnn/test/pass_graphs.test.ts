@@ -94,7 +94,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'CUDA e
     const expected = await trained(calls)
     await using backend = await open({ algorithm: 'standard', graphs: 'measured' })
     const network = smallLstm(backend)
-    libraries.configure(`slow=${callMicroseconds}`)
+    libraries.configure(`counted_time=1; slow=${callMicroseconds}`)
     // The first step makes the plan; the calls of two forwards and of two backwards are timed.
     for (let step = 0; step < 3; step++) await network.step()
     expect(execs()).toBe(1)
