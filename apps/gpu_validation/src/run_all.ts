@@ -13,6 +13,8 @@ import { type Section, sections } from './sections.js'
 const KEPT_FOR_TIMING = 200
 /** A section needs more to say anything. */
 const LEAST_SECONDS = 5
+/** Without a limit of the run a section gets this long, on machines of any speed. */
+const UNLIMITED_SECONDS = 3600
 /** Processes of one section: each goes on behind the item that ended the one before it. */
 const MOST_ATTEMPTS = 6
 
@@ -35,7 +37,8 @@ export function runAll(options: RunOptions): number {
   for (const section of all) {
     if (Progress.ended(folder).has(section.name)) continue
     const kept = section.file === 'timing' || only.length > 0 ? LEAST_SECONDS : Math.min(KEPT_FOR_TIMING, limit / 3)
-    const until = Math.min(performance.now() + section.seconds * 1000, end - kept * 1000)
+    const seconds = limit === 0 ? UNLIMITED_SECONDS : section.seconds
+    const until = Math.min(performance.now() + seconds * 1000, end - kept * 1000)
     failed += runSection(options, section, until, cache)
     Progress.endSection(folder, section.name)
     writeReport(folder, folder)
@@ -98,16 +101,20 @@ function runSection(options: RunOptions, section: Section, until: number, cache:
 
 /** Runs one process of a section; returns how it ended, where that was not with status 0. */
 function runProcess(options: RunOptions, { name, env }: Section, seconds: number, cache: string): object | undefined {
-  const { folder, isQuick, python, node } = options
+  const { folder, isQuick, python } = options
   const program = process.argv[1]!
   const args = ['--expose-gc', program, folder, '--section', name, '--seconds', String(seconds), '--python', python]
-  const { status, signal, error, stdout, stderr } = spawnSync(node, [...args, ...(isQuick ? ['--quick'] : [])], {
-    env: environment(options, cache, env),
-    encoding: 'utf8',
-    timeout: seconds * 1000,
-    killSignal: 'SIGKILL',
-    maxBuffer: 64 * 2 ** 20,
-  })
+  const { status, signal, error, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...args, ...(isQuick ? ['--quick'] : [])],
+    {
+      env: environment(options, cache, env),
+      encoding: 'utf8',
+      timeout: seconds * 1000,
+      killSignal: 'SIGKILL',
+      maxBuffer: 64 * 2 ** 20,
+    },
+  )
   appendFileSync(join(folder, 'log.txt'), `== ${name}\n${stdout}${stderr}`)
   if (status === 0 && signal === null) return undefined
   const ended = error?.message.includes('ETIMEDOUT') ? `no end within ${seconds} seconds` : (signal ?? status)

@@ -8,7 +8,7 @@ export interface RunOptions {
   readonly python: string
   /** Site-packages of that Python, where NVIDIA's wheels may lie. */
   readonly wheels: string | undefined
-  /** Seconds for the whole run; 0 for no limit. */
+  /** Seconds for the whole run; 0 for no limit, of its sections neither. */
   readonly limit: number
   /** Names of the sections to run; all where it is empty. */
   readonly only: readonly string[]
@@ -16,8 +16,6 @@ export interface RunOptions {
   readonly report: string | undefined
   /** Go on with the run whose results are in `folder`. */
   readonly isResumed: boolean
-  /** The program that runs the sections: Node.js. */
-  readonly node: string
   /** Hold a context of the device until standard input ends. */
   readonly isHolder: boolean
   /** Of a section's own process. */
@@ -39,7 +37,6 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
       only: { type: 'string', default: '' },
       report: { type: 'string' },
       resume: { type: 'boolean', default: false },
-      node: { type: 'string', default: process.execPath },
       hold: { type: 'boolean', default: false },
       section: { type: 'string' },
       seconds: { type: 'string', default: '600' },
@@ -56,7 +53,6 @@ export function parseOptions(args: readonly string[], run: Run): RunOptions {
     only: values.only.split(',').filter(Boolean),
     report: values.report,
     isResumed: values.resume,
-    node: values.node,
     isHolder: values.hold,
     section: values.section,
     seconds: Number(values.seconds),

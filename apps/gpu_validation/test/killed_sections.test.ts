@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { loadAddon } from '@cudnn-rnn/cudnn/validation'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,16 +12,25 @@ const loaded = loadAddon()
 const emulator = openCudaEmulator()
 const problem = loaded.addon === undefined ? 'the cuDNN addon is not built: npm run build:native' : emulator.problem
 const TIMEOUT = { timeout: 300_000 }
-/** Another seed kills at other moments, in more sections, over a slower device. */
+/** A seed from outside kills at other lines and in the middle of work, in more sections, over a slower device. */
 const SEED = process.env['CUDNN_RNN_KILL_SEED']
+const PRELOAD = fileURLToPath(new URL('./kill_at_line.cjs', import.meta.url))
 const LONG = ['capture', 'fallbacks', 'conformance tf32', 'timing']
+/** Whether a process has not ended; one that nothing has waited for yet has. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
 /** A section of one item, and two of many. */
 const SECTIONS = ['padding', 'algorithms', 'dynamic lstm', ...(SEED === undefined ? [] : LONG)]
 
 describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? 'CUDA emulator'})`, () => {
   if (emulator.problem !== undefined) return
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
-  const node = join(folder, 'mortal_node')
   const env = {
     PATH: process.env['PATH'] ?? '',
     CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
@@ -29,11 +39,18 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
     CUDNN_RNN_CUDA_EMULATOR: '1',
     CUDNN_RNN_CUDA_EMULATOR_SETTINGS: SEED === undefined ? '' : 'slow=200',
   }
-  const validate = (out: string, ...args: readonly string[]) =>
+  const validate = (out: string, args: readonly string[], extra: Readonly<Record<string, string>> = {}) =>
     spawnSync(process.execPath, [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', 'none', ...args], {
       encoding: 'utf8',
-      env,
+      env: { ...env, ...extra },
     })
+  /** What kill_at_line.cjs reads. */
+  const killing = (settings: Readonly<Record<string, string>>) => ({
+    NODE_OPTIONS: `--require "${PRELOAD}"`,
+    KILL_FOLDER: mkdtempSync(join(folder, 'kill-')),
+    KILL_SEED: SEED ?? '1',
+    ...settings,
+  })
   const linesOf = (file: string) => readFileSync(file, 'utf8').split('\n').filter(Boolean)
   const outcomes = (out: string) =>
     readdirSync(out)
@@ -48,28 +65,14 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
         }
       })
 
-  beforeAll(async () => {
-    await bundleGpuValidation(folder)
-    // Node.js that is killed after 0.3 to 0.9 seconds, one time in two.
-    writeFileSync(
-      node,
-      `#!/bin/bash
-count=$(cat "${folder}/count" 2>/dev/null || echo 0)
-echo $((count + 1)) > "${folder}/count"
-RANDOM=$(( ${SEED ?? 1} * 7919 + count * 104729 ))
-: $RANDOM
-if [ $((RANDOM % 2)) = 0 ]; then exec "${process.execPath}" "$@"; fi
-exec timeout -s KILL 0.$((RANDOM % 7 + 3)) "${process.execPath}" "$@"
-`,
-    )
-    chmodSync(node, 0o755)
-  })
+  beforeAll(() => bundleGpuValidation(folder))
   afterAll(() => rmSync(folder, { recursive: true }))
 
   it('a killed run has all items, each once, and says where processes ended', TIMEOUT, () => {
     const [whole, killed] = [join(folder, 'whole'), join(folder, 'killed')]
-    expect(validate(whole, '--limit', '0', '--only', SECTIONS.join(',')).status).toBe(0)
-    validate(killed, '--limit', '0', '--only', SECTIONS.join(','), '--node', node)
+    const args = ['--limit', '0', '--only', SECTIONS.join(',')]
+    expect(validate(whole, args).status).toBe(0)
+    validate(killed, args, killing(SEED === undefined ? {} : { KILL_IN_WORK: '1' }))
     const named = (made: readonly Record<string, string>[]) => made.map(({ section, what }) => `${section}: ${what}`)
     const [expected, made] = [outcomes(whole), outcomes(killed)]
     const isEnd = ({ what, measured }: Record<string, string>) =>
@@ -91,20 +94,32 @@ exec timeout -s KILL 0.$((RANDOM % 7 + 3)) "${process.execPath}" "$@"
     expect(readdirSync(killed).filter((name) => name.endsWith('.md'))).toHaveLength(1)
   })
 
-  it('a run that was killed itself goes on with --resume', TIMEOUT, () => {
-    const out = join(folder, 'resumed')
-    const args = ['--limit', '0', '--only', 'layout,padding,gradients']
-    const program = [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', 'none', ...args]
-    spawnSync(process.execPath, program, { env, timeout: 1500, killSignal: 'SIGKILL' })
-    expect(validate(out, ...args, '--resume').status).toBe(0)
-    const sections = new Set(outcomes(out).map(({ section }) => section))
-    expect(sections).toEqual(new Set(['layout', 'padding', 'gradients']))
-  })
+  it.each([1, 9])(
+    'a run that was killed at line %i goes on with --resume, and nothing is asked twice',
+    TIMEOUT,
+    async (line) => {
+      const out = join(folder, `resumed_${line}`)
+      const args = ['--limit', '0', '--only', 'padding,algorithms']
+      const settings = killing({ KILL_RUN_AT: String(line) })
+      expect(validate(out, args, settings).signal).toBe('SIGKILL')
+      validate(out, [...args, '--resume'])
+      const made = outcomes(out)
+      // The section of the killed run still lives. It must write nothing into the results of the other.
+      writeFileSync(join(settings.KILL_FOLDER, 'go_on'), '')
+      const orphan = Number(readFileSync(join(settings.KILL_FOLDER, 'orphan'), 'utf8'))
+      while (isRunning(orphan)) await new Promise((resolve) => setTimeout(resolve, 20))
+      expect(outcomes(out)).toEqual(made)
+      const keys = made.map(({ section, id, what }) => `${section}: ${id} ${what}`)
+      expect(keys).toEqual([...new Set(keys)])
+      expect(new Set(made.map(({ section }) => section))).toEqual(new Set(['padding', 'algorithms']))
+      for (const { verdict, measured } of made) if (verdict === 'fail') expect(measured).toBe('the process ended in it')
+    },
+  )
 
   it('a run ends within its limit', TIMEOUT, () => {
     const out = join(folder, 'limited')
     // Less than a section needs at least, so that the result does not depend on the machine's speed.
-    const { stdout } = validate(out, '--limit', '2', '--only', 'capture,algorithms,conformance tf32')
+    const { stdout } = validate(out, ['--limit', '2', '--only', 'capture,algorithms,conformance tf32'])
     expect(stdout).toContain('Report: ')
     expect(outcomes(out).some(({ measured }) => measured === 'no time was left')).toBe(true)
   })
