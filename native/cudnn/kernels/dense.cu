@@ -331,15 +331,23 @@ extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index
   }
 }
 
-// Kingma & Ba's algorithm 1; correction = 1/(1-βᵗ), computed once on the host, as is 1-β.
-extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, REAL rate, REAL beta1,
-                                      REAL rest1, REAL beta2, REAL rest2, REAL correction1, REAL correction2,
-                                      REAL epsilon, const REAL* guard, const REAL* live) {
+// 1/(1-βᵗ) of rest = 1-β, without the cancellation of small t: 1-βᵗ = -expm1(t·log(β)).
+static __device__ REAL bias_correction(REAL rest, REAL step) { return -1 / expm1(step * log1p(-rest)); }
+
+// Kingma & Ba's algorithm 1. The step is *steps where that is not null: a count of updates on the device, in which those
+// that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
+extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, const REAL* steps,
+                                      REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
+                                      REAL epsilon, Index epsilonHat, const REAL* guard, const REAL* live) {
   if (stopped(guard)) return;
   if (live) {
     rate = live[0], beta1 = live[1], rest1 = live[2], beta2 = live[3], rest2 = live[4];
-    correction1 = live[5], correction2 = live[6], epsilon = live[7];
+    step = live[5], epsilon = live[6];
   }
+  if (steps) step = *steps;
+  REAL correction1 = bias_correction(rest1, step);
+  REAL correction2 = bias_correction(rest2, step);
+  if (epsilonHat) epsilon *= sqrt(correction2);
   EACH(k, count) {
     REAL gradient = g[k];
     REAL first = beta1 * m[k] + rest1 * gradient;

@@ -58,7 +58,7 @@ inline const std::vector<KernelShape>& Kernels() {
     {"softmax_cross_entropy", {kOut, kOut, kIn, kIn, kOptionalIn, kIn, kCount, kCount}},
     {"sum_losses", {kOut, kIn, kCount}},
     {"apply_momentum", {kInOut, kInOut, kIn, kCount, kScalar, kScalar, kScalar, kCount, kOptionalIn}},
-    {"apply_adam", {kInOut, kInOut, kInOut, kIn, kCount, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kOptionalIn}},
+    {"apply_adam", {kInOut, kInOut, kInOut, kIn, kCount, kOptionalIn, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kCount, kOptionalIn}},
     {"apply_rms_prop", {kInOut, kInOut, kInOut, kIn, kCount, kScalar, kScalar, kScalar, kScalar, kScalar, kScalar, kCount, kOptionalIn}},
     {"apply_adagrad", {kInOut, kInOut, kIn, kCount, kScalar, kScalar, kCount, kOptionalIn}},
     {"apply_weight_decay", {kInOut, kOptionalIn, kCount, kScalar, kOptionalIn}},

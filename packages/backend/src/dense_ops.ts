@@ -24,8 +24,16 @@ export interface AdamOptions {
   readonly beta2?: number | undefined
   /** Default 1e-8, added to the root of the bias-corrected second moment (Kingma & Ba's algorithm 1, PyTorch's). */
   readonly epsilon?: number | undefined
-  /** 1 for the first update. */
-  readonly step: number
+  /**
+   * Default false. True: ε is the paper's ε̂, added to √v before the bias correction (TensorFlow, Keras), which is
+   * ε/√(1−β₂ᵗ) after it.
+   */
+  readonly epsilonHat?: boolean | undefined
+  /**
+   * t, 1 for the first update. On executors with {@link Backend.steps} also a scalar tensor that counts updates and is
+   * read when this one runs: a count that `whereFinite` guards leaves skipped updates out. float32 counts to 2²⁴.
+   */
+  readonly step: number | BackendTensor
 }
 
 export interface MomentumOptions {

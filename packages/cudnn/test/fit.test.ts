@@ -1,5 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { createRnnDescriptor, layoutKey } from '@cudnn-rnn/canonical'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, cosineRate, Dataset, fit, type StepReport } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEmulatedGpu } from './emulated_gpu.js'
@@ -73,6 +74,90 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
     }
     return { reports, values, updates: optimizer.step }
   }
+
+  it.each(['pytorch', 'tensorflow'] as const)(
+    "Adam's count on the device leaves out the updates that were skipped: %s",
+    async (definition) => {
+      /** Parameters after updates of which every third has a gradient that is not finite. */
+      const updated = async (backend: Backend) => {
+        const value = backend.tensor({ data: Float32Array.of(1, -2, 0.5), shape: [3] })
+        using optimizer = new Adam(backend, [{ name: 'v', value }], { definition, epsilon: 1e-3 })
+        optimizer.restoreStep(2)
+        for (let update = 0; update < 12; update++) {
+          const isSkipped = update % 3 === 1
+          const norm = backend.tensor({ data: Float32Array.of(isSkipped ? Number.NaN : 1), shape: [] })
+          const gradient = { data: Float32Array.of(Math.sin(update), 0.1, -1), shape: [3] }
+          const apply = () => optimizer.apply([gradient], 0.1)
+          if (backend.steps !== undefined) {
+            backend.steps.whereFinite([norm], apply)
+            if (isSkipped) optimizer.uncount()
+          } else if (!isSkipped) apply()
+        }
+        return { step: optimizer.step, values: Array.from((await value.read()).data) }
+      }
+      using reference = openReferenceBackend()
+      const expected = await updated(reference)
+      expect(expected.step).toBe(10)
+      await using backend = await open({ algorithm: 'standard' })
+      const found = await updated(backend)
+      expect(found.step).toBe(10)
+      for (const [k, value] of found.values.entries()) expect(value).toBeCloseTo(expected.values[k]!, 5)
+    },
+  )
+
+  it('queues a step before it reads the loss of the one before', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const [value, ones] = [backend.zeros([4]), { data: new Float32Array(4).fill(1), shape: [4] }]
+    using optimizer = new Adam(backend, [{ name: 'v', value }])
+    const events: string[] = []
+    await fit({
+      backend,
+      data: Dataset.fromArray(Array.from({ length: 10 }, (_, k) => k + 1)),
+      async batchGradients(step) {
+        events.push(`queue ${step}`)
+        const gradient = backend.zeros([4])
+        backend.ops.accumulate(gradient, ones)
+        const loss = backend.zeros([])
+        const read = loss.read.bind(loss)
+        Object.assign(loss, {
+          read: () => {
+            events.push(`read ${step}`)
+            return read()
+          },
+        })
+        return { loss, gradients: [gradient] }
+      },
+      optimizer,
+      learningRate: () => 0.1,
+      maxSteps: 10,
+      onStep: ({ step }) => void events.push(`report ${step}`),
+    })
+    const expected = Array.from({ length: 9 }, (_, k) => [`queue ${k + 2}`, `read ${k + 1}`, `report ${k + 1}`])
+    expect(events).toEqual(['queue 1', ...expected.flat(), 'read 10', 'report 10'])
+  })
+
+  it('a step that fails behind one that was skipped leaves the count of updates exact', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: true })
+    const value = backend.zeros([2])
+    using optimizer = new Adam(backend, [{ name: 'v', value }])
+    const reported: boolean[] = []
+    const training = fit({
+      backend,
+      data: Dataset.fromArray([1, 2, 3]),
+      async batchGradients(step) {
+        if (step === 3) throw new Error('no batch')
+        const data = new Float32Array(2).fill(step === 2 ? Number.NaN : 1)
+        return { loss: 0, gradients: [backend.tensor({ data, shape: [2] })] }
+      },
+      optimizer,
+      learningRate: () => 0.1,
+      maxSteps: 3,
+      onStep: ({ skipped }) => void reported.push(skipped),
+    })
+    await expect(training).rejects.toThrow('no batch')
+    expect(reported).toEqual([false, true])
+    expect(optimizer.step).toBe(1)
+  })
 
   it('equals training that asks the device before each update, whether a step is one graph, two, or none', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: false })

@@ -1,15 +1,16 @@
-import type {
-  AdagradOptions,
-  AdamOptions,
-  BackendTensor,
-  CtcLossOptions,
-  CtcLossResult,
-  DenseOps,
-  LinearGradients,
-  MomentumOptions,
-  RmsPropOptions,
-  SoftmaxCrossEntropyResult,
-  TensorLike,
+import {
+  type AdagradOptions,
+  type AdamOptions,
+  type BackendTensor,
+  type CtcLossOptions,
+  type CtcLossResult,
+  type DenseOps,
+  isBackendTensor,
+  type LinearGradients,
+  type MomentumOptions,
+  type RmsPropOptions,
+  type SoftmaxCrossEntropyResult,
+  type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkIsObject, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import { CheckedLayerOps } from './checked_layer_ops.js'
@@ -147,7 +148,10 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     options: AdamOptions,
   ): void {
     const action = 'apply Adam'
-    const update = { rule: 'adam', ...completeAdam(action, options) } as const
+    checkIsObject(action, 'options', options)
+    const count = this.#count(action, options.step)
+    const numbers = completeAdam(action, options, count !== undefined)
+    const update = { rule: 'adam', ...numbers, ...(count && { count }) } as const
     this.#update(action, update, { variable, firstMoment, secondMoment }, { gradient })
   }
 
@@ -206,6 +210,13 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     if (data === undefined) return ids
     checkIdValues(action, name, data, count)
     return { data, shape: ids.shape }
+  }
+
+  /** A step that is a tensor of an executor that can read it. */
+  #count(action: string, step: number | BackendTensor): Own | undefined {
+    if (this.kernels.readsCounts !== true || !isBackendTensor(step)) return undefined
+    const own = ownTensor(this.memory, action, 'step', this.taken(action, { step }).step)
+    return checkTensor(action, 'step', own, { dtype: this.memory.dtype, shape: [] })
   }
 
   #owned(action: string, tensors: readonly BackendTensor[], isWritten: boolean): Own[] {

@@ -45,11 +45,13 @@ export interface DenseKernels<Own extends BackendTensor> extends LayerKernels<Ow
   assign(variable: Own, source: TensorLike): void
   /** Clamps to -limit…limit. */
   clip(tensors: readonly Own[], limit: number): void
+  /** Whether an update of Adam can read its step from a tensor. */
+  readonly readsCounts?: boolean
   /** @param written variable and slots, in the order of the method of `DenseOps`. @param source gradient, source or mask. */
   update(update: OptimizerUpdate, written: readonly Own[], source: TensorLike | undefined): void
 }
 
 /** The operands of one kernel. */
-export type KernelOperands<Kernel extends keyof DenseKernels<BackendTensor>> = Parameters<
+export type KernelOperands<Kernel extends Exclude<keyof DenseKernels<BackendTensor>, 'readsCounts'>> = Parameters<
   NonNullable<DenseKernels<BackendTensor>[Kernel]>
 >[0]

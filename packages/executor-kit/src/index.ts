@@ -66,7 +66,7 @@ export {
   type RowSizes,
   type SequenceSizes,
 } from './layer_kernels.js'
-export type { Complete } from './optimizer_options.js'
+export type { AdamNumbers, Complete } from './optimizer_options.js'
 export type { OptimizerUpdate } from './optimizer_update.js'
 
 // Random numbers

@@ -14,16 +14,25 @@ export function completeMomentum(action: string, options: MomentumOptions): Comp
   return { learningRate, momentum, nesterov, rateInVelocity }
 }
 
-/** Fills in the defaults of {@link AdamOptions}. Throws as `checkHyperparameter`. */
-export function completeAdam(action: string, options: AdamOptions): Complete<AdamOptions> {
-  checkIsObject(action, 'options', options)
-  const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, step } = options
+/** Adam's numbers. Where the device counts the updates, `step` is NaN; else ε is as it is added after the bias correction. */
+export type AdamNumbers = Complete<Omit<AdamOptions, 'step'>> & { readonly step: number }
+
+/**
+ * Fills in the defaults of {@link AdamOptions}. Throws as `checkHyperparameter`.
+ *
+ * @param isCounted the step is a tensor of the executor
+ */
+export function completeAdam(action: string, options: AdamOptions, isCounted: boolean): AdamNumbers {
+  const { learningRate, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, epsilonHat = false } = options
   checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
   checkHyperparameter(action, 'beta1', beta1, { minimum: 0, below: 1 })
   checkHyperparameter(action, 'beta2', beta2, { minimum: 0, below: 1 })
   checkHyperparameter(action, 'epsilon', epsilon, { minimum: 0 })
+  if (isCounted) return { learningRate, beta1, beta2, epsilon, epsilonHat, step: Number.NaN }
+  const step = options.step as number
   checkHyperparameter(action, 'step', step, { minimum: 1 })
-  return { learningRate, beta1, beta2, epsilon, step }
+  const added = epsilonHat ? epsilon / Math.sqrt(1 - beta2 ** step) : epsilon
+  return { learningRate, beta1, beta2, epsilon: added, epsilonHat: false, step }
 }
 
 /** Fills in the defaults of {@link RmsPropOptions}. Throws as `checkHyperparameter`. */

@@ -1,5 +1,5 @@
-import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions } from '@cudnn-rnn/backend'
-import type { Complete } from './optimizer_options.js'
+import type { AdagradOptions, BackendTensor, MomentumOptions, RmsPropOptions } from '@cudnn-rnn/backend'
+import type { AdamNumbers, Complete } from './optimizer_options.js'
 
 /**
  * An optimizer's update of variables in place, elementwise, with its numbers: `accumulate` and every `apply…` of
@@ -8,7 +8,7 @@ import type { Complete } from './optimizer_options.js'
 export type OptimizerUpdate =
   | { readonly rule: 'addScaled'; readonly scale: number }
   | ({ readonly rule: 'momentum' } & Complete<MomentumOptions>)
-  | ({ readonly rule: 'adam' } & Complete<AdamOptions>)
+  | ({ readonly rule: 'adam'; readonly count?: BackendTensor } & AdamNumbers)
   | ({ readonly rule: 'rmsProp' } & Complete<RmsPropOptions>)
   | ({ readonly rule: 'adagrad' } & Complete<AdagradOptions>)
   | { readonly rule: 'weightDecay'; readonly rate: number }

@@ -1,6 +1,6 @@
-import type { AdagradOptions, AdamOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
+import type { AdagradOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import type { Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import type { AdamNumbers, Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
 export function applyUpdate(
@@ -60,7 +60,7 @@ function applyAdam(
   firstMoment: FloatArray,
   secondMoment: FloatArray,
   gradient: FloatArray,
-  { learningRate, beta1, beta2, epsilon, step }: Complete<AdamOptions>,
+  { learningRate, beta1, beta2, epsilon, step }: AdamNumbers,
 ): void {
   const correction1 = 1 - beta1 ** step
   const correction2 = 1 - beta2 ** step

@@ -29,6 +29,7 @@ const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
 /** The dense operations on the device: each is one segment of kernels and products, and nothing waits for it. */
 export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels<CudnnTensor> {
+  readonly readsCounts = true
   /** Where it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
@@ -179,6 +180,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const operands = {
       written: written.map(({ buffer }) => buffer),
       source: source && operation.operand(source),
+      steps: update.rule === 'adam' && update.count ? operation.operand(update.count) : undefined,
       guard: this.#guard?.buffer,
     }
     launchUpdate(this.executor.session, operation.list, update, elementCount(written[0]!.shape), operands)

@@ -9,6 +9,8 @@ export interface UpdateOperands {
   /** The variable and its slots, in the order of the method of `DenseOps`. */
   readonly written: readonly DeviceBuffer[]
   readonly source: DeviceBuffer | undefined
+  /** The scalar that counts Adam's updates on the device. */
+  readonly steps: DeviceBuffer | undefined
   /** Where it is not finite, the update changes nothing. */
   readonly guard: DeviceBuffer | undefined
 }
@@ -19,7 +21,7 @@ export function launchUpdate(
   list: CommandList,
   update: OptimizerUpdate,
   count: number,
-  { written, source, guard }: UpdateOperands,
+  { written, source, steps, guard }: UpdateOperands,
 ): void {
   const [x, first, second] = written as [DeviceBuffer, DeviceBuffer, DeviceBuffer]
   const g = source!
@@ -34,21 +36,23 @@ export function launchUpdate(
       break
     }
     case 'adam': {
-      const { learningRate: rate, beta1, beta2, epsilon, step } = update
+      const { learningRate: rate, beta1, beta2, epsilon, epsilonHat } = update
       launchEach(session, list, 'apply_adam', count, {
         x,
         m: first,
         v: second,
         g,
         count,
+        steps,
         rate,
         beta1,
         rest1: 1 - beta1,
         beta2,
         rest2: 1 - beta2,
-        correction1: 1 / (1 - beta1 ** step),
-        correction2: 1 / (1 - beta2 ** step),
+        // The same in every step that the device counts: scalars that do not change are not sent.
+        step: steps === undefined ? update.step : 1,
         epsilon,
+        epsilonHat: Number(epsilonHat),
         guard,
       })
       break

@@ -250,9 +250,9 @@ export const KERNELS = {
     ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
   },
   apply_adam: {
-    ...{ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size' },
+    ...{ x: 'inout', m: 'inout', v: 'inout', g: 'in', count: 'size', steps: 'in?' },
     ...{ rate: 'scalar', beta1: 'scalar', rest1: 'scalar', beta2: 'scalar', rest2: 'scalar' },
-    ...{ correction1: 'scalar', correction2: 'scalar', epsilon: 'scalar', guard: 'in?' },
+    ...{ step: 'scalar', epsilon: 'scalar', epsilonHat: 'size', guard: 'in?' },
   },
   apply_rms_prop: {
     ...{ x: 'inout', s: 'inout', v: 'inout', g: 'in', count: 'size' },

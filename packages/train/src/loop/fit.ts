@@ -4,7 +4,7 @@ import { nextTurn } from './event_loop.js'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
 import type { SkippedCheckpoint, TrainingRecord } from './training_saver.js'
-import { trainingStep } from './training_step.js'
+import { type TrainingStep, trainingStep } from './training_step.js'
 
 export interface FitResult {
   readonly step: number
@@ -25,7 +25,7 @@ export interface FitResult {
  */
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   checkFitOptions(options)
-  const { optimizer, maxSteps, saver, state, signal } = options
+  const { backend, optimizer, maxSteps, saver, state, signal } = options
   const { accumulate = 1, maxSkipped = 10 } = options
   const { evaluateEvery = Number.POSITIVE_INFINITY, saveEvery = Number.POSITIVE_INFINITY } = options
 
@@ -59,6 +59,35 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   let ending: FitResult['ending'] = hasStopped() ? 'stopped early' : 'finished'
   const skipped = restored?.skipped ?? []
   let resumed = restored && { step, skipped }
+  /** The step that was queued last, until its outcome is read. */
+  let queued: QueuedStep | undefined
+  let reportedAt = 0
+  /** Waits for a step, reports it, and does what is due after it. */
+  const settle = async ({ number, work, learningRate, began }: QueuedStep) => {
+    if (queued?.number === number) queued = undefined
+    const { loss, gradientNorm, skipped: updateSkipped } = await work.outcome()
+    const now = performance.now()
+    const seconds = (now - Math.max(began, reportedAt)) / 1000
+    reportedAt = now
+    skippedInARow = updateSkipped ? skippedInARow + 1 : 0
+    const isEvaluated = isEvaluatedAt(number)
+    const { metrics, improved } = isEvaluated ? await evaluate() : { metrics: undefined, improved: false }
+    const report = { step: number, loss, learningRate, gradientNorm, skipped: updateSkipped, seconds }
+    const notes = { ...(metrics && { metrics }), ...(resumed && skipped.length > 0 && { resumed }) }
+    resumed = undefined
+    await options.onStep?.({ ...report, ...notes })
+    if (improved) await save('best')
+    if (isEvaluated || number % saveEvery === 0) {
+      await save('latest')
+      savedAt = number
+    }
+    if (skippedInARow >= maxSkipped) throw new NonFiniteError(number, skippedInARow)
+    if (hasStopped()) ending = 'stopped early'
+  }
+  const isEvaluatedAt = (number: number) => number % evaluateEvery === 0 || number === maxSteps
+  /** Whether the outcome of a step must be known before the next one begins. */
+  const mustSettle = () =>
+    backend.steps === undefined || isEvaluatedAt(step) || step % saveEvery === 0 || skippedInARow + 1 >= maxSkipped
   await options.onStart?.(step, resumed)
   try {
     while (step < maxSteps && ending === 'finished') {
@@ -78,26 +107,23 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
         break
       }
       const learningRate = options.learningRate(step)
-      const { loss, gradientNorm, skipped: updateSkipped } = await trainingStep(options, taken, learningRate)
-      const seconds = (performance.now() - began) / 1000
-      step++
-      skippedInARow = updateSkipped ? skippedInARow + 1 : 0
-      const isEvaluated = step % evaluateEvery === 0 || step === maxSteps
-      const { metrics, improved } = isEvaluated ? await evaluate() : { metrics: undefined, improved: false }
-      const report = { step, loss, learningRate, gradientNorm, skipped: updateSkipped, seconds }
-      const notes = { ...(metrics && { metrics }), ...(resumed && skipped.length > 0 && { resumed }) }
-      resumed = undefined
-      await options.onStep?.({ ...report, ...notes })
-      if (improved) await save('best')
-      if (isEvaluated || step % saveEvery === 0) {
-        await save('latest')
-        savedAt = step
+      const before = queued
+      let work: TrainingStep
+      try {
+        work = await trainingStep(options, taken, learningRate, before?.work)
+      } catch (error) {
+        if (before) await settle(before).catch(() => {})
+        throw error
       }
-      if (skippedInARow >= maxSkipped) throw new NonFiniteError(step, skippedInARow)
-      if (hasStopped()) ending = 'stopped early'
+      step++
+      queued = { number: step, work, learningRate, began }
+      // The device computes this step while the one before it is reported.
+      if (before) await settle(before)
+      if (mustSettle()) await settle(queued)
       // The executor may compute on this very thread: let signals and timers in.
       await nextTurn()
     }
+    if (queued) await settle(queued)
     if (savedAt !== step) {
       // An interrupted run does not evaluate.
       if (ending === 'out of data' && (await evaluate()).improved) await save('best')
@@ -105,8 +131,19 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
     }
     return { step, ending, best, ...(skipped.length > 0 && { skipped }) }
   } finally {
+    // After a failure: the count of updates is settled, and the step's results are disposed.
+    await queued?.work.outcome().catch(() => {})
     await batches.return()
   }
+}
+
+/** A step whose outcome is not known. */
+interface QueuedStep {
+  readonly number: number
+  readonly work: TrainingStep
+  readonly learningRate: number
+  /** Milliseconds of `performance.now()`. */
+  readonly began: number
 }
 
 function metricOf(metrics: Readonly<Record<string, number>>, name: string): number {

@@ -75,7 +75,10 @@ export interface FitOptions<Batch> extends ClippingOptions {
    * @param resumed undefined for a new run.
    */
   readonly onStart?: ((step: number, resumed?: ResumedTraining) => void | Promise<void>) | undefined
-  /** Called after every step, before it is saved; an error ends the training. */
+  /**
+   * Called after every step, before it is saved; an error ends the training. On executors with `Backend.steps` the next step
+   * is queued by then, unless this one is evaluated or saved.
+   */
   readonly onStep?: ((report: StepReport) => void | Promise<void>) | undefined
   /** Ends the training after the step in progress, saved. */
   readonly signal?: AbortSignalLike | undefined

@@ -18,17 +18,27 @@ export interface StepOutcome {
   readonly skipped: boolean
 }
 
+/** A step that is computed or queued. */
+export interface TrainingStep {
+  /** What came of it; waits for the device, and takes a skipped update out of the optimizer's count. */
+  outcome(): Promise<StepOutcome>
+}
+
 /**
- * One update over the mean gradients of `batches`. On executors with `Backend.steps` all of it is queued before anything
- * is read: the device itself leaves out an update that is not finite.
+ * One update over the mean gradients of `batches`. On executors with `Backend.steps` all of it is queued and nothing is
+ * read: the device itself leaves out an update that is not finite. Elsewhere the outcome is known when it resolves.
+ *
+ * @param before the step before this one, where its outcome was not read: a failure restores the count behind it
  */
 export async function trainingStep<Batch>(
   options: TrainingStepOptions<Batch>,
   batches: readonly Batch[],
   learningRate: number,
-): Promise<StepOutcome> {
+  before?: TrainingStep,
+): Promise<TrainingStep> {
   const { backend, optimizer, batchGradients } = options
   const { steps } = backend
+  let isCounted = false
   const step = async (): Promise<StepOutcome | Queued> => {
     using accumulator = new GradientAccumulator(backend, optimizer.variables)
     for (const batch of batches) accumulator.add(await batchGradients(batch))
@@ -36,7 +46,10 @@ export async function trainingStep<Batch>(
     const gradients = accumulator.mean()
     const norm = clipGradients(backend, gradients, options)
     const queued = { losses, norm }
-    const update = () => optimizer.apply(gradients, learningRate)
+    const update = () => {
+      optimizer.apply(gradients, learningRate)
+      isCounted = true
+    }
     if (steps !== undefined && losses.every((loss) => isBackendTensor(loss) || Number.isFinite(loss))) {
       steps.whereFinite([...losses.filter(isBackendTensor), norm], update)
       return queued
@@ -45,20 +58,29 @@ export async function trainingStep<Batch>(
     if (!outcome.skipped) update()
     return outcome
   }
-  const { step: before } = optimizer
   let done: StepOutcome | Queued
   try {
     done = await (steps === undefined ? step() : steps.run(step))
   } catch (error) {
-    // An update queued after the failed operation may have been counted.
-    optimizer.restoreStep(before)
+    await before?.outcome().catch(() => {})
+    // The update may have been queued behind the operation that failed.
+    if (isCounted) optimizer.restoreStep(optimizer.step - 1)
     throw error
   }
-  if (!('norm' in done)) return done
-  const outcome = await readOutcome(done)
-  // The optimizer counted an update that the device left out.
-  if (outcome.skipped) optimizer.restoreStep(optimizer.step - 1)
-  return outcome
+  if (!('norm' in done)) return { outcome: async () => done }
+  const queued = done
+  const settled = async () => {
+    const outcome = await readOutcome(queued)
+    if (outcome.skipped) optimizer.uncount()
+    return outcome
+  }
+  let outcome: Promise<StepOutcome> | undefined
+  return {
+    outcome() {
+      outcome ??= settled()
+      return outcome
+    },
+  }
 }
 
 /** Results of a step on the executor. */

@@ -1,4 +1,5 @@
-import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type Backend, type BackendTensor, DTYPES, type TensorLike } from '@cudnn-rnn/backend'
+import type { Tensor } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import { checkOptimizer, type Definition, Optimizer, type WeightDecayOptions } from './optimizer.js'
 import type { Trainable } from './trainable.js'
@@ -19,6 +20,8 @@ export class Adam extends Optimizer {
   readonly #beta2: number
   readonly #epsilon: number
   readonly #definition: Definition
+  /** Counts updates on an executor with `steps`, which alone knows which ones it skips. */
+  readonly #count: { readonly updates: BackendTensor; readonly one: BackendTensor } | undefined
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
     checkOptimizer('build Adam', backend, variables, options, ['beta1', 'beta2', 'epsilon', 'definition'])
@@ -32,6 +35,26 @@ export class Adam extends Optimizer {
     this.#beta2 = beta2
     this.#epsilon = epsilon
     this.#definition = definition
+    this.#count = backend.steps && { updates: backend.zeros([]), one: backend.tensor(scalar(backend, 1)) }
+  }
+
+  override restoreStep(step: number): void {
+    super.restoreStep(step)
+    if (this.#count) this.backend.ops.assign(this.#count.updates, scalar(this.backend, step))
+  }
+
+  override uncount(): void {
+    super.restoreStep(this.step - 1)
+  }
+
+  override dispose(): void {
+    super.dispose()
+    this.#count?.updates.dispose()
+    this.#count?.one.dispose()
+  }
+
+  protected override begin(): void {
+    if (this.#count) this.backend.ops.accumulate(this.#count.updates, this.#count.one)
   }
 
   protected update(
@@ -40,10 +63,15 @@ export class Adam extends Optimizer {
     [firstMoment, secondMoment]: readonly BackendTensor[],
     learningRate: number,
   ): void {
-    const { step } = this
-    // TensorFlow adds ε to √v before the bias correction (the paper's ε̂); the executor adds it after.
-    const correction = this.#definition === 'tensorflow' ? Math.sqrt(1 - this.#beta2 ** step) : 1
-    const options = { beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon / correction }
-    this.backend.ops.applyAdam(variable, firstMoment!, secondMoment!, gradient, { learningRate, step, ...options })
+    const numbers = { learningRate, beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon }
+    this.backend.ops.applyAdam(variable, firstMoment!, secondMoment!, gradient, {
+      ...numbers,
+      epsilonHat: this.#definition === 'tensorflow',
+      step: this.#count?.updates ?? this.step,
+    })
   }
+}
+
+function scalar({ dtype }: Backend, value: number): Tensor {
+  return { data: DTYPES[dtype].array.of(value), shape: [] }
 }

@@ -65,7 +65,7 @@ export abstract class Optimizer {
     )
   }
 
-  /** Updates done. */
+  /** Updates done. With `Backend.steps` an update counts once it is queued, until {@link uncount} says it was skipped. */
   get step(): number {
     return this.#step
   }
@@ -74,6 +74,11 @@ export abstract class Optimizer {
   restoreStep(step: number): void {
     checkHyperparameter('restore optimizer', 'step', step, { minimum: 0 })
     this.#step = step
+  }
+
+  /** Leaves out one update that `TrainingSteps.whereFinite` skipped; later ones may be queued already. */
+  uncount(): void {
+    this.restoreStep(this.#step - 1)
   }
 
   /**
@@ -95,6 +100,7 @@ export abstract class Optimizer {
     }
     for (const [index, gradient] of gradients.entries()) this.#checkOperands(action, index, gradient)
     this.#step++
+    this.begin()
     for (const [index, { value }] of this.variables.entries()) {
       this.#decay(index, learningRate)
       const slots = this.#slotsOf(index).map((slot) => slot.value)
@@ -110,6 +116,9 @@ export abstract class Optimizer {
   [Symbol.dispose](): void {
     this.dispose()
   }
+
+  /** Called before the variables are updated. */
+  protected begin(): void {}
 
   /** One variable's update; `slots` in the order of the names, {@link step} already counts this update. */
   protected abstract update(
