@@ -1,4 +1,4 @@
-// What an executor's objects share and keep alive: the threads, the kernels and the memory.
+// State that the objects of one executor share and keep alive: the threads, the kernels and the memory.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ struct ExecutorCore {
   // Of results that JavaScript has let go of. They may outlive the executor.
   const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes);
 
-  // What JavaScript's thread computes itself: a quarter of a millisecond at most. Waking another thread and being woken
-  // by it takes a fifth of that, and whoever awaits the result would wait as long.
+  // The largest call that runs on JavaScript's thread: a quarter of a millisecond. Waking another thread and being
+  // woken by it takes a fifth of that, by which an awaited result would be later.
   double brief_operations() const {
     const double rate = is_double ? kernels->f64.operations_per_ns : kernels->f32.operations_per_ns;
     return kBriefNs * rate * pool.size();

@@ -9,7 +9,7 @@
 
 namespace cudnn_rnn {
 
-// What an executor gives to every operation that JavaScript asks for.
+// The part of an executor that its operations use.
 struct JobContext {
   std::shared_ptr<ExecutorCore> core;
   // Set when the executor closes; passes look at it between steps.

@@ -30,7 +30,7 @@ class NetworkObject : public Napi::ObjectWrap<NetworkObject> {
   OfEitherType<Network> network_;
 };
 
-// JavaScript's NativeTape: what a training forward keeps.
+// JavaScript's NativeTape: the intermediate values of a training forward.
 class TapeObject : public Napi::ObjectWrap<TapeObject> {
  public:
   static Napi::Function Define(Napi::Env env);

@@ -95,6 +95,8 @@ class CtcRow {
   // The states: blank, label, blank, …, blank; later ones are never reached.
   void MakeChain() const {
     const int32_t* labels = problem_.labels + row_ * problem_.max_labels;
+    // Transitions as terms of a sum of logarithms: 0 allows one, kCtcLogZero forbids it. A skip leads over the blank
+    // between two labels, which is needed if they are equal (Graves et al. 2006, section 4.1).
     std::fill_n(scratch_.stays, padded_, 0.0);
     std::fill_n(scratch_.skips_forward, padded_, kCtcLogZero);
     std::fill_n(scratch_.skips_backward, padded_, kCtcLogZero);
@@ -128,6 +130,7 @@ class CtcRow {
       const auto emission = [&](int32_t k) {
         return std::max(static_cast<double>(z[k]) - maximum - log_sum, kCtcLogZero);
       };
+      // Every second state is the blank: its emission is computed once.
       const double blank = emission(problem_.blank);
       for (ptrdiff_t s = 0; s + 1 < states_; s += 2) {
         emissions[s] = blank;
@@ -143,6 +146,7 @@ class CtcRow {
   double Forward() const {
     double* first = scratch_.alpha_at(0);
     std::fill(first - kEdge, first + padded_ + kEdge, kCtcLogZero);
+    // A path begins in the first blank or the first label.
     std::copy_n(scratch_.emissions_at(0), std::min<ptrdiff_t>(2, states_), first);
     for (ptrdiff_t t = 1; t < time_; t++) {
       double* after = scratch_.alpha_at(t);
@@ -150,6 +154,7 @@ class CtcRow {
       kernels_.step({scratch_.alpha_at(t - 1), -1, scratch_.stays, scratch_.skips_forward, scratch_.emissions_at(t),
                      after, padded_});
     }
+    // A path ends in the last blank or the last label: p = alpha_T(2S+1) + alpha_T(2S).
     const double* last = scratch_.alpha_at(time_ - 1) + states_ - 1;
     return states_ == 1 ? last[0] : LogAdd(last[0], last[-1]);
   }
@@ -163,6 +168,7 @@ class CtcRow {
     for (ptrdiff_t s = std::max<ptrdiff_t>(0, states_ - 2); s < states_; s++) beta[s] = last[s];
     for (ptrdiff_t t = time_ - 1; t >= 0; t--) {
       const double* emissions = scratch_.emissions_at(t);
+      // alpha·beta counts y_t twice, so one emission is subtracted: γ_t(s) = alpha_t(s)·beta_t(s) / (y_t·p).
       kernels_.posteriors({scratch_.alpha_at(t), beta, emissions, log_p, scratch_.posteriors, padded_});
       SubtractPosteriors(GradientAt(t));
       if (t == 0) return;
@@ -174,6 +180,8 @@ class CtcRow {
   void SubtractPosteriors(T* gradient) const {
     double* of_classes = scratch_.class_posteriors;
     std::fill_n(of_classes, problem_.classes, 0.0);
+    // Several states share a class (all blanks, repeated labels): their posteriors are added. d loss / d z_k = y_k - Σ
+    // γ.
     for (ptrdiff_t s = 0; s < states_; s++) of_classes[scratch_.state_classes[s]] += scratch_.posteriors[s];
     for (ptrdiff_t k = 0; k < problem_.classes; k++) gradient[k] -= static_cast<T>(weight_ * of_classes[k]);
   }

@@ -41,6 +41,7 @@ T Value(Activation activation, T x) {
     case Activation::kElu:
       return x < 0 ? std::expm1(x) : x;
     case Activation::kSoftplus:
+      // ln(1 + e^x) without overflow: the exponential is taken of -|x|, and log1p keeps its digits.
       return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
     case Activation::kSoftmax:
       break;
@@ -61,6 +62,7 @@ T Slope(Activation activation, T y) {
     case Activation::kElu:
       return y < 0 ? y + 1 : T{1};
     case Activation::kSoftplus:
+      // d/dx ln(1 + e^x) = σ(x) = 1 - e^-y. expm1 keeps the digits where y is near 0.
       return -std::expm1(-y);
     case Activation::kSoftmax:
       break;
@@ -72,6 +74,7 @@ T Slope(Activation activation, T y) {
 template <typename T>
 void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
   if (count == 0) return;
+  // softmax(x) = softmax(x - max x): no exponential overflows. A NaN counts as the largest and makes the line NaN.
   T maximum = x[0];
   for (ptrdiff_t k = 1; k < count; k++)
     maximum = x[k * stride] > maximum || std::isnan(x[k * stride]) ? x[k * stride] : maximum;
@@ -83,6 +86,7 @@ void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
 
 template <typename T, typename D>
 void SoftmaxLineGradient(T* dx, const T* y, const D* dy, ptrdiff_t stride, ptrdiff_t count) {
+  // dx = y ⊙ (dy - Σ y·dy): the Jacobian diag(y) - y·yᵀ times dy, without forming it.
   double overlap = 0;
   for (ptrdiff_t k = 0; k < count; k++) overlap += static_cast<double>(y[k * stride]) * dy[k * stride];
   for (ptrdiff_t k = 0; k < count; k++) dx[k * stride] = static_cast<T>(y[k * stride] * (dy[k * stride] - overlap));
@@ -144,6 +148,7 @@ void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
   // packages/executor-kit/src/layer_kernels.ts, DropoutMask.
   const uint32_t draw[2] = {static_cast<uint32_t>(on.numbers[3]), (1u << 25) + static_cast<uint32_t>(on.numbers[4])};
   const auto threshold = static_cast<uint32_t>(on.numbers[5]);
+  // Inverted dropout (Srivastava et al. 2014): kept elements are scaled by 1/(1 - rate), so inference needs no scaling.
   const T kept = static_cast<T>(on.numbers[6]);
   static_assert(kElementwisePart % 4 == 0, "parts begin with a block of the generator");
   ForEach(engine, on.size(0), kElementwisePart, [&](ptrdiff_t begin, ptrdiff_t end) {
@@ -155,6 +160,7 @@ void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
                                      draw[1]};
         PhiloxBlock(counter, key, words);
       }
+      // 24 bits are the precision of a float32 in [0, 1): the same masks as executors that compare floats.
       y[k] = (words[k % 4] >> 8) < threshold ? T{0} : x[k] * kept;
     }
   });
@@ -171,6 +177,7 @@ Moments MomentsOf(const T* x, ptrdiff_t columns, double epsilon) {
   double sum = 0;
   for (ptrdiff_t k = 0; k < columns; k++) sum += x[k];
   const double mean = sum / static_cast<double>(columns);
+  // Two passes: Σ(x - mean)² does not cancel, as Σx² - n·mean² would (Chan, Golub and LeVeque 1983).
   double squares = 0;
   for (ptrdiff_t k = 0; k < columns; k++) squares += (x[k] - mean) * (x[k] - mean);
   return {mean, 1 / std::sqrt(squares / static_cast<double>(columns) + epsilon)};
@@ -204,6 +211,8 @@ void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
     for (ptrdiff_t n = begin; n < end; n++) {
       const T *row = x + n * columns, *gradient = dy + n * columns;
       const auto [mean, scale] = moments[n] = MomentsOf(row, columns, on.numbers[2]);
+      // With x̂ = (x - mean)·scale and g = gamma ⊙ dy:  dx = scale·(g - mean(g) - x̂·mean(g ⊙ x̂))  (Ba, Kiros and Hinton
+      // 2016, https://arxiv.org/abs/1607.06450).
       double sum = 0, overlap = 0;
       for (ptrdiff_t k = 0; k < columns; k++) {
         const double g = static_cast<double>(gamma[k]) * gradient[k];
@@ -217,6 +226,8 @@ void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
       }
     }
   });
+  // Parts of one cache line of columns: threads write different lines of dgamma and dbeta, and each sums all rows in
+  // order.
   ForEach(engine, columns, kChunk<T>, [&](ptrdiff_t begin, ptrdiff_t end) {
     double gamma_sums[kChunk<T>] = {}, beta_sums[kChunk<T>] = {};
     for (ptrdiff_t n = 0; n < rows; n++) {
@@ -343,6 +354,7 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
   ForEach(engine, batch, RowsPerPart(time * columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t b = begin; b < end; b++) {
       const ptrdiff_t length = LengthOf(on, b, time);
+      // Over the row's own steps only; past its end the weights are 0, as a mask of -∞ before the softmax would give.
       SoftmaxLine(weights + b, scores + b, batch, length);
       for (ptrdiff_t t = length; t < time; t++) weights[t * batch + b] = T{0};
       std::fill_n(output + b * columns, columns, T{0});
@@ -389,10 +401,13 @@ double LossOf(ElementLoss loss, T prediction, T target, double* slope) {
       *slope = 2 * (p - y);
       return (p - y) * (p - y);
     case ElementLoss::kAbsoluteError:
+      // At p = y the subgradient 0; p - y instead of 0 keeps a NaN.
       *slope = p > y ? 1 : p < y ? -1 : p - y;
       return std::abs(p - y);
     case ElementLoss::kSigmoidCrossEntropy:
       *slope = SigmoidOf(p) - y;
+      // -y·ln σ(p) - (1 - y)·ln(1 - σ(p)), rearranged so that no exponential overflows:
+      // https://www.tensorflow.org/api_docs/python/tf/nn/sigmoid_cross_entropy_with_logits
       return std::max(p, 0.0) - p * y + std::log1p(std::exp(-std::abs(p)));
   }
   return 0;
@@ -407,6 +422,7 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
   const ptrdiff_t rows = on.size(1), columns = on.size(2);
   double total = weights == nullptr ? static_cast<double>(rows) : 0;
   for (ptrdiff_t n = 0; weights != nullptr && n < rows; n++) total += weights[n];
+  // A loss per row, added in order afterwards: the sum does not depend on the number of threads.
   std::vector<double> losses(static_cast<size_t>(rows));
   ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t n = begin; n < end; n++) {

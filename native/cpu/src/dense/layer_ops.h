@@ -7,7 +7,7 @@
 
 namespace cudnn_rnn {
 
-// What layers around a recurrent network compute. Equations: LayerOps in packages/backend and
+// The operations of layers around a recurrent network. Equations: LayerOps in packages/backend and
 // packages/reference/src/layer_ops.ts.
 
 inline constexpr size_t kMaxLayerOperands = 6;

@@ -15,6 +15,7 @@ struct ExpConstants<float> {
   static constexpr float kLimit = 87.0f;     // e^±87 is a normal number
   static constexpr float kTanhLimit = 9.1f;  // tanh is 1 in float32 from 9.02 on
   static constexpr float kLog2E = 1.44269504f;
+  // 0.693359375 = 355/512 has 9 significant bits: n · kLn2High is exact for |n| < 2^15.
   static constexpr float kLn2High = 0.693359375f;
   static constexpr float kLn2Low = -2.12194440e-4f;
   // (e^r - 1 - r) / r², highest power first.
@@ -27,6 +28,8 @@ struct ExpConstants<double> {
   static constexpr double kLimit = 708.0;
   static constexpr double kTanhLimit = 19.1;  // tanh is 1 in float64 from 19.07 on
   static constexpr double kLog2E = 1.4426950408889634;
+  // 32 significant bits, as in fdlibm's e_exp.c: n · kLn2High is exact for |n| < 2^21.
+  // https://www.netlib.org/fdlibm/e_exp.c
   static constexpr double kLn2High = 6.93147180369123816490e-01;
   static constexpr double kLn2Low = 1.90821492927058770002e-10;
   static constexpr double kPolynomial[] = {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800,
@@ -41,12 +44,14 @@ struct ExpConstants<double> {
 template <typename V>
 static inline V ReducedExp(V x, V* power) {
   using C = ExpConstants<typename V::Element>;
+  // Two fused multiply-adds subtract n·ln 2 with the error of the low part only.
   const V n = Round(x * V::Set(C::kLog2E));
   const V r = MultiplyAdd(n, V::Set(-C::kLn2Low), MultiplyAdd(n, V::Set(-C::kLn2High), x));
   V sum = V::Set(C::kPolynomial[0]);
   for (size_t k = 1; k < sizeof C::kPolynomial / sizeof C::kPolynomial[0]; k++) {
     sum = MultiplyAdd(sum, r, V::Set(C::kPolynomial[k]));
   }
+  // e^r - 1 instead of e^r: near 0 the 1 would take the digits that Tanh needs.
   *power = PowerOfTwo(n);
   return MultiplyAdd(sum, r * r, r);
 }
@@ -74,6 +79,8 @@ static inline V Sigmoid(V x) {
 // (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits where x is small.
 template <typename V>
 static inline V Tanh(V x) {
+  // tanh is odd: |x| is computed and the sign copied, so tanh(-x) = -tanh(x) holds to the bit, and -0 stays -0. The
+  // limit is the first operand of Min, so a NaN in x passes.
   const V magnitude = Min(V::Set(ExpConstants<typename V::Element>::kTanhLimit), Abs(x));
   V power;
   const V reduced = ReducedExp(magnitude + magnitude, &power);

@@ -104,7 +104,7 @@ static void GruForward(const CellForward<typename V::Element>& p) {
 }
 
 // δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; of q_n it is δn·r.
-//   δa_r = δn·q_n·r·(1 - r)   δa_u = δh'·(h - n)·u·(1 - u)   δh = δh'·u + (what flows back through R)
+//   δa_r = δn·q_n·r·(1 - r)   δa_u = δh'·(h - n)·u·(1 - u)   δh = δh'·u + (the gradient through R)
 template <typename V>
 static void GruBackward(const CellBackward<typename V::Element>& p) {
   using T = typename V::Element;

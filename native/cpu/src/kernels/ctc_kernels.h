@@ -16,6 +16,7 @@ static inline V LogOf1To3(V x) {
   constexpr double kSplit = 1.75;
   constexpr double kLog13 = 0.26236426446749106;
   constexpr double kLog23Less13 = 0.5705448584676128;
+  // Two intervals around 1.3 and 2.3 halve |z|, which saves half the terms of the series.
   const V upper = WhereLess(V::Set(kSplit), x, V::Set(1));
   const V c = V::Set(1.3) + upper;
   const V z = (x - c) / (x + c);
@@ -28,6 +29,8 @@ static inline V LogOf1To3(V x) {
 // ln(e^a + e^b + e^c); kCtcLogZero stands for the logarithm of 0.
 template <typename V>
 static inline V LogSum(V a, V b, V c) {
+  // Sorting three numbers takes three pairs of Min and Max without a branch. The largest is factored out, so both
+  // exponentials are at most 1 and the logarithm's argument lies in [1, 3], where LogOf1To3 holds.
   const V high = Max(a, b);
   const V low = Min(a, b);
   const V largest = Max(high, c);
@@ -39,6 +42,9 @@ static inline V LogSum(V a, V b, V c) {
 template <typename V>
 static void StepOfCtc(const CtcStep& p) {
   for (ptrdiff_t s = 0; s < p.states; s += V::kLanes) {
+    // Three ways into state s: stay, advance by one, and skip a blank between different labels (Graves et al. 2006, eq.
+    // 6 to 8: https://www.cs.toronto.edu/~graves/icml_2006.pdf). Forbidden ways have the logarithm of 0 instead of a
+    // branch.
     const V same = V::Load(p.before + s) + V::Load(p.stays + s);
     const V next = V::Load(p.before + s + p.direction);
     const V skipped = V::Load(p.before + s + 2 * p.direction) + V::Load(p.skips + s);

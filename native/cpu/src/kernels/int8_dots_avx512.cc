@@ -30,6 +30,8 @@ __mmask16 LanesBelow(ptrdiff_t count) { return count >= kLanes ? 0xffff : static
 
 // One row of a block. Returns the scale of the integers; NaN for a row that is not finite.
 float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
+  // The largest |a| by integer maximum: positive floats order as their bit patterns do, and NaN and infinity have the
+  // largest patterns of all, so one comparison at the end finds them too.
   const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
   __m512i largest = _mm512_setzero_si512();
   for (ptrdiff_t k = 0; k < count; k += kLanes) {
@@ -41,6 +43,8 @@ float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
   // Where the factor would overflow, the products are nothing beside any weight's rounding.
   const __m512 factor = _mm512_set1_ps(finite && limit > 1e-30f ? kLimit / limit : 0.0f);
   for (ptrdiff_t k = 0; k < count; k += kLanes) {
+    // VCVTPS2DQ rounds to nearest even. The offset makes every q positive, as VPDPBUSD takes unsigned bytes on this
+    // side.
     const __m512 x = _mm512_mul_ps(_mm512_maskz_loadu_ps(LanesBelow(count - k), a + k), factor);
     const __m512i q = _mm512_add_epi32(_mm512_cvtps_epi32(x), _mm512_set1_epi32(kOffset));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(digits + k / 4), _mm512_cvtepi32_epi8(q));
@@ -74,6 +78,7 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
     const int32_t* column_sums = p.column_sums + block * p.panel_stride;
     __m512i low[kRows][kChunks], high[kRows][kChunks];
     for (int j = 0; j < kChunks; j++) {
+      // -128·Σw is where the sum of the high bytes starts: q - 32768 = low + 256·(high - 128).
       const __m512i offset = _mm512_slli_epi32(_mm512_loadu_si512(column_sums + j * kLanes), 7);
       for (int i = 0; i < kRows; i++) {
         low[i][j] = _mm512_setzero_si512();
@@ -85,6 +90,7 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
       __m512i w[kChunks];
       for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
       for (int i = 0; i < kRows; i++) {
+        // One broadcast of four bytes of a row meets 16 columns of four weights each: 64 products an instruction.
         const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * blocks * 2 * kQuads + quad]));
         const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[(i * blocks * 2 + 1) * kQuads + quad]));
         for (int j = 0; j < kChunks; j++) {
@@ -96,9 +102,11 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
     }
     for (int i = 0; i < kRows; i++) {
       float* c = p.c + (row + i) * p.c_stride;
+      // The blocks of the depth have different scales, so each is added to c in float32 rather than in integers.
       const float* init = first > 0 ? c : p.init == nullptr ? nullptr : p.init + (row + i) * p.init_stride;
       for (int j = 0; j < kChunks; j++) {
         const __m512 start = init == nullptr ? _mm512_setzero_ps() : _mm512_loadu_ps(init + j * kLanes);
+        // Both sums are below 2^25, so each conversion rounds at most once; 256·high + low is one fused multiply-add.
         const __m512 sum =
             _mm512_fmadd_ps(_mm512_cvtepi32_ps(high[i][j]), _mm512_set1_ps(256), _mm512_cvtepi32_ps(low[i][j]));
         const __m512 scale = _mm512_mul_ps(_mm512_loadu_ps(p.scales + j * kLanes), _mm512_set1_ps(factors[i * blocks]));

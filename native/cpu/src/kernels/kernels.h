@@ -21,8 +21,8 @@ inline constexpr ptrdiff_t kChunk = 64 / sizeof(T);
 // How the weights of an inference are stored.
 enum class WeightFormat : int { kNative, kBfloat16, kInt8 };
 
-// Quantize weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the last are
-// zeros.
+// Reduced-precision weights of one column in consecutive rows of the depth, the first in the lowest bits. Rows past the
+// last are zeros.
 struct Bfloat16Pair {
   uint32_t bits;
 };
@@ -30,7 +30,8 @@ struct Int8Quad {
   uint32_t bits;
 };
 
-// Rows of the depth after which sums of int8 weights start anew, so that integers hold them.
+// Rows of the depth that one int32 sum of int8 weights covers. With q in 0…65535 split in bytes and |w| <= 127, a sum
+// of 1024 products is at most 1024 · 255 · 127 < 2^25: far from overflow, also after 256 · high + low in float32.
 inline constexpr ptrdiff_t kInt8BlockRows = 1024;
 
 // A product's `a` in the integers by which int8 weights are multiplied, kept by a thread from panel to panel.
@@ -99,7 +100,7 @@ struct CellForward {
   T* h;
   ptrdiff_t state_stride;
   T clip;
-  bool keep;  // overwrite z with what the backward reads: the activations
+  bool keep;  // overwrite z with the activations, which the backward reads
 };
 
 // The step backwards. On entry dh is the gradient of h and dc that of c (from the steps after); on return z holds the

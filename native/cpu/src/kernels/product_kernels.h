@@ -41,7 +41,7 @@ struct TileOperands {
   ptrdiff_t a_stride;  // between rows
   const Weight* b;
   ptrdiff_t b_stride;  // between elements of the depth
-  ptrdiff_t b_ahead;   // to what is prefetched
+  ptrdiff_t b_ahead;   // to the prefetched element
 
   const T* Row(int row) const { return a[row / 3] + row % 3 * a_stride; }
   void Start(const T* first, bool packed) {
@@ -163,6 +163,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
                                           PrefetchedSteps(p.depth) * p.panel_stride};
   const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
   const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
+  // a may itself lie in panels (the pre-activations of a backward pass do): the sums stay in registers across them.
   for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
     operands.Start(a_panel, kPacked);
     const ptrdiff_t depth = left < panel_width ? left : panel_width;
@@ -172,6 +173,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
       operands.Advance(kPacked ? kSteps * kRows : kSteps);
       operands.b += kSteps / kGroup * p.panel_stride;
     }
+    // The remainder of the depth, a step at a time, into the first group of sums.
     for (int s = 0; k < depth; k++, s++) {
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
@@ -190,10 +192,14 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     CUDNN_RNN_UNROLL
     for (int j = 0; j < kVectors; j++) {
       const ptrdiff_t element = column + j * V::kLanes;
+      // Sums of few rows are split (TileSplit), so the last bits of a result depend on the number of rows in its tile.
+      // The passes therefore cut rows independently of the number of threads.
       V sum = sums[0][i][j];
       CUDNN_RNN_UNROLL
       for (int s = 1; s < kSplit; s++) sum = sum + sums[s][i][j];
       if (p.scales != nullptr) {
+        // Column scales of int8 weights: c = init + scale · Σ a·q, one multiply-add per output instead of one per
+        // weight.
         const V start = p.init == nullptr ? V::Set(0) : V::Load(p.init + (row + i) * p.init_stride + element);
         sum = MultiplyAdd(sum, V::Load(p.scales + element), start);
       }
@@ -216,6 +222,7 @@ static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdi
 template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked>
 static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows) {
   if constexpr (kRows > 1) {
+    // A chain of comparisons at compile-time constants, at most kRows of them: small beside one tile's depth loop.
     if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kPacked>(p, row, rows);
   }
   TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row);

@@ -37,7 +37,7 @@ template <typename V>
 constexpr bool TilesFit() {
   for (int rows = 1; rows <= kMaxTileRows<V>; rows++) {
     const int vectors = V::kTileVectors[rows - 1];
-    // Where lanes of a register are multiplied by, the rows are what is held.
+    // With multiply-by-lane instructions the rows are held and the weights pass by.
     const int held = V::kMultipliesLanes || rows < vectors ? rows : vectors;
     if (rows * vectors + held + 1 > V::kRegisters) return false;
   }

@@ -8,7 +8,7 @@ namespace {
 
 using namespace cudnn_rnn;
 
-// dh = dz·R: the backward multiplies by the transpose of what the forward multiplied by. R is stored for the forward.
+// dh = dz·R: the backward multiplies by the transpose of the forward's matrix. R is stored for the forward.
 // An element of the result is a dot product along contiguous memory: vectors of partial sums, which are added across
 // their lanes once at the end (StoreSums). Each vector of weights is used kRows times.
 //
@@ -17,6 +17,7 @@ template <typename V, int kRows, int kColumns>
 static inline void TransposedTile(const TransposedProduct<typename V::Element>& p, ptrdiff_t first, ptrdiff_t last,
                                   ptrdiff_t row, ptrdiff_t column) {
   using T = typename V::Element;
+  // Partial sums by lane. They are added across lanes in StoreSums, once per element and call, not once per step.
   V sums[kRows][kColumns];
   for (int i = 0; i < kRows; i++) {
     for (int j = 0; j < kColumns; j++) sums[i][j] = V::Set(0);

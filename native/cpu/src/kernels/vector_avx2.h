@@ -24,6 +24,7 @@ struct VectorF32 {
 
   static VectorF32 Load(const float* p) { return {_mm256_loadu_ps(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
+  // As in vector_avx512.h; AVX2 has the same integer operations on 8 lanes.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const __m256i pairs = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return {_mm256_castsi256_ps(row == 0 ? _mm256_slli_epi32(pairs, 16)
@@ -56,18 +57,23 @@ static inline VectorF32 Round(VectorF32 a) {
   return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
+  // There is no VSCALEFPS: the exponent field is built directly, n + 127 in bits 23 to 30. n is within ±127, as callers
+  // clamp x to ExpConstants::kLimit.
   const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127));
   return {_mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23))};
 }
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
+  // No mask registers: the comparison gives all ones or zeros, which AND turns into x or 0. OQ is false for a NaN.
   return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ), x.v)};
 }
 static inline float Sum(VectorF32 a) {
+  // Halving: 8 lanes to 4, 2 and 1. VHADDPS would take two shuffles and an addition where one shuffle serves.
   __m128 sums = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
   sums = _mm_add_ps(sums, _mm_movehl_ps(sums, sums));
   return _mm_cvtss_f32(_mm_add_ss(sums, _mm_movehdup_ps(sums)));
 }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
+  // Of four sums at once VHADDPS wastes nothing: each of its shuffles serves two sums.
   const __m256 pairs = _mm256_hadd_ps(_mm256_hadd_ps(a[0].v, a[1].v), _mm256_hadd_ps(a[2].v, a[3].v));
   __m128 sums = _mm_add_ps(_mm256_castps256_ps128(pairs), _mm256_extractf128_ps(pairs, 1));
   if (accumulate) sums = _mm_add_ps(sums, _mm_loadu_ps(p));
@@ -105,6 +111,7 @@ static inline VectorF64 Round(VectorF64 a) {
   return {_mm256_round_pd(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 static inline VectorF64 PowerOfTwo(VectorF64 n) {
+  // AVX2 converts float64 to int32 only; the sign is extended afterwards. 1023 is the bias of the exponent.
   const __m256i exponent = _mm256_add_epi64(_mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(n.v)), _mm256_set1_epi64x(1023));
   return {_mm256_castsi256_pd(_mm256_slli_epi64(exponent, 52))};
 }

@@ -17,6 +17,8 @@ struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 16;
   static constexpr int kRegisters = 32;
+  // A panel of four chunks is 4 vectors wide, so up to 6 rows one tile spans it: 6 · 4 sums + 4 weights + 1 broadcast
+  // are 29 of 32 registers. 7 and 8 rows take tiles of 3.
   static constexpr int kTileVectors[] = {4, 4, 4, 4, 4, 4, 3, 3};
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 16;
@@ -25,13 +27,16 @@ struct VectorF32 {
 
   static VectorF32 Load(const float* p) { return {_mm512_loadu_ps(p)}; }
   static VectorF32 LoadRow(const float* p, int) { return Load(p); }
-  // Row 0 or 1 of pairs.
+  // Row 0 or 1 of pairs. bfloat16 is the upper half of a float32: the value of the low half is the word shifted up by
+  // 16, that of the high half the word with its low half cleared. One integer instruction each, none for the
+  // conversion.
   static VectorF32 LoadRow(const cudnn_rnn::Bfloat16Pair* p, int row) {
     const __m512i pairs = _mm512_loadu_si512(p);
     return {_mm512_castsi512_ps(row == 0 ? _mm512_slli_epi32(pairs, 16)
                                          : _mm512_and_si512(pairs, _mm512_set1_epi32(INT32_MIN >> 15)))};
   }
-  // Row 0 to 3 of quads.
+  // Row 0 to 3 of quads. A byte is shifted to the top of its lane, then arithmetically to the bottom, which extends its
+  // sign. The column's scale is applied once, at the end of the sum (ProductTile).
   static VectorF32 LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
     const __m512i quads = _mm512_loadu_si512(p);
     const __m512i high = row == 0   ? _mm512_slli_epi32(quads, 24)
@@ -49,7 +54,8 @@ static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {_mm512_sub
 static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {_mm512_mul_ps(a.v, b.v)}; }
 static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {_mm512_div_ps(a.v, b.v)}; }
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {_mm512_fmadd_ps(a.v, b.v, c.v)}; }
-// A NaN in b is returned, one in a is not.
+// MINPS and MAXPS are not symmetric: if either operand is a NaN they return the second one. A NaN in b is returned, one
+// in a is not (Intel SDM vol. 2, MINPS; https://www.felixcloutier.com/x86/minps). Clamp relies on it.
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {_mm512_min_ps(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {_mm512_max_ps(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {_mm512_abs_ps(a.v)}; }
@@ -59,9 +65,10 @@ static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
       _mm512_or_si512(_mm512_castps_si512(magnitude.v), _mm512_and_si512(_mm512_castps_si512(sign.v), mask)))};
 }
 static inline VectorF32 Round(VectorF32 a) {
+  // An exact tie rounds to even, as lrint does; the inexact flag stays clear.
   return {_mm512_roundscale_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
-// 2^n for integers n.
+// 2^n for integers n. VSCALEFPS computes a · 2^floor(b), with the right results at the ends of the range.
 static inline VectorF32 PowerOfTwo(VectorF32 n) { return {_mm512_scalef_ps(_mm512_set1_ps(1), n.v)}; }
 // a < b ? x : 0
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
@@ -69,6 +76,8 @@ static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
 }
 static inline float Sum(VectorF32 a) { return _mm512_reduce_add_ps(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
+  // Four horizontal sums at once: two levels of VHADDPS transpose and add, where four separate reductions would take
+  // three shuffles each.
   __m256 half[4];
   for (int k = 0; k < 4; k++) {
     half[k] = _mm256_add_ps(_mm512_castps512_ps256(a[k].v), _mm512_extractf32x8_ps(a[k].v, 1));

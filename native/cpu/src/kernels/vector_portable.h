@@ -88,7 +88,7 @@ struct PortableVector {
   }
   friend PortableVector PowerOfTwo(PortableVector n) {
     return Map([&](int k) {
-      // A NaN has no integer; what stands here is multiplied with one anyway.
+      // A conversion of NaN to an integer is undefined. Any power serves: the caller multiplies it by a NaN.
       const Bits bits = (n.v[k] == n.v[k] ? static_cast<Bits>(static_cast<int>(n.v[k]) + kBias) : Bits{0}) << kMantissa;
       T x;
       memcpy(&x, &bits, sizeof x);

@@ -20,6 +20,7 @@ constexpr size_t kHugePage = size_t{2} << 20;
 
 MemoryBlock::MemoryBlock(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
+  // Small blocks need a cache line only: vector loads never straddle two lines then.
   const size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
 #if defined(_WIN32)
   data_ = static_cast<char*>(_aligned_malloc(bytes, alignment));

@@ -1,4 +1,4 @@
-// What the pre-activations of a panel begin with, in whole passes and in streams: the biases, and with skip_input the
+// Initial values of a panel's pre-activations, in whole passes and in streams: the biases, and with skip_input the
 // input itself, which then reaches every gate as it is.
 #pragma once
 

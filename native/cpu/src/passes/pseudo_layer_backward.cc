@@ -64,7 +64,8 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
   if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(); });
 }
 
-// Steps read the matrix forwards and backwards alternately: each begins with the rows that the previous one left in the cache.
+// Steps read the matrix forwards and backwards alternately: each begins with the rows that the previous one left in the
+// cache. Always forwards, a matrix slightly larger than the cache would miss on every line (LRU replacement).
 template <typename T>
 template <typename Body>
 void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width,
@@ -83,13 +84,14 @@ void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, 
 
 template <typename T>
 void PseudoLayerBackward<T>::Start() const {
+  // The gradients after the last step. A row's own final-state gradient is added at its last step (AddOutputGradients).
   std::fill_n(memory_.dh, batch_ * network_.padded_columns(), T{0});
   std::fill_n(memory_.dc, batch_ * network_.padded_units(), T{0});
   // Without a projection these are dh itself.
   if (layout_.projection.present()) std::fill_n(memory_.dh_units, batch_ * network_.padded_units(), T{0});
 }
 
-// dh before step n: dz·R, and for GRU the term (1 - u)·dh that bypasses the matrix.
+// dh before step n: dz·R, and for GRU the term u·dh that bypasses the matrix.
 template <typename T>
 void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const {
   typename TransposedMatrix<T>::Product product{};
@@ -99,6 +101,7 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   product.rows = part.rows;
   product.c = memory_.dh + part.row * network_.padded_columns();
   product.c_stride = network_.padded_columns();
+  // The GRU kernel has left u·dh in dh, to which the product is added; other cells overwrite dh.
   product.accumulate = network_.options().cell == Cell::kGru;
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
 }

@@ -44,6 +44,7 @@ void PseudoLayerForward<T>::StartStates() const {
       std::fill_n(c, network_.padded_units(), T{0});
       if (pass_.c != nullptr) std::copy_n(pass_.c + state * units, units, c);
     }
+    // A row of length 0 runs no step: its final state is its initial one.
     if (order_.Length(row) > 0) continue;
     std::copy_n(h, columns, pass_.h_final + state * columns);
     if (c != nullptr) std::copy_n(c, units, pass_.c_final + state * units);
@@ -54,6 +55,7 @@ template <typename T>
 void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) const {
   if (!gathers()) return;
   const ptrdiff_t size = layout_.input_size;
+  // Reversed or ragged rows are brought into the order of the steps once, so the input product reads consecutive rows.
   T* target = memory_.record.own_input + RowsBefore(time_block, n) * size;
   for (ptrdiff_t row = 0; row < pass_.batch; row++) {
     if (n < order_.Length(row)) {
@@ -83,6 +85,8 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
   }
   const ptrdiff_t depth = layout_.input.depth;
   const ptrdiff_t depth_block = pass_.params.DepthBlock(depth);
+  // Depth in blocks: the part of a panel that a block reads stays in the second-level cache while all rows pass. The
+  // first block starts from the biases, the others from c.
   for (ptrdiff_t k = 0; k < depth; k += depth_block) {
     PanelProduct<T> product{};
     product.a = x + k;
@@ -100,6 +104,8 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
   if (network_.options().cell != Cell::kGru) return;
   // q_n is of the recurrent side alone.
   for (ptrdiff_t row = 0; row < rows; row++) {
+    // GRU computes n = tanh(x_n + r ⊙ q_n) with q_n = R_n·h + b_Rn: the reset gate multiplies after the product (linear
+    // before reset, as in cuDNN), so the input side must not reach q_n.
     std::copy_n(bias + 3 * kChunk<T>, kChunk<T>, z + row * z_width + 3 * kChunk<T>);
   }
 }

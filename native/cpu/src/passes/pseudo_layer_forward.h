@@ -47,7 +47,8 @@ class PseudoLayerForward {
   ptrdiff_t RowsBefore(const TimeBlock& time_block, ptrdiff_t n) const {
     return (n - FirstHeld(time_block)) * pass_.batch;
   }
-  // States before step n. Inference keeps two h, by turns, and one c.
+  // States before step n. Inference alternates between two h, because every panel of a step reads all of the old h
+  // while others write the new one, and keeps one c, which each panel updates in place.
   T* HiddenAt(ptrdiff_t n) const {
     return memory_.record.hidden + (is_training_ ? n : n & 1) * pass_.batch * network_.padded_columns();
   }
@@ -55,7 +56,8 @@ class PseudoLayerForward {
     if (memory_.record.cells == nullptr) return nullptr;
     return memory_.record.cells + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
-  // Numbers for what products multiply: inputs from a row on, the state before a step, and, one more, what it projects.
+  // Version numbers of the products' left operands, from which int8 kernels know whether they have quantized an operand
+  // already: the inputs from a row on; the state before a step; that number plus one, the state that it projects.
   uint64_t InputVersion(ptrdiff_t row) const {
     return 4 * static_cast<uint64_t>(pseudo_layer_ * pass_.time * pass_.batch + row) + 1;
   }

@@ -71,12 +71,12 @@ struct RecurrentStep {
   Int8Rows* int8_rows;
   uint64_t version;
 
-  // What a panel writes: units, which are columns of h where nothing projects them.
+  // The units that a panel writes; without a projection they are its columns of h.
   Columns UnitsOf(ptrdiff_t panel) const {
     const ptrdiff_t first = panel * network.panel_units();
     return {first, std::min(network.options().units, first + network.panel_units())};
   }
-  // What a panel of the projection writes.
+  // The columns of h that a panel of the projection writes.
   Columns ProjectedColumnsOf(ptrdiff_t panel) const {
     const ptrdiff_t width = layout.projection.chunks * kChunk<T>;
     return {panel * width, std::min(network.columns(), (panel + 1) * width)};
@@ -99,6 +99,7 @@ struct RecurrentStep {
     product.depth = network.columns();
     product.c = pre + network.z_recurrent_begin();
     product.init = product.c;
+    // The input side and the biases are in z already: the product adds to them in registers.
     product.init_stride = product.c_stride = network.z_width();
     product.int8_rows = int8_rows;
     product.version = version;

@@ -1,4 +1,4 @@
-// What a backward pass needs besides its tape and its results.
+// Scratch memory of a backward pass.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ class BackwardMemory {
   DirectionMemory<T> directions_[2];
   std::vector<PseudoLayerMatrices<T>> matrices_;  // by pseudo-layer
   T* packed_ = nullptr;
-  T* d_inputs_[2] = {};  // by turns
+  T* d_inputs_[2] = {};  // of even and of odd layers
   MemoryBlock block_;
 };
 

@@ -34,7 +34,7 @@ class ForwardMemory {
   ForwardMemory& operator=(const ForwardMemory&) = delete;
 
   const PseudoLayerMemory<T>& pseudo_layer(int pseudo_layer) const { return pseudo_layers_[pseudo_layer]; }
-  // What a thread needs for int8 weights; null without.
+  // A thread's quantized rows for int8 weights; null without such weights.
   Int8Rows* int8_rows(int thread) { return int8_rows_.empty() ? nullptr : &int8_rows_[thread]; }
 
  private:

@@ -54,8 +54,10 @@ class Stepper {
 
   // input [T,B,I] → output [T,B,C]
   void Run(const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t steps) {
+    // Large batches are cut into blocks of rows, each of which one thread takes through all layers: its weights are
+    // read once per block, and threads meet once. Small batches divide the panels of each layer instead.
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
-    // Asked at every run: what the pool knows of its threads improves over time.
+    // Asked at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
     loops_.Reset(members);
     engine.pool->RunOrAlone(members, [&](int index) {
@@ -65,6 +67,7 @@ class Stepper {
         ptrdiff_t x_stride = network_.options().input_size;
         uint64_t l = 0;
         for (const Layer& layer : layers_) {
+          // Two h alternate, for the reason given at PseudoLayerForward::HiddenAt.
           const int now = (layer.now + t) & 1;
           LayerStep step{};
           step.rows = {nullptr, 0, batch_};
@@ -130,6 +133,7 @@ class Stepper {
 
   // Both products of a step of the first layer: threads meet once in each layer.
   double OperationsOfLayer(ptrdiff_t rows) const {
+    // 2 · rows · G·H · (C + I): a multiply-add counts as two operations.
     const ptrdiff_t depth = network_.columns() + network_.layer(0).input.depth;
     return 2.0 * static_cast<double>(rows * network_.gates() * network_.options().units * depth);
   }
@@ -141,7 +145,7 @@ class Stepper {
     int now;  // which of the two h is the present one
   };
 
-  // What a block is computed in.
+  // Scratch memory of one block of rows.
   struct Scratch {
     T* z;            // [panels][R][z_width]
     T* unprojected;  // [R][padded units]
@@ -149,7 +153,7 @@ class Stepper {
     T* h[2];         // [R][padded columns]: of this layer and of the one below
   };
 
-  // What a step of one layer reads and writes.
+  // Operands of one layer's step.
   struct LayerStep {
     BatchRows rows;
     const T* x;
@@ -234,6 +238,8 @@ class Stepper {
     const ptrdiff_t block = std::min(batch_, kBlockRows);
     runner->Run(static_cast<ptrdiff_t>(layers_.size()), [&](ptrdiff_t l) {
       const T* state = layers_[l].hidden[layers_[l].now];
+      // The rows' states are copied side by side, as products read their rows at one stride; c is not, because the cell
+      // kernel takes row numbers. The copy is C elements of a row against 4·H·(I + C) multiply-adds.
       T* gathered = scratch->h_previous + l * block * columns;
       for (ptrdiff_t k = 0; k < rows.count; k++)
         std::copy_n(state + rows[k] * columns, columns, gathered + k * columns);
@@ -282,6 +288,7 @@ class Stepper {
         [&](ptrdiff_t panel) {
           T* z = scratch.z + panel * step.z_panel_stride;
           FillWithBiases(network_, *layer.layout, params.data, panel, z);
+          // One row of biases, repeated: they are the initial value of the sums, so adding them costs nothing.
           for (ptrdiff_t row = 1; row < rows; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
           if (layer.layout->input.present()) {
             PanelProduct<T> product{};

@@ -1,4 +1,5 @@
-// What a training forward keeps for its backward: cuDNN's reserve space.
+// The intermediate values of a training forward for its backward: cuDNN's reserve space
+// (https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-adv-library.html, cudnnGetRNNTempSpaceSizes).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace cudnn_rnn {
 // One layer in one direction. Steps are counted in time order (time_order.h).
 template <typename T>
 struct LayerRecord {
-  T* z = nullptr;            // [panels][T·B][z_width]: what the backward needs of the gates
+  T* z = nullptr;            // [panels][T·B][z_width]: the activations of the gates
   T* hidden = nullptr;       // [T+1][B][padded columns]: h before step n, and the last one
   T* cells = nullptr;        // [T+1][B][padded units], LSTM
   T* unprojected = nullptr;  // [T][B][padded units], with a projection

@@ -32,11 +32,12 @@ struct WeightGradient {
   T* gradient;  // of the matrix
   T* packed;    // [PackedSize]
 
-  // A chunk more than is written: kernels that multiply by pseudo-layers load whole vectors past the last tile's end.
+  // A chunk more than is written: kernels that multiply by lanes load whole vectors past the last tile's end.
   static ptrdiff_t PackedSize(ptrdiff_t depth) { return depth * kRowBlock + kChunk<T>; }
 
   // Every thread must call this.
   void Run(SharedLoops::Member* all) const {
+    // Two loops per block of rows: all threads pack x, then all multiply. x is packed once and read by every panel.
     const ptrdiff_t tile = kernels.tile_rows;
     const ptrdiff_t tiles = (matrix.depth + tile - 1) / tile;
     const ptrdiff_t groups = (tiles + kTileGroup - 1) / kTileGroup;
@@ -59,6 +60,7 @@ struct WeightGradient {
         product.chunks = matrix.ChunksOf(panel);
         product.c = gradient + panel * matrix.depth * matrix.chunks * kChunk<T> + k * width;
         product.c_stride = width;
+        // Blocks are added in order of the rows, by whichever thread: results do not depend on the number of threads.
         product.init = first == 0 ? nullptr : product.c;
         product.init_stride = width;
         kernels.product_packed(product);

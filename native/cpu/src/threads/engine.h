@@ -1,4 +1,4 @@
-// What computes a pass: an executor's threads, kernels and memory.
+// The resources of a pass: an executor's threads, kernels and memory.
 #pragma once
 
 #include <atomic>

@@ -10,7 +10,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Some 60 µs: who awaits one result mostly asks for the next soon, and waking this thread takes as long.
+// Some 60 µs: a caller that awaits one result mostly asks for the next soon, and waking this thread takes as long.
 constexpr int kPolls = 3 * kSpins;
 
 }  // namespace
@@ -31,6 +31,7 @@ uint64_t JobQueue::Push(std::function<void()> job) {
 }
 
 uint64_t JobQueue::RunOrPush(std::function<void()> run) {
+  // Nothing queued and nothing running. Only JavaScript's thread pushes, so this cannot change before the job has run.
   if (cancelled_ || completed() != last_) return Push(std::move(run));
   Job job{++last_, std::move(run)};
   Run(&job);
@@ -41,6 +42,7 @@ uint64_t JobQueue::RunOrPush(std::function<void()> run) {
 bool JobQueue::Await(uint64_t number) {
   if (completed() >= number) return false;
   uint64_t awaited = awaited_.load();
+  // awaited_ becomes the minimum of itself and `number`: one notification serves all waiters up to it.
   while (number < awaited && !awaited_.compare_exchange_weak(awaited, number)) {
   }
   // Done meanwhile: its completion may have looked before the number stood there.
@@ -48,7 +50,7 @@ bool JobQueue::Await(uint64_t number) {
 }
 
 void JobQueue::Wait(uint64_t number) const {
-  // Rare, and no place to wake anyone up from: a stream that steps while its parameters are being updated.
+  // Rare: a stream that steps while its parameters are being updated. Polling costs the queue nothing otherwise.
   while (completed() < number && !cancelled_) std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
@@ -63,6 +65,7 @@ void JobQueue::Stop() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     cancelled_ = true;
+    // Destroyed after the lock: jobs release JavaScript references and memory.
     dropped.swap(jobs_);
   }
   pushed_.notify_one();
@@ -74,10 +77,12 @@ void JobQueue::Run(Job* job) {
   try {
     job->run();
   } catch (const std::bad_alloc&) {
+    // std::bad_alloc has no useful text; the flag selects the error code in JavaScript.
     failure = {"no memory", true};
   } catch (const std::exception& error) {
     failure = {error.what(), false};
   }
+  // Releases the job's operands before it counts as done, so a waiter that frees memory next finds it free.
   job->run = nullptr;
   if (failure.message.empty()) return;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -100,6 +105,8 @@ void JobQueue::Work() {
       std::lock_guard<std::mutex> lock(mutex_);
       idle = jobs_.empty();
     }
+    // Sequentially consistent, as is Await: either Await sees this number, or the comparison below sees the awaited
+    // one.
     completed_.store(job.number);
     if (job.number >= awaited_.load()) {
       awaited_.store(UINT64_MAX);

@@ -13,8 +13,8 @@
 
 namespace cudnn_rnn {
 
-// JavaScript pushes, one thread runs. Operations of one executor never run side by side: each may read what the one
-// before writes, and each has the whole pool.
+// JavaScript pushes, one thread runs. Operations of one executor never overlap: each may read results of the previous
+// one, and each uses the whole pool.
 class JobQueue {
  public:
   // `notify` is called on the queue's thread when an awaited job or the last one queued is done.
@@ -46,7 +46,7 @@ class JobQueue {
   };
   Failure FailureOf(uint64_t number);
 
-  // Drops what is queued, sets `cancelled` for the job at work, and joins the thread. Idempotent.
+  // Drops queued jobs, sets `cancelled` for the job at work, and joins the thread. Idempotent.
   void Stop();
   const std::atomic<bool>& cancelled() const { return cancelled_; }
 
@@ -57,7 +57,7 @@ class JobQueue {
   };
 
   void Work();
-  // Runs the job and keeps what it throws.
+  // Runs the job and stores its exception.
   void Run(Job* job);
 
   const std::function<void()> notify_;

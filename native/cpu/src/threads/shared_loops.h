@@ -44,6 +44,8 @@ class SharedLoops {
       if (items <= 0) return;
       const int loop = loop_++;
       target_ += static_cast<uint64_t>(items);
+      // The count of all items ever done shows late threads at once that a loop, and all before it, is over: no
+      // per-loop state.
       if (loops_->done_.load(std::memory_order_acquire) >= target_) return;
       if (home_ >= 0) loops_->Report(loop, target_, Drain(loop, home_, items, body, backwards));
       if (loops_->homes_ > 1 || home_ < 0) {
@@ -53,18 +55,20 @@ class SharedLoops {
           helped += Drain(loop, (home_ + 1 + k) % loops_->homes_, items, body, backwards);
         }
         loops_->Report(loop, target_, helped);
-        // Who had to help once need not wait to see whether it must again.
+        // The owner of the range is late. In the following loops this thread helps at once.
         patience_ = helped > 0 ? 0 : kPatience;
       }
       loops_->WaitFor(target_);
     }
 
    private:
-    // Polls before a thread takes what belongs to another, which mostly is about to take it itself.
+    // Polls before a thread takes another one's items: the owner is usually about to take them itself, and an item that
+    // moves between cores brings its weights into a second cache.
     static constexpr int kPatience = 128;
 
     template <typename Body>
     uint64_t Drain(int loop, int home, ptrdiff_t items, const Body& body, bool backwards) {
+      // The same division in every loop of `items` items: a thread meets the same panels, its cache already has them.
       const ptrdiff_t begin = items * home / loops_->homes_;
       const ptrdiff_t count = items * (home + 1) / loops_->homes_ - begin;
       uint64_t done = 0;
@@ -83,17 +87,20 @@ class SharedLoops {
 
  private:
   // (number of the loop + 1) << 32 | items taken of it
+  // A cache line each: two homes that take items side by side must not invalidate each other's line (false sharing).
   struct alignas(64) Claim {
     std::atomic<uint64_t> word{0};
   };
 
   // The next item of a home's range, or -1.
   ptrdiff_t Take(int loop, int home, ptrdiff_t count) {
+    // The loop's number is part of the word, so a thread that comes late with an old number can never take an item of a
+    // newer loop (the ABA problem), and no thread has to reset counters between loops.
     const uint64_t mine = static_cast<uint64_t>(loop) + 1;
     std::atomic<uint64_t>& word = claims_[home].word;
     uint64_t seen = word.load(std::memory_order_acquire);
     for (;;) {
-      // An older number: nobody has begun this loop's range.
+      // An older number: no thread has begun this loop's range.
       const uint64_t taken = (seen >> 32) == mine ? (seen & UINT32_MAX) : 0;
       if ((seen >> 32) > mine || taken >= static_cast<uint64_t>(count)) return -1;
       if (word.compare_exchange_weak(seen, mine << 32 | (taken + 1), std::memory_order_acq_rel)) {
@@ -102,8 +109,9 @@ class SharedLoops {
     }
   }
 
-  // Who polls sees the count itself; only who sleeps needs to be woken. All accesses here and in WaitFor are
-  // sequentially consistent: either this sees the sleeper, or the sleeper the loop's last items.
+  // A polling thread reads the count itself; only sleeping ones are woken. All accesses here and in WaitFor are
+  // sequentially consistent (Dekker's pattern: each side writes its own variable, then reads the other's): either this
+  // thread sees the sleeper, or the sleeper sees the loop's last items before it sleeps.
   void Report(int loop, uint64_t target, uint64_t items) {
     if (items == 0 || done_.fetch_add(items) + items < target || sleepers_.load() == 0) return;
     ended_.store(loop + 1);
@@ -113,6 +121,8 @@ class SharedLoops {
   void WaitFor(uint64_t target) {
     if (SpinWhileAtMost(done_, target - 1, kSpins)) return;
     sleepers_.fetch_add(1);
+    // ended_ is read before done_: if the last item is counted between both reads, ended_ differs from `seen` and the
+    // wait returns at once.
     for (int seen = ended_.load(); done_.load() < target; seen = ended_.load()) ended_.wait(seen);
     sleepers_.fetch_sub(1);
   }
@@ -122,9 +132,9 @@ class SharedLoops {
   // Items of all loops: a loop is over when its last one is counted. In one cache line with the sleepers, as threads on
   // cores far apart wait longest for lines of each other.
   alignas(64) std::atomic<uint64_t> done_{0};
-  // Threads that sleep until a loop ends. A call to wake them costs more than a short loop, even where nobody sleeps.
+  // Threads that sleep until a loop ends. A call to wake them costs more than a short loop, even without sleepers.
   std::atomic<int> sleepers_{0};
-  // The last loop at whose end somebody slept.
+  // The last loop at whose end a thread slept.
   std::atomic<int> ended_{0};
 };
 

@@ -1,5 +1,5 @@
 // Waiting for another thread: polling briefly, then sleeping, so that waiting threads leave a busy machine to those
-// that work; and for what it wrote.
+// that work. Prefetching of lines that another thread wrote.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,9 @@ namespace cudnn_rnn {
 // About 20 µs: longer than threads that run undisturbed ever wait for each other.
 inline constexpr int kSpins = 1 << 10;
 
-// Lets the sibling hyper-thread run, and tells the processor that the loop waits for memory: without it leaving the
-// loop costs a pipeline flush (Intel SDM vol. 2, PAUSE).
+// Lets the sibling hyper-thread run, and marks a loop that waits for memory: without the hint, leaving the loop
+// costs a pipeline flush for a suspected memory-order violation (Intel SDM vol. 2, PAUSE;
+// https://www.felixcloutier.com/x86/pause).
 inline void Pause() {
 #if defined(__x86_64__) || defined(_M_X64)
   _mm_pause();
@@ -32,7 +33,7 @@ inline void Prefetch(const void* line) {
 #endif
 }
 
-// Polls until value > limit; false after `spins` polls in vain.
+// Polls until value > limit; false after `spins` unsuccessful polls.
 template <typename Integer>
 bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins) {
   for (int spin = 0; spin < spins; spin++) {

@@ -21,6 +21,7 @@ constexpr uint64_t kMeasurementInterval = 16;
 class FlushDenormals {
  public:
 #if defined(__x86_64__) || defined(_M_X64)
+  // MXCSR bit 15, flush to zero, for results and bit 6, denormals are zero, for operands (Intel SDM vol. 1, 10.2.3).
   FlushDenormals() : before_(_mm_getcsr()) { _mm_setcsr(before_ | 0x8040); }
   ~FlushDenormals() { _mm_setcsr(before_); }
 
@@ -28,6 +29,7 @@ class FlushDenormals {
   const unsigned before_;
 #elif defined(__aarch64__) && !defined(_MSC_VER)
   FlushDenormals() {
+    // FPCR bit 24, FZ: flushes both operands and results (Arm Architecture Reference Manual, FPCR).
     asm volatile("mrs %0, fpcr" : "=r"(before_));
     asm volatile("msr fpcr, %0" : : "r"(before_ | (1ull << 24)));
   }
@@ -49,6 +51,7 @@ ThreadPool::ThreadPool(int size)
 }
 
 ThreadPool::~ThreadPool() {
+  // Ordered before the increment: a thread that sees the new number sees the flag.
   stopping_ = true;
   calls_.fetch_add(1, std::memory_order_release);
   calls_.notify_all();
@@ -89,6 +92,7 @@ void ThreadPool::Run(int members, const Work& work) {
 }
 
 void ThreadPool::RunOrAlone(int members, const Work& work) {
+  // A stream's step takes microseconds. Waiting for a whole pass of another caller would take milliseconds.
   std::unique_lock<std::mutex> lock(in_use_, std::try_to_lock);
   if (lock.owns_lock()) return RunAndLearn(members, work);
   const FlushDenormals flush;
@@ -105,6 +109,7 @@ void ThreadPool::RunAndLearn(int members, const Work& work) {
 void ThreadPool::RunLocked(int members, const Work& work) {
   const FlushDenormals flush;
   if (std::min(members, size_) == 1) return work(0);
+  // Plain fields: written before the release below and read after the acquire of a thread that entered.
   work_ = &work;
   members_ = std::min(members, size_);
   // Opens the call: the writes above are visible to a thread that enters (release, paired with its acquire).
@@ -114,6 +119,8 @@ void ThreadPool::RunLocked(int members, const Work& work) {
   work(0);
   // Closes the call. From here on only threads that entered before are inside; `work` lives on the caller's stack, so
   // the call returns when the last of them has left.
+  // One word holds the flag and the count, so closing and entering are ordered by the hardware: a thread either entered
+  // before, and is waited for, or finds the flag.
   int inside = inside_.fetch_or(kClosed, std::memory_order_acq_rel) | kClosed;
   for (int spin = 0; inside != kClosed; inside = inside_.load(std::memory_order_acquire)) {
     if (spin++ < kSpins) {
@@ -127,6 +134,7 @@ void ThreadPool::RunLocked(int members, const Work& work) {
 void ThreadPool::Serve(int index) {
   const FlushDenormals flush;
   for (int seen = 0;;) {
+    // Spins about 20 µs before it sleeps: the calls of a training loop follow each other within that.
     WaitWhileAtMost(calls_, seen);
     seen = calls_.load(std::memory_order_acquire);
     if (stopping_) return;
@@ -135,6 +143,7 @@ void ThreadPool::Serve(int index) {
     while ((inside & kClosed) == 0 && !inside_.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) {
     }
     if ((inside & kClosed) != 0) continue;
+    // A call with fewer members than threads: the others leave again at once.
     if (index < members_) (*work_)(index);
     if (inside_.fetch_sub(1, std::memory_order_acq_rel) - 1 == kClosed) inside_.notify_all();
   }

@@ -16,8 +16,8 @@ namespace cudnn_rnn {
 // `size` threads, of which the caller of Run is one.
 class ThreadPool {
  public:
-  // What the threads call with their number. A reference to the caller's body, not a std::function: a call allocates
-  // nothing.
+  // The function that each thread calls with its number. A reference to the caller's body, not a std::function: a call
+  // allocates nothing.
   class Work {
    public:
     template <typename Body>

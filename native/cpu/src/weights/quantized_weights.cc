@@ -15,6 +15,7 @@ constexpr float kInt8Limit = 127;
 uint32_t ToBfloat16(float x) {
   uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
+  // A NaN whose payload is in the low half only would become infinity: bit 6 makes it a quiet NaN.
   if (x != x) return bits >> 16 | 0x40;
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
@@ -81,6 +82,7 @@ void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdi
   std::vector<float> largest(width, 0.0f);
   for (ptrdiff_t k = 0; k < depth * width; k++) largest[k % width] = std::max(largest[k % width], std::fabs(source[k]));
   for (ptrdiff_t column = 0; column < width; column++) {
+    // A column of zeros has scale 0, and its reciprocal is taken as 0 too, so its weights are 0 and not NaN.
     scales_[place.scales + column] = largest[column] / kInt8Limit;
     largest[column] = largest[column] > 0 ? kInt8Limit / largest[column] : 0;
   }
@@ -88,7 +90,9 @@ void QuantizedWeights::ConvertToInt8(const float* source, ptrdiff_t depth, ptrdi
     uint32_t* target = words() + place.words + k / 4 * width;
     int32_t* sums = &column_sums_[place.column_sums + k / kInt8BlockRows * width];
     for (ptrdiff_t column = 0; column < width; column++) {
+      // |w| · 127 / max|w| rounds to at most 127: no clamp is needed.
       const auto weight = static_cast<int8_t>(std::lrintf(source[k * width + column] * largest[column]));
+      // Σ q of each block, for the offset that makes the other factor unsigned (int8_dots_avx512.cc).
       sums[column] += weight;
       target[column] |= static_cast<uint32_t>(static_cast<uint8_t>(weight)) << 8 * (k % 4);
     }
