@@ -13,7 +13,7 @@ import { filesBelow, readJson } from './workspace.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 /** Other versions format otherwise. */
 const LLVM = 19
-const FOLDERS = ['native/common', 'native/cpu', 'native/cudnn', 'native/onednn_runner']
+const FOLDERS = ['native/common', 'native/cpu', 'native/cudnn', 'native/mpi', 'native/onednn_runner']
 const DATABASE = 'native/cpu/build/release/compile_commands.json'
 /** The kernels over other vectors: the same templates as kernels_portable.cc, which take a minute each. */
 const SAME_AS_PORTABLE = /kernels_(avx2|avx512|neon)\.cc$/

@@ -6,7 +6,7 @@
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ADDONS, platformManifest, platformPackages } from './platforms.mjs'
+import { ADDONS, OWNERS, platformManifest, platformPackages } from './platforms.mjs'
 import { readJson } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -20,7 +20,7 @@ const commands = {
       writeFileSync(join(folder, 'README.md'), readme(each))
     }
     for (const addon of Object.keys(ADDONS)) {
-      const path = join(root, 'packages', addon, 'package.json')
+      const path = join(root, 'packages', OWNERS[addon], 'package.json')
       const names = platformPackages().filter((each) => each.addon === addon)
       writeJson(path, {
         ...readJson(path),
@@ -47,7 +47,7 @@ const commands = {
 function readme({ addon, platform, name }) {
   return `# ${name}
 
-The addon of [\`@cudnn-rnn/${addon}\`](https://www.npmjs.com/package/@cudnn-rnn/${addon}) for ${platform}. That package depends on it; do not install it by itself.
+The addon of [\`@cudnn-rnn/${OWNERS[addon]}\`](https://www.npmjs.com/package/@cudnn-rnn/${OWNERS[addon]}) for ${platform}. That package depends on it; there is no reason to install it by itself.
 `
 }
 

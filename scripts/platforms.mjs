@@ -11,11 +11,15 @@ export const PLATFORMS = {
   'win32-x64': { os: 'win32', cpu: 'x64' },
 }
 
-/** The platforms of each addon under native/: cuDNN has none for macOS. */
+/** The platforms of each addon under native/: cuDNN has none for macOS; the MPI of Windows has another loader. */
 export const ADDONS = {
   cpu: ['linux-x64-gnu', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64', 'win32-x64'],
   cudnn: ['linux-x64-gnu', 'linux-arm64-gnu', 'win32-x64'],
+  mpi: ['linux-x64-gnu', 'linux-arm64-gnu', 'darwin-arm64', 'darwin-x64'],
 }
+
+/** The package that loads each addon. */
+export const OWNERS = { cpu: 'cpu', cudnn: 'cudnn', mpi: 'distributed' }
 
 /** The platform of this process, as in the names of the packages; linux-x64-musl and others have no package. */
 export function thisPlatform() {
@@ -39,14 +43,14 @@ export function platformPackages() {
 
 /** The manifest of a platform package; its version is that of the package which loads it. */
 export function platformManifest(root, { addon, platform, name, file, folder }) {
-  const manifest = readJson(join(root, 'packages', addon, 'package.json'))
+  const manifest = readJson(join(root, 'packages', OWNERS[addon], 'package.json'))
   const { version, license, repository, engines } = manifest
   const { access } = manifest.publishConfig
   const { os, cpu, libc } = PLATFORMS[platform]
   return {
     name,
     version,
-    description: `Addon of @cudnn-rnn/${addon} for ${platform}`,
+    description: `Addon of @cudnn-rnn/${OWNERS[addon]} for ${platform}`,
     license,
     repository: { ...repository, directory: folder },
     files: [file],

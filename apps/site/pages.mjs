@@ -18,6 +18,7 @@ const SECTIONS = [
       'docs/architecture.md',
       'docs/canonical_layout.md',
       'docs/ctc.md',
+      'docs/distributed.md',
       'docs/streams.md',
       'docs/numerics.md',
       'docs/checkpoint_format.md',

@@ -24,6 +24,7 @@ extern "C" {
 
 __asm__(".symver compat_create, pthread_create@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_join, pthread_join@" CUDNN_RNN_FIRST);
+__asm__(".symver compat_detach, pthread_detach@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_once, pthread_once@" CUDNN_RNN_FIRST);
 __asm__(".symver compat_mutex_trylock, pthread_mutex_trylock@" CUDNN_RNN_FIRST);
 // std::condition_variable::wait_for calls it; it is new in 2.30.
@@ -35,6 +36,7 @@ __asm__(".symver compat_dlinfo, dlinfo@" CUDNN_RNN_FIRST_DLINFO);
 
 int compat_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 int compat_join(pthread_t, void**);
+int compat_detach(pthread_t);
 int compat_once(pthread_once_t*, void (*)());
 int compat_mutex_trylock(pthread_mutex_t*);
 int compat_cond_clockwait(pthread_cond_t*, pthread_mutex_t*, clockid_t, const struct timespec*);
@@ -47,6 +49,7 @@ int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, v
   return compat_create(thread, attributes, start, argument);
 }
 int __wrap_pthread_join(pthread_t thread, void** result) { return compat_join(thread, result); }
+int __wrap_pthread_detach(pthread_t thread) { return compat_detach(thread); }
 int __wrap_pthread_once(pthread_once_t* control, void (*routine)()) { return compat_once(control, routine); }
 int __wrap_pthread_mutex_trylock(pthread_mutex_t* mutex) { return compat_mutex_trylock(mutex); }
 int __wrap_pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,

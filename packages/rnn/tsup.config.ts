@@ -5,6 +5,7 @@ const subpaths = [
   'cells',
   'checkpoint',
   'ctc',
+  'distributed',
   'executors',
   'interop',
   'layers',

@@ -1,8 +1,7 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { floatView, HostMemory } from '@cudnn-rnn/executor-kit'
+import { floatView, HostMemory, pinBuffer } from '@cudnn-rnn/executor-kit'
 import type { NativeAddon, NativeExecutor } from './native_addon.js'
-import { pinBuffer } from './pin_buffer.js'
 import type { WeightFormat } from './weight_format.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */

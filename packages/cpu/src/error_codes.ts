@@ -4,10 +4,6 @@
  * @public
  */
 export const ERROR_CODES = {
-  ERR_BUFFER_IN_USE: {
-    meaning: 'a buffer that the cpu executor computes in was to be transferred',
-    remedy: 'transfer a `slice()` of the array',
-  },
   ERR_CPU_OPERATION: {
     meaning: 'an operation of the cpu executor failed; `cause` says why',
     remedy: 'please report it',

@@ -12,6 +12,10 @@ export const ERROR_CODES = {
     meaning: 'a stream of a bidirectional network, which needs the whole sequence',
     remedy: 'use `call()`',
   },
+  ERR_BUFFER_IN_USE: {
+    meaning: 'a buffer that an executor or a communicator works in was to be transferred',
+    remedy: 'transfer a `slice()` of the array',
+  },
   ERR_CTC_BLANK: {
     meaning: 'the blank of a CTC loss or decoder is not a class',
     remedy: "`'last'`, `'first'` or a number in 0…K-1",

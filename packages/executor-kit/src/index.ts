@@ -101,6 +101,7 @@ export { checkStream, HostStepper, type StreamKernel } from './host/host_stepper
 export { HostTensor } from './host/host_tensor.js'
 export { logAddExp, logSoftmaxInto } from './host/log_space.js'
 export { addProduct, type MatrixView, matrix, transposed } from './host/matrix_product.js'
+export { pinBuffer } from './host/pin_buffer.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
 

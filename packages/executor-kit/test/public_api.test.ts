@@ -60,6 +60,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "ownTensor",
       "passShapes",
       "philoxBlock",
+      "pinBuffer",
       "rnnSummary",
       "scope",
       "sharedAllocator",

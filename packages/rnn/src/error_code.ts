@@ -5,6 +5,7 @@ import type { CheckpointErrorCode } from '@cudnn-rnn/checkpoint'
 import type { CpuErrorCode } from '@cudnn-rnn/cpu'
 import type { CtcErrorCode } from '@cudnn-rnn/ctc'
 import type { CudnnErrorCode } from '@cudnn-rnn/cudnn'
+import type { DistributedErrorCode } from '@cudnn-rnn/distributed'
 import type { ExecutorErrorCode } from '@cudnn-rnn/executor-kit'
 import type { InteropErrorCode } from '@cudnn-rnn/interop'
 import type { LayersErrorCode } from '@cudnn-rnn/layers'
@@ -22,6 +23,7 @@ export type ErrorCode =
   | CpuErrorCode
   | CtcErrorCode
   | CudnnErrorCode
+  | DistributedErrorCode
   | ExecutorErrorCode
   | FacadeErrorCode
   | InteropErrorCode

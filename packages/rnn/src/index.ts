@@ -118,9 +118,12 @@ export {
   Sgd,
   type SgdOptions,
   type StepReport,
-  sparseCrossEntropy,
   type Trainable,
 } from '@cudnn-rnn/train'
+
+// Several processes
+
+export { type Communicator, type CommunicatorOptions, openCommunicator } from '@cudnn-rnn/distributed'
 
 // Saving
 

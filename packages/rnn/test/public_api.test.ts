@@ -2,6 +2,7 @@ import * as canonical from '@cudnn-rnn/canonical'
 import * as cells from '@cudnn-rnn/cells'
 import * as checkpoint from '@cudnn-rnn/checkpoint'
 import * as ctc from '@cudnn-rnn/ctc'
+import * as distributed from '@cudnn-rnn/distributed'
 import * as interop from '@cudnn-rnn/interop'
 import * as layers from '@cudnn-rnn/layers'
 import * as report from '@cudnn-rnn/report'
@@ -12,6 +13,7 @@ import * as canonicalSubpath from '../src/canonical.js'
 import * as cellsSubpath from '../src/cells.js'
 import * as checkpointSubpath from '../src/checkpoint.js'
 import * as ctcSubpath from '../src/ctc.js'
+import * as distributedSubpath from '../src/distributed.js'
 import * as executors from '../src/executors.js'
 import * as rnn from '../src/index.js'
 import * as interopSubpath from '../src/interop.js'
@@ -57,11 +59,11 @@ it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
       "modelFromNetwork",
       "openBackend",
       "openCheckpoint",
+      "openCommunicator",
       "openWorkerPool",
       "scope",
       "sequential",
       "serveStreams",
-      "sparseCrossEntropy",
       "streamPoolOf",
       "writeCheckpoint",
     ]
@@ -96,6 +98,7 @@ it.each([
   ['cells', cellsSubpath, cells],
   ['checkpoint', checkpointSubpath, checkpoint],
   ['ctc', ctcSubpath, ctc],
+  ['distributed', distributedSubpath, distributed],
   ['interop', interopSubpath, interop],
   ['layers', layersSubpath, layers],
   ['report', reportSubpath, report],

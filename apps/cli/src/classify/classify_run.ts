@@ -1,5 +1,5 @@
-import { Adam, type Backend, cosineRate, Dataset, sparseCrossEntropy, TrainingCheckpoints } from '@cudnn-rnn/rnn'
-import { weightDecayMask } from '@cudnn-rnn/rnn/train'
+import { Adam, type Backend, cosineRate, Dataset, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import { sparseCrossEntropy, weightDecayMask } from '@cudnn-rnn/rnn/train'
 import { dropoutState } from '../dropout_state.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'

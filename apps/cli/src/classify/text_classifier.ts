@@ -1,13 +1,6 @@
-import {
-  type Backend,
-  type BackendTensor,
-  type BatchResult,
-  sparseCrossEntropy,
-  type Tensor,
-  type Variable,
-} from '@cudnn-rnn/rnn'
+import type { Backend, BackendTensor, BatchResult, Tensor, Variable } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import { padSequences } from '@cudnn-rnn/rnn/train'
+import { padSequences, sparseCrossEntropy } from '@cudnn-rnn/rnn/train'
 import { DenseLayer, uniformVariable } from '../dense_layer.js'
 import { RecurrentLayer, type RecurrentPass } from '../recurrent_layer.js'
 import { TensorScope } from '../tensor_scope.js'

@@ -1,5 +1,12 @@
-import { markAsUntransferable } from 'node:worker_threads'
 import { codedTypeError } from '@cudnn-rnn/canonical'
+
+interface WorkerThreads {
+  markAsUntransferable(value: object): void
+}
+
+/** This package is compiled without the types of Node.js, and browsers have no such module. */
+const { process } = globalThis as { process?: { getBuiltinModule?(name: string): unknown } }
+const workerThreads = process?.getBuiltinModule?.('node:worker_threads') as WorkerThreads | undefined
 
 const pinned = new WeakSet<ArrayBufferLike>()
 
@@ -11,7 +18,7 @@ const pinned = new WeakSet<ArrayBufferLike>()
 export function pinBuffer(buffer: ArrayBufferLike): void {
   if (pinned.has(buffer)) return
   pinned.add(buffer)
-  markAsUntransferable(buffer)
+  workerThreads?.markAsUntransferable(buffer)
   for (const name of ['transfer', 'transferToFixedLength']) {
     if (name in buffer) Object.defineProperty(buffer, name, { value: refuseTransfer })
   }
@@ -20,6 +27,6 @@ export function pinBuffer(buffer: ArrayBufferLike): void {
 function refuseTransfer(): never {
   throw codedTypeError(
     'ERR_BUFFER_IN_USE',
-    'Cannot transfer this buffer as an executor computes in it: transfer a slice() of the array.',
+    'Cannot transfer this buffer as an executor or a communicator works in it: transfer a slice() of the array.',
   )
 }

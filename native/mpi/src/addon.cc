@@ -1,0 +1,253 @@
+// The addon's functions. Options were checked in TypeScript; the types and lengths of arrays are checked here.
+#include <cstdlib>
+
+#include "arguments.h"
+#include "napi_setup.h"
+#include "world.h"
+
+namespace cudnn_rnn {
+namespace {
+
+/// A promise, and the array that the operation works in: it must live until then.
+struct Settlement {
+  explicit Settlement(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
+  Napi::Promise::Deferred deferred;
+  Napi::Reference<Napi::Value> array;
+};
+
+/// The environment that has opened the world. One at a time, and one in the life of the process.
+struct Owner {
+  napi_env env = nullptr;
+  Napi::ThreadSafeFunction settled;
+  /// Promises that keep the event loop alive.
+  std::size_t outstanding = 0;
+};
+
+/// Never destroyed, as the world's threads may use it when the process ends.
+Owner& TheOwner() {
+  static auto* const owner = new Owner;
+  return *owner;
+}
+
+void AbortAtEnvironmentEnd(void*) {
+  if (World::Instance().state() == World::State::kOpen) {
+    World::Instance().Abort("its thread ended without dispose(). All ranks are ended", kLeftExitCode);
+  }
+}
+
+[[noreturn]] void ThrowCoded(const Napi::Env& env, const char* code, const std::string& message) {
+  Napi::Error error = Napi::Error::New(env, message);
+  error.Set("code", Napi::String::New(env, code));
+  throw error;
+}
+
+Napi::Value ErrorOf(Napi::Env env, const Failure& failure) {
+  Napi::Error error = Napi::Error::New(env, failure.detail.empty() ? failure.call : failure.detail);
+  error.Set("code", Napi::String::New(env, failure.code));
+  error.Set("call", Napi::String::New(env, failure.call));
+  auto attempts = Napi::Array::New(env, failure.attempts.size());
+  for (std::uint32_t k = 0; k < failure.attempts.size(); k++) attempts[k] = failure.attempts[k];
+  error.Set("attempts", attempts);
+  const WorldInfo& info = World::Instance().info();
+  error.Set("library", Napi::String::New(env, info.library));
+  error.Set("version", Napi::String::New(env, info.version));
+  return error.Value();
+}
+
+Napi::Value InfoOf(Napi::Env env) {
+  const WorldInfo& info = World::Instance().info();
+  auto result = Napi::Object::New(env);
+  result.Set("rank", info.rank);
+  result.Set("size", info.size);
+  result.Set("localRank", info.local_rank);
+  result.Set("localSize", info.local_size);
+  result.Set("namesMissingRanks", info.names_missing_ranks);
+  result.Set("library", info.library);
+  result.Set("version", info.version);
+  result.Set("abi", info.abi);
+  return result;
+}
+
+Napi::Value PartsOf(Napi::Env env, const Operation& operation) {
+  auto parts = Napi::Array::New(env, operation.lengths.size());
+  const std::uint8_t* from = operation.gathered.data();
+  for (std::uint32_t rank = 0; rank < operation.lengths.size(); rank++) {
+    const auto length = static_cast<std::size_t>(operation.lengths[rank]);
+    auto part = Napi::Uint8Array::New(env, length);
+    std::copy_n(from, length, part.Data());
+    parts[rank] = part;
+    from += length;
+  }
+  return parts;
+}
+
+Napi::Value ResultOf(Napi::Env env, const Operation& operation) {
+  if (operation.kind == OperationKind::kOpen) return InfoOf(env);
+  if (operation.kind == OperationKind::kAllGather) return PartsOf(env, operation);
+  return env.Undefined();
+}
+
+void SettleOnJavaScript(Napi::Env env, Operation* raw) {
+  const std::unique_ptr<Operation> operation(raw);
+  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
+  Owner& owner = TheOwner();
+  if (env == nullptr) return;
+  if (--owner.outstanding == 0) owner.settled.Unref(env);
+  if (World::Instance().state() != World::State::kOpen) {
+    napi_remove_env_cleanup_hook(env, AbortAtEnvironmentEnd, nullptr);
+    // A release frees the function, in which the other thread may still be.
+    World::Instance().Join();
+    owner.settled.Release();
+    owner.env = nullptr;
+  }
+  if (operation->failure.code.empty()) {
+    settlement->deferred.Resolve(ResultOf(env, *operation));
+  } else {
+    settlement->deferred.Reject(ErrorOf(env, operation->failure));
+  }
+}
+
+/// The promise of `operation`, which is about to be queued.
+Napi::Value PromiseOf(const Napi::CallbackInfo& info, Operation& operation, const Napi::Value& array) {
+  auto* settlement = new Settlement(info.Env());
+  operation.settlement = settlement;
+  if (!array.IsEmpty()) settlement->array = Napi::Persistent(array);
+  Owner& owner = TheOwner();
+  if (owner.outstanding++ == 0) owner.settled.Ref(info.Env());
+  return settlement->deferred.Promise();
+}
+
+/// Queues an operation of the environment that has opened the world.
+Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<Operation> operation, const Napi::Value& array) {
+  if (TheOwner().env != static_cast<napi_env>(info.Env())) {
+    ThrowCoded(info.Env(), "ERR_COMMUNICATOR_CLOSED", "The communicator is not open in this thread");
+  }
+  const Napi::Value promise = PromiseOf(info, *operation, array);
+  World::Instance().Post(std::move(operation));
+  return promise;
+}
+
+// open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number }): Promise<WorldInfo>
+Napi::Value Open(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  World& world = World::Instance();
+  Owner& owner = TheOwner();
+  if (world.state() != World::State::kNew || owner.env != nullptr) {
+    ThrowCoded(env, "ERR_COMMUNICATOR_OPENED", world.state() == World::State::kClosed ? "closed" : "open");
+  }
+  const auto given = info[0].As<Napi::Object>();
+  WorldOptions options;
+  const auto libraries = given.Get("libraries").As<Napi::Array>();
+  for (std::uint32_t k = 0; k < libraries.Length(); k++) {
+    options.libraries.push_back(libraries.Get(k).ToString().Utf8Value());
+  }
+  options.expected_size = static_cast<int>(Number(given, "expectedSize"));
+  options.timeout_seconds = Number(given, "timeoutSeconds");
+  // UCX, under MPICH and Open MPI, tests its memory hooks by growing and shrinking the program break while it is
+  // initialised. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
+  // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user
+  // stays.
+  setenv("UCX_MEM_EVENTS", "n", 0);
+  owner.env = env;
+  owner.settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn communicator", 0, 1);
+  owner.settled.Unref(env);
+  napi_add_env_cleanup_hook(env, AbortAtEnvironmentEnd, nullptr);
+  auto first = std::make_unique<Operation>();
+  first->kind = OperationKind::kOpen;
+  const Napi::Value promise = PromiseOf(info, *first, Napi::Value());
+  world.Start(std::move(options), std::move(first), [settled = owner.settled](std::unique_ptr<Operation> operation) {
+    Operation* raw = operation.release();
+    const auto settle = [](Napi::Env on, Napi::Function, Operation* done) { SettleOnJavaScript(on, done); };
+    // An environment that ends takes no more calls, and what it held is freed with it.
+    if (settled.NonBlockingCall(raw, settle) != napi_ok) delete raw;
+  });
+  return promise;
+}
+
+// allReduce(array: Float32Array | Float64Array | Int32Array, reduction: 0 | 1 | 2): Promise<void>
+Napi::Value AllReduce(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<Operation>();
+  operation->kind = OperationKind::kAllReduce;
+  operation->reduce = static_cast<ReduceKind>(info[1].ToNumber().Int32Value());
+  const auto fill = [&](ElementKind element, void* data, std::ptrdiff_t count) {
+    operation->element = element;
+    operation->data = data;
+    operation->count = static_cast<std::size_t>(count);
+  };
+  const auto type = info[0].As<Napi::TypedArray>().TypedArrayType();
+  if (type == napi_float64_array) {
+    const auto span = Span<double>(info[0]);
+    fill(ElementKind::kFloat64, span.data, span.count);
+  } else if (type == napi_int32_array) {
+    const auto span = Span<int32_t>(info[0]);
+    fill(ElementKind::kInt32, span.data, span.count);
+  } else {
+    const auto span = Span<float>(info[0]);
+    fill(ElementKind::kFloat32, span.data, span.count);
+  }
+  return Post(info, std::move(operation), info[0]);
+}
+
+std::unique_ptr<Operation> OfBytes(OperationKind kind, const Napi::Value& bytes) {
+  auto operation = std::make_unique<Operation>();
+  const auto span = Span<std::uint8_t>(bytes);
+  operation->kind = kind;
+  operation->data = span.data;
+  operation->count = static_cast<std::size_t>(span.count);
+  return operation;
+}
+
+// broadcast(bytes: Uint8Array, root: number): Promise<void>
+Napi::Value Broadcast(const Napi::CallbackInfo& info) {
+  auto operation = OfBytes(OperationKind::kBroadcast, info[0]);
+  operation->root = info[1].ToNumber().Int32Value();
+  return Post(info, std::move(operation), info[0]);
+}
+
+// allGather(bytes: Uint8Array): Promise<Uint8Array[]>
+Napi::Value AllGather(const Napi::CallbackInfo& info) {
+  return Post(info, OfBytes(OperationKind::kAllGather, info[0]), info[0]);
+}
+
+Napi::Value PostOf(const Napi::CallbackInfo& info, OperationKind kind) {
+  auto operation = std::make_unique<Operation>();
+  operation->kind = kind;
+  return Post(info, std::move(operation), Napi::Value());
+}
+
+// barrier(): Promise<void>
+Napi::Value Barrier(const Napi::CallbackInfo& info) { return PostOf(info, OperationKind::kBarrier); }
+
+// close(): Promise<void> — waits for all ranks, then finalises MPI
+Napi::Value Close(const Napi::CallbackInfo& info) { return PostOf(info, OperationKind::kClose); }
+
+// closeAtExit(): boolean — the same at the end of the process; false where operations are pending
+Napi::Value CloseAtExit(const Napi::CallbackInfo& info) {
+  const bool is_closed = World::Instance().CloseAtExit();
+  if (is_closed) napi_remove_env_cleanup_hook(info.Env(), AbortAtEnvironmentEnd, nullptr);
+  return Napi::Boolean::New(info.Env(), is_closed);
+}
+
+// abort(reason: string, code: number): never
+Napi::Value Abort(const Napi::CallbackInfo& info) {
+  World::Instance().Abort(info[0].ToString().Utf8Value(), info[1].ToNumber().Int32Value());
+}
+
+Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
+  exports.Set("open", Napi::Function::New(env, Open));
+  exports.Set("allReduce", Napi::Function::New(env, AllReduce));
+  exports.Set("broadcast", Napi::Function::New(env, Broadcast));
+  exports.Set("allGather", Napi::Function::New(env, AllGather));
+  exports.Set("barrier", Napi::Function::New(env, Barrier));
+  exports.Set("close", Napi::Function::New(env, Close));
+  exports.Set("closeAtExit", Napi::Function::New(env, CloseAtExit));
+  exports.Set("abort", Napi::Function::New(env, Abort));
+  return exports;
+}
+
+}  // namespace
+}  // namespace cudnn_rnn
+
+static Napi::Object InitializeAddon(Napi::Env env, Napi::Object exports) { return cudnn_rnn::Initialize(env, exports); }
+
+NODE_API_MODULE(cudnn_rnn_mpi, InitializeAddon)

@@ -1,0 +1,446 @@
+#include "world.h"
+
+#include <unistd.h>
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+namespace cudnn_rnn {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Counts of MPI are ints: longer arrays go in pieces of this many elements.
+constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
+constexpr int kHostBytes = 64;
+constexpr int kAskTag = 1;
+constexpr int kReportTag = 2;
+constexpr auto kWatchInterval = std::chrono::milliseconds(100);
+/// A rank that has been idle for less was not asked for.
+constexpr double kSilentSeconds = 0.5;
+constexpr double kRollCallSeconds = 2;
+/// A closing rank looks at the others this often.
+constexpr double kClosingCheckSeconds = 1;
+constexpr auto kOutputDelay = std::chrono::milliseconds(200);
+constexpr auto kAbortGrace = std::chrono::seconds(5);
+constexpr std::size_t kMostRanksNamed = 8;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// An error of MPI on its way to the operation that failed.
+struct MpiError {
+  const char* call;
+  std::string detail;
+};
+
+const char* NameOf(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kOpen:
+      return "openCommunicator";
+    case OperationKind::kAllReduce:
+      return "allReduce";
+    case OperationKind::kBroadcast:
+      return "broadcast";
+    case OperationKind::kAllGather:
+      return "allGather";
+    case OperationKind::kBarrier:
+      return "barrier";
+    case OperationKind::kClose:
+      return "dispose";
+    case OperationKind::kNone:
+      break;
+  }
+  return "no call";
+}
+
+bool IsCollective(OperationKind kind) {
+  return kind != OperationKind::kNone && kind != OperationKind::kOpen && kind != OperationKind::kClose;
+}
+
+std::size_t BytesPerElement(ElementKind element) { return element == ElementKind::kFloat64 ? 8 : 4; }
+
+std::string Rounded(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
+  return text;
+}
+
+}  // namespace
+
+World& World::Instance() {
+  static auto* const world = new World;
+  return *world;
+}
+
+void World::Start(WorldOptions options, std::unique_ptr<Operation> first, Settle settle) {
+  options_ = std::move(options);
+  settle_ = std::move(settle);
+  state_ = State::kOpen;
+  since_ = Clock::now();
+  Post(std::move(first));
+  caller_ = std::thread([this] { Run(); });
+  watchdog_ = std::thread([this] { Watch(); });
+}
+
+void World::Post(std::unique_ptr<Operation> operation) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(operation));
+  pending_++;
+  changed_.notify_all();
+}
+
+bool World::CloseAtExit() {
+  std::unique_lock lock(mutex_);
+  if (pending_ > 0) return false;
+  queue_.push_back(std::make_unique<Operation>());
+  queue_.back()->kind = OperationKind::kClose;
+  pending_++;
+  changed_.notify_all();
+  // The watchdog ends the process where this takes too long.
+  changed_.wait(lock, [this] { return pending_ == 0; });
+  lock.unlock();
+  if (is_initialised_) return false;
+  Join();
+  return true;
+}
+
+void World::Abort(const std::string& reason, int code) {
+  const int status = (code & 0xff) == 0 ? kLeftExitCode : code & 0xff;
+  if (is_aborting_.exchange(true)) {
+    for (;;) pause();
+  }
+  const std::string line = "cudnn-rnn: " + Name(info_.rank) + ": " + reason + "\n";
+  // Nothing can be done about a stderr that is closed.
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) errno = 0;
+  std::thread([status] {
+    std::this_thread::sleep_for(kAbortGrace);
+    _exit(status);
+  }).detach();
+  // MPICH's launcher drops output that it has not read when it learns of the abort.
+  std::this_thread::sleep_for(kOutputDelay);
+  if (is_initialised_) library_.Abort(library_.constants.world, status);
+  _exit(status);
+}
+
+void World::Run() {
+  while (state_ == State::kOpen) {
+    std::unique_ptr<Operation> operation;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return !queue_.empty(); });
+      operation = std::move(queue_.front());
+      queue_.pop_front();
+      progress_.kind = operation->kind;
+      if (IsCollective(operation->kind)) progress_.sequence++;
+      const std::size_t element =
+          operation->kind == OperationKind::kAllReduce ? BytesPerElement(operation->element) : 1;
+      progress_.bytes = static_cast<std::int64_t>(operation->count * element);
+      since_ = Clock::now();
+    }
+    Perform(*operation);
+    const bool is_last = state_ != State::kOpen;
+    {
+      const std::lock_guard lock(mutex_);
+      progress_.kind = OperationKind::kNone;
+      since_ = Clock::now();
+      pending_--;
+      // The watchdog looks for a change of the state too.
+      changed_.notify_all();
+    }
+    if (operation->settlement != nullptr) settle_(std::move(operation));
+    if (is_last) break;
+  }
+}
+
+void World::Join() {
+  caller_.join();
+  watchdog_.join();
+}
+
+void World::Perform(Operation& operation) {
+  try {
+    switch (operation.kind) {
+      case OperationKind::kOpen:
+        return Open(operation);
+      case OperationKind::kAllReduce:
+        return AllReduce(operation);
+      case OperationKind::kBroadcast:
+        return Broadcast(static_cast<std::uint8_t*>(operation.data), operation.count, operation.root);
+      case OperationKind::kAllGather:
+        return AllGather(operation);
+      case OperationKind::kBarrier:
+        return Check(library_.Barrier(data_comm_), "MPI_Barrier");
+      case OperationKind::kClose:
+        return Close(operation);
+      case OperationKind::kNone:
+        return;
+    }
+  } catch (const MpiError& error) {
+    operation.failure = {"ERR_COMMUNICATOR", error.call, error.detail, {}};
+  } catch (const std::exception& error) {
+    operation.failure = {"ERR_COMMUNICATOR", NameOf(operation.kind), error.what(), {}};
+  }
+}
+
+void World::Check(int status, const char* call) const {
+  if (status != 0) throw MpiError{call, library_.ErrorText(status)};
+}
+
+void World::Open(Operation& operation) {
+  std::vector<std::string> attempts;
+  if (!OpenMpiLibrary(options_.libraries, &library_, &attempts)) {
+    state_ = State::kNew;
+    operation.failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "dlopen", "", attempts};
+    return;
+  }
+  info_.library = library_.name;
+  info_.version = library_.Version();
+  info_.abi = library_.abi;
+  const MpiConstants& c = library_.constants;
+  int flag = 0;
+  Check(library_.Initialized(&flag), "MPI_Initialized");
+  if (flag != 0) {
+    state_ = State::kClosed;
+    operation.failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "MPI_Initialized", "this process has initialised MPI", {}};
+    return;
+  }
+  int provided = 0;
+  Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
+  is_initialised_ = true;
+  Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
+  Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
+  Check(library_.Comm_rank(c.world, &info_.rank), "MPI_Comm_rank");
+  if (options_.expected_size > 0 && options_.expected_size != info_.size) {
+    Check(library_.Finalize(), "MPI_Finalize");
+    is_initialised_ = false;
+    state_ = State::kClosed;
+    operation.failure = {"ERR_WORLD_MISMATCH", "MPI_Comm_size", std::to_string(info_.size), {}};
+    return;
+  }
+  Check(library_.Comm_dup(c.world, &data_comm_), "MPI_Comm_dup");
+  Check(library_.Comm_dup(c.world, &control_comm_), "MPI_Comm_dup");
+  MpiHandle shared = 0;
+  Check(library_.Comm_split_type(c.world, c.shared_type, info_.rank, c.info_null, &shared), "MPI_Comm_split_type");
+  Check(library_.Comm_size(shared, &info_.local_size), "MPI_Comm_size");
+  Check(library_.Comm_rank(shared, &info_.local_rank), "MPI_Comm_rank");
+  Check(library_.Comm_free(&shared), "MPI_Comm_free");
+
+  char host[kHostBytes] = "";
+  if (gethostname(host, sizeof host) != 0) host[0] = '\0';
+  host[kHostBytes - 1] = '\0';
+  std::vector<char> hosts(static_cast<std::size_t>(info_.size) * kHostBytes);
+  Check(library_.Allgather(host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_), "MPI_Allgather");
+  for (int rank = 0; rank < info_.size; rank++) hosts_.emplace_back(hosts.data() + rank * kHostBytes);
+  info_.names_missing_ranks = provided == c.thread_multiple;
+  const std::lock_guard lock(control_);
+  may_call_roll_ = info_.names_missing_ranks && info_.size > 1;
+}
+
+void World::Close(Operation& operation) {
+  (void)operation;
+  Check(library_.Barrier(control_comm_), "MPI_Barrier");
+  {
+    const std::lock_guard lock(control_);
+    may_call_roll_ = false;
+  }
+  Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
+  Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
+  Check(library_.Finalize(), "MPI_Finalize");
+  is_initialised_ = false;
+  state_ = State::kClosed;
+}
+
+void World::AllReduce(const Operation& operation) {
+  const MpiConstants& c = library_.constants;
+  const MpiHandle types[] = {c.float32, c.float64, c.int32};
+  const MpiHandle reductions[] = {c.sum, c.min, c.max};
+  const MpiHandle type = types[static_cast<int>(operation.element)];
+  const MpiHandle reduction = reductions[static_cast<int>(operation.reduce)];
+  auto* data = static_cast<std::uint8_t*>(operation.data);
+  // An empty array is a call of its own too: all ranks wait for each other.
+  std::size_t done = 0;
+  do {
+    const std::size_t piece = std::min(operation.count - done, kLongestPiece);
+    Check(library_.Allreduce(c.in_place, data + done * BytesPerElement(operation.element), static_cast<int>(piece),
+                             type, reduction, data_comm_),
+          "MPI_Allreduce");
+    done += piece;
+  } while (done < operation.count);
+}
+
+void World::Broadcast(std::uint8_t* data, std::size_t count, int root) {
+  std::size_t done = 0;
+  do {
+    const std::size_t piece = std::min(count - done, kLongestPiece);
+    Check(library_.Bcast(data + done, static_cast<int>(piece), library_.constants.byte, root, data_comm_), "MPI_Bcast");
+    done += piece;
+  } while (done < count);
+}
+
+void World::AllGather(Operation& operation) {
+  const MpiConstants& c = library_.constants;
+  const auto size = static_cast<std::size_t>(info_.size);
+  const auto own = static_cast<std::int64_t>(operation.count);
+  operation.lengths.resize(size);
+  Check(library_.Allgather(&own, 1, c.int64, operation.lengths.data(), 1, c.int64, data_comm_), "MPI_Allgather");
+  std::int64_t total = 0;
+  for (const std::int64_t length : operation.lengths) total += length;
+  operation.gathered.resize(static_cast<std::size_t>(total));
+  if (total <= INT_MAX) {
+    std::vector<int> counts(size);
+    std::vector<int> offsets(size);
+    int offset = 0;
+    for (std::size_t rank = 0; rank < size; rank++) {
+      counts[rank] = static_cast<int>(operation.lengths[rank]);
+      offsets[rank] = offset;
+      offset += counts[rank];
+    }
+    Check(library_.Allgatherv(operation.data, static_cast<int>(own), c.byte, operation.gathered.data(), counts.data(),
+                              offsets.data(), c.byte, data_comm_),
+          "MPI_Allgatherv");
+    return;
+  }
+  std::size_t offset = 0;
+  for (std::size_t rank = 0; rank < size; rank++) {
+    const auto length = static_cast<std::size_t>(operation.lengths[rank]);
+    std::uint8_t* part = operation.gathered.data() + offset;
+    if (static_cast<int>(rank) == info_.rank) std::memcpy(part, operation.data, length);
+    Broadcast(part, length, static_cast<int>(rank));
+    offset += length;
+  }
+}
+
+World::Progress World::CurrentProgress() {
+  const std::lock_guard lock(mutex_);
+  Progress progress = progress_;
+  progress.seconds = SecondsSince(since_);
+  return progress;
+}
+
+void World::Watch() {
+  auto checked = Clock::now();
+  while (state_ == State::kOpen) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
+    }
+    const Progress progress = CurrentProgress();
+    if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
+    if (progress.seconds < kSilentSeconds) continue;
+    AnswerRollCall();
+    if (progress.kind != OperationKind::kClose || SecondsSince(checked) < kClosingCheckSeconds) continue;
+    checked = Clock::now();
+    if (progress.seconds < kClosingCheckSeconds) continue;
+    // A rank that waits in a collective waits for this one, which will make no further call.
+    const std::vector<Progress> reports = CallRoll(kSilentSeconds);
+    for (int rank = 0; rank < static_cast<int>(reports.size()); rank++) {
+      const Progress& report = reports[rank];
+      if (!IsCollective(report.kind) || report.sequence <= progress.sequence || report.seconds < 1) continue;
+      Abort("it left while " + Name(rank) + " waits for it in " + NameOf(report.kind) + " (call " +
+                std::to_string(report.sequence) + "). Every rank must make the same calls. All ranks are ended",
+            kLeftExitCode);
+    }
+  }
+}
+
+void World::Expire(const Progress& progress) {
+  const std::vector<Progress> reports = CallRoll(kRollCallSeconds);
+  // The call may have ended meanwhile.
+  const Progress now = CurrentProgress();
+  if (now.kind != progress.kind || now.sequence != progress.sequence) return;
+  std::string what = NameOf(progress.kind);
+  if (IsCollective(progress.kind)) {
+    what += " (call " + std::to_string(progress.sequence) + ", " + std::to_string(progress.bytes) + " bytes)";
+  }
+  Abort("Cannot complete " + what + " as every rank must come to it within " + Rounded(options_.timeout_seconds) +
+            MissingRanks(progress, reports) + ". All ranks are ended",
+        kTimeoutExitCode);
+}
+
+std::string World::MissingRanks(const Progress& progress, const std::vector<Progress>& reports) const {
+  std::string text;
+  std::size_t named = 0;
+  for (int rank = 0; rank < static_cast<int>(reports.size()); rank++) {
+    const Progress& report = reports[rank];
+    if (rank == info_.rank || (report.kind == progress.kind && report.sequence == progress.sequence)) continue;
+    if (++named > kMostRanksNamed) return text + ", and others";
+    text += named == 1 ? ": " : ", ";
+    text += Name(rank);
+    if (report.sequence < 0) {
+      text += " does not answer";
+    } else if (report.kind != OperationKind::kNone) {
+      text += std::string(" is in ") + NameOf(report.kind) + " (call " + std::to_string(report.sequence) + ")";
+    } else {
+      text += " is in no call since " + Rounded(report.seconds) + " (its last was call " +
+              std::to_string(report.sequence) + ")";
+    }
+  }
+  return text;
+}
+
+void World::AnswerRollCall() {
+  const std::unique_lock lock(control_, std::try_to_lock);
+  if (!lock.owns_lock() || !may_call_roll_) return;
+  for (int rank = 0; rank < info_.size; rank++) {
+    if (rank == info_.rank) continue;
+    int flag = 0;
+    void* ignore = library_.constants.status_ignore;
+    if (library_.Iprobe(rank, kAskTag, control_comm_, &flag, ignore) != 0 || flag == 0) continue;
+    char nothing = 0;
+    if (library_.Recv(&nothing, 0, library_.constants.byte, rank, kAskTag, control_comm_, ignore) != 0) continue;
+    // Never freed, as the send may never complete; a job calls the roll a few times before its end.
+    auto* report = new Progress(CurrentProgress());
+    MpiHandle request = 0;
+    library_.Isend(report, sizeof *report, library_.constants.byte, rank, kReportTag, control_comm_, &request);
+  }
+}
+
+std::vector<World::Progress> World::CallRoll(double seconds) {
+  {
+    const std::lock_guard lock(control_);
+    if (!may_call_roll_) return {};
+    for (int rank = 0; rank < info_.size; rank++) {
+      if (rank == info_.rank) continue;
+      MpiHandle request = 0;
+      library_.Isend("", 0, library_.constants.byte, rank, kAskTag, control_comm_, &request);
+    }
+  }
+  Progress silent;
+  silent.sequence = -1;
+  std::vector<Progress> reports(static_cast<std::size_t>(info_.size), silent);
+  reports[info_.rank] = CurrentProgress();
+  int missing = info_.size - 1;
+  for (const auto start = Clock::now(); missing > 0 && SecondsSince(start) < seconds;) {
+    // Others may have called the roll at the same time.
+    AnswerRollCall();
+    {
+      const std::lock_guard lock(control_);
+      if (!may_call_roll_) return reports;
+      for (int rank = 0; rank < info_.size; rank++) {
+        int flag = 0;
+        void* ignore = library_.constants.status_ignore;
+        if (rank == info_.rank || library_.Iprobe(rank, kReportTag, control_comm_, &flag, ignore) != 0 || flag == 0) {
+          continue;
+        }
+        missing -= reports[rank].sequence < 0 ? 1 : 0;
+        library_.Recv(&reports[rank], sizeof(Progress), library_.constants.byte, rank, kReportTag, control_comm_,
+                      ignore);
+      }
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return reports;
+}
+
+std::string World::Name(int rank) const {
+  std::string name = "rank " + std::to_string(rank) + " of " + std::to_string(info_.size);
+  if (rank < static_cast<int>(hosts_.size())) name += " on " + hosts_[rank];
+  if (rank == info_.rank) name += " (process " + std::to_string(getpid()) + ")";
+  return name;
+}
+
+}  // namespace cudnn_rnn

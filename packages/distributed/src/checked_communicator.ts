@@ -1,0 +1,105 @@
+import {
+  BYTES,
+  checkArguments,
+  checkOptions,
+  integerFrom,
+  kind,
+  oneOf,
+  optional,
+  TEXT,
+  where,
+} from '@cudnn-rnn/arguments'
+import { pinBuffer } from '@cudnn-rnn/executor-kit'
+import type { Communicator, ReduceOperation, ReducibleArray } from '@cudnn-rnn/train'
+import { CommunicatorError } from './communicator_error.js'
+
+/** The collective calls of an engine. Arguments have been checked, and no buffer can be transferred any more. */
+export interface Transport {
+  allReduce(array: ReducibleArray, op: ReduceOperation): Promise<void>
+  broadcast(bytes: Uint8Array, root: number): Promise<void>
+  allGather(bytes: Uint8Array): Promise<Uint8Array[]>
+  barrier(): Promise<void>
+  abort(reason: string, code: number): never
+  close(): Promise<void>
+}
+
+export type WorldDescription = Pick<Communicator, 'engine' | 'reason' | 'rank' | 'size' | 'localRank' | 'localSize'>
+
+const REDUCIBLE = kind(
+  'a Float32Array, Float64Array or Int32Array',
+  (array) => array instanceof Float32Array || array instanceof Float64Array || array instanceof Int32Array,
+)
+const EXIT_CODE = where(integerFrom(1), 'an integer in 1..255', (code: number) => code <= 255)
+const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])) }
+
+/** What every engine has in common: checks of arguments, and of calls after `dispose`. */
+export class CheckedCommunicator implements Communicator {
+  readonly engine: Communicator['engine']
+  readonly reason: string
+  readonly rank: number
+  readonly size: number
+  readonly localRank: number
+  readonly localSize: number
+  readonly #transport: Transport
+  #closing: Promise<void> | undefined
+
+  constructor(description: WorldDescription, transport: Transport) {
+    const { engine, reason, rank, size, localRank, localSize } = description
+    this.engine = engine
+    this.reason = reason
+    this.rank = rank
+    this.size = size
+    this.localRank = localRank
+    this.localSize = localSize
+    this.#transport = transport
+  }
+
+  async allReduce(array: ReducibleArray, options: { readonly op?: ReduceOperation | undefined } = {}): Promise<void> {
+    this.#check('allReduce', { array }, { array: REDUCIBLE })
+    checkOptions('allReduce', options, ALL_REDUCE_OPTIONS)
+    pinBuffer(array.buffer)
+    await this.#transport.allReduce(array, options.op ?? 'sum')
+  }
+
+  async broadcast(bytes: Uint8Array, root = 0): Promise<void> {
+    const rank = where(integerFrom(0), `a rank in 0..${this.size - 1}`, (value: number) => value < this.size)
+    this.#check('broadcast', { bytes, root }, { bytes: BYTES, root: rank })
+    pinBuffer(bytes.buffer)
+    await this.#transport.broadcast(bytes, root)
+  }
+
+  async allGather(bytes: Uint8Array): Promise<Uint8Array[]> {
+    this.#check('allGather', { bytes }, { bytes: BYTES })
+    pinBuffer(bytes.buffer)
+    return await this.#transport.allGather(bytes)
+  }
+
+  async barrier(): Promise<void> {
+    this.#check('barrier', {}, {})
+    await this.#transport.barrier()
+  }
+
+  abort(reason: string, code = 1): never {
+    checkArguments('abort', { reason, code }, { reason: TEXT, code: EXIT_CODE })
+    return this.#transport.abort(reason, code)
+  }
+
+  dispose(): Promise<void> {
+    this.#closing ??= this.#transport.close()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.dispose()
+  }
+
+  #check(call: string, values: Readonly<Record<string, unknown>>, rules: Parameters<typeof checkArguments>[2]): void {
+    if (this.#closing !== undefined) {
+      throw new CommunicatorError(
+        'ERR_COMMUNICATOR_CLOSED',
+        `Cannot ${call} as the communicator must be open: it was disposed`,
+      )
+    }
+    checkArguments(call, values, rules)
+  }
+}

@@ -1,0 +1,36 @@
+import type { DistributedErrorCode } from './error_codes.js'
+
+/** An error of opening or using a communicator. */
+export class CommunicatorError extends Error {
+  override readonly name = 'CommunicatorError'
+  readonly code: DistributedErrorCode
+  /** The library's function that failed, if one did. */
+  readonly call: string | undefined
+  /** Its text. */
+  readonly detail: string | undefined
+  /** Files and libraries that were tried, each with the reason why it was not used. */
+  readonly attempts: readonly string[]
+
+  constructor(
+    code: DistributedErrorCode,
+    message: string,
+    more: {
+      readonly call?: string | undefined
+      readonly detail?: string | undefined
+      readonly attempts?: readonly string[] | undefined
+      readonly cause?: unknown
+    } = {},
+  ) {
+    super(message, more.cause === undefined ? {} : { cause: more.cause })
+    this.code = code
+    this.call = more.call
+    this.detail = more.detail
+    this.attempts = more.attempts ?? []
+  }
+}
+
+/** True for a {@link CommunicatorError} with one of `codes` (any when none is given), also one of another copy of this package. */
+export function isCommunicatorError(error: unknown, ...codes: DistributedErrorCode[]): error is CommunicatorError {
+  if (!(error instanceof Error) || error.name !== 'CommunicatorError') return false
+  return codes.length === 0 || ('code' in error && codes.includes(error.code as DistributedErrorCode))
+}

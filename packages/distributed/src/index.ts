@@ -1,0 +1,22 @@
+/**
+ * Communicators: the processes that a launcher started on one host or many, and their collective calls. Training takes one
+ * as `fit({ communicator })`.
+ *
+ * @example
+ * ```ts
+ * import { openCommunicator } from '@cudnn-rnn/distributed'
+ *
+ * // `mpirun -n 4 node train.js` starts four of these; `node train.js` one.
+ * await using world = await openCommunicator('auto', { timeoutSeconds: 600 })
+ * const sums = Float32Array.of(1, world.rank)
+ * await world.allReduce(sums, { op: 'sum' })
+ * if (world.rank === 0) console.log(`${sums[0]} of ${world.size}`) // 1 of 1
+ * ```
+ * @packageDocumentation
+ */
+
+export type { Communicator, ReduceOperation, ReducibleArray } from '@cudnn-rnn/train'
+export { CommunicatorError, isCommunicatorError } from './communicator_error.js'
+export type { DistributedErrorCode } from './error_codes.js'
+export { detectLauncher, type Launcher } from './launcher.js'
+export { type CommunicatorOptions, openCommunicator } from './open_communicator.js'

@@ -1,0 +1,42 @@
+/** The functions of native/mpi/src/addon.cc. */
+export interface NativeAddon {
+  /** Once per process. Rejects with a {@link NativeFailure}. */
+  open(options: {
+    readonly libraries: readonly string[]
+    /** The launcher's number of processes; 0 without one. */
+    readonly expectedSize: number
+    readonly timeoutSeconds: number
+  }): Promise<NativeWorld>
+  allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number): Promise<void>
+  broadcast(bytes: Uint8Array, root: number): Promise<void>
+  allGather(bytes: Uint8Array): Promise<Uint8Array[]>
+  barrier(): Promise<void>
+  /** Waits for all ranks, then finalises MPI. */
+  close(): Promise<void>
+  /** The same on this thread, which waits. False where calls are pending. */
+  closeAtExit(): boolean
+  abort(reason: string, code: number): never
+}
+
+/** The world as MPI sees it. */
+interface NativeWorld {
+  readonly rank: number
+  readonly size: number
+  readonly localRank: number
+  readonly localSize: number
+  /** MPI may be called from two threads, so that the watchdog can ask which ranks are missing. */
+  readonly namesMissingRanks: boolean
+  /** The name it was opened by. */
+  readonly library: string
+  readonly version: string
+  readonly abi: 'open-mpi' | 'mpich' | 'standard'
+}
+
+/** An error of the addon. */
+export interface NativeFailure extends Error {
+  readonly code: string
+  readonly call: string
+  readonly attempts: readonly string[]
+  readonly library: string
+  readonly version: string
+}

@@ -1,0 +1,50 @@
+import { checkArguments, checkOptions, oneOf, optional, PATH, POSITIVE } from '@cudnn-rnn/arguments'
+import type { Communicator } from '@cudnn-rnn/train'
+import { CommunicatorError } from './communicator_error.js'
+import { detectLauncher } from './launcher.js'
+import { openMpiCommunicator } from './mpi/mpi_communicator.js'
+import { soleCommunicator } from './sole_communicator.js'
+
+export interface CommunicatorOptions {
+  /** Every collective call must end within this time, or the job is ended; default 600. */
+  readonly timeoutSeconds?: number | undefined
+  /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
+  readonly library?: string | undefined
+}
+
+const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
+const OPTIONS = { timeoutSeconds: optional(POSITIVE), library: optional(PATH) }
+const DEFAULT_TIMEOUT_SECONDS = 600
+
+/**
+ * Opens the communicator between the processes that a launcher started: mpirun, mpiexec, srun. 'auto' takes the engine of
+ * the launcher, and 'none', a communicator of size 1, without a launcher or where it started one process.
+ *
+ * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
+ * that ends by itself closes the communicator first.
+ *
+ * @throws CommunicatorError `ERR_COMMUNICATOR_UNAVAILABLE`, `ERR_WORLD_MISMATCH`, `ERR_COMMUNICATOR_OPENED`,
+ *   `ERR_LAUNCHER_ENVIRONMENT`, `ERR_COMMUNICATOR`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`,
+ *   `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export async function openCommunicator(
+  engine: 'auto' | 'mpi' | 'nccl' | 'none' = 'auto',
+  options: CommunicatorOptions = {},
+): Promise<Communicator> {
+  checkArguments('open communicator', { engine }, { engine: ENGINE })
+  checkOptions('open communicator', options, OPTIONS)
+  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
+  if (engine === 'none') return soleCommunicator('none: one process, as asked for')
+  const launcher = detectLauncher()
+  if (engine === 'auto') {
+    if (launcher === undefined) return soleCommunicator('none: no launcher has started this process')
+    if (launcher.size === 1) return soleCommunicator(`none: ${launcher.name} has started one process`)
+  }
+  const chosen = engine === 'auto' ? launcher!.engine : engine
+  if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, library: options.library })
+  const started = launcher === undefined ? '' : `${launcher.name} has started ${launcher.size} processes, and `
+  throw new CommunicatorError(
+    'ERR_COMMUNICATOR_UNAVAILABLE',
+    `Cannot open communicator as ${started}NCCL is not supported yet: start them by mpirun, mpiexec or srun, which bring MPI`,
+  )
+}

@@ -1,0 +1,73 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+/** An MPI of this machine. Debian installs both side by side. */
+export interface MpiLauncher {
+  readonly name: string
+  readonly command: string
+  readonly options: readonly string[]
+  /** A library of the other family, which sees every process as a world of its own. */
+  readonly foreign: string
+}
+
+const KNOWN: readonly MpiLauncher[] = [
+  {
+    name: 'Open MPI',
+    command: 'mpirun.openmpi',
+    options: ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none'],
+    foreign: 'libmpich.so.12',
+  },
+  { name: 'MPICH', command: 'mpiexec.mpich', options: [], foreign: 'libmpi.so.40' },
+]
+
+/** The launchers that are installed; a message names each that is not. */
+export function installedLaunchers(): MpiLauncher[] {
+  return KNOWN.filter(({ name, command }) => {
+    const isInstalled = spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0
+    if (!isInstalled) console.warn(`Tests over ${name} are skipped, as ${command} was not found`)
+    return isInstalled
+  })
+}
+
+export interface LaunchResult {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
+/** Runs `program` in `ranks` processes; rejects after half a minute. */
+export function launch(
+  { command, options }: MpiLauncher,
+  ranks: number,
+  program: string,
+  given: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LaunchResult> {
+  const addon = fileURLToPath(
+    new URL(
+      `../../../native/mpi/prebuilds/${process.platform}-${process.arch}-gnu/cudnn_rnn_mpi.node`,
+      import.meta.url,
+    ),
+  )
+  const child = spawn(command, [...options, '-n', String(ranks), process.execPath, program, ...given], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, CUDNN_RNN_MPI_ADDON: addon, ...environment },
+  })
+  let [output, errors] = ['', '']
+  child.stdout.on('data', (piece: Buffer) => {
+    output += piece.toString()
+  })
+  child.stderr.on('data', (piece: Buffer) => {
+    errors += piece.toString()
+  })
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => {
+      child.kill('SIGKILL')
+      reject(new Error(`${command} did not end: ${output}${errors}`))
+    }, 30_000)
+    child.on('close', (code) => {
+      clearTimeout(late)
+      resolve({ code, output, errors })
+    })
+  })
+}

@@ -1,0 +1,79 @@
+// One rank of mpi.test.ts: node ranks_program.mjs <what>. Each way of ending is one that a training run may end by.
+import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
+import { openCommunicator } from '../src/index.js'
+
+const [what = '', library] = process.argv.slice(2)
+
+const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCommunicator>>) => Promise<void> | void>> =
+  {
+    async conformance(world) {
+      for (const { name, run } of COMMUNICATOR_CASES) {
+        if (world.rank === 0) process.stdout.write(`${name}\n`)
+        await run(world)
+      }
+    },
+    async dispose(world) {
+      await world.barrier()
+      await world.dispose()
+    },
+    'end of the program': (world) => world.barrier(),
+    async 'process.exit(0)'(world) {
+      await world.barrier()
+      process.exit(0)
+    },
+    async 'process.exit(0) of one'(world) {
+      if (world.rank === 1) process.exit(0)
+      await world.barrier()
+    },
+    async 'process.exit(3) of one'(world) {
+      if (world.rank === 1) process.exit(3)
+      await world.barrier()
+    },
+    async 'exception of one'(world) {
+      if (world.rank === 1) throw new Error('the data of rank 1')
+      await world.barrier()
+    },
+    async 'caught exception of one'(world) {
+      if (world.rank === 1) process.exitCode = 4
+      else await world.barrier()
+    },
+    async 'kill of one'(world) {
+      if (world.rank === 1) process.kill(process.pid, 'SIGKILL')
+      await world.barrier()
+    },
+    async 'abort of one'(world) {
+      if (world.rank === 1) world.abort('the disk is full', 9)
+      await world.barrier()
+    },
+    async 'stop of one'(world) {
+      await world.barrier()
+      if (world.rank === 1) process.kill(process.pid, 'SIGSTOP')
+      await world.barrier()
+    },
+    async 'endless loop of one'(world) {
+      await world.barrier()
+      while (world.rank === 1);
+      await world.barrier()
+    },
+    async 'dispose of one'(world) {
+      await world.barrier()
+      if (world.rank === 1) await world.dispose()
+      await world.allReduce(new Float32Array(3))
+    },
+  }
+
+/** Those that end by the deadline. */
+const LATE = ['stop of one', 'endless loop of one']
+const world = await openCommunicator('auto', { timeoutSeconds: LATE.includes(what) ? 1.5 : 60, library })
+if (what === 'reopen') {
+  const again = openCommunicator('mpi', { timeoutSeconds: 1.5, library })
+  const code = await again.then(
+    () => 'opened',
+    (error: { code?: string }) => error.code,
+  )
+  process.stdout.write(`${code}\n`)
+  await world.dispose()
+} else {
+  if (what === 'conformance' && world.rank === 0) process.stdout.write(`${world.reason}\n`)
+  await ENDINGS[what]!(world)
+}
