@@ -19,7 +19,8 @@ inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 struct Clip {
   double left = -INFINITY;
   double right = INFINITY;
-  double operator()(double value) const { return std::min(right, std::max(left, value)); }
+  // In this order both pass a NaN on, as CUDNN_PROPAGATE_NAN asks.
+  double operator()(double value) const { return std::min(std::max(value, left), right); }
   bool Holds(double value) const { return value <= left || value >= right; }
 };
 
@@ -72,9 +73,9 @@ inline double Activation(int cell_mode, double a) {
   return cell_mode == CUDNN_RNN_RELU ? std::max(a, 0.0) : std::tanh(a);
 }
 
-/// From h' itself: 1 - h'² for tanh, 1 where ReLU is open.
-inline double ActivationGradient(int cell_mode, double h) {
-  return cell_mode == CUDNN_RNN_RELU ? (h > 0 ? 1 : 0) : 1 - h * h;
+/// The gradient of a from that of h', in terms of h': dh∘(1 - h'²) for tanh, dh where ReLU is open.
+inline double ActivationGradient(int cell_mode, double h, double dh) {
+  return cell_mode == CUDNN_RNN_RELU ? (h > 0 ? dh : 0) : dh * (1 - h * h);
 }
 
 }  // namespace emulator

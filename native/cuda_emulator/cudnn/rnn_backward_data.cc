@@ -132,7 +132,7 @@ class LayerBackward {
         break;
       }
       default: {
-        const double gradient = dh * ActivationGradient(shape_.cell_mode, slots_[0][row][j]);
+        const double gradient = ActivationGradient(shape_.cell_mode, slots_[0][row][j], dh);
         slots_[0][row][j] = input[j] = recurrent[j] = gradient;
         break;
       }

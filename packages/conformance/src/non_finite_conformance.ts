@@ -38,6 +38,29 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
       }
     })
 
+    test.each([...CELLS.map((cellMode) => ({ cellMode })), { cellMode: 'lstm' as const, numProj: 2 }])(
+      '%o: NaN in the state of a row without steps passes through, and reaches no gradient of the parameters',
+      async (options) => {
+        using backend = await open()
+        const network = smallNetwork(backend, { ...options, numLayers: 1 }, [2, 0, SMALL_TIME])
+        const { inputH, inputC } = network.inputs
+        const poisoned = (state: typeof inputH) => {
+          const data = state.data.slice()
+          const columns = state.shape[2]!
+          data.fill(Number.NaN, columns, 2 * columns)
+          return { data, shape: state.shape }
+        }
+        const states = { inputH: poisoned(inputH), ...(inputC && { inputC: poisoned(inputC) }) }
+        const result = await network.forward(true, states)
+        const { output, outputH } = await readAll(result)
+        expect(output!.every(Number.isFinite)).toBe(true)
+        const columns = inputH.shape[2]!
+        expect(outputH!.map(Number.isFinite)).toEqual(outputH!.map((_, k) => Math.floor(k / columns) !== 1))
+        const gradients = await readAll(await network.backward(result))
+        for (const [name, values] of Object.entries(gradients)) expect(values.every(Number.isFinite), name).toBe(true)
+      },
+    )
+
     test.each(['lstm', 'rnn_tanh'] as const)(
       '%s: an infinite input saturates, with finite gradients',
       async (cellMode) => {

@@ -8,6 +8,8 @@ import { runProgram, type Trace } from './run_program.js'
  * difference of single passes (conformance tests of packages/cpu and packages/cudnn), times its growth through a program's updates.
  */
 const TOLERANCES = { float32: 5e-5, float64: 1e-10 } as const
+/** Their squares are finite. */
+const LARGEST = { float32: 1e18, float64: 1e150 } as const
 
 /** An executor that differs from the others. */
 export class Disagreement extends Error {
@@ -28,7 +30,7 @@ export async function expectAgreement(program: Program, testedExecutors: readonl
     const actual = await traceOf(program, executor)
     const isComparable = executor.sharesMasks || program.dropout === 0
     const tolerance = isComparable ? TOLERANCES[program.dtype] : null
-    const difference = firstDifference(actual, expected, { tolerance, exact })
+    const difference = firstDifference(actual, expected, { tolerance, largest: LARGEST[program.dtype], exact })
     if (difference !== undefined) throw new Disagreement(executor, difference)
   }
 }

@@ -1,6 +1,6 @@
 import { DTYPES, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import type { Argument, Fault } from './program.js'
+import { type Argument, EXTREME_VALUES, type Extreme, type Fault } from './program.js'
 import type { ProgramState } from './program_state.js'
 
 /** An argument, and the objects to release when its call is over (or, as a test of the executor, when it has begun). */
@@ -24,13 +24,14 @@ export function makeArgument(
   scale = 1,
 ): MadeArgument {
   const { backend, elsewhere } = programState
-  const { form, fill, fault } = argument
+  const { form, fill, extremes = [], fault } = argument
   const host = hostTensor(
     WRONG_SHAPES[fault!]?.(shape) ?? shape,
     fault === 'integers' ? 'int32' : (backend.dtype === 'float64') === (fault === 'otherFloat') ? 'float32' : 'float64',
     fill,
     scale,
   )
+  for (const extreme of extremes) placeExtreme(host.data, extreme)
   const wrong: Partial<Record<Fault, () => unknown>> = {
     array: () => [1, 2, 3],
     nothing: () => undefined,
@@ -54,6 +55,11 @@ function hostTensor(shape: readonly number[], dtype: keyof typeof DTYPES, fill: 
   const height = scale * (fill % 8 === 7 ? 0 : fill % 8 === 6 ? 20 : 0.8)
   for (let k = 0; k < data.length; k++) data[k] = height * Math.sin(0.37 * (k + 1) + fill)
   return { data: data as FloatArray | Int32Array, shape } as Tensor
+}
+
+/** Integers have no extreme values. */
+export function placeExtreme(data: Tensor['data'], { value, at }: Extreme): void {
+  if (data.length > 0 && !(data instanceof Int32Array)) data[at % data.length] = EXTREME_VALUES[value]
 }
 
 /** Several arguments of one call. Those of odd fills may be let go of as soon as it has begun, the others when it is over. */

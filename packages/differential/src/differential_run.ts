@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { Disagreement, expectAgreement } from './agreement.js'
 import type { TestedExecutor } from './executors.js'
 import type { Program } from './program.js'
-import { programs } from './program_arbitrary.js'
 
 export interface DifferentialOptions {
+  readonly programs: fc.Arbitrary<Program>
   readonly testedExecutors: readonly TestedExecutor[]
   readonly count: number
   readonly seed: number
@@ -20,7 +20,8 @@ const MILLISECONDS = 60_000
  *
  * @throws Error with the seed, the smallest program found that fails as well, and how it fails
  */
-export async function runDifferential({ testedExecutors, count, seed, onProgram }: DifferentialOptions): Promise<void> {
+export async function runDifferential(options: DifferentialOptions): Promise<void> {
+  const { programs, testedExecutors, count, seed, onProgram } = options
   let suspects = testedExecutors
   const agree = async (program: Program) => {
     onProgram?.(program)
@@ -35,8 +36,8 @@ export async function runDifferential({ testedExecutors, count, seed, onProgram 
   const result = await fc.check(fc.asyncProperty(programs, agree), { seed, numRuns: count, timeout: MILLISECONDS })
   if (!result.failed) return
   const [program] = result.counterexample!
-  const { statements, ...options } = program
-  const text = [options, ...statements].map((line) => JSON.stringify(line)).join('\n')
+  const { statements, ...settings } = program
+  const text = [settings, ...statements].map((line) => JSON.stringify(line)).join('\n')
   const { message } = result.errorInstance as Error
   throw new Error(`seed ${seed}, program ${result.numRuns}: ${message}\n${text}`, { cause: result.errorInstance })
 }

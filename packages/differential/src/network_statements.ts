@@ -1,9 +1,9 @@
 import type { TensorLike } from '@cudnn-rnn/backend'
-import { hiddenColumns, layoutKey, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
+import { type CanonicalParams, hiddenColumns, layoutKey, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type RecurrentModel, Variable } from '@cudnn-rnn/models'
-import { Arguments } from './arguments.js'
+import { Arguments, placeExtreme } from './arguments.js'
 import { callModel, modelGradients } from './call_model.js'
-import type { CallStatement, ModelOptionsDrawn, State, StatementOf } from './program.js'
+import type { CallStatement, Extreme, ModelOptionsDrawn, State, StatementOf } from './program.js'
 import { elementsOf, type MadeModel, type ProgramState, pick, pickOpaque } from './program_state.js'
 import { type Begin, type Effect, keepTensors } from './statement_effect.js'
 
@@ -44,12 +44,14 @@ export const beginExport: Begin<StatementOf<'export'>> = async (programState, { 
   }
 }
 
-export const beginImport: Begin<StatementOf<'import'>> = (programState, { model, canonical: index, fault }) => {
+export const beginImport: Begin<StatementOf<'import'>> = (programState, statement) => {
+  const { model, canonical: index, extreme, fault } = statement
   const owner = pick(programState.models, model)
   const key = owner && layoutKey(owner.model.descriptor)
   const from = pick(programState.canonicals, index, (item) => layoutKey(item.owner.model.descriptor) === key)
   if (owner === undefined || from === undefined) return undefined
-  const [first, ...rest] = from.canonical.weights
+  const { weights: exported, biases } = extreme === undefined ? from.canonical : withExtreme(from.canonical, extreme)
+  const [first, ...rest] = exported
   const wrong = {
     size: () => ({ data: first!.data.slice(1), shape: first!.shape }),
     otherFloat: () => ({ ...first, data: Array.from(first!.data) }),
@@ -57,11 +59,23 @@ export const beginImport: Begin<StatementOf<'import'>> = (programState, { model,
     nothing: () => undefined,
   } as const
   const make = wrong[fault as keyof typeof wrong]
-  const weights = (make === undefined ? from.canonical.weights : [make(), ...rest]) as typeof from.canonical.weights
+  const weights = (make === undefined ? exported : [make(), ...rest]) as typeof exported
   return opaqueMade(programState, owner, async () => {
-    const value = await owner.model.canonicalToParams(weights, from.canonical.biases)
+    const value = await owner.model.canonicalToParams(weights, biases)
     return new Variable(programState.backend, value, 'imported')
   })
+}
+
+/** A copy in which one element is extreme. */
+function withExtreme({ weights, biases }: CanonicalParams, { value, at }: Extreme): CanonicalParams {
+  const copies = [...weights, ...biases].map((tensor) => ({ ...tensor, data: tensor.data.slice() }))
+  const sized = copies.filter(({ data }) => data.length > 0)
+  let left = at % sized.reduce((sum, { data }) => sum + data.length, 0)
+  for (const { data } of sized) {
+    if (left >= 0 && left < data.length) placeExtreme(data, { value, at: left })
+    left -= data.length
+  }
+  return { weights: copies.slice(0, weights.length), biases: copies.slice(weights.length) }
 }
 
 /** Notes the opaque buffer that `make` gives. */

@@ -47,7 +47,25 @@ export interface Argument {
   readonly form: 'host' | 'own'
   /** Which values. */
   readonly fill: number
+  /** Elements that are replaced. */
+  readonly extremes?: readonly Extreme[] | undefined
   readonly fault?: Fault | undefined
+}
+
+/** Values at the edges of floating-point arithmetic, by names that JSON can hold. */
+export const EXTREME_VALUES = {
+  NaN: Number.NaN,
+  Infinity: Number.POSITIVE_INFINITY,
+  '-Infinity': Number.NEGATIVE_INFINITY,
+  // The product of two is finite in float32.
+  huge: 1e15,
+  '-huge': -1e15,
+} as const
+
+/** An extreme value, and its index modulo the number of elements. */
+export interface Extreme {
+  readonly value: keyof typeof EXTREME_VALUES
+  readonly at: number
 }
 
 export interface ModelOptionsDrawn {
@@ -131,7 +149,14 @@ export type Statement =
   | { readonly op: 'tensor'; readonly shape: readonly number[]; readonly argument: Argument }
   | { readonly op: 'read'; readonly kind: 'opaque' | 'tensor'; readonly index: number }
   | { readonly op: 'export'; readonly model: number; readonly params: number }
-  | { readonly op: 'import'; readonly model: number; readonly canonical: number; readonly fault?: Fault | undefined }
+  | {
+      readonly op: 'import'
+      readonly model: number
+      readonly canonical: number
+      /** An element of all canonical tensors, one after another, that is replaced. */
+      readonly extreme?: Extreme | undefined
+      readonly fault?: Fault | undefined
+    }
   | {
       readonly op: 'update'
       readonly kind: 'opaque' | 'tensor'

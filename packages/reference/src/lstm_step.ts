@@ -60,7 +60,7 @@ export const lstmStep: CellStep = {
       const tanhNext = Math.tanh(next)
       const dh = hiddenGradient[u]!
       const unclipped = cellGradient[u]! + dh * o * (1 - tanhNext * tanhNext)
-      const dc = Math.abs(next) < cellClip ? unclipped : 0
+      const dc = Math.abs(next) >= cellClip ? 0 : unclipped
       const di = dc * g * i * (1 - i)
       const df = dc * c * f * (1 - f)
       const dg = dc * i * (1 - g * g)

@@ -4,7 +4,7 @@ import type { CellStep, StepBackward, StepForward } from './cell_step.js'
  * The plain recurrent cell h' = φ(W·x + b_W + R·h + b_R) with φ = tanh or relu; backward ∂a = ∂h∘φ'(a), where φ' is
  * written in terms of h'. Source: cuDNN's `CUDNN_RNN_TANH` and `CUDNN_RNN_RELU`.
  */
-function plainStep(activation: (a: number) => number, derivative: (h: number) => number): CellStep {
+function plainStep(activation: (a: number) => number, gradient: (dh: number, h: number) => number): CellStep {
   return {
     savedPerUnit: 1, // h'
     sidesShareGradient: true,
@@ -20,7 +20,7 @@ function plainStep(activation: (a: number) => number, derivative: (h: number) =>
     backward(buffers: StepBackward, step: number, b: number): void {
       const { units, saved, hiddenGradient, inputSideGradient, recurrentSideGradient } = buffers
       for (let unit = 0; unit < units; unit++) {
-        const da = hiddenGradient[b * units + unit]! * derivative(saved[step * units + unit]!)
+        const da = gradient(hiddenGradient[b * units + unit]!, saved[step * units + unit]!)
         inputSideGradient[step * units + unit] = recurrentSideGradient[b * units + unit] = da
         hiddenGradient[b * units + unit] = 0
       }
@@ -28,9 +28,10 @@ function plainStep(activation: (a: number) => number, derivative: (h: number) =>
   }
 }
 
-export const tanhStep = plainStep(Math.tanh, (h) => 1 - h * h)
+export const tanhStep = plainStep(Math.tanh, (dh, h) => dh * (1 - h * h))
 
 export const reluStep = plainStep(
   (a) => Math.max(a, 0),
-  (h) => (h > 0 ? 1 : 0),
+  // A selection: NaN and infinity do not pass a closed unit.
+  (dh, h) => (h > 0 ? dh : 0),
 )

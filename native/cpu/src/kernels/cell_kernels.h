@@ -67,7 +67,7 @@ static void LstmBackward(const CellBackward<typename V::Element>& p) {
       const V tanh_c = Tanh(c);
       const V dh = V::Load(p.dh + slope);
       const V unclipped = MultiplyAdd(dh * o, one - tanh_c * tanh_c, V::Load(p.dc + slope));
-      const V dc = WhereLess(Abs(c), V::Set(p.clip), unclipped);
+      const V dc = UnlessAtLeast(Abs(c), V::Set(p.clip), unclipped);
       (dc * g * i * (one - i)).Store(z + u);
       (dc * V::Load(p.c_previous + unit) * f * (one - f)).Store(z + kPlane + u);
       (dc * i * (one - g * g)).Store(z + 2 * kPlane + u);

@@ -66,6 +66,9 @@ static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   // No mask registers: the comparison gives all ones or zeros, which AND turns into x or 0. OQ is false for a NaN.
   return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ), x.v)};
 }
+static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
+  return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_NGE_UQ), x.v)};
+}
 static inline float Sum(VectorF32 a) {
   // Halving: 8 lanes to 4, 2 and 1. VHADDPS would take two shuffles and an addition where one shuffle serves.
   __m128 sums = _mm_add_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
@@ -117,6 +120,9 @@ static inline VectorF64 PowerOfTwo(VectorF64 n) {
 }
 static inline VectorF64 WhereLess(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {_mm256_and_pd(_mm256_cmp_pd(a.v, b.v, _CMP_LT_OQ), x.v)};
+}
+static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
+  return {_mm256_and_pd(_mm256_cmp_pd(a.v, b.v, _CMP_NGE_UQ), x.v)};
 }
 static inline double Sum(VectorF64 a) {
   const __m128d sums = _mm_add_pd(_mm256_castpd256_pd128(a.v), _mm256_extractf128_pd(a.v, 1));

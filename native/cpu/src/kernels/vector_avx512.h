@@ -74,6 +74,10 @@ static inline VectorF32 PowerOfTwo(VectorF32 n) { return {_mm512_scalef_ps(_mm51
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_LT_OQ), x.v)};
 }
+// a >= b ? 0 : x, which lets NaN through
+static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
+  return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_NGE_UQ), x.v)};
+}
 static inline float Sum(VectorF32 a) { return _mm512_reduce_add_ps(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   // Four horizontal sums at once: two levels of VHADDPS transpose and add, where four separate reductions would take
@@ -123,6 +127,9 @@ static inline VectorF64 Round(VectorF64 a) {
 static inline VectorF64 PowerOfTwo(VectorF64 n) { return {_mm512_scalef_pd(_mm512_set1_pd(1), n.v)}; }
 static inline VectorF64 WhereLess(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_LT_OQ), x.v)};
+}
+static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
+  return {_mm512_maskz_mov_pd(_mm512_cmp_pd_mask(a.v, b.v, _CMP_NGE_UQ), x.v)};
 }
 static inline double Sum(VectorF64 a) { return _mm512_reduce_add_pd(a.v); }
 static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {

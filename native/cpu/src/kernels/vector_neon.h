@@ -72,6 +72,9 @@ static inline VectorF32 PowerOfTwo(VectorF32 n) {
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
 }
+static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
+  return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x.v), vcgeq_f32(a.v, b.v)))};
+}
 static inline float Sum(VectorF32 a) { return vaddvq_f32(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   float32x4_t sums = vpaddq_f32(vpaddq_f32(a[0].v, a[1].v), vpaddq_f32(a[2].v, a[3].v));
@@ -115,6 +118,9 @@ static inline VectorF64 PowerOfTwo(VectorF64 n) {
 }
 static inline VectorF64 WhereLess(VectorF64 a, VectorF64 b, VectorF64 x) {
   return {vreinterpretq_f64_u64(vandq_u64(vcltq_f64(a.v, b.v), vreinterpretq_u64_f64(x.v)))};
+}
+static inline VectorF64 UnlessAtLeast(VectorF64 a, VectorF64 b, VectorF64 x) {
+  return {vreinterpretq_f64_u64(vbicq_u64(vreinterpretq_u64_f64(x.v), vcgeq_f64(a.v, b.v)))};
 }
 static inline double Sum(VectorF64 a) { return vaddvq_f64(a.v); }
 static inline void StoreSums(const VectorF64 a[4], double* p, bool accumulate) {

@@ -98,6 +98,9 @@ struct PortableVector {
   friend PortableVector WhereLess(PortableVector a, PortableVector b, PortableVector x) {
     return Map([&](int k) { return a.v[k] < b.v[k] ? x.v[k] : T{0}; });
   }
+  friend PortableVector UnlessAtLeast(PortableVector a, PortableVector b, PortableVector x) {
+    return Map([&](int k) { return a.v[k] >= b.v[k] ? T{0} : x.v[k]; });
+  }
   friend T Sum(PortableVector a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
   friend void StoreSums(const PortableVector a[4], T* p, bool accumulate) {
     for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);

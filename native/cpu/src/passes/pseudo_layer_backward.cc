@@ -62,6 +62,7 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
     FinishHidden(part);
   });
   if (network_.has_cell_state()) member->Run(1, [&](ptrdiff_t) { FinishCells(); });
+  if (order_.lengths != nullptr) member->Run(1, [&](ptrdiff_t) { ZeroPastEnd(); });
 }
 
 // Steps read the matrix forwards and backwards alternately: each begins with the rows that the previous one left in the
@@ -196,6 +197,21 @@ void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t
     if (!is_past_end) continue;
     std::fill_n(step.dh + k * step.gradient_stride, used, T{0});
     std::fill_n(step.dc + k * step.gradient_stride, used, T{0});
+  }
+}
+
+// The weight gradients multiply what the forward left past a row's end by zeros. It is not finite where the row's last
+// state, or a parameter, is not.
+template <typename T>
+void PseudoLayerBackward<T>::ZeroPastEnd() const {
+  const ptrdiff_t columns = network_.padded_columns();
+  const ptrdiff_t units = network_.padded_units();
+  for (ptrdiff_t row = 0; row < batch_; row++) {
+    const ptrdiff_t length = order_.Length(row);
+    // The states after it are zeros.
+    if (length < time_) std::fill_n(record_.hidden + (length * batch_ + row) * columns, columns, T{0});
+    if (record_.unprojected == nullptr) continue;
+    for (ptrdiff_t n = length; n < time_; n++) std::fill_n(record_.unprojected + (n * batch_ + row) * units, units, T{0});
   }
 }
 

@@ -46,6 +46,7 @@ class PseudoLayerBackward {
   void AddFinalCellGradients(ptrdiff_t n, const Part& part) const;
   void FinishHidden(const Part& part) const;
   void FinishCells() const;
+  void ZeroPastEnd() const;
 
   const Engine<T>& engine_;
   const BackwardPass<T>& pass_;

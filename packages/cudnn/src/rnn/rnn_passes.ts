@@ -83,10 +83,15 @@ export class RnnPasses {
     const conversion = this.#conversion
     const sizes = this.elements(plan.sizes)
     const own = made.own.bind(made)
+    // Also here no NaN may reach the products.
+    const state = (initial: DeviceBuffer | undefined, elements: number, columns: number) => {
+      if (initial === undefined) return undefined
+      return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, elements, columns)), elements)
+    }
     const input = own(this.#withoutPadding(list, given.input!, sizes.x, plan, this.#network.inputSize))
     const x = own(conversion.toCudnn(list, input, sizes.x))
-    const hx = own(given.inputH && conversion.toCudnn(list, given.inputH, sizes.h))
-    const cx = own(given.inputC && conversion.toCudnn(list, given.inputC, sizes.c))
+    const hx = own(state(given.inputH, sizes.h, hiddenColumns(this.#network)))
+    const cx = own(state(given.inputC, sizes.c, this.#network.numUnits))
     const params = own(training ? this.#withDroppedInputs(list, given.params!) : given.params!.retain())
     const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
     const y = own(conversion.allocate(list, sizes.y))
