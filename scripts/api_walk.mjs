@@ -15,7 +15,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { checkFacade, entryPoints, publicApi } from './api_walk/public_api.mjs'
-import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR } from './api_walk/scope.mjs'
+import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR, REFUSED_WHOLE } from './api_walk/scope.mjs'
 import { createSubjects } from './api_walk/subjects.mjs'
 import { errorCodes } from './error_codes.mjs'
 
@@ -173,7 +173,9 @@ function report() {
     console.error(`${kind} [${[...executors].join(', ')}]\n    ${count} times, first with ${example}`)
   }
   for (const failure of failures) console.error(failure)
-  const unfit = records.filter((record) => record.unfit !== undefined)
+  const unfit = records.filter(
+    ({ label, unfit }) => unfit !== undefined && !unfit.includes(` ${REFUSED_WHOLE.get(label)}: `),
+  )
   for (const { label, unfit: why, executor } of unfit) console.error(`No arguments fit ${label} [${executor}]: ${why}`)
   const packages = Map.groupBy?.(records, ({ label }) => label.split(/[:/]/)[0]) ?? grouped(records)
   for (const [name, own] of [...packages].sort()) {

@@ -393,6 +393,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
     'rnn: CellFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],
     'cudnn: openCudnnBackend': () => [cudnnOptions()],
+    'cudnn: CudnnBackend.tensor': () => [tensor(2)],
     'rnn: openBackend': () => ['reference', {}],
     // Reports
     'report: tableText': () => [table()],

@@ -32,6 +32,15 @@ export const ON_ONE_EXECUTOR = new Map([
   ['CpuBackend', 'cpu'],
 ])
 
+/** Calls that an executor or a runtime refuses whatever the arguments: their labels, and the code of the refusal. */
+export const REFUSED_WHOLE = new Map([
+  // Executors that compute on a device have no synchronous steps.
+  ['models: Stream.stepSync', 'ERR_NO_SYNC_STEP'],
+  ['models: Stream.stepRowsSync', 'ERR_NO_SYNC_STEP'],
+  // Before Node.js 24.
+  ['cudnn: CudnnTensor.readFloat16', 'ERR_NO_FLOAT16_ARRAY'],
+])
+
 /** Callables that are left out of every walk: a pattern of their labels, and why. */
 export const LEFT_OUT = [
   [

@@ -1,5 +1,5 @@
 import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import { checkDescriptor, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import { checkDescriptor, checkOptionNames, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   CheckedDenseOps,
@@ -62,6 +62,7 @@ export class CudnnBackend extends Inspectable implements Backend {
 
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
+    checkOptionNames(action, options, ['layout'])
     const { memory } = this.#executor
     memory.life.check(action)
     return memory.zeros(checkDimensions(action, shape), options.layout)

@@ -70,4 +70,27 @@ describe.skipIf(gpu.problem !== undefined)(`dispose beside calls (${gpu.problem 
       expect(libraries.report().live['graph execs'] ?? 0).toBe(0)
     }
   })
+
+  it('passes that nothing awaits, on several executors at once: each result is read or refused with a code', async () => {
+    const executors = await Promise.all(Array.from({ length: 6 }, () => open({ algorithm: 'standard' })))
+    const passes = executors.flatMap((backend) => {
+      const { rnn, forward } = smallLstm(backend)
+      return Array.from({ length: 6 }, async () => {
+        const { output, tape } = await forward()
+        const gradients = await rnn.backward(tape!, { output })
+        return (await gradients.input.read()).data.every(Number.isFinite)
+      })
+    })
+    const settled = Promise.allSettled(passes)
+    for (const [index, backend] of executors.entries()) {
+      if (index % 2 === 1) await Promise.resolve()
+      backend.dispose()
+    }
+    for (const result of await settled) {
+      if (result.status === 'fulfilled') expect(result.value).toBe(true)
+      else expect([...REFUSALS, 'ERR_TAPE_DISPOSED']).toContain(result.reason.code)
+    }
+    for (const backend of executors) await backend.close()
+    expect(libraries.report().live['device bytes'] ?? 0).toBe(0)
+  })
 })

@@ -97,4 +97,18 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     expect(await train(true, options)).toEqual(await expected(options))
     expect(launches()).toBeGreaterThan(0)
   })
+
+  it('refuses a step or updates that are no function, and scalars that are no array of scalars', async () => {
+    await using backend = await open()
+    const { steps } = backend
+    const invalid = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+    await expect(steps.run(undefined as never)).rejects.toThrow(invalid)
+    const scalar = backend.zeros([])
+    expect(() => steps.whereFinite(undefined as never, () => {})).toThrow(invalid)
+    expect(() => steps.whereFinite([scalar], undefined as never)).toThrow(invalid)
+    expect(() => steps.whereFinite([null as never], () => {})).toThrow(
+      expect.objectContaining({ code: 'ERR_NOT_A_TENSOR' }),
+    )
+    expect(() => backend.zeros([2], null as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }))
+  })
 })

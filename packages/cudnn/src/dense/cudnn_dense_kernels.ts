@@ -1,3 +1,4 @@
+import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/arguments'
 import {
   type BackendTensor,
   isBackendTensor,
@@ -192,6 +193,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const action = 'guard updates'
     const { memory } = this.executor
     memory.life.check(action)
+    checkArguments(action, { scalars, updates }, { scalars: listOf(ANYTHING), updates: FUNCTION })
     for (const [index, scalar] of scalars.entries()) {
       checkTensor(action, `scalars[${index}]`, scalar, { dtype: memory.dtype, shape: [] })
     }

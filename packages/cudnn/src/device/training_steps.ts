@@ -1,3 +1,4 @@
+import { checkArguments, FUNCTION } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TrainingSteps } from '@cudnn-rnn/backend'
 import type { Lifetime } from '@cudnn-rnn/executor-kit'
 import type { DeviceSession } from './device_session.js'
@@ -23,7 +24,9 @@ export class CudnnTrainingSteps implements TrainingSteps {
   }
 
   async run<Result>(step: () => Promise<Result>): Promise<Result> {
-    this.#life.check('run a step')
+    const action = 'run a step'
+    this.#life.check(action)
+    checkArguments(action, { step }, { step: FUNCTION })
     if (!this.#isRecorded) return step()
     this.#session.beginStep()
     let result: Result
