@@ -28,14 +28,7 @@ const MAX_MATRIX_ELEMENTS = 2 ** 31
  */
 export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
   checkDescriptor(descriptor)
-  const matrixElements = countMatrixElements(descriptor)
-  if (matrixElements >= MAX_MATRIX_ELEMENTS) {
-    throw codedRangeError(
-      'ERR_PARAMS_TOO_LARGE',
-      `Cannot lay out parameters as the matrices must have fewer than 2^31 elements (cuDNN's limit): current value is ${matrixElements}`,
-      { matrixElements },
-    )
-  }
+  checkParamsSize(descriptor)
   const regions = paramRegions(descriptor)
   let offset = 0
   const place = (region: ParamRegion): PlacedRegion => {
@@ -46,6 +39,17 @@ export function flatLayout(descriptor: RnnDescriptor): ParamLayout {
   const weights = regions.weights.map(place)
   const biases = regions.biases.map(place)
   return { weights, biases, size: offset }
+}
+
+/** Throws RangeError `ERR_PARAMS_TOO_LARGE`. Offsets of larger networks need not be exact numbers. */
+export function checkParamsSize(descriptor: RnnDescriptor): void {
+  const matrixElements = countMatrixElements(descriptor)
+  if (matrixElements < MAX_MATRIX_ELEMENTS) return
+  throw codedRangeError(
+    'ERR_PARAMS_TOO_LARGE',
+    `Cannot lay out parameters as the matrices must have fewer than 2^31 elements (cuDNN's limit): current value is ${matrixElements}`,
+    { matrixElements },
+  )
 }
 
 /** Elements of all matrices, counted without listing them: a refused network may have billions of regions. */

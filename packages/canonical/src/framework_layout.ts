@@ -1,4 +1,5 @@
 import { codedRangeError } from '@cudnn-rnn/arguments'
+import { checkParamsSize } from './flat_layout.js'
 import type { Framework } from './gate_order.js'
 import { type ParamRegion, paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
@@ -46,11 +47,12 @@ export interface LayoutRules {
 /**
  * Builds the layout that `rules` state for `descriptor`.
  *
- * @throws RangeError `ERR_UNSUPPORTED_BY_FRAMEWORK` for skip_input, a biasMode other than double, or numProj in a
+ * @throws RangeError `ERR_PARAMS_TOO_LARGE`; `ERR_UNSUPPORTED_BY_FRAMEWORK` for skip_input, a biasMode other than double, or numProj in a
  *   framework without projections
  */
 export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): FrameworkLayout {
   checkSupported(descriptor, rules)
+  checkParamsSize(descriptor)
   const { weights, biases } = paramRegions(descriptor)
   const groupCount = (weights.at(-1)!.pseudoLayer + 1) / rules.pseudoLayersPerGroup
   const groups = Array.from({ length: groupCount }, (_, group) => {

@@ -293,3 +293,22 @@ describe('refusals', () => {
     expect(() => canonicalToPytorch(lstm, countedCanonical(gru))).toThrow(code('ERR_CANONICAL_COUNT'))
   })
 })
+
+describe('layouts of networks that are too large', () => {
+  const huge = createRnnDescriptor({
+    cellMode: 'rnn_tanh',
+    numLayers: 1,
+    numUnits: 2 ** 31 - 1,
+    inputSize: 2 ** 31 - 1,
+    inputMode: 'linear_input',
+  })
+
+  it.each([
+    ['pytorch', pytorchLayout],
+    ['keras', kerasLayout],
+    ['onnx', onnxLayout],
+    ['tensorflow', tensorflowLayout],
+  ] as const)('%s: the network is refused, as its offsets are not exact numbers', (_, layoutOf) => {
+    expect(() => layoutOf(huge)).toThrow(expect.objectContaining({ code: 'ERR_PARAMS_TOO_LARGE' }))
+  })
+})
