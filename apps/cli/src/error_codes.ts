@@ -12,10 +12,6 @@ export const ERROR_CODES = {
     meaning: 'npm could not fetch a data package',
     remedy: 'check the network, or give a file of your own',
   },
-  ERR_FILE_EXISTS: {
-    meaning: 'the file to write exists',
-    remedy: 'name another; where `--out` names it, it is replaced',
-  },
   ERR_NO_CHECKPOINT: {
     meaning: 'no checkpoint is at that path',
     remedy: "name a prefix such as `run/model-100`, or the run's directory",
@@ -27,10 +23,6 @@ export const ERROR_CODES = {
   ERR_OUTPUT_DIRECTORY: {
     meaning: 'the directory to write to cannot be made',
     remedy: 'name another by `--out`; `cause` names the reason',
-  },
-  ERR_OUTPUT_FILE: {
-    meaning: 'the system refused to write a file, or the path is not a regular file',
-    remedy: 'name another path; `cause` has the reason',
   },
   ERR_RESUME_OPTION: {
     meaning: "`--resume` with an option whose value differs from the run's",

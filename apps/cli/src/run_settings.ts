@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 import { makeOutputDirectory } from './output_directory.js'
 import { taskOf } from './run_kind.js'
-import { writeFileWhole } from './write_file.js'
 
 /** Options of a run: `run.json` beside its checkpoints, so that a resumed run continues with the same values. */
 export interface RunSettings {

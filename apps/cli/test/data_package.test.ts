@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { afterEach, describe, expect, it, vi } from 'vitest'
@@ -34,6 +35,17 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     )
     await writeFile(join(directory, 'npm'), '#!/bin/sh\nexit 1\n')
     expect(await dataPackageFolder(PACKAGE)).toBe(folder)
+  })
+
+  it('passes the path of the cache to npm as it is, with whatever characters', async () => {
+    const directory = await withNpm(
+      `printf '%s' "$3" > "$(dirname "$0")/prefix"; mkdir -p "$3/node_modules/@test/data"; touch "$3/package-lock.json"`,
+    )
+    const cache = join(directory, 'a & b; touch pwned $(touch pwned) "c"')
+    vi.stubEnv('CUDNN_RNN_CACHE', cache)
+    await dataPackageFolder(PACKAGE)
+    expect(await readFile(join(directory, 'prefix'), 'utf8')).toBe(join(cache, '_test_data-1.2.3'))
+    expect(existsSync('pwned')).toBe(false)
   })
 
   it('says so when npm fails, and tries again the next time', async () => {

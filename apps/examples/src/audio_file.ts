@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import wavefile from 'wavefile'
 import { codedRangeError } from './coded_error.js'
 
@@ -47,5 +48,5 @@ export async function writeAudio(path: string, samples: Float32Array): Promise<v
   const wav = new wavefile.WaveFile()
   const integers = Int16Array.from(samples, (value) => Math.round(Math.max(-1, Math.min(1, value)) * 32767))
   wav.fromScratch(1, SAMPLE_RATE, '16', integers)
-  await writeFile(path, wav.toBuffer())
+  await writeFileWhole(path, wav.toBuffer())
 }

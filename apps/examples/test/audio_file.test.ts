@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -67,4 +67,15 @@ it('readAudio refuses a file of another kind', async () => {
   const path = join(folder, 'model.h5')
   await writeFile(path, 'not a sound')
   await expect(readAudio(path)).rejects.toMatchObject({ code: 'ERR_NOT_AUDIO', path })
+})
+
+it('writeAudio replaces a file whole, refuses a path below one with a code, and leaves no temporary file', async () => {
+  const path = await wav('kept.wav', [tone(16_000, 0.1)], 16_000)
+  const before = await readFile(path)
+  await writeAudio(path, tone(16_000, 0.2))
+  expect(await readFile(path)).not.toEqual(before)
+  await expect(writeAudio(join(path, 'below.wav'), tone(16_000, 0.1))).rejects.toMatchObject({
+    code: 'ERR_OUTPUT_FILE',
+  })
+  expect((await readdir(folder)).filter((name) => name.endsWith('.tmp'))).toEqual([])
 })

@@ -1,14 +1,8 @@
-import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { makeDirectory } from '../src/index.js'
-
-async function temporaryDirectory(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), 'files-'))
-  onTestFinished(() => rm(directory, { recursive: true }))
-  return directory
-}
+import { temporaryDirectory } from './temporary_directory.js'
 
 describe('makeDirectory', () => {
   it('makes the directories above, also when called several times at once', async () => {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
@@ -7,7 +8,6 @@ import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { checkNoRun } from '../run_settings.js'
-import { writeFileWhole } from '../write_file.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
 
@@ -49,8 +49,8 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
     ? await TrainingRun.resume(directory, request.backend, { given: request.given, newRun: newRun(request) })
     : await TrainingRun.create(directory, request.backend, newRun(request))
   try {
-    if (!json) process.stdout.write(introduction(run))
-    const training = await run.run({ json, maxSeconds })
+    const onBegun = () => void (json || process.stdout.write(introduction(run)))
+    const training = await run.run({ json, maxSeconds, onBegun })
     // No sample after an interrupt.
     const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')

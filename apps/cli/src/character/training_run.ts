@@ -153,11 +153,16 @@ export class TrainingRun {
   }
 
   /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
-  async run(options: {
+  async run({
+    onBegun,
+    ...options
+  }: {
     readonly json?: boolean | undefined
     readonly quiet?: boolean | undefined
     readonly maxSeconds?: number | undefined
     readonly signal?: AbortSignal | undefined
+    /** Called when the directory is locked and, for a new run, made. */
+    readonly onBegun?: (() => void) | undefined
     readonly onStep?: ((report: StepReport) => void) | undefined
   }): Promise<LoggedFitResult> {
     const { steps, time, batch, learningRate, evaluateEvery, saveEvery } = this.settings.plan
@@ -168,6 +173,7 @@ export class TrainingRun {
     const windows = truncatedWindows(corpus.train, { time, batch })
     await using _lock = await this.#checkpoints.lock()
     if (this.#isNew) await beginRun(this.directory, this.settings)
+    onBegun?.()
     using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
     return await loggedFit({

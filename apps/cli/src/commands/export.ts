@@ -1,3 +1,4 @@
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { type ExportFormat, exportWeights, hasErrorCode } from '@cudnn-rnn/rnn'
 import { EXPORT_FORMATS, type NetworkToExport } from '@cudnn-rnn/rnn/interop'
 import { visibleText } from '@cudnn-rnn/text'
@@ -11,7 +12,6 @@ import {
   selectNetworks,
 } from '../imported_networks.js'
 import { networkOfAnyRun } from '../run_networks.js'
-import { writeFileWhole } from '../write_file.js'
 import { addReadingOptions } from './import.js'
 
 interface ExportCommandOptions extends ReadAsOptions, SelectOptions {

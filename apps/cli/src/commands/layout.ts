@@ -1,10 +1,10 @@
+import { writeFileWhole } from '@cudnn-rnn/files'
 import type { CellMode, RnnDescriptor } from '@cudnn-rnn/rnn'
 import { CELL_MODES, createRnnDescriptor, flatLayout } from '@cudnn-rnn/rnn/canonical'
 import { type Command, Option } from 'commander'
 import { describeDescriptor, layoutPage } from '../layout_page.js'
 import { integerAtLeast } from '../number_options.js'
 import { textTable } from '../text_table.js'
-import { writeFileWhole } from '../write_file.js'
 
 interface LayoutOptions {
   readonly mode: CellMode

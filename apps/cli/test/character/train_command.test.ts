@@ -47,6 +47,13 @@ describe('cudnn-rnn train', () => {
     expect((await run(...args)).exitCode).toBe(0)
   })
 
+  it('refuses a directory below a file before it prints anything', async () => {
+    const directory = await temporaryDirectory()
+    const text = await writeSmallText(directory)
+    const refused = await run('train', '--text', text, '--out', join(text, 'run'), ...SMALL, '--steps', '2')
+    expect(refused).toMatchObject({ exitCode: 1, stdout: '', stderr: expect.stringContaining('ENOTDIR') })
+  })
+
   it('killed at random moments and resumed, equals an uninterrupted run', async () => {
     const directory = await temporaryDirectory()
     const text = await writeSmallText(directory)

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { htmlPage } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
@@ -22,7 +22,7 @@ export function addDenoiseCommand(program: Command): void {
         const { samples, clock } = await denoise(backend, options.weights, noisy)
         await writeAudio(options.out, samples)
         const page = `${options.out.replace(/\.wav$/i, '')}.html`
-        await writeFile(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
+        await writeFileWhole(page, denoisePage(noisy, samples, `On ${backend.name}: ${clock.summary()}`))
         process.stdout.write(`On ${backend.name}: ${clock.summary()}\n${options.out}\n${page}\n`)
       } finally {
         backend.dispose()

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
 import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
@@ -98,7 +99,7 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
       ],
     })
     const path = join(directory, 'reader.html')
-    await writeFile(path, page)
+    await writeFileWhole(path, page)
     process.stdout.write(
       `${tableText(result)}\n${cpuSeconds.toFixed(0)} s of CPU time since the last resume\n${path}\n`,
     )

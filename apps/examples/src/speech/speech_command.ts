@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { htmlPage, lineChart } from '@cudnn-rnn/report'
 import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
@@ -22,7 +22,7 @@ export function addSpeechCommand(program: Command): void {
         const samples = await readAudio(audio)
         const { probabilities, clock } = await speechProbabilities(backend, options.weights, samples)
         const timing = `On ${backend.name}: ${clock.summary()}`
-        await writeFile(options.out, speechPage(samples, probabilities, timing))
+        await writeFileWhole(options.out, speechPage(samples, probabilities, timing))
         for (const { from, to } of spans(probabilities))
           process.stdout.write(`${from.toFixed(2)} s to ${to.toFixed(2)} s\n`)
         process.stdout.write(`${timing}\n${options.out}\n`)

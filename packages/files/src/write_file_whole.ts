@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
-import { codedRangeError } from './coded_error.js'
+import { codedRangeError } from '@cudnn-rnn/arguments'
 
 /**
  * Writes a file atomically: under an unpredictable name beside it, flushed, then renamed. A symbolic link at
