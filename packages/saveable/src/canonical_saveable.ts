@@ -1,5 +1,14 @@
 import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
-import { codedRangeError, codedTypeError, describeValue, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  type CanonicalParams,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  type FloatArray,
+  paramRegions,
+  type RnnDescriptor,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import { ownsKey, type SavedNetwork } from './parsed_key.js'
@@ -94,7 +103,19 @@ export abstract class CanonicalSaveable implements Saveable {
     const scheme = this.scheme(naming)
     for (const key of scheme.shapes(descriptor).keys())
       checkArguments(`restore ${this.name}`, { [key]: tensors.get(key) }, { [key]: TENSOR })
-    const { weights, biases } = scheme.fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>)
+    return this.#converted(scheme.fromKeys(descriptor, tensors as ReadonlyMap<string, Tensor>))
+  }
+
+  /** Assigns all weights, then all biases, each in canonical order. */
+  protected async assignInOrder(tensors: readonly Tensor<FloatArray>[]): Promise<void> {
+    const { descriptor } = this.#structure ?? (await this.#read()).structure
+    const count = paramRegions(descriptor).weights.length
+    const assign = await this.#converted({ weights: tensors.slice(0, count), biases: tensors.slice(count) })
+    await assign()
+  }
+
+  /** Converts canonical tensors; the function returned assigns all variables. */
+  async #converted({ weights, biases }: CanonicalParams): Promise<() => Promise<void>> {
     const params = await this.#canonicalToParams(weights, biases)
     return async () => {
       for (const variable of this.#variables) await variable.assign(params as never)

@@ -1,8 +1,15 @@
+import { checkArguments, fields, integerFrom, listOf, nullable, OBJECT, optional } from '@cudnn-rnn/arguments'
+import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { CanonicalSaveable } from './canonical_saveable.js'
 import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './param_variable.js'
 import type { SavedNetwork } from './parsed_key.js'
 import type { Naming } from './saveable.js'
 import { DEFAULT_NAME } from './storage_form.js'
+
+const RESTORE = {
+  restoredTensors: listOf(fields({ data: OBJECT, shape: listOf(integerFrom(0)) }, 'a tensor')),
+  restoredShapes: optional(nullable(listOf(listOf(integerFrom(0))))),
+}
 
 /**
  * `tf.contrib.cudnn_rnn.RNNParamsSaveable`: saves an opaque buffer in canonical form, both biases exact. Several in one
@@ -32,6 +39,23 @@ export class RNNParamsSaveable extends CanonicalSaveable {
     name = DEFAULT_NAME,
   ) {
     super(paramsToCanonical, canonicalToParams, paramVariables, name)
+  }
+
+  /**
+   * `RNNParamsSaveable.restore`: assigns tensors that were read elsewhere to all variables, without a {@link Saver}.
+   *
+   * @param restoredTensors the canonical tensors: all weights, then all biases, each in canonical order.
+   * @param _restoredShapes not read, as in TensorFlow: elements are counted.
+   * @throws RangeError `ERR_CANONICAL_COUNT`, `ERR_CANONICAL_SIZE`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_CANONICAL_DTYPE`;
+   *   in each case the variables keep their values
+   */
+  async restore(
+    restoredTensors: readonly Tensor<FloatArray>[],
+    _restoredShapes?: readonly (readonly number[])[] | null,
+  ): Promise<void> {
+    const given = { restoredTensors, restoredShapes: _restoredShapes }
+    checkArguments(`restore ${this.name}`, given, RESTORE)
+    await this.assignInOrder(restoredTensors)
   }
 
   protected override savedNetwork(naming: Naming): SavedNetwork {

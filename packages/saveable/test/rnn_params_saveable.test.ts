@@ -29,6 +29,35 @@ describe.each(['default', 'tf-1.2', 'tf-1.3'] as const)('testSaveRestore with th
   })
 })
 
+describe('restore', () => {
+  it.each(CASES)('takes weights and biases in canonical order, as in TensorFlow: %o', async (options) => {
+    const run = build(options)
+    const before = await valuesOf(run.params)
+    const { weights, biases } = await run.model.paramsToCanonical(run.params)
+    run.params.assign({ data: new Float32Array(before.length), shape: [before.length] })
+    const restored = [...weights, ...biases]
+    await saveableOf(run).restore(
+      restored,
+      restored.map(({ shape }) => shape),
+    )
+    expect(await valuesOf(run.params)).toEqual(before)
+  })
+
+  it('refuses other tensors, and leaves the variables as they are', async () => {
+    const run = build({ model: 'CudnnGRU' })
+    const before = await valuesOf(run.params)
+    const { weights, biases } = await run.model.paramsToCanonical(run.params)
+    const restored = [...weights, ...biases]
+    const saveable = saveableOf(run)
+    await expect(saveable.restore(restored.slice(0, -1))).rejects.toMatchObject(coded('ERR_CANONICAL_COUNT'))
+    await expect(
+      saveable.restore([{ data: new Float32Array(1), shape: [1] }, ...restored.slice(1)]),
+    ).rejects.toMatchObject(coded('ERR_CANONICAL_SIZE'))
+    await expect(saveable.restore(undefined as never)).rejects.toMatchObject(coded('ERR_INVALID_ARGUMENT'))
+    expect(await valuesOf(run.params)).toEqual(before)
+  })
+})
+
 describe('keys', () => {
   const keysOf = async (options: Case, naming: 'default' | 'tf-1.2' | 'tf-1.3', name?: string) => [
     ...(await saveableOf(build(options), name).tensors(naming)).keys(),
