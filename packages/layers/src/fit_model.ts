@@ -5,7 +5,6 @@ import {
   Adagrad,
   Adam,
   type ClippingOptions,
-  constantRate,
   type Dataset,
   type EarlyStoppingOptions,
   type FitResult,
@@ -102,7 +101,6 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const { executor: backend, input, output } = model
   if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
   const shape = { input, output, dtype: backend.dtype, loss }
-  const rate = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
   const epoch = batchesOf(data, { batchSize, ...(shuffle && { shuffleSeed: model.seed }) }, shape)
   const steps = await stepsOf(epoch, data, options)
   using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
@@ -116,7 +114,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       data: epoch.repeat(),
       batchGradients: (batch) => modelGradients(model, batch, loss),
       optimizer,
-      learningRate: rate,
+      learningRate,
       maxSteps: steps.all,
       state: {
         save: async () => (await model.randomState()) as Position,

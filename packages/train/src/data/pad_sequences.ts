@@ -32,7 +32,7 @@ export function padSequences<Data extends FloatArray | Int32Array>(
     if (shape.length === first.shape.length && step.every((size, axis) => size === shape[axis + 1])) continue
     throw codedRangeError(
       'ERR_SHAPE',
-      `Cannot pad sequences as row ${row} must have shape [${['*', ...step].join(',')}]: current shape is [${shape.join(',')}]`,
+      `Cannot pad sequences as row ${row} must have shape [${['T', ...step].join(',')}]: current shape is [${shape.join(',')}]`,
       { row, expected: [undefined, ...step], actual: shape },
     )
   }

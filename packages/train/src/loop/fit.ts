@@ -1,4 +1,5 @@
 import { codedRangeError } from '@cudnn-rnn/canonical'
+import { constantRate } from '../optimizers/learning_rate.js'
 import { watchBest } from './early_stopping.js'
 import { nextTurn } from './event_loop.js'
 import { checkFitOptions, type FitOptions } from './fit_options.js'
@@ -26,7 +27,8 @@ export interface FitResult {
 export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult> {
   checkFitOptions(options)
   const { backend, optimizer, maxSteps, saver, state, signal } = options
-  const { accumulate = 1, maxSkipped = 10 } = options
+  const { accumulate = 1, maxSkipped = 10, learningRate: rate } = options
+  const rateOf = typeof rate === 'number' ? constantRate(rate) : rate
   const { evaluateEvery = Number.POSITIVE_INFINITY, saveEvery = Number.POSITIVE_INFINITY } = options
 
   await using _lock = await saver?.lock?.()
@@ -106,7 +108,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
         ending = 'out of data'
         break
       }
-      const learningRate = options.learningRate(step)
+      const learningRate = rateOf(step)
       const before = queued
       let work: TrainingStep
       try {

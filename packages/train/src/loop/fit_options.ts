@@ -46,7 +46,8 @@ export interface FitOptions<Batch> extends ClippingOptions {
   /** Runs forward and backward. */
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
   readonly optimizer: Optimizer
-  readonly learningRate: Schedule
+  /** A number is a constant rate. */
+  readonly learningRate: number | Schedule
   /** Steps of the whole run, resumed ones included. Training also ends with the data. */
   readonly maxSteps: number
   /** Batches whose gradients are averaged into one update; default 1. */
@@ -135,7 +136,14 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   checkKind('data', data, typeof data?.iterate === 'function', 'a Dataset: Dataset.fromArray(…) makes one')
   checkKind('optimizer', optimizer, typeof optimizer?.apply === 'function', 'an optimizer such as new Adam(…)')
   checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')
-  checkKind('learningRate', learningRate, typeof learningRate === 'function', 'a schedule such as constantRate(0.01)')
+  if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
+  else
+    checkKind(
+      'learningRate',
+      learningRate,
+      typeof learningRate === 'function',
+      'a number or a schedule such as cosineRate(…)',
+    )
   checkOptionValues('fit', options, RULES)
   checkHyperparameter('fit', 'maxSteps', options.maxSteps, { minimum: 0 })
   checkHyperparameter('fit', 'maxSkipped', options.maxSkipped ?? 10, { minimum: 0 })

@@ -175,7 +175,8 @@ it('fit ends with its data, and refuses to watch a metric that is not there', as
 
 it.each([
   ['a name with a letter missing', { clipnorm: 1 }, 'ERR_UNKNOWN_OPTION', 'Did you mean clipNorm?'],
-  ['a number for a schedule', { learningRate: 0.1 }, 'ERR_INVALID_OPTION_TYPE', 'constantRate(0.01)'],
+  ['text for a rate', { learningRate: '0.1' }, 'ERR_INVALID_OPTION_TYPE', 'cosineRate'],
+  ['a negative rate', { learningRate: -0.1 }, 'ERR_HYPERPARAMETER', 'learningRate'],
   ['an array for a dataset', { data: [1, 2] }, 'ERR_INVALID_OPTION_TYPE', 'Dataset.fromArray'],
   ['a promise for an executor', { backend: Promise.resolve() }, 'ERR_INVALID_OPTION_TYPE', 'openBackend()'],
   [
@@ -192,6 +193,14 @@ it.each([
   await expect(training).rejects.toThrow(expect.objectContaining({ code }))
   await expect(training).rejects.toThrow(hint)
   expect(options.optimizer.step).toBe(0)
+})
+
+it('fit takes a number for a constant rate', async () => {
+  using backend = openReferenceBackend()
+  const rates: number[] = []
+  const onStep = ({ learningRate }: StepReport) => void rates.push(learningRate)
+  await fit(linearTask(backend, new MemorySaver(backend), { learningRate: 0.25, maxSteps: 3, onStep }).options)
+  expect(rates).toEqual([0.25, 0.25, 0.25])
 })
 
 it('fit saves every saveEvery steps, without an evaluation', async () => {
