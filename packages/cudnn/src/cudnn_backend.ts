@@ -1,5 +1,12 @@
 import { type Backend, type BackendStats, type BackendTensor, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
-import { checkDescriptor, checkOptionNames, Inspectable, type RnnDescriptor, type Summary, type Tensor } from '@cudnn-rnn/canonical'
+import {
+  checkDescriptor,
+  checkOptionNames,
+  Inspectable,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
 import {
   backendSummary,
   CheckedDenseOps,

@@ -109,6 +109,8 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     expect(() => steps.whereFinite([null as never], () => {})).toThrow(
       expect.objectContaining({ code: 'ERR_NOT_A_TENSOR' }),
     )
-    expect(() => backend.zeros([2], null as never)).toThrow(expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }))
+    expect(() => backend.zeros([2], null as never)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }),
+    )
   })
 })

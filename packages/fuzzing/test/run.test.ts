@@ -78,7 +78,7 @@ describe('node packages/fuzzing/run.mjs', () => {
       /file 3 of grammar letters: it changes a prototype/,
     ],
     ['ends the process', `process.exit(7)`, /file 3: ends the process with 7/],
-  ])('names a file that %s, goes on behind it, and ends with 1', async (_, outcome, rule) => {
+  ])('a file that %s is named, the run continues after it and ends with 1', async (_, outcome, rule) => {
     const { status, stdout, stderr } = await fuzz(outcome, '8', '7')
     expect(status).toBe(1)
     expect(stderr).toMatch(rule)

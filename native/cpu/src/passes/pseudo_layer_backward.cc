@@ -211,7 +211,9 @@ void PseudoLayerBackward<T>::ZeroPastEnd() const {
     // The states after it are zeros.
     if (length < time_) std::fill_n(record_.hidden + (length * batch_ + row) * columns, columns, T{0});
     if (record_.unprojected == nullptr) continue;
-    for (ptrdiff_t n = length; n < time_; n++) std::fill_n(record_.unprojected + (n * batch_ + row) * units, units, T{0});
+    for (ptrdiff_t n = length; n < time_; n++) {
+      std::fill_n(record_.unprojected + (n * batch_ + row) * units, units, T{0});
+    }
   }
 }
 
