@@ -1,3 +1,6 @@
 import { packageBuild } from '../../scripts/tsup_preset.js'
 
-export default packageBuild({ entry: ['src/bin.ts'], format: ['esm'], dts: false, platform: 'node', target: 'node20' })
+export default packageBuild({
+  entry: { bin: 'src/bin.ts', voice_worker: 'src/voice_server/voice_worker.ts' },
+  ...{ format: ['esm'], dts: false, platform: 'node', target: 'node20' },
+})

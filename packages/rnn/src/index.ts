@@ -64,6 +64,7 @@ export {
   serveStreams,
   streamPoolOf,
   Variable,
+  type WorkerLoss,
   type WorkerPool,
   type WorkerPoolOptions,
   type WorkerPoolStats,

@@ -1,16 +1,8 @@
-import { type Backend, importWeights } from '@cudnn-rnn/rnn'
-import { openWeightFile } from '@cudnn-rnn/rnn/interop'
+import type { Backend } from '@cudnn-rnn/rnn'
 import { type Dense, dense, sigmoid } from '../dense.js'
 import { LstmStream } from '../lstm_stream.js'
-import { lstmsOf, weightReader } from '../named_weights.js'
 import { type Conv1d, conv1d, relu } from './conv1d.js'
-
-/** New samples of a frame: 32 ms at 16 kHz; each frame also sees the 64 samples before it. */
-export const FRAME = 512
-const CONTEXT = 64
-const WINDOW = 256
-const BINS = WINDOW / 2 + 1
-const UNITS = 128
+import { CONTEXT, FRAME, readSileroWeights } from './silero_weights.js'
 
 /**
  * Silero VAD 6.2 at 16 kHz: magnitudes of a short Fourier transform (by convolution), four convolutions, one LSTM cell whose
@@ -32,40 +24,8 @@ export class SileroVad {
 
   /** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
   static async open(backend: Backend, path: string): Promise<SileroVad> {
-    const file = await openWeightFile(path)
-    try {
-      const read = weightReader(file)
-      const basis = await read('model.stft.forward_basis_buffer', [2 * BINS, 1, WINDOW])
-      const transform = {
-        weight: basis,
-        bias: new Float32Array(2 * BINS),
-        inputs: 1,
-        width: WINDOW,
-        stride: 128,
-        padding: 0,
-      }
-      const layers = [
-        [BINS, UNITS, 1],
-        [UNITS, 64, 2],
-        [64, 64, 2],
-        [64, UNITS, 1],
-      ] as const
-      const encoder: Conv1d[] = []
-      for (const [index, [inputs, outputs, stride]] of layers.entries()) {
-        const name = `model.encoder.${index}.reparam_conv`
-        const weight = await read(`${name}.weight`, [outputs, inputs, 3])
-        const bias = await read(`${name}.bias`, [outputs])
-        encoder.push({ weight, bias, inputs, width: 3, stride, padding: 1 })
-      }
-      const output = {
-        kernel: await read('model.decoder.decoder.2.weight', [1, UNITS, 1]),
-        bias: await read('model.decoder.decoder.2.bias', [1]),
-      }
-      const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
-      return new SileroVad(transform, encoder, await LstmStream.open(backend, lstm!), output)
-    } finally {
-      await file.close()
-    }
+    const { transform, encoder, lstm, output } = await readSileroWeights(path)
+    return new SileroVad(transform, encoder, await LstmStream.open(backend, lstm), output)
   }
 
   /** Probability of speech in the next {@link FRAME} samples. */

@@ -4,7 +4,8 @@ import { type Backend, type BackendName, openBackend } from '@cudnn-rnn/rnn'
 import type { Command } from 'commander'
 import { readAudio, SAMPLE_RATE } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
-import { FRAME, SileroVad } from './silero_vad.js'
+import { SileroVad } from './silero_vad.js'
+import { FRAME } from './silero_weights.js'
 
 const SPEECH = 0.5
 

@@ -1,0 +1,61 @@
+import { type ImportedNetwork, importWeights } from '@cudnn-rnn/rnn'
+import { openWeightFile } from '@cudnn-rnn/rnn/interop'
+import type { Dense } from '../dense.js'
+import { lstmsOf, weightReader } from '../named_weights.js'
+import type { Conv1d } from './conv1d.js'
+
+/** New samples of a frame: 32 ms at 16 kHz; each frame also sees the 64 samples before it. */
+export const FRAME = 512
+export const CONTEXT = 64
+export const WINDOW = 256
+/** Frequencies of the short Fourier transform. */
+export const BINS = WINDOW / 2 + 1
+export const UNITS = 128
+
+/** The weights of Silero VAD 6.2 at 16 kHz. */
+export interface SileroWeights {
+  /** Real parts of all frequencies, then imaginary ones: [2·BINS,1,WINDOW]. */
+  readonly transform: Conv1d
+  readonly encoder: readonly Conv1d[]
+  /** UNITS → UNITS */
+  readonly lstm: ImportedNetwork
+  /** UNITS → 1 */
+  readonly output: Dense
+}
+
+/** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
+export async function readSileroWeights(path: string): Promise<SileroWeights> {
+  const file = await openWeightFile(path)
+  try {
+    const read = weightReader(file)
+    const transform = {
+      weight: await read('model.stft.forward_basis_buffer', [2 * BINS, 1, WINDOW]),
+      bias: new Float32Array(2 * BINS),
+      inputs: 1,
+      width: WINDOW,
+      stride: 128,
+      padding: 0,
+    }
+    const layers = [
+      [BINS, UNITS, 1],
+      [UNITS, 64, 2],
+      [64, 64, 2],
+      [64, UNITS, 1],
+    ] as const
+    const encoder: Conv1d[] = []
+    for (const [index, [inputs, outputs, stride]] of layers.entries()) {
+      const name = `model.encoder.${index}.reparam_conv`
+      const weight = await read(`${name}.weight`, [outputs, inputs, 3])
+      const bias = await read(`${name}.bias`, [outputs])
+      encoder.push({ weight, bias, inputs, width: 3, stride, padding: 1 })
+    }
+    const output = {
+      kernel: await read('model.decoder.decoder.2.weight', [1, UNITS, 1]),
+      bias: await read('model.decoder.decoder.2.bias', [1]),
+    }
+    const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
+    return { transform, encoder, lstm: lstm!, output }
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,14 @@
+import type { Tensor } from '@cudnn-rnn/rnn'
+
+/** A stream of frames [512] to probabilities [1]. */
+export interface SpeechStream {
+  step(frame: Tensor): Promise<Tensor>
+  close(): void
+}
+
+/** The part of a pool that the server uses: that of worker threads, or one of this thread. */
+export interface SpeechPool {
+  open(): SpeechStream
+  stats(): { readonly maxStreams: number; readonly waiting: number; readonly lostWorkers?: number }
+  dispose(): void
+}

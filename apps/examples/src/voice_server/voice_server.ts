@@ -1,0 +1,153 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { hasErrorCode } from '@cudnn-rnn/rnn'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { SAMPLE_RATE } from '../audio_file.js'
+import { ServerMetrics } from './server_metrics.js'
+import type { SpeechPool, SpeechStream } from './speech_pool.js'
+import { voicePage } from './voice_page.js'
+import { type SessionLimits, VoiceSession } from './voice_session.js'
+
+export interface VoiceServerOptions extends Partial<SessionLimits> {
+  readonly pool: SpeechPool
+  /** Default 1,000. */
+  readonly maxConnections?: number | undefined
+  /** Bytes of one message. Default 32,000: a second of samples. */
+  readonly maxMessageBytes?: number | undefined
+  /** Milliseconds between two pings; a client that has not answered the last one is cut off. Default 15,000. */
+  readonly pingMs?: number | undefined
+}
+
+const DEFAULTS = {
+  ...{ maxConnections: 1000, maxMessageBytes: 2 * SAMPLE_RATE, pingMs: 15_000 },
+  ...{ maxRate: 2, maxBurst: 2, maxUnreadBytes: 1 << 16 },
+}
+
+/**
+ * Voice activity detection over WebSocket: `/stream` takes samples, `/` is a page with a microphone, `/metrics` is for
+ * Prometheus, `/livez` and `/readyz` are for the scheduler.
+ */
+export class VoiceServer {
+  readonly metrics: ServerMetrics
+  readonly #pool: SpeechPool
+  readonly #limits: typeof DEFAULTS
+  readonly #http: Server
+  readonly #sockets: WebSocketServer
+  readonly #sessions = new Map<WebSocket, VoiceSession>()
+  readonly #unanswered = new WeakSet<WebSocket>()
+  readonly #pings: NodeJS.Timeout
+  #isDraining = false
+
+  /** Takes over the pool. */
+  constructor({ pool, ...limits }: VoiceServerOptions) {
+    this.#pool = pool
+    const given = Object.entries(limits).filter(([, value]) => value !== undefined)
+    this.#limits = { ...DEFAULTS, ...Object.fromEntries(given) }
+    this.metrics = new ServerMetrics(pool, () => this.#sessions.size)
+    this.#http = createServer((request, response) => void this.#respond(request, response))
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
+    // Samples do not compress, and a compressor takes 300 KB for each connection.
+    this.#sockets = new WebSocketServer({
+      ...{ noServer: true, perMessageDeflate: false, maxPayload: this.#limits.maxMessageBytes },
+    })
+    this.#pings = setInterval(() => this.#ping(), this.#limits.pingMs).unref()
+  }
+
+  /** Resolves to the port: the given one, or with 0 a free one. */
+  async listen(port: number, host = '127.0.0.1'): Promise<number> {
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once('error', reject)
+      this.#http.listen(port, host, () => resolve())
+    })
+    return (this.#http.address() as AddressInfo).port
+  }
+
+  /**
+   * Refuses new connections, sends every client the events of the samples that have arrived, and closes. Connections that
+   * take longer than `graceMs` are cut off.
+   */
+  async close(graceMs = 10_000): Promise<void> {
+    if (this.#isDraining) return
+    this.#isDraining = true
+    clearInterval(this.#pings)
+    const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()))
+    for (const session of this.#sessions.values()) session.finish()
+    const grace = setTimeout(() => {
+      for (const socket of this.#sockets.clients) socket.terminate()
+      this.#http.closeAllConnections()
+    }, graceMs)
+    this.#http.closeIdleConnections()
+    await closed
+    clearTimeout(grace)
+    this.#pool.dispose()
+  }
+
+  async #respond({ method, url = '/' }: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = url.split('?', 1)[0]
+    const isReady = !this.#isDraining && this.#pool.stats().maxStreams > 0
+    if (method !== 'GET' && method !== 'HEAD') send(response, 405, 'text/plain', 'only GET\n')
+    else if (path === '/') send(response, 200, 'text/html; charset=utf-8', voicePage())
+    else if (path === '/livez') send(response, 200, 'text/plain', 'ok\n')
+    else if (path === '/readyz') send(response, isReady ? 200 : 503, 'text/plain', isReady ? 'ok\n' : 'not ready\n')
+    else if (path === '/metrics') {
+      send(response, 200, this.metrics.registry.contentType, await this.metrics.registry.metrics())
+    } else send(response, 404, 'text/plain', 'no such page\n')
+  }
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    socket.on('error', () => socket.destroy())
+    const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+    if (pathname !== '/stream') {
+      refuse(socket, '404 Not Found')
+      return
+    }
+    const stream = this.#isDraining ? undefined : this.#openStream()
+    if (stream === undefined) {
+      this.metrics.refusals.inc({ reason: this.#isDraining ? 'draining' : 'capacity' })
+      refuse(socket, '503 Service Unavailable')
+      return
+    }
+    // Until the handshake is done, the socket alone knows that its client is gone.
+    const release = () => stream.close()
+    socket.once('close', release)
+    this.#sockets.handleUpgrade(request, socket, head, (client) => {
+      socket.off('close', release)
+      const probabilities = searchParams.get('probabilities') === '1'
+      const session = new VoiceSession(client, stream, this.metrics, { ...this.#limits, probabilities })
+      this.#sessions.set(client, session)
+      client.on('pong', () => this.#unanswered.delete(client))
+      client.on('close', () => this.#sessions.delete(client))
+    })
+  }
+
+  /** Undefined at the limit of connections or of the pool. */
+  #openStream(): SpeechStream | undefined {
+    if (this.#sessions.size >= this.#limits.maxConnections) return undefined
+    try {
+      return this.#pool.open()
+    } catch (error) {
+      if (hasErrorCode(error, 'ERR_POOL_FULL', 'ERR_NO_WORKER')) return undefined
+      throw error
+    }
+  }
+
+  #ping(): void {
+    for (const [client, session] of this.#sessions) {
+      if (this.#unanswered.has(client)) {
+        session.terminate('silent_peer')
+        continue
+      }
+      this.#unanswered.add(client)
+      client.ping()
+    }
+  }
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { 'content-type': type, 'cache-control': 'no-store' }).end(body)
+}
+
+function refuse(socket: Duplex, status: string): void {
+  socket.end(`HTTP/1.1 ${status}\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n`)
+}

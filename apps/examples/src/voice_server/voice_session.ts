@@ -1,0 +1,170 @@
+import type { WebSocket } from 'ws'
+import { SAMPLE_RATE } from '../audio_file.js'
+import { FRAME } from '../speech/silero_weights.js'
+import { RateLimit } from './rate_limit.js'
+import type { RefusalReason, ServerMetrics } from './server_metrics.js'
+import { SpeechDetector, type SpeechEvent } from './speech_detector.js'
+import type { SpeechStream } from './speech_pool.js'
+
+/** Limits of one connection. */
+export interface SessionLimits {
+  /** Audio that may arrive in a second, in seconds. Default 2: a client may catch up. */
+  readonly maxRate: number
+  /** Audio that may arrive at once, in seconds. Default 2. */
+  readonly maxBurst: number
+  /** Bytes of events that a client may leave unread. Default 64 KiB. */
+  readonly maxUnreadBytes: number
+}
+
+type Sent =
+  | SpeechEvent
+  | { readonly type: 'probability'; readonly probability: number }
+  | { readonly type: 'error'; readonly code: string }
+
+/** Close codes of RFC 6455 and of the registry of WebSocket close codes. */
+const CLOSE = Object.freeze({ normal: 1000, goingAway: 1001, unsupported: 1003, policy: 1008, failure: 1011 })
+
+/** Scale of 16-bit samples. */
+const FULL_SCALE = 32_768
+
+/**
+ * One connection: 16-bit little-endian samples at 16 kHz in, in messages of any even length; events as JSON out. A text
+ * message `{"type":"end"}` asks for the events of all samples sent so far and the end of the connection.
+ */
+export class VoiceSession {
+  readonly #socket: WebSocket
+  readonly #stream: SpeechStream
+  readonly #metrics: ServerMetrics
+  readonly #limits: SessionLimits
+  readonly #wantsProbabilities: boolean
+  readonly #detector = new SpeechDetector(FRAME / SAMPLE_RATE)
+  readonly #rate: RateLimit
+  readonly #frame = new Float32Array(FRAME)
+  #filled = 0
+  #waiting = 0
+  #ending: { readonly code: number; readonly reason: string } | undefined
+  #isClosed = false
+
+  constructor(
+    socket: WebSocket,
+    stream: SpeechStream,
+    metrics: ServerMetrics,
+    limits: SessionLimits & { readonly probabilities: boolean },
+  ) {
+    this.#socket = socket
+    this.#stream = stream
+    this.#metrics = metrics
+    this.#limits = limits
+    this.#wantsProbabilities = limits.probabilities
+    this.#rate = new RateLimit(limits.maxRate * SAMPLE_RATE, limits.maxBurst * SAMPLE_RATE)
+    socket.on('message', (data: Buffer, isBinary: boolean) => {
+      if (isBinary) this.#receive(data)
+      else this.#command(data.toString('utf8'))
+    })
+    socket.on('close', () => this.#release())
+    // Such as a message above the limit: ws closes the connection with its code.
+    socket.on('error', (error: Error & { code?: string }) => {
+      this.#metrics.refusals.inc({
+        reason: error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH' ? 'frame_size' : 'protocol',
+      })
+    })
+  }
+
+  /** Takes no more samples, sends the events of those taken, and closes the connection. */
+  finish(code: number = CLOSE.goingAway, reason = 'the server shuts down'): void {
+    if (this.#ending !== undefined) return
+    this.#ending = { code, reason }
+    this.#finishIfIdle()
+  }
+
+  /** Ends the connection without its closing handshake: its client does not read. */
+  terminate(reason: RefusalReason): void {
+    if (this.#isClosed) return
+    this.#metrics.refusals.inc({ reason })
+    this.#release()
+    this.#socket.terminate()
+  }
+
+  #receive(data: Buffer): void {
+    if (this.#ending !== undefined || this.#isClosed) return
+    if (data.length % 2 !== 0) {
+      this.#refuse(CLOSE.unsupported, 'protocol', 'a message must hold whole samples of 16 bits')
+      return
+    }
+    const samples = data.length / 2
+    if (!this.#rate.take(samples)) {
+      this.#refuse(CLOSE.policy, 'rate', 'samples arrive faster than the limit')
+      return
+    }
+    for (let index = 0; index < samples; index++) {
+      this.#frame[this.#filled++] = data.readInt16LE(2 * index) / FULL_SCALE
+      if (this.#filled === FRAME) this.#step()
+    }
+  }
+
+  #command(text: string): void {
+    if (text === '{"type":"end"}') this.finish(CLOSE.normal, 'all samples are processed')
+    else this.#refuse(CLOSE.unsupported, 'protocol', 'a text message must be {"type":"end"}')
+  }
+
+  #step(): void {
+    this.#filled = 0
+    this.#waiting++
+    const since = performance.now()
+    // The pool copies the frame.
+    this.#stream.step({ data: this.#frame, shape: [FRAME] }).then(
+      ({ data }) => {
+        this.#waiting--
+        if (this.#isClosed) return
+        this.#metrics.frames.inc()
+        this.#metrics.latency.observe((performance.now() - since) / 1000)
+        this.#report(data[0]!)
+        this.#finishIfIdle()
+      },
+      (error: unknown) => {
+        this.#waiting--
+        const code = error instanceof Error && 'code' in error ? String(error.code) : 'ERR_INTERNAL'
+        this.#send({ type: 'error', code })
+        this.#refuse(CLOSE.failure, 'stream_lost', code)
+      },
+    )
+  }
+
+  #report(probability: number): void {
+    const event = this.#detector.next(probability)
+    if (this.#wantsProbabilities) this.#send({ type: 'probability', probability })
+    if (event !== undefined) this.#send(event)
+  }
+
+  #send(event: Sent): void {
+    if (this.#isClosed) return
+    if (this.#socket.bufferedAmount > this.#limits.maxUnreadBytes) {
+      this.terminate('slow_reader')
+      return
+    }
+    this.#metrics.events.inc({ type: event.type })
+    this.#socket.send(JSON.stringify(event))
+  }
+
+  #finishIfIdle(): void {
+    if (this.#ending === undefined || this.#waiting > 0 || this.#isClosed) return
+    const last = this.#detector.finish()
+    if (last !== undefined) this.#send(last)
+    const { code, reason } = this.#ending
+    this.#release()
+    this.#socket.close(code, reason)
+  }
+
+  #refuse(code: number, reason: RefusalReason, text: string): void {
+    if (this.#isClosed) return
+    this.#metrics.refusals.inc({ reason })
+    this.#release()
+    this.#socket.close(code, text)
+  }
+
+  #release(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#stream.close()
+  }
+}

@@ -1,0 +1,207 @@
+import { EventEmitter } from 'node:events'
+import { connect } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import type { SpeechPool } from '../../src/voice_server/speech_pool.js'
+import { VoiceServer, type VoiceServerOptions } from '../../src/voice_server/voice_server.js'
+import { VoiceSession } from '../../src/voice_server/voice_session.js'
+import { energyPool, tone } from './energy_pool.js'
+import { VoiceClient } from './voice_client.js'
+
+const servers: VoiceServer[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close(0)
+})
+
+async function serve(options: Partial<VoiceServerOptions> = {}) {
+  const server = new VoiceServer({ pool: energyPool(), ...options })
+  servers.push(server)
+  const port = await server.listen(0)
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`)
+    return { status: response.status, text: await response.text() }
+  }
+  const refusals = async (reason: string) => {
+    const { values } = await server.metrics.refusals.get()
+    return values.find(({ labels }) => labels.reason === reason)?.value ?? 0
+  }
+  return { server, port, get, refusals }
+}
+
+/** Waits for a state of the server that the client does not see. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+describe('VoiceServer', () => {
+  it('reports where speech begins and ends', async () => {
+    const { port, get } = await serve()
+    const client = await new VoiceClient(port).open()
+    // Messages of any length: 10 frames of silence, 10 of speech, 10 of silence.
+    for (const amplitude of [0, 0.5, 0]) client.send(tone(5000, amplitude)).send(tone(120, amplitude))
+    expect(await client.end()).toEqual({ code: 1000, reason: 'all samples are processed' })
+    expect(client.events).toEqual([
+      { type: 'speech_start', time: 0.32 },
+      { type: 'speech_end', time: 0.64 },
+    ])
+    const { text } = await get('/metrics')
+    expect(text).toContain('voice_frames_total 30')
+    expect(text).toContain('voice_events_total{type="speech_start"} 1')
+    expect(text).toContain('voice_frame_latency_seconds_count 30')
+    expect(text).toContain('voice_connections 0')
+    expect(text).toMatch(/nodejs_eventloop_lag_p99_seconds \S/)
+  })
+
+  it('sends probabilities to those who ask, and ends speech with the input', async () => {
+    const { port } = await serve()
+    const client = await new VoiceClient(port, '?probabilities=1').open()
+    client.send(tone(1024, 0.125))
+    await client.end()
+    expect(client.events.map(({ type }) => type)).toEqual(['probability', 'speech_start', 'probability', 'speech_end'])
+    expect(client.events[0]!['probability']).toBeCloseTo(0.5, 2)
+  })
+
+  it('answers health checks, the page and nothing else', async () => {
+    const { get, port } = await serve()
+    expect(await get('/livez')).toEqual({ status: 200, text: 'ok\n' })
+    expect(await get('/readyz')).toEqual({ status: 200, text: 'ok\n' })
+    expect((await get('/')).text).toContain('<title>Voice activity</title>')
+    expect((await get('/other')).status).toBe(404)
+    expect((await fetch(`http://127.0.0.1:${port}/`, { method: 'POST' })).status).toBe(405)
+    expect(await new VoiceClient(port, '/other').refused()).toBe(404)
+  })
+
+  it('refuses connections beyond its limit and those of the pool', async () => {
+    for (const options of [{ maxConnections: 1 }, { pool: energyPool(1) }]) {
+      const { port, refusals } = await serve(options)
+      const first = await new VoiceClient(port).open()
+      expect(await new VoiceClient(port).refused()).toBe(503)
+      expect(await refusals('capacity')).toBe(1)
+      await first.end()
+      await until(async () => {
+        const next = new VoiceClient(port)
+        return Promise.race([next.open().then(() => true), next.refused().then(() => false)])
+      })
+    }
+  })
+
+  it('is not ready while no worker is', async () => {
+    const pool: SpeechPool = {
+      open() {
+        throw Object.assign(new RangeError('no worker'), { code: 'ERR_NO_WORKER' })
+      },
+      stats: () => ({ maxStreams: 0, waiting: 0 }),
+      dispose() {},
+    }
+    const { port, get } = await serve({ pool })
+    expect((await get('/readyz')).status).toBe(503)
+    expect((await get('/livez')).status).toBe(200)
+    expect(await new VoiceClient(port).refused()).toBe(503)
+  })
+
+  it.each([
+    ['a message above the limit', { maxMessageBytes: 1000 }, tone(501, 0), 1009, 'frame_size'],
+    ['half a sample', {}, Buffer.alloc(3), 1003, 'protocol'],
+    ['samples faster than the limit', { maxBurst: 0.1, maxRate: 0.001 }, tone(1601, 0), 1008, 'rate'],
+  ] as const)('closes a connection for %s', async (_, options, message, code, reason) => {
+    const { port, refusals } = await serve(options)
+    const client = await new VoiceClient(port).open()
+    client.send(message)
+    expect((await client.closed).code).toBe(code)
+    await until(async () => (await refusals(reason)) === 1)
+  })
+
+  it('closes a connection for a text message that is not a command', async () => {
+    const { port } = await serve()
+    const client = await new VoiceClient(port).open()
+    client.socket.send('hello')
+    expect((await client.closed).code).toBe(1003)
+  })
+
+  it('cuts off a client that does not read', async () => {
+    const { server, refusals } = await serve()
+    const socket = Object.assign(new EventEmitter(), {
+      ...{ bufferedAmount: 0, isOpen: true, sent: 0 },
+      send: () => socket.sent++,
+      terminate() {
+        socket.isOpen = false
+      },
+    })
+    const limits = { maxRate: 1, maxBurst: 1, maxUnreadBytes: 1024, probabilities: true }
+    const stream = energyPool().open()
+    new VoiceSession(socket as never, stream, server.metrics, limits)
+    socket.emit('message', tone(512, 0.5), true)
+    await until(() => socket.sent === 2)
+    // Bytes beyond the buffers of the kernel, which hold megabytes.
+    socket.bufferedAmount = 1025
+    socket.emit('message', tone(512, 0.5), true)
+    await until(() => !socket.isOpen)
+    expect([socket.sent, stream.closed, await refusals('slow_reader')]).toEqual([2, true, 1])
+  })
+
+  it('cuts off a client that answers no ping', async () => {
+    const { port, refusals } = await serve({ pingMs: 10 })
+    const raw = connect(port, '127.0.0.1')
+    raw.write(
+      'GET /stream HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+    )
+    raw.on('error', () => undefined).resume()
+    await until(async () => (await refusals('silent_peer')) === 1)
+    raw.destroy()
+  })
+
+  it('closes the connection whose stream is lost, with its code', async () => {
+    const pool: SpeechPool = {
+      open: () => ({
+        step: async () => {
+          throw Object.assign(new Error('gone'), { code: 'ERR_STREAM_WORKER_LOST' })
+        },
+        close() {},
+      }),
+      stats: () => ({ maxStreams: 1, waiting: 0 }),
+      dispose() {},
+    }
+    const { port } = await serve({ pool })
+    const client = await new VoiceClient(port).open()
+    client.send(tone(512, 0))
+    expect(await client.closed).toEqual({ code: 1011, reason: 'ERR_STREAM_WORKER_LOST' })
+    expect(client.events).toEqual([{ type: 'error', code: 'ERR_STREAM_WORKER_LOST' }])
+  })
+
+  it('drains at shutdown: clients receive the events of what they sent, others are refused', async () => {
+    let release = (): void => undefined
+    const pool = energyPool()
+    const open = pool.open.bind(pool)
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    pool.open = () => {
+      const stream = open()
+      const step = stream.step.bind(stream)
+      stream.step = (frame) => {
+        const result = step(frame)
+        return held.then(() => result)
+      }
+      return stream
+    }
+    const { server, port, get } = await serve({ pool })
+    const client = await new VoiceClient(port).open()
+    client.send(tone(1024, 0.5))
+    await until(() => pool.stats().steps === 2)
+    const idle = await new VoiceClient(port).open()
+    const closing = server.close()
+    expect((await idle.closed).code).toBe(1001)
+    await expect(get('/readyz')).rejects.toThrow()
+    release()
+    expect(await client.closed).toEqual({ code: 1001, reason: 'the server shuts down' })
+    expect(client.events.map(({ type }) => type)).toEqual(['speech_start', 'speech_end'])
+    await closing
+  })
+
+  it('cuts off clients that do not close within the grace period', async () => {
+    const { server, port } = await serve()
+    const client = await new VoiceClient(port).open()
+    client.socket.pause()
+    await server.close(20)
+    client.socket.terminate()
+  })
+})
