@@ -1,21 +1,21 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import type { Contestant } from './contestant_table.js'
+import type { Implementation } from './implementation_table.js'
 import { parameterLayout, ungrouped } from './parameter_layouts.js'
 import type { TensorRecord } from './tensor_file.js'
 import { type Workload, workloadDescriptor } from './workload.js'
 
 /**
- * Beyond this two contestants did not compute the same function. Float32 sums of 4,000 products in another order differ by
+ * Beyond this two implementations did not compute the same function. Float32 sums of 4,000 products in another order differ by
  * some 1e-6 of the largest value; a swapped gate or a forgotten bias by more than 1e-2.
  */
 export const LARGEST_DIFFERENCE = 1e-4
 
-/** Results of a contestant in an order that is the same for all. */
+/** Results of an implementation in an order that is the same for all. */
 export type ComparableResults = readonly (readonly [name: string, data: Tensor<Float32Array>['data']])[]
 
 /** Brings results to canonical layout: the output and, where they are there, the gradients by input and parameters. */
 export function comparableResults(
-  contestant: Contestant,
+  implementation: Implementation,
   workload: Workload,
   results: TensorRecord,
 ): ComparableResults {
@@ -25,7 +25,7 @@ export function comparableResults(
     if (tensor !== undefined) named.push([name, tensor.data])
   }
   const groups = ungrouped(results)
-  const { toCanonical } = parameterLayout(contestant.layout)
+  const { toCanonical } = parameterLayout(implementation.layout)
   if (groups.length > 0 && toCanonical !== undefined) {
     const { weights, biases } = toCanonical(workloadDescriptor(workload), groups)
     for (const [k, { data }] of weights.entries()) named.push([`gradient of weight ${k}`, data])
@@ -35,7 +35,7 @@ export function comparableResults(
 }
 
 /**
- * The largest absolute difference between two contestants' results, each tensor measured in units of its largest value
+ * The largest absolute difference between two implementations' results, each tensor measured in units of its largest value
  * where that is above 1 (gradients by weights are sums over the batch). Infinity for results of other shapes or NaN.
  */
 export function largestDifference(ours: ComparableResults, theirs: ComparableResults): number {

@@ -1,6 +1,6 @@
 import type { CellMode } from '@cudnn-rnn/canonical'
 import type { Comparison, Lane, WeightType } from './comparison.js'
-import type { Contestant } from './contestant_table.js'
+import type { Implementation } from './implementation_table.js'
 import type { Pass, Workload } from './workload.js'
 
 /** B, T, H of the table, in order of work. */
@@ -19,8 +19,8 @@ export const STEP_UNITS = [64, 128, 256, 512] as const
 /** How much of a benchmark is run. */
 export interface CaseSelection {
   /** Our executors, best first. */
-  readonly executors: readonly Contestant[]
-  readonly peers: readonly Contestant[]
+  readonly executors: readonly Implementation[]
+  readonly peers: readonly Implementation[]
   readonly threads: number
   /** Three of the six sizes. */
   readonly quick: boolean
@@ -28,13 +28,13 @@ export interface CaseSelection {
 
 const CELL_MODES = ['lstm', 'gru', 'rnn_relu', 'rnn_tanh'] as const
 
-/** Every comparison of a benchmark, section by section and small before large, so that slow contestants are found out early. */
+/** Every comparison of a benchmark, section by section and small before large, so that slow implementations are found out early. */
 export function benchCases(selection: CaseSelection): Comparison[] {
   const { executors, peers, threads, quick } = selection
   const sizes = quick ? [SIZES[0], SIZES[1], SIZES[3]] : SIZES
   const best = executors.slice(0, 1)
-  const lane = (contestant: Contestant, changes: Partial<Lane> = {}): Lane => ({
-    contestant: contestant.name,
+  const lane = (implementation: Implementation, changes: Partial<Lane> = {}): Lane => ({
+    implementation: implementation.name,
     threads,
     weights: 'float32',
     pass: 'inference',
@@ -52,7 +52,7 @@ export function benchCases(selection: CaseSelection): Comparison[] {
           'table',
           work,
           pass,
-          lanes.map((contestant) => lane(contestant, { pass })),
+          lanes.map((implementation) => lane(implementation, { pass })),
         )
       }),
     ),
@@ -61,7 +61,9 @@ export function benchCases(selection: CaseSelection): Comparison[] {
     STEP_UNITS.map((units) => {
       const work = workload(mode, [1, 70, units])
       const others = peers.filter(({ refusal }) => refusal(work, 'streaming') === undefined)
-      const lanes = [...best, ...others].map((contestant) => lane(contestant, { pass: 'streaming', threads: 1 }))
+      const lanes = [...best, ...others].map((implementation) =>
+        lane(implementation, { pass: 'streaming', threads: 1 }),
+      )
       return comparison('step', work, 'streaming', lanes)
     }),
   )
@@ -80,7 +82,10 @@ export function benchCases(selection: CaseSelection): Comparison[] {
       'threads',
       workload(mode, SIZES[1], stack),
       'inference',
-      onStacks.flatMap((contestant) => [lane(contestant, { threads: 1 }), lane(contestant, { threads: 2 })]),
+      onStacks.flatMap((implementation) => [
+        lane(implementation, { threads: 1 }),
+        lane(implementation, { threads: 2 }),
+      ]),
     ),
   )
   const weightTypes: readonly WeightType[] = ['float32', 'bfloat16', 'int8']

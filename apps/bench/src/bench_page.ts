@@ -22,9 +22,11 @@ tbody th { color: inherit; } th:first-child, .words th, .words td { text-align: 
 .met { color: var(--met); } .missed { color: var(--missed); } .open { color: var(--quiet); }
 `
 
-/** One self-contained HTML page: targets, charts, tables, contestants. */
+/** One self-contained HTML page: targets, charts, tables, implementations. */
 export function benchPage(report: BenchReport): string {
-  const contestants = report.contestants.map(({ title, version, detail }) => row([title, version ?? 'absent', detail]))
+  const implementations = report.implementations.map(({ title, version, detail }) =>
+    row([title, version ?? 'absent', detail]),
+  )
   return htmlPage({
     title: 'Benchmark of the recurrent executors',
     resultHtml: introduction(report),
@@ -35,7 +37,7 @@ export function benchPage(report: BenchReport): string {
       ...charts(report, 'training', 'Training'),
       ...reportTables(report).map(tableSection),
       ...leftOutSection(report),
-      { heading: 'Contestants', html: `<table class="words"><tbody>${contestants.join('')}</tbody></table>` },
+      { heading: 'Implementations', html: `<table class="words"><tbody>${implementations.join('')}</tbody></table>` },
     ],
   })
 }
@@ -61,13 +63,13 @@ function targetTable({ targets }: BenchReport): string {
 }
 
 function charts(report: BenchReport, pass: 'inference' | 'training', title: string): PageSection[] {
-  const playing = report.contestants
+  const playing = report.implementations
     .map(({ name, title }, index) => ({ name, title, index }))
     .filter(({ name }) =>
       report.comparisons.some(({ section, results }) =>
         results.some(
           ({ lane, outcome }) =>
-            section === 'table' && lane.pass === pass && lane.contestant === name && outcome.status === 'measured',
+            section === 'table' && lane.pass === pass && lane.implementation === name && outcome.status === 'measured',
         ),
       ),
     )

@@ -22,8 +22,8 @@ export interface ComparisonResult extends Omit<Comparison, 'lanes'> {
   readonly results: readonly LaneResult[]
 }
 
-/** A contestant as it introduced itself, or why it did not take part. */
-export interface ContestantReport {
+/** An implementation as it introduced itself, or why it did not take part. */
+export interface ImplementationReport {
   readonly name: string
   readonly title: string
   readonly kind: 'executor' | 'peer'
@@ -34,16 +34,16 @@ export interface ContestantReport {
 
 /** Peak rates of this machine: the largest values of several short measurements. */
 export interface MachinePeak {
-  /** Largest rate of a float32 product of two 2048 × 2048 matrices, by any contestant. */
+  /** Largest rate of a float32 product of two 2048 × 2048 matrices, by any implementation. */
   readonly gflops: number
   readonly productBy: string
   /** Bytes copied per second through memory, read and written, in GB/s. */
   readonly bandwidth: number
 }
 
-/** Memory of a contestant in a fresh process, in bytes; null where the system does not say. */
+/** Memory of an implementation in a fresh process, in bytes; null where the system does not say. */
 export interface MemoryResult {
-  readonly contestant: string
+  readonly implementation: string
   readonly pass: 'inference' | 'training'
   /** Resident before the workload was loaded. */
   readonly resident: number | null
@@ -70,13 +70,13 @@ export interface BenchReport {
   readonly loadBefore: number
   readonly settings: {
     readonly threads: number
-    /** What every contestant that can be was held to; undefined: each took the best that it found. */
+    /** What every implementation that can be was held to; undefined: each took the best that it found. */
     readonly instructionSet?: InstructionSet | undefined
     readonly quick: boolean
     readonly rounds: number
     readonly sliceMs: number
   }
-  readonly contestants: readonly ContestantReport[]
+  readonly implementations: readonly ImplementationReport[]
   readonly peak: MachinePeak
   readonly comparisons: readonly ComparisonResult[]
   readonly memory: { readonly workload: string; readonly results: readonly MemoryResult[] }
@@ -102,9 +102,9 @@ export function ratioToBestPeer(
   executor: string,
   isPeer: (name: string) => boolean,
 ): number | undefined {
-  const ours = medianOf(comparison, (lane) => lane.contestant === executor)
+  const ours = medianOf(comparison, (lane) => lane.implementation === executor)
   const peers = comparison.results.flatMap(({ lane, outcome }) =>
-    isPeer(lane.contestant) && outcome.status === 'measured' ? [outcome.spread.median] : [],
+    isPeer(lane.implementation) && outcome.status === 'measured' ? [outcome.spread.median] : [],
   )
   return ours === undefined || peers.length === 0 ? undefined : ours / Math.min(...peers)
 }

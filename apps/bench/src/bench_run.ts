@@ -2,14 +2,14 @@ import { availableParallelism, cpus, loadavg, platform, release, totalmem } from
 import { inspectBackends } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { benchCases } from './bench_cases.js'
-import type { BenchReport, ComparisonResult, ContestantReport, MachinePeak } from './bench_report.js'
-import { Burner } from './burner.js'
+import type { BenchReport, ComparisonResult, ImplementationReport, MachinePeak } from './bench_report.js'
 import { laneName } from './comparison.js'
 import { runComparison } from './comparison_run.js'
-import { ContestantPool } from './contestant_pool.js'
-import type { ContestantProcess } from './contestant_process.js'
-import { type Contestant, executorContestant, PEERS } from './contestant_table.js'
+import { ImplementationPool } from './implementation_pool.js'
+import type { ImplementationProcess } from './implementation_process.js'
+import { executorImplementation, type Implementation, PEERS } from './implementation_table.js'
 import { bindingNote } from './instruction_set_binding.js'
+import { LoadGenerator } from './load_generator.js'
 import { betterPeak, probeMachine } from './machine_peak.js'
 import { measureMemory } from './memory_run.js'
 import { installPeers } from './peer_packages.js'
@@ -21,7 +21,7 @@ export interface BenchOptions {
   /** Our executors, best first; undefined for all that work here. */
   readonly executors: readonly string[] | undefined
   readonly threads: number
-  /** What every contestant that can be is held to; undefined: each takes the best that it finds. */
+  /** What every implementation that can be is held to; undefined: each takes the best that it finds. */
   readonly instructionSet: InstructionSet | undefined
   /** Interpreter with PyTorch, TensorFlow or Keras. */
   readonly python: string | undefined
@@ -34,7 +34,7 @@ export interface BenchOptions {
 
 type Announce = (line: string) => void
 
-/** Large enough that the weights show, small enough for every contestant. */
+/** Large enough that the weights show, small enough for every implementation. */
 const MEMORY_WORKLOAD: Workload = {
   cellMode: 'lstm',
   numLayers: 1,
@@ -52,15 +52,15 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   const rounds = quick ? 3 : 7
   const sliceMs = quick ? 30 : 100
   const executors = options.executors ?? (await workingExecutors(options))
-  const invited = [...executors.map(executorContestant), ...PEERS]
-  const pool = new ContestantPool(invited, options)
-  const burner = new Burner(availableParallelism())
+  const invited = [...executors.map(executorImplementation), ...PEERS]
+  const pool = new ImplementationPool(invited, options)
+  const loadGenerator = new LoadGenerator(availableParallelism())
   try {
-    const contestants = await invite(invited, pool, options, announce)
-    const present = invited.filter((_, index) => contestants[index]!.takesPart)
+    const implementations = await invite(invited, pool, options, announce)
+    const present = invited.filter((_, index) => implementations[index]!.takesPart)
     const executor = present.find(({ kind }) => kind === 'executor')
     if (executor === undefined) {
-      const reasons = contestants
+      const reasons = implementations
         .filter(({ kind }) => kind === 'executor')
         .map(({ name, detail }) => `${name}: ${detail}`)
       const message = `Cannot run the benchmark as one of our executors must work here: ${reasons.join('; ')}`
@@ -68,7 +68,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
     }
     announce('Probing the machine')
     const peakBefore = await probe(present, pool, threads)
-    const comparisons = await compareAll(present, { pool, burner, rounds, sliceMs, options }, announce)
+    const comparisons = await compareAll(present, { pool, loadGenerator, rounds, sliceMs, options }, announce)
     announce('Probing the machine again, and measuring memory')
     const peak = betterPeak(peakBefore, await probe(present, pool, threads))
     const memory = await measureMemory(MEMORY_WORKLOAD, present, pool, threads)
@@ -82,7 +82,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
       },
       loadBefore,
       settings: { threads, instructionSet, quick, rounds, sliceMs },
-      contestants,
+      implementations,
       peak,
       comparisons,
       memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
@@ -96,7 +96,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
     }
   } finally {
     await pool.stop()
-    await burner.stop()
+    await loadGenerator.stop()
   }
 }
 
@@ -107,15 +107,15 @@ async function workingExecutors({ threads, instructionSet }: BenchOptions): Prom
 
 /** Starts everybody and notes who they are, or why they do not come. */
 async function invite(
-  invited: readonly Contestant[],
-  pool: ContestantPool,
+  invited: readonly Implementation[],
+  pool: ImplementationPool,
   { threads, python, instructionSet }: BenchOptions,
   announce: Announce,
-): Promise<ContestantReport[]> {
+): Promise<ImplementationReport[]> {
   const peerProblem = installPeers(announce)
-  const reports: ContestantReport[] = []
-  for (const contestant of invited) {
-    const { name, title, kind, language } = contestant
+  const reports: ImplementationReport[] = []
+  for (const implementation of invited) {
+    const { name, title, kind, language } = implementation
     announce(`Starting ${title}`)
     const absence =
       language === 'python' && python === undefined
@@ -128,15 +128,19 @@ async function invite(
       reports.push({ name, title, kind, version: undefined, detail: process, takesPart: false })
       continue
     }
-    const note = bindingNote(contestant, instructionSet)
+    const note = bindingNote(implementation, instructionSet)
     const detail = note === undefined ? process.detail : `${process.detail}; ${note}`
     reports.push({ name, title, kind, version: process.version, detail, takesPart: true })
   }
   return reports
 }
 
-async function probe(present: readonly Contestant[], pool: ContestantPool, threads: number): Promise<MachinePeak> {
-  const running: [string, ContestantProcess][] = []
+async function probe(
+  present: readonly Implementation[],
+  pool: ImplementationPool,
+  threads: number,
+): Promise<MachinePeak> {
+  const running: [string, ImplementationProcess][] = []
   for (const { name, title } of present) {
     const process = await pool.process(homeLane(name, threads))
     if (typeof process !== 'string') running.push([title, process])
@@ -145,11 +149,11 @@ async function probe(present: readonly Contestant[], pool: ContestantPool, threa
 }
 
 async function compareAll(
-  present: readonly Contestant[],
+  present: readonly Implementation[],
   {
     options,
     ...shared
-  }: { pool: ContestantPool; burner: Burner; rounds: number; sliceMs: number; options: BenchOptions },
+  }: { pool: ImplementationPool; loadGenerator: LoadGenerator; rounds: number; sliceMs: number; options: BenchOptions },
   announce: Announce,
 ): Promise<ComparisonResult[]> {
   const { threads, quick, only, limitMs } = options
@@ -166,9 +170,9 @@ async function compareAll(
   return results
 }
 
-/** The lane whose process a contestant is first seen in. */
-function homeLane(contestant: string, threads: number) {
-  return { contestant, threads, weights: 'float32', pass: 'inference' } as const
+/** The lane whose process an implementation is first seen in. */
+function homeLane(implementation: string, threads: number) {
+  return { implementation, threads, weights: 'float32', pass: 'inference' } as const
 }
 
 /** "cpu 1.23 ms, onnxruntime 1.50 ms" */

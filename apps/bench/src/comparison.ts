@@ -8,8 +8,8 @@ export type WeightType = 'float32' | 'bfloat16' | 'int8'
 
 /** One way of running a comparison's workload. */
 export interface Lane {
-  /** Name in the table of contestants. */
-  readonly contestant: string
+  /** Name in the table of implementations. */
+  readonly implementation: string
   readonly threads: number
   readonly weights: WeightType
   readonly pass: Pass
@@ -33,5 +33,5 @@ export function laneName(lane: Lane, section: Section): string {
     lane.busy ? 'busy machine' : '',
     lane.pass === 'streaming' ? 'step by step' : '',
   ]
-  return [lane.contestant, ...traits.filter((trait) => trait !== '')].join(', ')
+  return [lane.implementation, ...traits.filter((trait) => trait !== '')].join(', ')
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ComparableResults, comparableResults, LARGEST_DIFFERENCE, largestDifference } from './agreement.js'
 import type { ComparisonResult, LaneResult, Outcome } from './bench_report.js'
-import type { Burner } from './burner.js'
 import type { Comparison, Lane } from './comparison.js'
-import { type ContestantPool, processKey } from './contestant_pool.js'
-import type { ContestantProcess } from './contestant_process.js'
-import type { Task } from './contestant_protocol.js'
+import { type ImplementationPool, processKey } from './implementation_pool.js'
+import type { ImplementationProcess } from './implementation_process.js'
+import type { Task } from './implementation_protocol.js'
+import type { LoadGenerator } from './load_generator.js'
 import { makeOperands } from './operands.js'
 import { grouped, type LayoutName, parameterLayout } from './parameter_layouts.js'
 import { spreadOf } from './statistics.js'
@@ -16,13 +16,15 @@ import { readTensorFile, type TensorFile, writeTensorFile } from './tensor_file.
 import type { TimeBudget } from './time_budget.js'
 import { type Workload, workloadDescriptor, workloadFlops } from './workload.js'
 
-/** A contestant that can be asked. */
-type Playing = Pick<ContestantProcess, 'request'>
+/** An implementation that can be asked. */
+type Playing = Pick<ImplementationProcess, 'request'>
 
 /** State that all comparisons share. */
 export interface BenchContext {
-  readonly pool: Pick<ContestantPool, 'contestant' | 'discard'> & { process(lane: Lane): Promise<Playing | string> }
-  readonly burner: Pick<Burner, 'burning'>
+  readonly pool: Pick<ImplementationPool, 'implementation' | 'discard'> & {
+    process(lane: Lane): Promise<Playing | string>
+  }
+  readonly loadGenerator: Pick<LoadGenerator, 'running'>
   readonly budget: TimeBudget
   /** Turns that every lane takes. */
   readonly rounds: number
@@ -30,7 +32,7 @@ export interface BenchContext {
   readonly sliceMs: number
 }
 
-/** Between turns, so that threads of the last contestant that still spin go to sleep, and the burner gets going. */
+/** Between turns, so that threads of the last implementation that still spin go to sleep, and the load generator gets going. */
 const SETTLE_MS = 20
 
 const SEED = 1
@@ -104,12 +106,12 @@ async function prepareLanes(
     if (refusal !== undefined) return ended({ status: 'skipped', reason: refusal })
     const process = await pool.process(lane)
     if (typeof process === 'string') return ended({ status: 'skipped', reason: process })
-    const contestant = pool.contestant(lane.contestant)
+    const implementation = pool.implementation(lane.implementation)
     try {
-      const { firstMs } = await process.request('prepare', { task: taskFor(contestant.layout, lane.pass) })
+      const { firstMs } = await process.request('prepare', { task: taskFor(implementation.layout, lane.pass) })
       budget.note(paceKey, flops, firstMs)
       const { file } = await process.request('results', { path: resultPath })
-      const results = comparableResults(contestant, workload, readTensorFile(file))
+      const results = comparableResults(implementation, workload, readTensorFile(file))
       const difference = base === undefined ? undefined : largestDifference(base, results)
       base ??= results
       // Smaller weights are another function; how far they may be off is a matter for the executor's own tests.
@@ -140,11 +142,11 @@ function sameTask(entry: RunningLane | LaneResult, lane: Lane): RunningLane | La
 
 /** One turn of every lane; who begins changes from round to round. */
 async function takeTurns(lanes: readonly RunningLane[], round: number, context: BenchContext): Promise<void> {
-  const { burner, budget, sliceMs } = context
+  const { loadGenerator, budget, sliceMs } = context
   for (let turn = 0; turn < lanes.length; turn++) {
     const entry = lanes[(turn + round) % lanes.length]!
     const { lane, process, paceKey, flops, firstMs, times } = entry
-    burner.burning = lane.busy
+    loadGenerator.running = lane.busy
     await sleep(SETTLE_MS)
     // The others have emptied the caches; a run as long as a turn needs no second one to fill them.
     const warmUp = (times.at(-1) ?? firstMs) < sliceMs
@@ -152,7 +154,7 @@ async function takeTurns(lanes: readonly RunningLane[], round: number, context: 
       times.push(...(await process.request('run', { sliceMs, warmUp })).times)
       budget.note(paceKey, flops, Math.min(...times))
     })
-    burner.burning = false
+    loadGenerator.running = false
   }
 }
 

@@ -6,16 +6,16 @@ import { loadNote } from './load_note.js'
 import { threeDigits } from './number_format.js'
 import { reportTables } from './report_tables.js'
 
-/** The report as plain text: machine, contestants, tables, targets. */
+/** The report as plain text: machine, implementations, tables, targets. */
 export function consoleReport(report: BenchReport): string {
-  const { machine, peak, contestants } = report
+  const { machine, peak, implementations } = report
   const lines = [
     `${machine.processor}, ${machine.memory}, ${machine.system}, Node.js ${machine.node}, ${report.date}`,
     `Peaks of this machine on ${report.settings.threads} threads: product ${threeDigits(peak.gflops)} GFLOP/s (${peak.productBy}), memory ${threeDigits(peak.bandwidth)} GB/s`,
     ...instructionSetNote(report),
     ...loadNote(report),
     '',
-    ...contestants.map(({ title, version, detail }) => `${title.padEnd(22)}${version ?? 'absent'}: ${detail}`),
+    ...implementations.map(({ title, version, detail }) => `${title.padEnd(22)}${version ?? 'absent'}: ${detail}`),
   ]
   for (const { title, note, headers, rows } of reportTables(report)) {
     lines.push('', title, note, '', tableText({ header: headers, rows }))

@@ -4,7 +4,7 @@
  * @public
  */
 export const ERROR_CODES = {
-  ERR_CONTESTANT: {
+  ERR_IMPLEMENTATION: {
     meaning: 'a process that measures one implementation failed',
     remedy: 'the message holds its last output',
   },

@@ -1,5 +1,5 @@
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
-import type { Contestant } from './contestant_table.js'
+import type { Implementation } from './implementation_table.js'
 
 /**
  * Environment variables that hold the libraries of the Python peers to an instruction set: ATen's own kernels, oneDNN (its
@@ -24,9 +24,9 @@ function environment(aten: string, onednn: string, mkl: string, xla: string): Re
   }
 }
 
-/** Environment that limits the process of a contestant to `instructionSet`; undefined: no limit. */
+/** Environment that limits the process of an implementation to `instructionSet`; undefined: no limit. */
 export function bindingEnvironment(
-  { kind, unbound }: Pick<Contestant, 'kind' | 'unbound'>,
+  { kind, unbound }: Pick<Implementation, 'kind' | 'unbound'>,
   instructionSet: InstructionSet | undefined,
 ): Readonly<Record<string, string>> {
   return instructionSet === undefined || kind === 'executor' || unbound !== undefined
@@ -34,9 +34,9 @@ export function bindingEnvironment(
     : PEER_ENVIRONMENT[instructionSet]
 }
 
-/** Why a contestant computes with other instructions than those asked for; undefined where it does not. */
+/** Why an implementation computes with other instructions than those asked for; undefined where it does not. */
 export function bindingNote(
-  { unbound }: Pick<Contestant, 'unbound'>,
+  { unbound }: Pick<Implementation, 'unbound'>,
   instructionSet: InstructionSet | undefined,
 ): string | undefined {
   return instructionSet === undefined || unbound === undefined ? undefined : `not held to ${instructionSet}: ${unbound}`

@@ -1,16 +1,16 @@
 import type { BenchReport } from './bench_report.js'
 import { laneName } from './comparison.js'
 
-/** Why cells have no time: a line per contestant and reason, with the number of cells. */
+/** Why cells have no time: a line per implementation and reason, with the number of cells. */
 export function leftOut({ comparisons }: Pick<BenchReport, 'comparisons'>): string[] {
   const counts = new Map<string, number>()
   for (const { section, results } of comparisons) {
     for (const { lane, outcome } of results) {
       if (outcome.status === 'measured') continue
-      const name = section === 'table' ? lane.contestant : laneName(lane, section)
+      const name = section === 'table' ? lane.implementation : laneName(lane, section)
       const text =
         outcome.status === 'differs'
-          ? `${name} differs from the first contestant, by more than 1e-4`
+          ? `${name} differs from the first implementation, by more than 1e-4`
           : // The seconds of a slow run differ from cell to cell; the rest of the message does not.
             `${name} ${outcome.status}: ${outcome.reason.replace(/^would take about [\d.]+ s a run, /, 'a run would take ')}`
       counts.set(text, (counts.get(text) ?? 0) + 1)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { MachinePeak } from './bench_report.js'
-import type { ContestantProcess } from './contestant_process.js'
+import type { ImplementationProcess } from './implementation_process.js'
 import { spreadOf } from './statistics.js'
 
 /** Large enough for the copies that libraries make of their operands not to count. */
@@ -19,13 +19,13 @@ export function betterPeak(first: MachinePeak, second: MachinePeak): MachinePeak
   return { ...product, bandwidth: Math.max(first.bandwidth, second.bandwidth) }
 }
 
-/** Probes this machine: the best matrix product of any contestant, and copies through memory on all threads. */
+/** Probes this machine: the best matrix product of any implementation, and copies through memory on all threads. */
 export async function probeMachine(
-  contestants: readonly (readonly [title: string, process: ContestantProcess])[],
+  implementations: readonly (readonly [title: string, process: ImplementationProcess])[],
   threads: number,
 ): Promise<MachinePeak> {
   let best = { gflops: 0, productBy: 'none' }
-  for (const [productBy, process] of contestants) {
+  for (const [productBy, process] of implementations) {
     const trial = await process.request('product', { size: TRIAL_SIZE, times: 1 })
     if (trial.times === null || trial.times[0]! * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue
     const { times } = await process.request('product', { size: PRODUCT_SIZE, times: PRODUCT_TIMES })

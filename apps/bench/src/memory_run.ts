@@ -3,36 +3,36 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MemoryResult } from './bench_report.js'
 import { taskFiles } from './comparison_run.js'
-import type { ContestantPool } from './contestant_pool.js'
-import type { Contestant } from './contestant_table.js'
+import type { ImplementationPool } from './implementation_pool.js'
+import type { Implementation } from './implementation_table.js'
 import type { Workload } from './workload.js'
 
 /** Runs of a workload before its peak is read: enough for a collector or an arena to reach its size. */
 const RUNS_MS = 1000
 
-/** Measures the memory that a workload takes in each contestant, each time in a new process. */
+/** Measures the memory that a workload takes in each implementation, each time in a new process. */
 export async function measureMemory(
   workload: Workload,
-  contestants: readonly Contestant[],
-  pool: ContestantPool,
+  implementations: readonly Implementation[],
+  pool: ImplementationPool,
   threads: number,
 ): Promise<MemoryResult[]> {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-bench-'))
   try {
     const taskFor = taskFiles(workload, folder)
     const results: MemoryResult[] = []
-    for (const contestant of contestants) {
+    for (const implementation of implementations) {
       for (const pass of ['inference', 'training'] as const) {
-        if (contestant.refusal(workload, pass) !== undefined) continue
-        const lane = { contestant: contestant.name, threads, weights: 'float32', pass } as const
+        if (implementation.refusal(workload, pass) !== undefined) continue
+        const lane = { implementation: implementation.name, threads, weights: 'float32', pass } as const
         const process = await pool.startFresh(lane)
         if (typeof process === 'string') continue
         try {
           const { resident } = await process.request('memory', {})
-          await process.request('prepare', { task: taskFor(contestant.layout, pass) })
+          await process.request('prepare', { task: taskFor(implementation.layout, pass) })
           await process.request('run', { sliceMs: RUNS_MS, warmUp: false })
           const { peak } = await process.request('memory', {})
-          results.push({ contestant: contestant.name, pass, resident, peak })
+          results.push({ implementation: implementation.name, pass, resident, peak })
         } finally {
           process.stop()
         }

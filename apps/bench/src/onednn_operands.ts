@@ -1,6 +1,6 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { canonicalGroup, ungrouped } from './parameter_layouts.js'
-import type { Exercise } from './player.js'
+import type { Task } from './runner.js'
 import type { TensorRecord } from './tensor_file.js'
 
 /** oneDNN's gates by their place in the canonical order: LSTM i f c o, GRU u r o of canonical r u n. */
@@ -10,7 +10,7 @@ const GATES = { lstm: [0, 1, 2, 3], gru: [1, 0, 2], rnn_relu: [0], rnn_tanh: [0]
  * The operands of one layer as native/onednn_runner reads them: W [I,G,H], R [H,G,H], b [G,H] (of GRU [4,H], the last being
  * the recurrent bias of the new memory), x [T,B,I]. Source: oneDNN, "RNN", "Linear-before-reset GRU".
  */
-export function onednnOperands({ workload, parameters, input }: Exercise): TensorRecord {
+export function onednnOperands({ workload, parameters, input }: Task): TensorRecord {
   const { cellMode, time, batch, inputSize, numUnits } = workload
   const { weights, biases } = canonicalGroup(ungrouped(parameters)[0]!)
   const gates = GATES[cellMode]

@@ -2,7 +2,7 @@ import { type CanonicalParams, elementCount, paramRegions, type Tensor } from '@
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { type Workload, workloadDescriptor } from './workload.js'
 
-/** What every contestant of a comparison is given. */
+/** What every implementation of a comparison is given. */
 export interface Operands {
   readonly canonical: CanonicalParams<Float32Array>
   /** [T,B,I], uniform in ±1. */

@@ -13,14 +13,14 @@ import {
 type Groups = readonly NamedTensors<Float32Array>[]
 type Canonical = CanonicalParams<Float32Array>
 
-/** How a contestant stores a network's parameters. */
+/** How an implementation stores a network's parameters. */
 interface ParameterLayout {
   readonly fromCanonical: (descriptor: RnnDescriptor, canonical: Canonical) => Groups
   /** Absent where no gradient ever comes back in this layout. */
   readonly toCanonical?: (descriptor: RnnDescriptor, groups: Groups) => Canonical
 }
 
-/** Every layout a contestant takes; `canonical` is one group of `weight_<k>` and `bias_<k>`. */
+/** Every layout an implementation takes; `canonical` is one group of `weight_<k>` and `bias_<k>`. */
 export const PARAMETER_LAYOUTS = {
   canonical: {
     fromCanonical: (_, { weights, biases }) => [

@@ -21,16 +21,16 @@ interface Options {
   readonly html: string
 }
 
-/** The command line of the benchmark; sets the exit code to 1 where a contestant computed other numbers. */
+/** The command line of the benchmark; sets the exit code to 1 where an implementation computed other numbers. */
 export function createProgram(): Command {
   return new Command('bench')
     .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
-    .option('--threads <n>', 'threads of every contestant', count, Math.min(2, availableParallelism()))
+    .option('--threads <n>', 'threads of every implementation', count, Math.min(2, availableParallelism()))
     .addOption(
       new Option(
         '--instruction-set <name>',
-        'hold every contestant that can be to it (default: the best of each)',
+        'hold every implementation that can be to it (default: the best of each)',
       ).choices(INSTRUCTION_SETS),
     )
     .option('--python <path>', 'Python interpreter with PyTorch, TensorFlow or Keras')

@@ -23,7 +23,7 @@ export interface ReportTable {
 /** Every table of a report that has rows, in reading order. */
 export function reportTables(report: BenchReport): ReportTable[] {
   const { comparisons } = report
-  const executor = report.contestants.find(({ kind, takesPart }) => kind === 'executor' && takesPart)!.name
+  const executor = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)!.name
   return [
     passTable(report, executor, 'inference'),
     passTable(report, executor, 'training'),
@@ -33,8 +33,8 @@ export function reportTables(report: BenchReport): ReportTable[] {
       extras: [
         ratioColumn(
           'ratio',
-          ({ contestant }) => contestant === executor,
-          ({ contestant }) => contestant === 'onnxruntime',
+          ({ implementation }) => implementation === executor,
+          ({ implementation }) => implementation === 'onnxruntime',
         ),
       ],
     }),
@@ -54,13 +54,13 @@ export function reportTables(report: BenchReport): ReportTable[] {
       note: 'Milliseconds, and how much faster two threads are.',
       extras: [
         ...new Set(
-          ofSection(comparisons, 'threads').flatMap(({ results }) => results.map(({ lane }) => lane.contestant)),
+          ofSection(comparisons, 'threads').flatMap(({ results }) => results.map(({ lane }) => lane.implementation)),
         ),
       ].map((name) =>
         ratioColumn(
           `${name} gains`,
-          ({ contestant, threads }) => contestant === name && threads === 1,
-          ({ contestant, threads }) => contestant === name && threads === 2,
+          ({ implementation, threads }) => implementation === name && threads === 1,
+          ({ implementation, threads }) => implementation === name && threads === 2,
         ),
       ),
     }),
@@ -106,22 +106,22 @@ function outcomeText(outcome: Outcome | undefined): string {
 }
 
 function passTable(report: BenchReport, executor: string, pass: 'inference' | 'training'): ReportTable {
-  const { contestants, peak, comparisons, settings } = report
+  const { implementations, peak, comparisons, settings } = report
   const cells = ofSection(comparisons, 'table').filter(({ results }) => results[0]?.lane.pass === pass)
-  const playing = contestants.filter(({ name }) =>
-    cells.some(({ results }) => results.some(({ lane }) => lane.contestant === name)),
+  const playing = implementations.filter(({ name }) =>
+    cells.some(({ results }) => results.some(({ lane }) => lane.implementation === name)),
   )
-  const peers = new Set(contestants.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const peers = new Set(implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
   const ratios: number[] = []
   const rows = cells.map((cell) => {
     const ratio = ratioToBestPeer(cell, executor, (name) => peers.has(name))
     if (ratio !== undefined) ratios.push(ratio)
-    const ms = medianOf(cell, ({ contestant }) => contestant === executor)
+    const ms = medianOf(cell, ({ implementation }) => implementation === executor)
     const gflops = ms === undefined ? undefined : cell.flops / (ms * 1e6)
     const streamed = ms === undefined ? undefined : recurrentBytes(cell.workload) / (ms * 1e6)
     return [
       rowName(cell.workload),
-      ...playing.map(({ name }) => outcomeText(cell.results.find(({ lane }) => lane.contestant === name)?.outcome)),
+      ...playing.map(({ name }) => outcomeText(cell.results.find(({ lane }) => lane.implementation === name)?.outcome)),
       ratio?.toFixed(2) ?? '',
       gflops === undefined ? '' : threeDigits(gflops),
       gflops === undefined ? '' : percent(gflops / peak.gflops),
@@ -218,23 +218,23 @@ function columnName(lane: Lane, section: Section): string {
     case 'streaming':
       return lane.pass === 'streaming' ? 'step by step' : 'one call'
     case 'threads':
-      return `${lane.contestant}, ${lane.threads} thread${lane.threads === 1 ? '' : 's'}`
+      return `${lane.implementation}, ${lane.threads} thread${lane.threads === 1 ? '' : 's'}`
     case 'weights':
       return lane.weights
     case 'busy':
       return lane.busy ? 'busy' : 'alone'
     case 'table':
     case 'step':
-      return lane.contestant
+      return lane.implementation
     default:
       return section satisfies never
   }
 }
 
-function memoryTable({ memory, contestants }: BenchReport): ReportTable {
-  const rows = contestants.flatMap(({ name }) => {
+function memoryTable({ memory, implementations }: BenchReport): ReportTable {
+  const rows = implementations.flatMap(({ name }) => {
     const [inference, training] = (['inference', 'training'] as const).map((wanted) =>
-      memory.results.find(({ contestant, pass }) => contestant === name && pass === wanted),
+      memory.results.find(({ implementation, pass }) => implementation === name && pass === wanted),
     )
     if (inference === undefined) return []
     const extra = (result: typeof inference | undefined) =>
@@ -247,7 +247,7 @@ function memoryTable({ memory, contestants }: BenchReport): ReportTable {
     title: 'Memory',
     note: `${memory.workload}, in a process of its own that holds the operands too.`,
     headers: [
-      'contestant',
+      'implementation',
       'loaded, before work',
       'inference adds at most',
       'training adds at most',
@@ -257,12 +257,12 @@ function memoryTable({ memory, contestants }: BenchReport): ReportTable {
   }
 }
 
-function agreementTable({ comparisons, contestants }: BenchReport): ReportTable {
-  const rows = contestants.flatMap(({ name }) => {
+function agreementTable({ comparisons, implementations }: BenchReport): ReportTable {
+  const rows = implementations.flatMap(({ name }) => {
     const differences = (pass: Lane['pass']) =>
       comparisons.flatMap(({ results }) =>
         results.flatMap(({ lane, outcome }) => {
-          if (lane.contestant !== name || lane.pass !== pass || lane.weights !== 'float32') return []
+          if (lane.implementation !== name || lane.pass !== pass || lane.weights !== 'float32') return []
           const known = outcome.status === 'measured' || outcome.status === 'differs' ? outcome.difference : undefined
           return known === undefined ? [] : [known]
         }),
@@ -273,8 +273,8 @@ function agreementTable({ comparisons, contestants }: BenchReport): ReportTable 
   })
   return {
     title: 'Agreement',
-    note: 'Largest absolute difference from the first contestant of each cell, over all cells, tensors with values above 1 in units of their largest. Above 1e-4 a time would not be shown.',
-    headers: ['contestant', 'outputs', 'outputs and gradients'],
+    note: 'Largest absolute difference from the first implementation of each cell, over all cells, tensors with values above 1 in units of their largest. Above 1e-4 a time would not be shown.',
+    headers: ['implementation', 'outputs', 'outputs and gradients'],
     rows,
   }
 }

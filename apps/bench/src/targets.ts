@@ -39,7 +39,7 @@ export function judgeTargets(
   memory: readonly MemoryResult[],
 ): TargetVerdict[] {
   const table = ofSection(comparisons, 'table')
-  const own = (lane: Lane) => lane.contestant === executor
+  const own = (lane: Lane) => lane.implementation === executor
   const atPeak = (comparison: ComparisonResult, ratio: number | undefined) => {
     const ours = medianOf(comparison, own)
     if (ratio === undefined || ours === undefined) return undefined
@@ -82,7 +82,7 @@ export function judgeTargets(
       { each: 0.95, mean: 0.42 },
       againstPeers(
         ofPass('training'),
-        over(own, (lane) => lane.contestant === 'pytorch'),
+        over(own, (lane) => lane.implementation === 'pytorch'),
       ),
     ),
     atMost(
@@ -91,7 +91,7 @@ export function judgeTargets(
       { each: 0.25 },
       againstPeers(
         ofPass('inference').filter(isSeed),
-        over(own, (lane) => lane.contestant === 'tensorflow'),
+        over(own, (lane) => lane.implementation === 'tensorflow'),
       ),
     ),
     ...STEP_UNITS.map((units, index) =>
@@ -101,7 +101,7 @@ export function judgeTargets(
         { each: STEP_GOALS[index]! },
         cells(
           ofSection(comparisons, 'step').filter(({ workload }) => workload.numUnits === units),
-          over(own, (lane) => lane.contestant === 'onnxruntime'),
+          over(own, (lane) => lane.implementation === 'onnxruntime'),
         ),
       ),
     ),
@@ -150,8 +150,8 @@ export function judgeTargets(
 }
 
 /** Bytes beyond those of the process before the workload was loaded; undefined where the system does not report them. */
-function addedByTraining(memory: readonly MemoryResult[], contestant: string): number | undefined {
-  const found = memory.find((each) => each.contestant === contestant && each.pass === 'training')
+function addedByTraining(memory: readonly MemoryResult[], implementation: string): number | undefined {
+  const found = memory.find((each) => each.implementation === implementation && each.pass === 'training')
   return found?.peak == null || found.resident === null ? undefined : found.peak - found.resident
 }
 

@@ -1,4 +1,4 @@
-/** Records the speed of contestants and predicts whether a run would take too long. */
+/** Records the speed of implementations and predicts whether a run would take too long. */
 export class TimeBudget {
   readonly #limitMs: number
   readonly #flopsPerMs = new Map<string, number>()

@@ -3,12 +3,12 @@ import { parseHTML } from 'linkedom'
 import { type BenchReport, ofSection, ratioToBestPeer } from './bench_report.js'
 import { CELL_TITLES, sizesOf } from './workload.js'
 
-/** Colours of contestants in the order of a report; the page sets the variables, light and dark. */
+/** Colours of implementations in the order of a report; the page sets the variables, light and dark. */
 const SERIES_COUNT = 8
 
 const STYLE = { fontSize: '13px', background: 'transparent', overflow: 'visible' }
 
-/** Logarithmic, as contestants are orders of magnitude apart. */
+/** Logarithmic, as implementations are orders of magnitude apart. */
 const X_AXIS = {
   type: 'log',
   grid: true,
@@ -22,17 +22,17 @@ const FRAME = 110
 
 type Pass = 'inference' | 'training'
 
-/** The colour of the contestant at `index` of the report. */
+/** The colour of the implementation at `index` of the report. */
 export function seriesColor(index: number): string {
   return `var(--series-${index % SERIES_COUNT})`
 }
 
-/** Times of all contestants, a panel per cell and a row per size, as an SVG element in text form. */
+/** Times of all implementations, a panel per cell and a row per size, as an SVG element in text form. */
 export function timesChart(report: BenchReport, pass: Pass): string {
   const points = tableOf(report, pass).flatMap(({ workload, results }) =>
     results.flatMap(({ lane, outcome }) => {
       if (outcome.status !== 'measured') return []
-      const index = report.contestants.findIndex(({ name }) => name === lane.contestant)
+      const index = report.implementations.findIndex(({ name }) => name === lane.implementation)
       const { median, q1, q3 } = outcome.spread
       return [
         { cell: CELL_TITLES[workload.cellMode], size: sizesOf(workload), color: seriesColor(index), median, q1, q3 },
@@ -55,8 +55,8 @@ export function timesChart(report: BenchReport, pass: Pass): string {
 
 /** The first executor's time over that of its fastest peer, cell by cell; left of the line it is faster. */
 export function ratioChart(report: BenchReport, pass: Pass): string {
-  const executor = report.contestants.find(({ kind, takesPart }) => kind === 'executor' && takesPart)?.name ?? ''
-  const peers = new Set(report.contestants.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const executor = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)?.name ?? ''
+  const peers = new Set(report.implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
   const points = tableOf(report, pass).flatMap((comparison) => {
     const ratio = ratioToBestPeer(comparison, executor, (name) => peers.has(name))
     if (ratio === undefined) return []

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { comparableResults, LARGEST_DIFFERENCE, largestDifference } from '../src/agreement.js'
-import { executorContestant, PEERS } from '../src/contestant_table.js'
+import { executorImplementation, PEERS } from '../src/implementation_table.js'
 import { makeOperands } from '../src/operands.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
 import { type Workload, workloadDescriptor } from '../src/workload.js'
@@ -21,7 +21,7 @@ const results = (layout: 'canonical' | 'pytorch', parameters = canonical) => ({
   inputGradient: input,
   ...grouped(parameterLayout(layout).fromCanonical(descriptor, parameters)),
 })
-const ours = comparableResults(executorContestant('cpu'), workload, results('canonical'))
+const ours = comparableResults(executorImplementation('cpu'), workload, results('canonical'))
 const pytorch = PEERS.find(({ name }) => name === 'pytorch')!
 
 describe('comparableResults', () => {

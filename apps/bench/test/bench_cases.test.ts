@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { benchCases } from '../src/bench_cases.js'
-import { executorContestant, PEERS } from '../src/contestant_table.js'
+import { executorImplementation, PEERS } from '../src/implementation_table.js'
 
-const executors = [executorContestant('cpu'), executorContestant('reference')]
+const executors = [executorImplementation('cpu'), executorImplementation('reference')]
 const full = benchCases({ executors, peers: PEERS, threads: 2, quick: false })
 const inSection = (wanted: string) => full.filter(({ section }) => section === wanted)
-const contestants = (id: string) =>
-  full.find((comparison) => comparison.id === id)?.lanes.map((lane) => lane.contestant)
+const implementations = (id: string) =>
+  full.find((comparison) => comparison.id === id)?.lanes.map((lane) => lane.implementation)
 
 describe('benchCases', () => {
   it('times six sizes of four cells in inference and training, and each again on a busy machine', () => {
@@ -15,8 +15,8 @@ describe('benchCases', () => {
     expect(new Set(full.map(({ id }) => id)).size).toBe(full.length)
   })
 
-  it('gives each contestant the cases that it supports', () => {
-    expect(contestants('table/lstm/inference/1x70x512')).toEqual([
+  it('gives each implementation the cases that it supports', () => {
+    expect(implementations('table/lstm/inference/1x70x512')).toEqual([
       'cpu',
       'reference',
       'onnxruntime',
@@ -27,7 +27,7 @@ describe('benchCases', () => {
       'tfjs-wasm',
       'tfjs-cpu',
     ])
-    expect(contestants('table/gru/inference/1x70x512')).toEqual([
+    expect(implementations('table/gru/inference/1x70x512')).toEqual([
       'cpu',
       'reference',
       'onnxruntime',
@@ -35,7 +35,7 @@ describe('benchCases', () => {
       'pytorch',
       'keras',
     ])
-    expect(contestants('table/rnn_tanh/training/64x50x1024')).toEqual(['cpu', 'reference', 'pytorch'])
+    expect(implementations('table/rnn_tanh/training/64x50x1024')).toEqual(['cpu', 'reference', 'pytorch'])
   })
 
   it('gives all lanes of the table the same number of threads', () => {
@@ -45,7 +45,7 @@ describe('benchCases', () => {
 
   it('compares the best executor with itself: step by step, with smaller weights, on a busy machine', () => {
     const lanes = (section: string) => inSection(section)[0]?.lanes
-    expect(lanes('streaming')?.map(({ contestant, pass }) => [contestant, pass])).toEqual([
+    expect(lanes('streaming')?.map(({ implementation, pass }) => [implementation, pass])).toEqual([
       ['cpu', 'inference'],
       ['cpu', 'streaming'],
     ])
@@ -55,7 +55,9 @@ describe('benchCases', () => {
 
   it('compares single steps on one thread with those that carry a state', () => {
     expect(inSection('step').map(({ workload }) => workload.numUnits)).toEqual([64, 128, 256, 512, 64, 128, 256, 512])
-    expect(inSection('step')[0]?.lanes.map(({ contestant, pass, threads }) => [contestant, pass, threads])).toEqual([
+    expect(
+      inSection('step')[0]?.lanes.map(({ implementation, pass, threads }) => [implementation, pass, threads]),
+    ).toEqual([
       ['cpu', 'streaming', 1],
       ['onnxruntime', 'streaming', 1],
     ])
@@ -64,7 +66,7 @@ describe('benchCases', () => {
   it('runs two bidirectional layers on one thread and on two, beside the peers that can', () => {
     const [threads] = inSection('threads')
     expect(threads?.workload).toMatchObject({ numLayers: 2, bidirectional: true, batch: 1 })
-    expect(threads?.lanes.map((lane) => `${lane.contestant} ${lane.threads}`)).toEqual([
+    expect(threads?.lanes.map((lane) => `${lane.implementation} ${lane.threads}`)).toEqual([
       'cpu 1',
       'cpu 2',
       'onnxruntime 1',

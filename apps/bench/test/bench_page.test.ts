@@ -30,7 +30,7 @@ describe('benchPage', () => {
   })
 
   it('says who was absent, and why', () => {
-    const contestants = [...document.querySelectorAll('table')].at(-1)
-    expect(contestants?.textContent).toContain('Kerasabsentno module')
+    const implementations = [...document.querySelectorAll('table')].at(-1)
+    expect(implementations?.textContent).toContain('Kerasabsentno module')
   })
 })

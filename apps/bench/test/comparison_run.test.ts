@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import type { Comparison, Lane } from '../src/comparison.js'
 import { type BenchContext, runComparison } from '../src/comparison_run.js'
-import { executorContestant } from '../src/contestant_table.js'
+import { executorImplementation } from '../src/implementation_table.js'
 import { writeTensorFile } from '../src/tensor_file.js'
 import { TimeBudget } from '../src/time_budget.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'comparison-run-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const lane = (contestant: string, changes: Partial<Lane> = {}): Lane => ({
-  contestant,
+const lane = (implementation: string, changes: Partial<Lane> = {}): Lane => ({
+  implementation,
   threads: 2,
   weights: 'float32',
   pass: 'inference',
@@ -27,11 +27,11 @@ const comparisonOf = (...lanes: Lane[]): Comparison => ({
   lanes,
 })
 
-/** Contestants with given results: the value of every output, and the time of every run. */
+/** Implementations with given results: the value of every output, and the time of every run. */
 function context(outputs: Record<string, number>, times: Record<string, number> = {}) {
   const turns: string[] = []
   const discarded: string[] = []
-  const burner = { burning: false }
+  const loadGenerator = { running: false }
   const answers = (name: string) => ({
     prepare: () => ({ firstMs: times[name] ?? 1 }),
     results: () => {
@@ -39,7 +39,7 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
       return { file: writeTensorFile(join(folder, name), { output }) }
     },
     run: () => {
-      turns.push(burner.burning ? `${name} busy` : name)
+      turns.push(loadGenerator.running ? `${name} busy` : name)
       if (name === 'crashing') throw new Error('Segmentation fault')
       return { times: [times[name] ?? 1] }
     },
@@ -47,15 +47,15 @@ function context(outputs: Record<string, number>, times: Record<string, number> 
   })
   const made: BenchContext = {
     pool: {
-      contestant: executorContestant,
-      discard: async ({ contestant }) => void discarded.push(contestant),
-      process: async ({ contestant, weights }) => {
-        if (outputs[contestant] === undefined) return `${contestant} has no ${weights}`
-        const table = answers(contestant)
+      implementation: executorImplementation,
+      discard: async ({ implementation }) => void discarded.push(implementation),
+      process: async ({ implementation, weights }) => {
+        if (outputs[implementation] === undefined) return `${implementation} has no ${weights}`
+        const table = answers(implementation)
         return { request: async (name: keyof typeof table) => table[name]() as never } as never
       },
     },
-    burner,
+    loadGenerator,
     budget: new TimeBudget(100),
     rounds: 3,
     sliceMs: 10,
@@ -102,7 +102,7 @@ describe('runComparison', () => {
     })
   })
 
-  it('continues without a contestant that crashes, and ends its process', async () => {
+  it('continues without an implementation that crashes, and ends its process', async () => {
     const { context: among, turns, discarded } = context({ crashing: 0.5, b: 0.5 })
     const { results } = await runComparison(comparisonOf(lane('crashing'), lane('b')), among)
     expect(results[0]?.outcome).toEqual({ status: 'failed', reason: 'Segmentation fault' })

@@ -5,7 +5,7 @@ import { compared, lane, sampleReport } from './sample_report.js'
 describe('leftOut', () => {
   it('names everybody without a time, and why', () => {
     expect(leftOut(sampleReport)).toEqual([
-      'pytorch differs from the first contestant, by more than 1e-4 (1 cell)',
+      'pytorch differs from the first implementation, by more than 1e-4 (1 cell)',
       'onnxruntime skipped: a run would take more than 4 s (1 cell)',
       'cpu, int8 failed: out of <memory> (1 cell)',
     ])

@@ -4,7 +4,7 @@ import { onednnOperands } from '../src/onednn_operands.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
 
 /** Weights whose elements are 100 · matrix + 10 · unit + column, biases 1000 · (bias + 1) + unit. */
-function exercise(cellMode: 'lstm' | 'gru') {
+function task(cellMode: 'lstm' | 'gru') {
   const workload = {
     cellMode,
     numLayers: 1,
@@ -37,7 +37,7 @@ function exercise(cellMode: 'lstm' | 'gru') {
 
 describe('onednnOperands', () => {
   it('interleaves the gates i f c o of LSTM and adds both biases', () => {
-    const { inputWeights, recurrentWeights, bias } = onednnOperands(exercise('lstm'))
+    const { inputWeights, recurrentWeights, bias } = onednnOperands(task('lstm'))
     expect(inputWeights!.shape).toEqual([3, 4, 2])
     // Column 0: gates 0 to 3, units 0 and 1 each.
     expect([...inputWeights!.data.subarray(0, 8)]).toEqual([0, 10, 100, 110, 200, 210, 300, 310])
@@ -46,7 +46,7 @@ describe('onednnOperands', () => {
   })
 
   it('puts the update gate of GRU first and keeps the biases of the new memory apart', () => {
-    const { inputWeights, bias } = onednnOperands(exercise('gru'))
+    const { inputWeights, bias } = onednnOperands(task('gru'))
     expect([...inputWeights!.data.subarray(0, 6)]).toEqual([100, 110, 0, 10, 200, 210])
     // u: b1 + b4, r: b0 + b3, n: b2, and the recurrent bias of n: b5.
     expect([...bias!.data].filter((_, k) => k % 2 === 0)).toEqual([7000, 5000, 3000, 6000])

@@ -56,7 +56,7 @@ describe('reportTables', () => {
     expect(rowsOf('One step at a time')).toBeUndefined()
   })
 
-  it('shows memory beyond the loaded library, and the largest difference of each contestant', () => {
+  it('shows memory beyond the loaded library, and the largest difference of each implementation', () => {
     expect(rowsOf('Memory')).toEqual([
       ['cpu', '50 MiB', '30 MiB', '45 MiB', '80 MiB'],
       ['onnxruntime', '–', '–', '–', '–'],

@@ -2,8 +2,8 @@ import type { BenchReport, ComparisonResult, Outcome } from '../src/bench_report
 import type { Lane } from '../src/comparison.js'
 import type { Workload } from '../src/workload.js'
 
-export const lane = (contestant: string, changes: Partial<Lane> = {}): Lane => ({
-  contestant,
+export const lane = (implementation: string, changes: Partial<Lane> = {}): Lane => ({
+  implementation,
   threads: 2,
   weights: 'float32',
   pass: 'inference',
@@ -39,7 +39,7 @@ export const sampleReport: BenchReport = {
   machine: { processor: 'A <fast> CPU, 2 threads', system: 'linux', node: 'v20.19.0', memory: '24 GiB' },
   loadBefore: 0.1,
   settings: { threads: 2, quick: false, rounds: 7, sliceMs: 100 },
-  contestants: [
+  implementations: [
     { name: 'cpu', title: 'cpu executor', kind: 'executor', version: '0.1.0', detail: 'AVX-512', takesPart: true },
     { name: 'onnxruntime', title: 'ONNX Runtime', kind: 'peer', version: '1.30.0', detail: 'CPU', takesPart: true },
     { name: 'pytorch', title: 'PyTorch', kind: 'peer', version: '2.13.0', detail: 'eager', takesPart: true },
@@ -79,9 +79,9 @@ export const sampleReport: BenchReport = {
   memory: {
     workload: 'LSTM, 16 × 70 × 512',
     results: [
-      { contestant: 'cpu', pass: 'inference', resident: 50 * 2 ** 20, peak: 80 * 2 ** 20 },
-      { contestant: 'cpu', pass: 'training', resident: 50 * 2 ** 20, peak: 95 * 2 ** 20 },
-      { contestant: 'onnxruntime', pass: 'inference', resident: null, peak: null },
+      { implementation: 'cpu', pass: 'inference', resident: 50 * 2 ** 20, peak: 80 * 2 ** 20 },
+      { implementation: 'cpu', pass: 'training', resident: 50 * 2 ** 20, peak: 95 * 2 ** 20 },
+      { implementation: 'onnxruntime', pass: 'inference', resident: null, peak: null },
     ],
   },
   targets: [

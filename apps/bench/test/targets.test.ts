@@ -76,8 +76,8 @@ describe('judgeTargets', () => {
   })
 
   it('compares the memory that training adds', () => {
-    const of = (contestant: string, resident: number | null, peak: number | null) =>
-      ({ contestant, pass: 'training', resident, peak }) as const
+    const of = (implementation: string, resident: number | null, peak: number | null) =>
+      ({ implementation, pass: 'training', resident, peak }) as const
     const verdict = (...memory: Parameters<typeof judgeTargets>[4]) =>
       judgeTargets([], 'cpu', isPeer, 500, memory).find(({ number }) => number === 9)
     expect(verdict(of('cpu', 50, 110), of('pytorch', 200, 300))).toMatchObject({ verdict: 'met', measured: '0.60' })

@@ -10,7 +10,7 @@ import { version } from '../package.json'
 import type { WeightType } from './comparison.js'
 import { type ExecutorModel, executorModel } from './executor_model.js'
 import { canonicalGroup, ungrouped } from './parameter_layouts.js'
-import type { Exercise, LoadedExercise, Player } from './player.js'
+import type { LoadedTask, Runner, Task } from './runner.js'
 import type { TensorRecord } from './tensor_file.js'
 
 /** A loaded network with its operands on the executor. */
@@ -29,17 +29,17 @@ interface ExecutorConditions {
 }
 
 /** Plays one of our executors through the public models. Throws as `openBackend` does. */
-export async function openExecutorPlayer(
+export async function openExecutorRunner(
   name: string,
   { threads, weights, instructionSet }: ExecutorConditions,
-): Promise<Player> {
+): Promise<Runner> {
   // An executor that keeps only float32 refuses the option: its message says why the lane is left out.
   const options = { threads, instructionSet, ...(weights !== 'float32' && { weights }) }
   const backend = await openBackend(name as BackendName, options as OpenBackendOptions)
   return {
     version,
     detail: backend.reason,
-    load: (exercise) => load(backend, exercise),
+    load: (task) => load(backend, task),
     product: async (size) => {
       const matrix = backend.tensor({ data: new Float32Array(size * size).fill(1 / size), shape: [size, size] })
       const bias = backend.zeros([size])
@@ -52,21 +52,21 @@ export async function openExecutorPlayer(
   }
 }
 
-async function load(backend: Backend, exercise: Exercise): Promise<LoadedExercise> {
-  const { workload, pass, parameters } = exercise
+async function load(backend: Backend, task: Task): Promise<LoadedTask> {
+  const { workload, pass, parameters } = task
   const network = executorModel(backend, workload)
   const { weights, biases } = canonicalGroup(ungrouped(parameters)[0]!)
   const params = await network.model.canonicalToParams(weights, biases)
-  const input = backend.tensor({ data: exercise.input, shape: [workload.time, workload.batch, workload.inputSize] })
+  const input = backend.tensor({ data: task.input, shape: [workload.time, workload.batch, workload.inputSize] })
   const release = () => {
     for (const part of [params, input, network.model]) part.dispose()
   }
   const loaded = { network, params, input, release }
-  if (pass === 'streaming') return streaming(loaded, exercise)
-  return pass === 'training' ? training(loaded, backend, exercise) : inference(loaded)
+  if (pass === 'streaming') return streaming(loaded, task)
+  return pass === 'training' ? training(loaded, backend, task) : inference(loaded)
 }
 
-function inference({ network, params, input, release }: Loaded): LoadedExercise {
+function inference({ network, params, input, release }: Loaded): LoadedTask {
   const pass = async (copy: boolean) => {
     const { output, tensors } = await network.forward(input, params, false)
     const { data, shape } = await output.read()
@@ -86,8 +86,8 @@ function inference({ network, params, input, release }: Loaded): LoadedExercise 
 function training(
   { network, params, input, release }: Loaded,
   backend: Backend,
-  { workload, outputGradient }: Exercise,
-): LoadedExercise {
+  { workload, outputGradient }: Task,
+): LoadedTask {
   const columns = (workload.bidirectional ? 2 : 1) * workload.numUnits
   const seed = backend.tensor({ data: outputGradient, shape: [workload.time, workload.batch, columns] })
 
@@ -128,7 +128,7 @@ function training(
   }
 }
 
-function streaming({ network, params, release }: Loaded, { workload, input }: Exercise): LoadedExercise {
+function streaming({ network, params, release }: Loaded, { workload, input }: Task): LoadedTask {
   const { time, batch, inputSize, numUnits } = workload
   const stream = network.model.stream(params, { batch })
   const output = new Float32Array(time * batch * numUnits)

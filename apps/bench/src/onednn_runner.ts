@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { onednnOperands } from './onednn_operands.js'
-import type { Exercise, LoadedExercise, Player } from './player.js'
+import type { LoadedTask, Runner, Task } from './runner.js'
 import { readTensorFile, writeTensorFile } from './tensor_file.js'
 
 const SOURCE = fileURLToPath(new URL('../../../native/onednn_runner/onednn_runner.cc', import.meta.url))
@@ -53,24 +53,24 @@ class OnednnProcess {
 }
 
 /** Plays the RNN primitives of oneDNN, through a C++ program that it builds and that measures by itself. */
-export async function openOnednnPlayer(threads: number): Promise<Player> {
+export async function openOnednnRunner(threads: number): Promise<Runner> {
   const onednn = new OnednnProcess(threads)
   return {
     version: await onednn.answer(),
     detail: 'lstm_forward, lbr_gru_forward and vanilla_rnn_forward in C++, weights in the layout oneDNN chooses',
-    load: (exercise) => load(onednn, exercise),
+    load: (task) => load(onednn, task),
     product: async (size) => async () => {
       await onednn.times(`product ${size} 1`)
     },
   }
 }
 
-async function load(onednn: OnednnProcess, exercise: Exercise): Promise<LoadedExercise> {
-  const { cellMode, time, batch, inputSize, numUnits } = exercise.workload
+async function load(onednn: OnednnProcess, task: Task): Promise<LoadedTask> {
+  const { cellMode, time, batch, inputSize, numUnits } = task.workload
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-onednn-'))
   const operands = join(folder, 'operands')
   const output = join(folder, 'output')
-  writeTensorFile(operands, onednnOperands(exercise))
+  writeTensorFile(operands, onednnOperands(task))
   await onednn.ask(`load ${cellMode} ${time} ${batch} ${inputSize} ${numUnits} ${operands}`)
   const measure = (sliceMs: number, warmUp: boolean) => onednn.times(`run ${sliceMs} ${warmUp ? 1 : 0}`)
   return {

@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { largestDifference } from '../src/agreement.js'
-import { openExecutorPlayer } from '../src/executor_player.js'
+import { openExecutorRunner } from '../src/executor_runner.js'
 import { makeOperands } from '../src/operands.js'
 import { grouped, parameterLayout } from '../src/parameter_layouts.js'
-import { PlayerSession } from '../src/player_session.js'
+import { RunnerSession } from '../src/runner_session.js'
 import { readTensorFile, writeTensorFile } from '../src/tensor_file.js'
 import type { Pass, Workload } from '../src/workload.js'
 import { workloadDescriptor } from '../src/workload.js'
 
-const folder = mkdtempSync(join(tmpdir(), 'player-session-test-'))
+const folder = mkdtempSync(join(tmpdir(), 'runner-session-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const workload: Workload = {
@@ -36,8 +36,8 @@ function taskOf(pass: Pass) {
 }
 
 async function open() {
-  const session = new PlayerSession(
-    await openExecutorPlayer('reference', { threads: 1, weights: 'float32', instructionSet: undefined }),
+  const session = new RunnerSession(
+    await openExecutorRunner('reference', { threads: 1, weights: 'float32', instructionSet: undefined }),
   )
   return async (request: string, ask: object = {}) => {
     const reply = await session.reply(JSON.stringify({ request, ask }))
@@ -53,7 +53,7 @@ async function resultsOf(pass: Pass) {
   return readTensorFile(file)
 }
 
-describe('PlayerSession', () => {
+describe('RunnerSession', () => {
   it('computes the same outputs in inference, in training and step by step', async () => {
     const { output } = await resultsOf('inference')
     expect(output?.shape).toEqual([4, 2, 3])

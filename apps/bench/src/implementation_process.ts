@@ -4,11 +4,11 @@ import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { WeightType } from './comparison.js'
-import type { Greeting, Reply, RequestName, Requests } from './contestant_protocol.js'
-import type { Contestant } from './contestant_table.js'
+import type { Greeting, Reply, RequestName, Requests } from './implementation_protocol.js'
+import type { Implementation } from './implementation_table.js'
 import { bindingEnvironment } from './instruction_set_binding.js'
 
-/** How to start the process of a contestant. */
+/** How to start the process of an implementation. */
 export interface Launch {
   readonly command: string
   readonly args: readonly string[]
@@ -16,35 +16,35 @@ export interface Launch {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** What every contestant of a benchmark is held to. */
+/** What every implementation of a benchmark is held to. */
 export interface LaunchConditions {
-  /** Interpreter of the contestants written in Python. */
+  /** Interpreter of the implementations written in Python. */
   readonly python: string | undefined
   /** Undefined: the best that each finds. */
   readonly instructionSet: InstructionSet | undefined
 }
 
-/** The command of a contestant. */
-export function contestantLaunch(
-  contestant: Contestant,
+/** The command of an implementation. */
+export function implementationLaunch(
+  implementation: Implementation,
   threads: number,
   weights: WeightType,
   { python, instructionSet }: LaunchConditions,
 ): Launch {
-  const { name, kind, language } = contestant
+  const { name, kind, language } = implementation
   const args = [name, String(threads), weights]
   if (kind === 'executor' && instructionSet !== undefined) args.push(instructionSet)
-  const env = bindingEnvironment(contestant, instructionSet)
+  const env = bindingEnvironment(implementation, instructionSet)
   if (language === 'node') {
     return {
       command: process.execPath,
-      args: [fileURLToPath(new URL('./contestant_main.js', import.meta.url)), ...args],
+      args: [fileURLToPath(new URL('./implementation_main.js', import.meta.url)), ...args],
       env,
     }
   }
   return {
     command: python ?? 'python3',
-    args: ['-u', fileURLToPath(new URL('../python/contestant.py', import.meta.url)), ...args],
+    args: ['-u', fileURLToPath(new URL('../python/implementation.py', import.meta.url)), ...args],
     env,
   }
 }
@@ -52,8 +52,8 @@ export function contestantLaunch(
 /** Lines of stderr kept to explain why a process ended. */
 const KEPT_LINES = 20
 
-/** A contestant in a process of its own: it shares no threads, memory or garbage collector with others. */
-export class ContestantProcess {
+/** An implementation in a process of its own: it shares no threads, memory or garbage collector with others. */
+export class ImplementationProcess {
   readonly version: string
   readonly detail: string
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
@@ -73,8 +73,8 @@ export class ContestantProcess {
     this.detail = greeting.detail
   }
 
-  /** Starts a process and waits for its greeting; a string says why the contestant cannot play here. */
-  static async start({ command, args, env }: Launch): Promise<ContestantProcess | string> {
+  /** Starts a process and waits for its greeting; a string says why the implementation cannot play here. */
+  static async start({ command, args, env }: Launch): Promise<ImplementationProcess | string> {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
     const tail: string[] = []
     let failure = ''
@@ -90,12 +90,12 @@ export class ContestantProcess {
     const ending = () => failure || tail.join('\n') || 'its process ended'
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     const greeting = await nextObject<Greeting>(lines)
-    if (greeting?.ready === true) return new ContestantProcess(child, lines, ending, greeting)
+    if (greeting?.ready === true) return new ImplementationProcess(child, lines, ending, greeting)
     child.kill()
     return greeting?.reason ?? ending()
   }
 
-  /** Asks and waits for the answer. Throws Error `ERR_CONTESTANT` with what went wrong in the process. */
+  /** Asks and waits for the answer. Throws Error `ERR_IMPLEMENTATION` with what went wrong in the process. */
   async request<Name extends RequestName>(
     request: Name,
     ask: Requests[Name]['ask'],
@@ -103,7 +103,7 @@ export class ContestantProcess {
     this.#child.stdin.write(`${JSON.stringify({ request, ask })}\n`)
     const reply = await nextObject<Reply<Name>>(this.#lines)
     if (reply?.ok === true) return reply.answer
-    throw Object.assign(new Error(reply?.message ?? this.#ending()), { code: 'ERR_CONTESTANT', request })
+    throw Object.assign(new Error(reply?.message ?? this.#ending()), { code: 'ERR_IMPLEMENTATION', request })
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-// Plays a contestant for tests: `silent_contestant.mjs <how it behaves>`.
+// Plays an implementation for tests: `silent_implementation.mjs <how it behaves>`.
 import { createInterface } from 'node:readline'
 
 const [behaviour] = process.argv.slice(2)

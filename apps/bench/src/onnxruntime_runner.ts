@@ -1,7 +1,7 @@
 import { onnxProductModel, onnxRecurrentModel, onnxStepModel } from './onnx_model.js'
 import { ungrouped } from './parameter_layouts.js'
 import { peerVersion, requirePeer } from './peer_packages.js'
-import type { Exercise, LoadedExercise, Player } from './player.js'
+import type { LoadedTask, Runner, Task } from './runner.js'
 
 /** What of onnxruntime-node is used. */
 interface OnnxRuntime {
@@ -20,7 +20,7 @@ interface OrtTensor {
 }
 
 /** Plays ONNX Runtime's CPU provider on models built for the workload. */
-export async function openOnnxRuntimePlayer(threads: number): Promise<Player> {
+export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
   const ort = requirePeer<OnnxRuntime>('onnxruntime-node')
   const open = (model: Uint8Array) =>
     ort.InferenceSession.create(model, {
@@ -32,10 +32,10 @@ export async function openOnnxRuntimePlayer(threads: number): Promise<Player> {
   return {
     version: peerVersion('onnxruntime-node'),
     detail: 'CPU execution provider, sequential, weights as constants of the model',
-    load: async (exercise) => {
-      const { workload, pass, parameters, input } = exercise
+    load: async (task) => {
+      const { workload, pass, parameters, input } = task
       if (pass === 'streaming') {
-        return streaming(ort, await open(onnxStepModel(workload, ungrouped(parameters)[0]!)), exercise)
+        return streaming(ort, await open(onnxStepModel(workload, ungrouped(parameters)[0]!)), task)
       }
       const session = await open(onnxRecurrentModel(workload, ungrouped(parameters)))
       const x = new ort.Tensor('float32', input, [workload.time, workload.batch, workload.inputSize])
@@ -61,7 +61,7 @@ export async function openOnnxRuntimePlayer(threads: number): Promise<Player> {
 }
 
 /** One `run` a step; the states that it gives are handed to the next one as they are. */
-function streaming(ort: OnnxRuntime, session: Session, { workload, input }: Exercise): LoadedExercise {
+function streaming(ort: OnnxRuntime, session: Session, { workload, input }: Task): LoadedTask {
   const { cellMode, time, batch, inputSize, numUnits } = workload
   const inputs = Array.from({ length: time }, (_, t) => {
     const step = input.subarray(t * batch * inputSize, (t + 1) * batch * inputSize)

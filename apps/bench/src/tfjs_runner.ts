@@ -1,6 +1,6 @@
 import { ungrouped } from './parameter_layouts.js'
 import { peerVersion, requirePeer } from './peer_packages.js'
-import type { Exercise, LoadedExercise, Player } from './player.js'
+import type { LoadedTask, Runner, Task } from './runner.js'
 
 /** What of @tensorflow/tfjs-core is used. */
 interface TfCore {
@@ -31,7 +31,7 @@ interface TfLayer {
 const PLAIN = { rnn_relu: 'relu', rnn_tanh: 'tanh' } as const
 
 /** Plays the layers of TensorFlow.js on its CPU or its WASM backend; both have one thread in Node.js. */
-export async function openTfjsPlayer(backend: 'cpu' | 'wasm'): Promise<Player> {
+export async function openTfjsRunner(backend: 'cpu' | 'wasm'): Promise<Runner> {
   const tf = requirePeer<TfCore>('@tensorflow/tfjs-core')
   requirePeer(`@tensorflow/tfjs-backend-${backend}`)
   const { layers } = requirePeer<TfLayers>('@tensorflow/tfjs-layers')
@@ -42,11 +42,11 @@ export async function openTfjsPlayer(backend: 'cpu' | 'wasm'): Promise<Player> {
   return {
     version: peerVersion('@tensorflow/tfjs-core'),
     detail: `tf.layers on the ${backend === 'wasm' ? 'WebAssembly SIMD' : 'JavaScript'} backend; one thread, whatever is asked for`,
-    load: async (exercise) => load(tf, layers, exercise),
+    load: async (task) => load(tf, layers, task),
   }
 }
 
-function load(tf: TfCore, layers: TfLayers['layers'], { workload, parameters, input }: Exercise): LoadedExercise {
+function load(tf: TfCore, layers: TfLayers['layers'], { workload, parameters, input }: Task): LoadedTask {
   const { cellMode, numUnits, time, batch, inputSize, numLayers } = workload
   if (cellMode === 'gru' || numLayers > 1)
     throw new Error(`Cannot run ${cellMode} of ${numLayers} layers as it is not compared`)

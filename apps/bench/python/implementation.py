@@ -1,6 +1,6 @@
-"""The process of a peer written in Python: `contestant.py <pytorch|tensorflow|keras> <threads> <weights>`.
+"""The process of a peer written in Python: `implementation.py <pytorch|tensorflow|keras> <threads> <weights>`.
 
-Speaks the protocol of src/contestant_protocol.ts: one JSON object a line, a request on stdin, its answer on stdout.
+Speaks the protocol of src/implementation_protocol.ts: one JSON object a line, a request on stdin, its answer on stdout.
 """
 
 import json
@@ -99,7 +99,7 @@ class PyTorch:
 
 
 class TensorFlow:
-    """What its two contestants share: threads, and the product.
+    """What its two implementations share: threads, and the product.
 
     A function on the CPU returns when its result is computed; the result is on the host without a copy.
     """
@@ -193,14 +193,14 @@ def timed(run):
 
 
 class Session:
-    def __init__(self, player):
-        self.player = player
+    def __init__(self, runner):
+        self.runner = runner
         self.run_once = self.compute_results = None
 
     def prepare(self, ask):
         task = ask["task"]
         operands = read_tensors(task["operands"])
-        self.run_once, self.compute_results = self.player.load(
+        self.run_once, self.compute_results = self.runner.load(
             task["workload"],
             task["pass"] == "training",
             read_tensors(task["parameters"]),
@@ -235,7 +235,7 @@ class Session:
             return {"resident": None, "peak": None}
 
     def product(self, ask):
-        multiply = self.player.product(ask["size"])
+        multiply = self.runner.product(ask["size"])
         multiply()
         return {"times": [timed(multiply) for _ in range(ask["times"])]}
 
@@ -246,12 +246,12 @@ def say(line):
 
 def main():
     try:
-        player = {"pytorch": PyTorch, "tensorflow": BlockLSTM, "keras": Keras}[NAME]()
+        runner = {"pytorch": PyTorch, "tensorflow": BlockLSTM, "keras": Keras}[NAME]()
     except ImportError as error:
         say({"ready": False, "reason": str(error)})
         return
-    session = Session(player)
-    say({"ready": True, "version": player.version, "detail": player.detail})
+    session = Session(runner)
+    say({"ready": True, "version": runner.version, "detail": runner.detail})
     for line in sys.stdin:
         try:
             message = json.loads(line)

@@ -1,5 +1,5 @@
 /**
- * The protocol between the benchmark and the process of a contestant: one JSON object a line, a request on stdin, its
+ * The protocol between the benchmark and the process of an implementation: one JSON object a line, a request on stdin, its
  * answer on stdout. The first line of a process is a {@link Greeting}; other lines are ignored.
  */
 import type { TensorFile } from './tensor_file.js'
@@ -14,7 +14,7 @@ export type Greeting =
 export interface Task {
   readonly workload: Workload
   readonly pass: Pass
-  /** Parameters in the contestant's layout, named "<group>/<tensor>". */
+  /** Parameters in the implementation's layout, named "<group>/<tensor>". */
   readonly parameters: TensorFile
   /** `input` and `outputGradient`. */
   readonly operands: TensorFile

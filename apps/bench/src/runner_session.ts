@@ -1,24 +1,24 @@
-import type { Reply, RequestName, Requests } from './contestant_protocol.js'
-import type { LoadedExercise, Player } from './player.js'
+import type { Reply, RequestName, Requests } from './implementation_protocol.js'
+import type { LoadedTask, Runner } from './runner.js'
 import { readTensorFile, writeTensorFile } from './tensor_file.js'
 
 type Handlers = {
   readonly [Name in RequestName]: (ask: Requests[Name]['ask']) => Promise<Requests[Name]['answer']>
 }
 
-/** Answers requests for one player, one after the other. */
-export class PlayerSession {
-  readonly #player: Player
+/** Answers requests for one runner, one after the other. */
+export class RunnerSession {
+  readonly #runner: Runner
   readonly #handlers: Handlers
-  #loaded: LoadedExercise | undefined
+  #loaded: LoadedTask | undefined
 
-  constructor(player: Player) {
-    this.#player = player
+  constructor(runner: Runner) {
+    this.#runner = runner
     this.#handlers = {
       prepare: async ({ task }) => {
         this.#release()
         const operands = readTensorFile(task.operands)
-        this.#loaded = await this.#player.load({
+        this.#loaded = await this.#runner.load({
           workload: task.workload,
           pass: task.pass,
           parameters: readTensorFile(task.parameters),
@@ -49,7 +49,7 @@ export class PlayerSession {
         peak: process.resourceUsage().maxRSS * 1024,
       }),
       product: async ({ size, times }) => {
-        const multiply = await this.#player.product?.(size)
+        const multiply = await this.#runner.product?.(size)
         if (multiply === undefined) return { times: null }
         await multiply()
         const measured: number[] = []
@@ -69,7 +69,7 @@ export class PlayerSession {
     }
   }
 
-  #current(): LoadedExercise {
+  #current(): LoadedTask {
     if (this.#loaded === undefined) throw new Error('Cannot run as a task must be prepared first: there is none')
     return this.#loaded
   }

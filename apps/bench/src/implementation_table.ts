@@ -2,7 +2,7 @@ import type { LayoutName } from './parameter_layouts.js'
 import type { Pass, Workload } from './workload.js'
 
 /** A library or executor that runs workloads in a process of its own. */
-export interface Contestant {
+export interface Implementation {
   /** Also the argument of the process that plays it. */
   readonly name: string
   readonly title: string
@@ -29,7 +29,7 @@ const tfjsRefusal = (workload: Workload, pass: Pass) =>
 const TFJS_UNBOUND = 'V8 compiles to the best that the processor has for vectors of 128 bits'
 
 /** The peers, strongest first. */
-export const PEERS: readonly Contestant[] = [
+export const PEERS: readonly Implementation[] = [
   {
     name: 'onnxruntime',
     title: 'ONNX Runtime',
@@ -102,7 +102,7 @@ export const PEERS: readonly Contestant[] = [
 ]
 
 /** One of our executors, by the name that `openBackend` knows. */
-export function executorContestant(name: string): Contestant {
+export function executorImplementation(name: string): Implementation {
   return {
     name,
     title: `${name} executor`,

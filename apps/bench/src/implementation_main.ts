@@ -1,0 +1,38 @@
+// The process of one implementation: `implementation_main <name> <threads> <weights> [instruction set]` plays it over stdin and stdout.
+import { createInterface } from 'node:readline'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
+import type { WeightType } from './comparison.js'
+import { openExecutorRunner } from './executor_runner.js'
+import type { Greeting } from './implementation_protocol.js'
+import { openOnednnRunner } from './onednn_runner.js'
+import { openOnnxRuntimeRunner } from './onnxruntime_runner.js'
+import { RunnerSession } from './runner_session.js'
+import { openTfjsRunner } from './tfjs_runner.js'
+
+const [name = '', threads = '1', weights = 'float32', instructionSet] = process.argv.slice(2)
+
+function say(line: object): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+function open() {
+  if (name === 'onnxruntime') return openOnnxRuntimeRunner(Number(threads))
+  if (name === 'onednn') return openOnednnRunner(Number(threads))
+  if (name === 'tfjs-wasm' || name === 'tfjs-cpu') return openTfjsRunner(name === 'tfjs-wasm' ? 'wasm' : 'cpu')
+  return openExecutorRunner(name, {
+    threads: Number(threads),
+    weights: weights as WeightType,
+    instructionSet: instructionSet as InstructionSet | undefined,
+  })
+}
+
+try {
+  const runner = await open()
+  const session = new RunnerSession(runner)
+  say({ ready: true, version: runner.version, detail: runner.detail } satisfies Greeting)
+  for await (const line of createInterface({ input: process.stdin })) say(await session.reply(line))
+} catch (error) {
+  say({ ready: false, reason: error instanceof Error ? error.message : String(error) } satisfies Greeting)
+}
+// A peer's thread pool may keep the process alive after the last request; the last line has to get out before.
+process.stdout.write('', () => process.exit())

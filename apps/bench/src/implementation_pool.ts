@@ -1,0 +1,56 @@
+import type { Lane } from './comparison.js'
+import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
+import type { Implementation } from './implementation_table.js'
+
+/** The processes of a benchmark: one per implementation, threads and weights, started when first asked for. */
+export class ImplementationPool {
+  readonly #implementations: ReadonlyMap<string, Implementation>
+  readonly #conditions: LaunchConditions
+  readonly #processes = new Map<string, Promise<ImplementationProcess | string>>()
+
+  constructor(implementations: readonly Implementation[], conditions: LaunchConditions) {
+    this.#implementations = new Map(implementations.map((implementation) => [implementation.name, implementation]))
+    this.#conditions = conditions
+  }
+
+  implementation(name: string): Implementation {
+    return this.#implementations.get(name)!
+  }
+
+  /** The process of a lane, or why there is none. */
+  process(lane: Omit<Lane, 'busy'>): Promise<ImplementationProcess | string> {
+    const key = processKey(lane)
+    const known = this.#processes.get(key)
+    if (known !== undefined) return known
+    const started = this.startFresh(lane)
+    this.#processes.set(key, started)
+    return started
+  }
+
+  /** A process for one caller, which stops it. */
+  startFresh({ implementation, threads, weights }: Omit<Lane, 'busy'>): Promise<ImplementationProcess | string> {
+    return ImplementationProcess.start(
+      implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions),
+    )
+  }
+
+  /** Ends the process of a lane, so that the next one to ask starts afresh. */
+  async discard(lane: Omit<Lane, 'busy'>): Promise<void> {
+    await this.#end(processKey(lane))
+  }
+
+  async stop(): Promise<void> {
+    for (const key of [...this.#processes.keys()]) await this.#end(key)
+  }
+
+  async #end(key: string): Promise<void> {
+    const process = await this.#processes.get(key)
+    this.#processes.delete(key)
+    if (process !== undefined && typeof process !== 'string') process.stop()
+  }
+}
+
+/** Lanes of one key share a process and the task it has loaded; the busy lane is the quiet one at another time. */
+export function processKey({ implementation, threads, weights, pass }: Omit<Lane, 'busy'>): string {
+  return [implementation, threads, weights, pass === 'streaming' ? 'steps' : 'calls'].join('/')
+}
