@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -8,6 +8,8 @@ import { join } from 'node:path'
  */
 export default function setup() {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))
+  // Tests of permissions start programs of another user.
+  chmodSync(folder, 0o755)
   for (const name of ['TMPDIR', 'TMP', 'TEMP']) process.env[name] = folder
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }

@@ -57,9 +57,9 @@ export const EXTREME_VALUES = {
   NaN: Number.NaN,
   Infinity: Number.POSITIVE_INFINITY,
   '-Infinity': Number.NEGATIVE_INFINITY,
-  // The product of two is finite in float32.
+  // The product of two is finite in float32; their sum has the digits of one of them.
   huge: 1e15,
-  '-huge': -1e15,
+  '-huge': -1e12,
 } as const
 
 /** An extreme value, and its index modulo the number of elements. */
