@@ -29,6 +29,7 @@ export {
   ownView,
   wasTransferred,
 } from '@cudnn-rnn/arguments'
+export type { AbortSignalLike } from './abort_signal_like.js'
 export {
   CELL_MODES,
   type CellMode,

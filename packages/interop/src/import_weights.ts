@@ -1,5 +1,5 @@
-import { checkOptionValues, listOf, optional, TEXT } from '@cudnn-rnn/arguments'
-import { checkOptionNames } from '@cudnn-rnn/canonical'
+import { checkOptionValues, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { type AbortSignalLike, checkOptionNames } from '@cudnn-rnn/canonical'
 import { WeightFileError } from './errors.js'
 import { chooseInterpretations } from './networks/choose_interpretations.js'
 import type { ImportedCell, ImportedNetwork, Interpretation, InterpretationOptions } from './networks/interpretation.js'
@@ -15,6 +15,8 @@ export interface ImportOptions extends InterpretationOptions {
   readonly format?: WeightFormat | undefined
   /** Names of the networks to import, such as those beside one that is refused. Default: all. */
   readonly only?: readonly string[] | undefined
+  /** Once it is aborted, the import rejects with its reason after the tensor in progress, and closes the file. */
+  readonly signal?: AbortSignalLike | undefined
 }
 
 /** A tensor of a file that is part of no network. */
@@ -33,7 +35,7 @@ export interface ImportedWeights {
   readonly unusedTensors: readonly UnusedTensor[]
 }
 
-const ONLY = { only: optional(listOf(TEXT)) }
+const OWN_RULES = { only: optional(listOf(TEXT)), signal: optional(OBJECT) }
 
 const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
   'format',
@@ -43,6 +45,7 @@ const OPTION_NAMES: readonly (keyof ImportOptions)[] = [
   'forgetBias',
   'inputs',
   'only',
+  'signal',
 ]
 
 /**
@@ -59,12 +62,15 @@ export async function importWeights(
   options: ImportOptions = {},
 ): Promise<ImportedWeights> {
   checkOptionNames('import weights', options, OPTION_NAMES)
-  checkOptionValues('import weights', options, ONLY)
+  checkOptionValues('import weights', options, OWN_RULES)
+  const { signal } = options
+  if (signal?.aborted) throw signal.reason
   const isOpen = typeof input === 'object' && input !== null && 'tensors' in input
   const file = isOpen ? input : await openWeightFile(input, options.format)
   try {
     const slots = optimizerSlots(file)
-    const shared = new SharedParameters(file.tensors.filter((tensor) => !slots.has(tensor)))
+    const ofNetworks = file.tensors.filter((tensor) => !slots.has(tensor))
+    const shared = new SharedParameters(ofNetworks, signal)
     const { tensors } = shared
     const interpretations = chooseInterpretations(
       file.path,

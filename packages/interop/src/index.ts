@@ -33,7 +33,13 @@ export {
 } from './networks/interpretation.js'
 export { openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
-export { type StoredTensor, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
+export {
+  type OpenWeightFile,
+  type StoredTensor,
+  WEIGHT_FORMATS,
+  type WeightFile,
+  type WeightFormat,
+} from './weight_file.js'
 
 // Writing
 

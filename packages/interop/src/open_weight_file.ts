@@ -18,20 +18,25 @@ import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
 import { openTensorflow } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
-import { WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
+import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
 /** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, or random access to it. */
 export type WeightInput = string | Uint8Array | BlobLike | ByteSource
 
 /**
- * Opens a weight file and lists its tensors; close it after use.
+ * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
  *
  * @param format where the file's first bytes need not be asked.
  * @throws WeightFileError; TypeError `ERR_INVALID_ARGUMENT` for an input of another kind
  */
-export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<WeightFile> {
+export async function openWeightFile(input: WeightInput, format?: WeightFormat): Promise<OpenWeightFile> {
   checkInput(input)
   checkFormat(format)
+  const file = await openOf(input, format)
+  return Object.assign(file, { [Symbol.asyncDispose]: () => file.close() })
+}
+
+async function openOf(input: WeightInput, format: WeightFormat | undefined): Promise<WeightFile> {
   if (typeof input === 'string') {
     const isDirectory = await isDirectoryAt(input)
     if (format === 'tensorflow' || isDirectory || existsSync(`${input}.index`))

@@ -47,3 +47,8 @@ export interface WeightFile {
   readonly nodes?: readonly OnnxNodeMessage[]
   close(): Promise<void>
 }
+
+/** A weight file that `await using` closes. */
+export interface OpenWeightFile extends WeightFile {
+  [Symbol.asyncDispose](): Promise<void>
+}

@@ -85,3 +85,62 @@ it.skipIf(process.platform !== 'linux')(
     await file.close()
   },
 )
+
+describe('a caller who stops', () => {
+  const header = {
+    'lstm.weight_ih_l0': { dtype: 'F32', shape: [8, 3], data_offsets: [0, 96] },
+    'lstm.weight_hh_l0': { dtype: 'F32', shape: [8, 2], data_offsets: [96, 160] },
+  }
+  const network = () => safetensorsBytes(JSON.stringify(header), 160)
+
+  /** A file in memory that counts its reads and closes, and calls `onRead` before each read. */
+  const counted = (onRead: (reads: number) => void = () => {}) => {
+    const bytes = network()
+    const source = {
+      ...{ name: 'counted', size: bytes.length, reads: 0, closes: 0 },
+      async read(offset: number, length: number) {
+        onRead(++source.reads)
+        return bytes.slice(offset, offset + length)
+      },
+      async close() {
+        source.closes++
+      },
+    }
+    return source
+  }
+
+  it('closes the file with await using', async () => {
+    const source = counted()
+    {
+      await using file = await openWeightFile(source)
+      expect(file.tensors).toHaveLength(2)
+      expect(source.closes).toBe(0)
+    }
+    expect(source.closes).toBe(1)
+  })
+
+  it('rejects with the reason of a signal that is aborted before, and opens nothing', async () => {
+    const source = counted()
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(importWeights(source, { signal })).rejects.toThrow('enough')
+    expect(source.reads).toBe(0)
+  })
+
+  it('rejects with the reason of a signal that is aborted while tensors are read, and closes the file', async () => {
+    const whole = counted()
+    expect((await importWeights(whole)).networks).toHaveLength(1)
+    const abort = new AbortController()
+    // The last read is that of the last tensor.
+    const source = counted((reads) => {
+      if (reads === whole.reads - 1) abort.abort(new Error('enough'))
+    })
+    await expect(importWeights(source, { signal: abort.signal })).rejects.toThrow('enough')
+    expect(source.closes).toBe(1)
+  })
+
+  it('refuses a signal that is no object', async () => {
+    await expect(importWeights(network(), { signal: 1 as never })).rejects.toMatchObject({
+      code: 'ERR_INVALID_OPTION_TYPE',
+    })
+  })
+})

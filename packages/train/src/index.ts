@@ -31,6 +31,7 @@
  * @packageDocumentation
  */
 
+export type { AbortSignalLike } from '@cudnn-rnn/canonical'
 export { arrowDataset } from './data/arrow_source.js'
 export type { BucketOptions } from './data/bucket_stage.js'
 export { type CsvRow, csvDataset } from './data/csv_source.js'
@@ -52,7 +53,6 @@ export { EventFile, type EventFileOptions } from './logs/event_file.js'
 export { type CanonicalReader, type GateWeights, gateWeights } from './logs/gate_weights.js'
 export { type Histogram, histogramOf } from './logs/histogram.js'
 export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
-export type { AbortSignalLike } from './loop/abort_signal_like.js'
 export type { ClippingOptions } from './loop/clip_gradients.js'
 export type { Communicator, ReduceOperation, ReducibleArray } from './loop/communicator.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'

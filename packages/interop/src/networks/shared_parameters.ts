@@ -1,4 +1,4 @@
-import type { CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
+import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 import { readGroups } from './tensor_groups.js'
 
@@ -13,6 +13,7 @@ export class SharedParameters {
   /** The tensors of the file, whose elements are kept until the last interpretation that needs them. */
   readonly tensors: readonly StoredTensor[]
   /** Number of each distinct `read`; it distinguishes tensors of different elements. */
+  readonly #signal: AbortSignalLike | undefined
   readonly #ids = new Map<Elements, number>()
   readonly #readers = new Map<Elements, Elements>()
   readonly #uses = new Map<Elements, number>()
@@ -20,7 +21,9 @@ export class SharedParameters {
   readonly #descriptors = new WeakMap<RnnDescriptor, string>()
   readonly #canonical = new Map<string, Promise<CanonicalParams<FloatArray>>>()
 
-  constructor(tensors: readonly StoredTensor[]) {
+  /** @param signal once it is aborted, reads reject with its reason. */
+  constructor(tensors: readonly StoredTensor[], signal?: AbortSignalLike) {
+    this.#signal = signal
     this.tensors = tensors.map((tensor) => ({ ...tensor, read: this.#reader(tensor.read) }))
   }
 
@@ -67,6 +70,7 @@ export class SharedParameters {
     const known = this.#readers.get(read)
     if (known !== undefined) return known
     const reader: Elements = () => {
+      if (this.#signal?.aborted) return Promise.reject(this.#signal.reason)
       const left = (this.#uses.get(reader) ?? 0) - 1
       this.#uses.set(reader, left)
       const elements = this.#held.get(reader) ?? read()

@@ -8,9 +8,8 @@ import {
   OBJECT,
   optional,
 } from '@cudnn-rnn/arguments'
-import { checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, checkOptionNames, type FloatArray } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
-import type { AbortSignalLike } from '../loop/abort_signal_like.js'
 import { type SamplingOptions, sampleToken } from './sample_token.js'
 
 export interface GenerateOptions extends SamplingOptions {
