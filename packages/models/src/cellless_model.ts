@@ -6,8 +6,10 @@ import { MODEL_OPTION_NAMES, RecurrentModel } from './recurrent_model.js'
 import type { Params } from './variable.js'
 
 /** The models without a cell state: TensorFlow's `_CudnnRNNNoInputC`. */
-export abstract class CelllessModel extends RecurrentModel {
-  constructor(backend: Backend, rnnMode: Exclude<CellMode, 'lstm'>, options: ModelOptions & DescriptorOptions) {
+export abstract class CelllessModel<
+  Cell extends Exclude<CellMode, 'lstm'> = Exclude<CellMode, 'lstm'>,
+> extends RecurrentModel<Cell> {
+  constructor(backend: Backend, rnnMode: Cell, options: ModelOptions & DescriptorOptions) {
     super(backend, rnnMode, options, MODEL_OPTION_NAMES)
     this.call = this.call.bind(this)
     this.gradients = this.gradients.bind(this)
@@ -24,7 +26,7 @@ export abstract class CelllessModel extends RecurrentModel {
   async call<Training extends boolean = true>(
     input: TensorLike,
     inputH: TensorLike | null,
-    params: Params,
+    params: Params<Cell>,
     options: CallOptions<Training> = {},
   ): Promise<CallResult<Training>> {
     const { output, outputH, tape } = await this.forward(input, inputH, null, params, options)

@@ -9,7 +9,7 @@ import type { DescriptorOptions, ModelOptions } from './model_options.js'
  *
  * TensorFlow's `GRUCell` resets before the product and is another function. Equations: NVIDIA's cuDNN.
  */
-export class CudnnGRU extends CelllessModel {
+export class CudnnGRU extends CelllessModel<'gru'> {
   constructor(backend: Backend, options: ModelOptions & DescriptorOptions) {
     super(backend, 'gru', options)
   }

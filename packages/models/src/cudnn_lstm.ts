@@ -25,7 +25,7 @@ import type { Params } from './variable.js'
  * console.log(output.shape, gradients.params.shape) // [5, 3, 8] [1088]
  * ```
  */
-export class CudnnLSTM extends RecurrentModel {
+export class CudnnLSTM extends RecurrentModel<'lstm'> {
   /**
    * @param options a descriptor of an LSTM will do.
    * @throws as the checks of {@link LSTMOptions}: see `createRnnDescriptor`; RangeError `ERR_OTHER_CELL`
@@ -49,7 +49,7 @@ export class CudnnLSTM extends RecurrentModel {
     input: TensorLike,
     inputH: TensorLike | null,
     inputC: TensorLike | null,
-    params: Params,
+    params: Params<'lstm'>,
     options: CallOptions<Training> = {},
   ): Promise<LSTMCallResult<Training>> {
     const result = await this.forward(input, inputH, inputC, params, options)

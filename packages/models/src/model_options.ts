@@ -1,4 +1,4 @@
-import type { BiasMode, CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
+import type { AbortSignalLike, BiasMode, CellMode, Direction, InputMode } from '@cudnn-rnn/canonical'
 
 /** Options of every model, with the names of `tf.contrib.cudnn_rnn`. */
 export interface ModelOptions {
@@ -40,6 +40,8 @@ export interface CallOptions<Training extends boolean = boolean> {
   readonly isTraining?: Training | undefined
   /** One length in 0..T per batch row, in any order; absent when every row has T steps. */
   readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
+  /** Once it is aborted, the call rejects with its reason: before anything is queued, or with the results disposed. */
+  readonly signal?: AbortSignalLike | undefined
 }
 
-export const CALL_OPTION_NAMES: readonly (keyof CallOptions)[] = ['isTraining', 'sequenceLengths']
+export const CALL_OPTION_NAMES: readonly (keyof CallOptions)[] = ['isTraining', 'sequenceLengths', 'signal']

@@ -79,7 +79,7 @@ const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
  * Base class of the four models. A model owns the executor's preparation of one network; weights are the caller's
  * variables, so one model serves many.
  */
-export abstract class RecurrentModel extends Inspectable {
+export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends Inspectable {
   readonly descriptor: RnnDescriptor
   readonly #backend: Backend
   readonly #rnn: Rnn
@@ -179,7 +179,7 @@ export abstract class RecurrentModel extends Inspectable {
    * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_NOT_LSTM` for a forgetBias of another cell,
    *   `ERR_INVALID_OPTION` for an initializer beside `canonical`; the errors of {@link canonicalToParams}
    */
-  createParams(options: CreateParamsOptions = {}): Variable {
+  createParams(options: CreateParamsOptions = {}): Variable<Cell> {
     checkOptionNames('create parameters', options, CREATE_PARAMS_OPTION_NAMES)
     if (options.forgetBias !== undefined && this.rnnMode !== 'lstm') {
       throw codedRangeError(
@@ -195,7 +195,7 @@ export abstract class RecurrentModel extends Inspectable {
   }
 
   /** A variable of zeros in this model's opaque layout: an optimizer's slot, or a gradient to accumulate into. */
-  createSlot(name: string): Variable {
+  createSlot(name: string): Variable<Cell> {
     const slot = this.#backend.zeros([this.#rnn.paramsSize], { layout: layoutKey(this.descriptor) })
     return new Variable(this.#backend, slot, name)
   }
@@ -313,7 +313,10 @@ export abstract class RecurrentModel extends Inspectable {
         { option: 'isTraining', value: isTraining },
       )
     }
-    return this.#rnn.forward({
+    const { signal } = options
+    checkSignal(signal)
+    if (signal?.aborted) throw signal.reason
+    const result = await this.#rnn.forward({
       input,
       inputH,
       inputC,
@@ -321,6 +324,9 @@ export abstract class RecurrentModel extends Inspectable {
       sequenceLengths: options.sequenceLengths ?? null,
       training: isTraining,
     })
+    if (!signal?.aborted) return result
+    for (const made of Object.values(result)) made?.dispose()
+    throw signal.reason
   }
 
   protected backward(
@@ -332,6 +338,15 @@ export abstract class RecurrentModel extends Inspectable {
     // The executor refuses undefined with `ERR_NO_TAPE`.
     return this.#rnn.backward(tape as Tape, gradients)
   }
+}
+
+function checkSignal(signal: unknown): void {
+  if (signal === undefined || (typeof signal === 'object' && signal !== null)) return
+  throw codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot run forward as signal must be an AbortSignal: current value is ${describeValue(signal)}`,
+    { option: 'signal', value: signal },
+  )
 }
 
 /** Options that only some models know and that a descriptor of any model lists, as undefined. */

@@ -1,13 +1,15 @@
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedTypeError, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
+import { type CellMode, codedTypeError, describeValue, Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { tensorSummary } from '@cudnn-rnn/executor-kit'
 import { checkIsBackend } from './check_is_backend.js'
 
 /**
  * A named tensor that training updates: TensorFlow's variable. `value` stays the same tensor for life; `assign` and the
- * optimizers write into it.
+ * optimizers write into it. `Cell` is that of the model that made it.
  */
-export class Variable extends Inspectable {
+export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
+  /** Never set: parameters of one cell are no parameters of another to the compiler. A method, so that `Variable` is of any cell. */
+  declare protected readonly ofCell?: { of(cell: Cell): void }['of']
   readonly name: string
   readonly value: BackendTensor
   readonly #backend: Backend
@@ -57,7 +59,7 @@ export class Variable extends Inspectable {
 }
 
 /** Opaque parameters as a model's methods take them. */
-export type Params = Variable | TensorLike
+export type Params<Cell extends CellMode = CellMode> = Variable<Cell> | TensorLike
 
 /** TensorFlow's name of opaque parameters. */
 export const DEFAULT_NAME = 'opaque_kernel'

@@ -2,7 +2,7 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
-import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '../src/index.js'
 import { floats, valuesOf } from './small_models.js'
 import { withoutStepper } from './without_stepper.js'
 
@@ -17,7 +17,7 @@ describe.each([
     async (Model) => {
       const backend = open()
       const model = new Model(backend, SIZES)
-      const params = model.createParams({ seed: 1, biasInitializer: 0.1 })
+      const params: Variable = model.createParams({ seed: 1, biasInitializer: 0.1 })
       const input = floats(Float32Array, 6, 4, 2)
       const inference = { isTraining: false } as const
       const whole =

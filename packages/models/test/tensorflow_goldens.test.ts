@@ -1,6 +1,6 @@
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, it } from 'vitest'
-import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh } from '../src/index.js'
+import { CudnnGRU, CudnnLSTM, CudnnRNNRelu, CudnnRNNTanh, type Variable } from '../src/index.js'
 import { floats, ones, valuesOf } from './small_models.js'
 
 // Numbers and scenarios of tensorflow/contrib/cudnn_rnn/python/kernel_tests (cudnn_rnn_ops_test.py, cudnn_rnn_test.py).
@@ -32,7 +32,7 @@ describe('cudnn_rnn_ops_test testSimpleInference: parameters, inputs and states 
     using backend = openReferenceBackend()
     const model = new Model(backend, { ...options, inputMode: 'linear_input' })
     const input = ones(time, batch, options.inputSize)
-    const params = model.createParams(constants)
+    const params: Variable = model.createParams(constants)
     const run = await model.call(input, ones(...model.stateShape(batch)), params, { isTraining: false })
     const total = sum(await valuesOf(run.output)) + sum(await valuesOf(run.outputH))
     expect(Math.abs(total - expected) / expected).toBeLessThan(1e-6)

@@ -113,7 +113,7 @@ function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork
   checkArguments('make a model', { backend, network }, { backend: BACKEND, network: NETWORK })
   const { descriptor, canonical, reverse } = network
   const model = new MODELS[descriptor.cellMode](backend, descriptor)
-  const params = model.createParams({
+  const params: Variable = model.createParams({
     name: network.name === '' ? undefined : network.name,
     canonical: {
       weights: canonical.weights.map((tensor) => ofDtype(backend, tensor)),
