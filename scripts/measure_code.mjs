@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -32,7 +33,20 @@ function measured(files) {
 /** Private packages whose sources are tests. */
 const TEST_PACKAGES = /[\\/](conformance|differential|fuzzing|gpu_validation|cuda_emulator)$/
 
+/** Non-null assertions, `x!`. */
+function assertionsIn(file) {
+  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.Latest)
+  let count = 0
+  const visit = (node) => {
+    if (ts.isNonNullExpression(node)) count++
+    ts.forEachChild(node, visit)
+  }
+  visit(source)
+  return count
+}
+
 const rows = {}
+let assertions = 0
 const products = []
 let tests = 0
 let namesakes = 0
@@ -44,6 +58,8 @@ for (const { packageName, folder } of packages) {
   tests += lines
   if (own.length === 0) continue
   const measures = measured(own)
+  const ownAssertions = sum(own.filter((file) => file.endsWith('ts')).map(assertionsIn))
+  assertions += ownAssertions
   if (TEST_PACKAGES.test(folder)) {
     tests += measures.lines
     continue
@@ -52,10 +68,11 @@ for (const { packageName, folder } of packages) {
     ownTests.map((file) => file.replace(/.*[\\/]/, '').replace(/(\.(node|browser))?\.test\.ts$/, '')),
   )
   namesakes += own.filter((file) => names.has(file.replace(/.*[\\/]/, '').replace(/\.ts$/, ''))).length
-  rows[packageName] = { ...measures, tests: (lines / measures.lines).toFixed(2) }
+  rows[packageName] = { ...measures, 'x!': ownAssertions, tests: (lines / measures.lines).toFixed(2) }
   products.push(...own)
 }
 const whole = measured(products)
 rows.whole = { ...whole, tests: (tests / whole.lines).toFixed(2) }
 console.table(rows)
+console.log(`${assertions} non-null assertions, those of private test packages included`)
 console.log(`${namesakes} of ${products.length} source files have a test of their name`)
