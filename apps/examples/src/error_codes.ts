@@ -8,6 +8,10 @@ export const ERROR_CODES = {
     meaning: 'a font file of the handwriting example holds no font',
     remedy: 'install the dependencies again',
   },
+  ERR_INTERNAL: {
+    meaning: 'the voice server failed without a code',
+    remedy: 'connect again; the log of the server has the error',
+  },
   ERR_NOT_AUDIO: {
     meaning: 'a file is not a readable WAV file',
     remedy: 'convert it to 16-bit PCM',

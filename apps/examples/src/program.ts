@@ -3,6 +3,7 @@ import { addDenoiseCommand } from './denoise/denoise_command.js'
 import { addHandwritingCommand } from './handwriting/handwriting_command.js'
 import { addSpeechCommand } from './speech/speech_command.js'
 import { addTextCommand } from './text/text_command.js'
+import { addLoadCommand } from './voice_load/load_command.js'
 import { addVoiceServerCommand } from './voice_server/voice_server_command.js'
 
 /** Trained models of other projects on this one's executors, whose weights are fetched apart (README.md), and one to train. */
@@ -16,6 +17,7 @@ export function createProgram(): Command {
     addTextCommand,
     addHandwritingCommand,
     addVoiceServerCommand,
+    addLoadCommand,
   ])
     addCommand(program)
   return program

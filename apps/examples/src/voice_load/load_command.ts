@@ -1,0 +1,147 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { availableParallelism, cpus, loadavg } from 'node:os'
+import type { Command } from 'commander'
+import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { LoadClient, type LoadWindow } from './load_client.js'
+import { CONTESTANTS, type ContestantName } from './load_contestants.js'
+import { type ContestantLoad, type LoadReport, loadPage } from './load_page.js'
+import { searchLoad } from './load_search.js'
+import { type ServerUsage, serveContestant } from './load_server.js'
+
+interface Options {
+  readonly weights: string
+  readonly audio: string
+  readonly peers: string
+  readonly only?: string
+  readonly cores: number
+  readonly maxStreams: number
+  readonly budget: number
+  readonly window: number
+  readonly json: string
+  readonly page: string
+}
+
+const SETTLE_SECONDS = 1
+/** Bytes of the header of a WAV file as most programs write it. */
+const WAV_HEADER = 44
+
+/** The load test of the voice server, and the process of its servers. */
+export function addLoadCommand(program: Command): void {
+  const names = Object.keys(CONTESTANTS)
+  program
+    .command('voice-load')
+    .description('measure how many real-time streams the voice server holds, and its peers behind the same server')
+    .requiredOption('--weights <file>', 'silero_vad_16k_op15.onnx of github.com/snakers4/silero-vad')
+    .requiredOption('--audio <file>', 'a WAV file of 16-bit samples at 16 kHz')
+    .option('--peers <folder>', 'where onnxruntime-node and sherpa-onnx-node are installed', 'apps/bench/peers')
+    .option('--only <name>', `one of ${names.join(', ')}`)
+    .option('--cores <number>', 'cores of a server', integerAtLeast(1), availableParallelism())
+    .option('--max-streams <number>', 'never open more connections', integerAtLeast(1), 6000)
+    .option('--budget <seconds>', 'for each of the contestants', numberAtLeast(1), 65)
+    .option('--window <seconds>', 'of one measurement', numberAtLeast(0.5), 3)
+    .option('--json <file>', 'what was measured', 'voice_load.json')
+    .option('--page <file>', 'the page with a chart', 'voice_load.html')
+    .action(measureAll)
+  program
+    .command('voice-load-server', { hidden: true })
+    .argument('<contestant>')
+    .argument('<options>')
+    .action((name: ContestantName, options: string) => serveContestant(name, JSON.parse(options)))
+}
+
+async function measureAll(options: Options): Promise<void> {
+  const cores = availableParallelism()
+  const loadBefore = loadavg()[0]! / cores
+  const samples = (await readFile(options.audio)).subarray(WAV_HEADER)
+  const contestants: ContestantLoad[] = []
+  for (const name of Object.keys(CONTESTANTS) as ContestantName[]) {
+    if (options.only !== undefined && options.only !== name) continue
+    const load = await measureContestant(name, samples, options)
+    contestants.push(load)
+    process.stdout.write(`${load.label}: ${load.leftOut ?? `${load.held} streams`}\n`)
+  }
+  const report: LoadReport = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: { processor: cpus()[0]!.model, cores: String(cores), 'Node.js': process.version },
+    loadBefore,
+    contestants,
+  }
+  await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`)
+  await writeFile(options.page, loadPage(report))
+  process.stdout.write(`${options.json}\n${options.page}\n`)
+}
+
+async function measureContestant(name: ContestantName, samples: Buffer, options: Options): Promise<ContestantLoad> {
+  const { label } = CONTESTANTS[name]
+  const { weights, peers, cores, maxStreams, budget, window } = options
+  const server = fork(
+    process.argv[1]!,
+    ['voice-load-server', name, JSON.stringify({ weights, peers, cores, maxStreams })],
+    {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      // libuv's threads run the sessions of onnxruntime-node.
+      env: { ...process.env, UV_THREADPOOL_SIZE: String(cores) },
+    },
+  )
+  let messages = ''
+  server.stderr!.on('data', (data) => {
+    messages = `${messages}${data}`.slice(-2000)
+  })
+  const port = await Promise.race([
+    once(server, 'message').then(([message]) => (message as { port: number }).port),
+    once(server, 'exit').then(() => undefined),
+  ])
+  if (port === undefined) {
+    const reason = messages.split('\n').find((line) => line.startsWith('error')) ?? 'its server ended'
+    return { name, label, leftOut: reason, held: 0, windows: [] }
+  }
+  const end = performance.now() + 1000 * budget
+  const client = new LoadClient(port, samples)
+  try {
+    const idle = await usageOf(server)
+    const measure = async (streams: number): Promise<LoadWindow> => {
+      await client.resize(streams)
+      return client.measure(SETTLE_SECONDS, window)
+    }
+    // The last window is that of the usage.
+    const isOver = () => performance.now() > end - 1000 * (window + 2 * SETTLE_SECONDS)
+    const { held, windows } = await searchLoad(25, maxStreams, measure, isOver)
+    if (held === undefined) return { name, label, held: 0, windows }
+    const streams = Math.max(1, Math.floor(0.8 * held.streams))
+    await client.resize(streams)
+    await client.measure(SETTLE_SECONDS, SETTLE_SECONDS)
+    await usageOf(server)
+    const { p99Ms } = await client.measure(0, window)
+    const used = await usageOf(server)
+    const frames = (used.wallSeconds * streams * 1000) / 32
+    return {
+      ...{ name, label, held: held.streams, windows },
+      usage: {
+        ...{ streams, p99Ms, eventLoopDelayP99Ms: used.eventLoopDelayP99Ms },
+        cpuMicrosecondsPerFrame: (1e6 * used.cpuSeconds) / frames,
+        bytesPerStream: (used.rssBytes - idle.rssBytes) / streams,
+        server: used,
+      },
+    }
+  } catch (error) {
+    return {
+      name,
+      label,
+      leftOut: `the test failed: ${error instanceof Error ? error.message : error}`,
+      held: 0,
+      windows: [],
+    }
+  } finally {
+    client.close()
+    server.disconnect()
+    if (server.exitCode === null) await once(server, 'exit')
+  }
+}
+
+async function usageOf(server: ChildProcess): Promise<ServerUsage> {
+  server.send({ usage: true })
+  const [usage] = (await once(server, 'message')) as [ServerUsage]
+  return usage
+}
