@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative } from 'node:path'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { filesBelow, readJson } from './workspace.mjs'
 
@@ -14,7 +14,9 @@ const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 /** Other versions format otherwise. */
 const LLVM = 19
 const FOLDERS = ['native/common', 'native/cpu', 'native/cudnn', 'native/mpi', 'native/onednn_runner']
-const DATABASE = 'native/cpu/build/release/compile_commands.json'
+/** Folders with compile_commands.json. */
+const BUILDS = ['native/cpu/build/release', 'native/cudnn/build/release']
+const INCLUDED = ['native/cpu/src', 'native/cpu/test', 'native/cudnn/src', 'native/common']
 /** The kernels over other vectors: the same templates as kernels_portable.cc, which take a minute each. */
 const SAME_AS_PORTABLE = /kernels_(avx2|avx512|neon)\.cc$/
 const CACHE = join(root, 'node_modules/.cache/clang-tidy')
@@ -52,7 +54,7 @@ function fingerprint(file, command) {
     const source = readFileSync(path, 'utf8')
     hash.update(source)
     for (const [, name] of source.matchAll(/^#include "([^"]+)"/gm)) {
-      for (const folder of ['native/cpu/src', 'native/cpu/test', 'native/common']) {
+      for (const folder of INCLUDED) {
         if (existsSync(join(root, folder, name))) add(join(root, folder, name))
       }
     }
@@ -64,11 +66,17 @@ function fingerprint(file, command) {
 function tidy() {
   const clangTidy = tool('clang-tidy')
   if (clangTidy === undefined) return true
-  if (!existsSync(join(root, DATABASE))) {
-    console.log(`clang-tidy: skipped, as ${DATABASE} is missing (npm run build:native makes it)`)
+  return BUILDS.map((build) => tidyBuild(clangTidy, build)).every(Boolean)
+}
+
+/** Checks the files that one addon is compiled from. */
+function tidyBuild(clangTidy, build) {
+  const database = join(root, build, 'compile_commands.json')
+  if (!existsSync(database)) {
+    console.log(`clang-tidy: ${build} skipped, as it is not built (npm run build:native)`)
     return true
   }
-  const ours = readJson(join(root, DATABASE)).filter(
+  const ours = readJson(database).filter(
     ({ file }) => !relative(root, file).startsWith('..') && !SAME_AS_PORTABLE.test(file),
   )
   const changed = ours
@@ -77,14 +85,14 @@ function tidy() {
   // xargs runs as many at a time as there are processors.
   const { status } = spawnSync(
     'xargs',
-    ['-P', String(availableParallelism()), '-n', '1', clangTidy, '--quiet', '-p', join(root, dirname(DATABASE))],
+    ['-P', String(availableParallelism()), '-n', '1', clangTidy, '--quiet', '-p', join(root, build)],
     { cwd: root, input: changed.map(({ file }) => file).join('\n'), stdio: ['pipe', 'inherit', 'ignore'] },
   )
   if (status === 0 || changed.length === 0) {
     mkdirSync(CACHE, { recursive: true })
     for (const { mark } of changed) writeFileSync(mark, '')
   }
-  console.log(`clang-tidy: ${changed.length} of ${ours.length} files had changed`)
+  console.log(`clang-tidy: ${build}: ${changed.length} of ${ours.length} files had changed`)
   return status === 0 || changed.length === 0
 }
 
