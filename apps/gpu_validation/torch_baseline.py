@@ -1,13 +1,25 @@
-"""PyTorch on the same GPU, asked over standard input: one JSON request per line, one JSON answer per line.
+"""PyTorch on the same GPU: one JSON request per line, one JSON answer per line.
 
-Started by torch_baseline.ts; between requests it leaves the GPU alone. Times are those of PyTorch's best legal setting:
+Started by torch_baseline.ts and asked over standard input; with `--listen PATH` over a Unix socket, by one client after
+another, until standard input ends. Between requests it leaves the GPU alone. Times are those of PyTorch's best legal setting:
 tensor cores wherever the precision allows them, inference in eval mode, a fused optimizer; as calls and as a CUDA graph.
 """
 import base64
 import json
 import math
+import os
+import socket
 import sys
+import threading
 import time
+
+server = None
+if sys.argv[1:2] == ["--listen"]:
+    # Clients may connect while PyTorch is still imported.
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(sys.argv[2])
+    server.listen()
+    threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
 
 import torch
 
@@ -156,11 +168,26 @@ def parity(r):
 
 
 ACTIONS = {"hello": hello, "passes": passes, "character": character, "parity": parity}
-for line in sys.stdin:
-    request = json.loads(line)
+
+
+def answer_all(requests, answers):
+    for line in requests:
+        request = json.loads(line)
+        try:
+            answer = ACTIONS[request["action"]](request)
+        except Exception as error:  # one question that fails must not end the others
+            answer = {"error": f"{type(error).__name__}: {error}"}
+            torch.cuda.empty_cache()
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if server is None:
+    answer_all(sys.stdin, sys.stdout)
+while server is not None:
+    connection, _ = server.accept()
     try:
-        answer = ACTIONS[request["action"]](request)
-    except Exception as error:  # one question that fails must not end the others
-        answer = {"error": f"{type(error).__name__}: {error}"}
-        torch.cuda.empty_cache()
-    print(json.dumps(answer), flush=True)
+        with connection, connection.makefile("r") as requests, connection.makefile("w") as answers:
+            answer_all(requests, answers)
+    except OSError:
+        pass  # the client was killed
+    torch.cuda.empty_cache()

@@ -8,6 +8,7 @@ import { writeReport } from './report.js'
 import { outcomesOf } from './result_files.js'
 import type { RunOptions } from './run_options.js'
 import { type Section, sections } from './sections.js'
+import { shareTorch } from './torch_baseline.js'
 
 /** Seconds that are kept for the last section, the times. */
 const KEPT_FOR_TIMING = 200
@@ -32,6 +33,7 @@ export function runAll(options: RunOptions): number {
   if (!isResumed) writeFileSync(join(folder, 'progress.jsonl'), '')
   const cache = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
   const holder = holdContext(options, cache)
+  const torch = python !== '' && all.some(({ argument }) => argument === python) ? shareTorch(python, cache) : undefined
   const end = limit === 0 ? Number.POSITIVE_INFINITY : performance.now() + limit * 1000
   let failed = 0
   for (const section of all) {
@@ -39,13 +41,14 @@ export function runAll(options: RunOptions): number {
     const kept = section.file === 'timing' || only.length > 0 ? LEAST_SECONDS : Math.min(KEPT_FOR_TIMING, limit / 3)
     const seconds = limit === 0 ? UNLIMITED_SECONDS : section.seconds
     const until = Math.min(performance.now() + seconds * 1000, end - kept * 1000)
-    failed += runSection(options, section, until, cache)
+    failed += runSection(options, { ...section, env: { ...section.env, ...torch?.env } }, until, cache)
     Progress.endSection(folder, section.name)
     writeReport(folder, folder)
     // Nothing of what follows could be asked.
     if (outcomesOf(folder, 'checklist').some(({ id, verdict }) => id === '1.9' && verdict === 'fail')) break
   }
   holder.kill('SIGKILL')
+  torch?.process.kill('SIGKILL')
   rmSync(cache, { recursive: true, force: true })
   console.log(`Report: ${writeReport(folder, folder)}`)
   return failed === 0 ? 0 : 1

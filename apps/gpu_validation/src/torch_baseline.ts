@@ -1,5 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { createInterface, type Interface } from 'node:readline'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createConnection } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
 /** An answer of torch_baseline.py. */
@@ -8,24 +12,53 @@ export interface TorchAnswer {
   readonly [field: string]: unknown
 }
 
-/** PyTorch in a process of its own, asked one question after another. */
+const PROGRAM = fileURLToPath(new URL('./torch_baseline.py', import.meta.url))
+/** Where the sections of a run find the PyTorch that they share, and the process to end where it hangs. */
+const SOCKET = 'CUDNN_RNN_TORCH_SOCKET'
+const PROCESS = 'CUDNN_RNN_TORCH_PROCESS'
+
+/** Starts a PyTorch for all sections, as importing it takes seconds; they find it by the environment returned. */
+export function shareTorch(python: string, folder: string): { process: ChildProcess; env: Record<string, string> } {
+  const path = join(folder, 'torch.sock')
+  const process = spawn(python, [PROGRAM, '--listen', path], { stdio: ['pipe', 'ignore', 'ignore'] })
+  process.on('error', () => {})
+  process.stdin.on('error', () => {})
+  return { process, env: { [SOCKET]: path, [PROCESS]: String(process.pid) } }
+}
+
+/** One end of a conversation with torch_baseline.py. */
+interface Connection {
+  readonly requests: Writable
+  readonly answers: Readable
+  readonly kill: () => void
+}
+
+/** The PyTorch of the run; undefined where there is none, or it has ended. */
+async function shared(): Promise<Connection | undefined> {
+  const { [SOCKET]: path, [PROCESS]: pid } = process.env
+  if (path === undefined) return undefined
+  const socket = createConnection(path)
+  try {
+    await once(socket, 'connect')
+  } catch {
+    return undefined
+  }
+  return { requests: socket, answers: socket, kill: () => process.kill(Number(pid), 'SIGKILL') }
+}
+
+/** PyTorch in another process, asked one question after another. */
 export class TorchBaseline {
-  readonly #process: ChildProcessWithoutNullStreams
-  readonly #lines: Interface
+  readonly #connection: Connection
   #problem: string | undefined
   #errors = ''
   #waiting: ((answer: TorchAnswer) => void) | undefined
 
-  constructor(python: string) {
-    this.#process = spawn(python, [fileURLToPath(new URL('./torch_baseline.py', import.meta.url))])
-    this.#process.stderr.on('data', (text) => {
-      this.#errors = (this.#errors + String(text)).slice(-2000)
-    })
-    this.#process.on('error', (error) => this.#end(String(error)))
-    this.#process.on('exit', (status, signal) => this.#end(`Python ended (${signal ?? status}): ${this.#errors}`))
-    this.#process.stdin.on('error', () => {})
-    this.#lines = createInterface(this.#process.stdout)
-    this.#lines.on('line', (line) => this.#answer(JSON.parse(line) as TorchAnswer))
+  private constructor(connection: Connection | undefined, python: string) {
+    this.#connection = connection ?? this.#started(python)
+    const { requests, answers } = this.#connection
+    requests.on('error', () => {})
+    if (connection !== undefined) requests.on('close', () => this.#end('the PyTorch of the run ended'))
+    createInterface(answers).on('line', (line) => this.#answer(JSON.parse(line) as TorchAnswer))
   }
 
   /** Undefined without a Python; asks whether it has PyTorch and a GPU. */
@@ -33,11 +66,17 @@ export class TorchBaseline {
     python: string | undefined,
   ): Promise<{ baseline?: TorchBaseline; hello?: TorchAnswer; problem?: string }> {
     if (python === undefined) return { problem: 'no Python was named: --python PYTHON' }
-    const baseline = new TorchBaseline(python)
-    const hello = await baseline.ask({ action: 'hello' }, 120)
-    if (hello.error === undefined) return { baseline, hello }
-    baseline.close()
-    return { problem: hello.error }
+    const connection = await shared()
+    let problem = ''
+    // What keeps the shared one from answering, one of its own can say.
+    for (const given of connection === undefined ? [undefined] : [connection, undefined]) {
+      const baseline = new TorchBaseline(given, python)
+      const hello = await baseline.ask({ action: 'hello' }, 120)
+      if (hello.error === undefined) return { baseline, hello }
+      baseline.close()
+      problem = hello.error
+    }
+    return { problem }
   }
 
   /** The answer to `request`; one with `error` where there is none in `seconds`. Ask within the section's deadline. */
@@ -45,20 +84,31 @@ export class TorchBaseline {
     if (this.#problem !== undefined) return Promise.resolve({ error: this.#problem })
     return new Promise((resolve) => {
       const limit = setTimeout(() => {
-        this.#process.kill('SIGKILL')
+        this.#connection.kill()
         this.#end(`no answer in ${seconds} seconds`)
       }, seconds * 1000)
       this.#waiting = (answer) => {
         clearTimeout(limit)
         resolve(answer)
       }
-      this.#process.stdin.write(`${JSON.stringify(request)}\n`)
+      this.#connection.requests.write(`${JSON.stringify(request)}\n`)
     })
   }
 
   close(): void {
-    this.#process.stdin.end()
-    this.#process.kill()
+    this.#connection.requests.end()
+    this.#connection.answers.destroy()
+  }
+
+  /** A PyTorch of its own, which ends with the requests. */
+  #started(python: string): Connection {
+    const child = spawn(python, [PROGRAM])
+    child.stderr.on('data', (text) => {
+      this.#errors = (this.#errors + String(text)).slice(-2000)
+    })
+    child.on('error', (error) => this.#end(String(error)))
+    child.on('exit', (status, signal) => this.#end(`Python ended (${signal ?? status}): ${this.#errors}`))
+    return { requests: child.stdin, answers: child.stdout, kill: () => child.kill('SIGKILL') }
   }
 
   #answer(answer: TorchAnswer): void {

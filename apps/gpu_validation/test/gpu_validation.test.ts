@@ -1,11 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadAddon } from '@cudnn-rnn/cudnn/validation'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleGpuValidation } from '../../../scripts/bundle_gpu_validation.mjs'
+import { isRunning } from './is_running.js'
 
 const loaded = loadAddon()
 const emulator = openCudaEmulator()
@@ -19,10 +20,10 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
   if (emulator.problem !== undefined) return
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
   /** Runs the bundle in an environment with the emulator only. */
-  const validate = (out: string, only: string, settings = '') =>
+  const validate = (out: string, only: string, settings = '', python = 'none') =>
     spawnSync(
       process.execPath,
-      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', 'none', '--limit', '0', '--only', only],
+      [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', python, '--limit', '0', '--only', only],
       {
         encoding: 'utf8',
         env: {
@@ -54,6 +55,36 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
       expect(outcome['verdict'], String(outcome['what'])).not.toBe('fail')
     }
     expect(readdirSync(out).filter((name) => name.endsWith('.md'))).toHaveLength(1)
+  })
+
+  it('all sections ask one PyTorch, which ends with the run', TIMEOUT, async () => {
+    const [python, log] = [join(folder, 'python'), join(folder, 'started')]
+    writeFileSync(
+      python,
+      `#!${process.execPath}
+const { appendFileSync } = require('node:fs')
+const { createServer } = require('node:net')
+const { createInterface } = require('node:readline')
+const [program, option, path] = process.argv.slice(2)
+if (program === '-c') process.exit(1)
+appendFileSync(${JSON.stringify(log)}, option + ' ' + process.pid + '\\n')
+const answerTo = ({ action }) => (action === 'hello' ? { torch: '2.13' } : { error: 'no device' })
+createServer((client) => {
+  client.on('error', () => {})
+  createInterface(client).on('line', (line) => client.write(JSON.stringify(answerTo(JSON.parse(line))) + '\\n'))
+}).listen(path)
+`,
+    )
+    chmodSync(python, 0o755)
+    const out = join(folder, 'torch')
+    validate(out, 'parity,timing', '', python)
+    const started = readFileSync(log, 'utf8').trim().split('\n')
+    expect(started).toEqual([expect.stringMatching(/^--listen \d+$/)])
+    const pid = Number(started[0]!.split(' ')[1])
+    while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+    const timed = readFileSync(join(out, 'timing.jsonl'), 'utf8')
+    expect(timed).toContain('"torch":"2.13"')
+    expect(outcomes(out).some(({ measured }) => measured === 'no device')).toBe(true)
   })
 
   it('continues after a section that loses the device, and reports it', TIMEOUT, () => {

@@ -7,6 +7,7 @@ import { loadAddon } from '@cudnn-rnn/cudnn/validation'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleGpuValidation } from '../../../scripts/bundle_gpu_validation.mjs'
+import { isRunning } from './is_running.js'
 
 const loaded = loadAddon()
 const emulator = openCudaEmulator()
@@ -16,15 +17,6 @@ const TIMEOUT = { timeout: 300_000 }
 const SEED = process.env['CUDNN_RNN_KILL_SEED']
 const PRELOAD = fileURLToPath(new URL('./kill_at_line.cjs', import.meta.url))
 const LONG = ['capture', 'fallbacks', 'conformance tf32', 'timing']
-/** Whether a process has not ended; one that nothing has waited for yet has. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch {
-    return false
-  }
-}
-
 /** A section of one item, and two of many. */
 const SECTIONS = ['padding', 'algorithms', 'dynamic lstm', ...(SEED === undefined ? [] : LONG)]
 

@@ -283,7 +283,8 @@ extern "C" __global__ void sum(double* total, const REAL* x, Index count) {
 // ---- softmax cross-entropy ------------------------------------------------------------------------------------------
 
 // One block per row: loss[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
-// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN.
+// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN. Exponentials are
+// REAL, as GPUs other than the data center's have few units for double; sums and differences are double.
 extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, const REAL* logits, const int* labels,
                                                  const REAL* weights, const double* total, Index rows, Index classes) {
   Index n = blockIdx.x;
@@ -295,12 +296,13 @@ extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, c
   for (Index v = threadIdx.x; v < classes; v += BLOCK) maximum = z[v] > maximum ? z[v] : maximum;
   maximum = block_max(maximum);
   double sum = 0;
-  for (Index v = threadIdx.x; v < classes; v += BLOCK) sum += exp((double)(z[v] - maximum));
+  for (Index v = threadIdx.x; v < classes; v += BLOCK) sum += (double)exp(z[v] - maximum);
   sum = block_sum(sum);
+  double scale = 1 / sum;
   int label = labels[n];
   int valid = label >= 0 && label < classes;
   for (Index v = threadIdx.x; v < classes; v += BLOCK) {
-    double share = exp((double)(z[v] - maximum)) / sum - (v == label ? 1 : 0);
+    double share = (double)exp(z[v] - maximum) * scale - (v == label ? 1 : 0);
     g[v] = weight == 0 ? (REAL)0 : (REAL)(valid ? weight * share : 0.0 / 0.0);
   }
   if (threadIdx.x == 0) {

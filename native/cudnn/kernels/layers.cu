@@ -45,9 +45,9 @@ static __device__ void softmax_line(REAL* y, const REAL* x, Index stride, Index 
   for (Index k = threadIdx.x; k < count; k += BLOCK) maximum = x[k * stride] > maximum ? x[k * stride] : maximum;
   maximum = block_max(maximum);
   double sum = 0;
-  for (Index k = threadIdx.x; k < count; k += BLOCK) sum += exp((double)(x[k * stride] - maximum));
-  sum = block_sum(sum);
-  for (Index k = threadIdx.x; k < count; k += BLOCK) y[k * stride] = (REAL)(exp((double)(x[k * stride] - maximum)) / sum);
+  for (Index k = threadIdx.x; k < count; k += BLOCK) sum += (double)exp(x[k * stride] - maximum);
+  double scale = 1 / block_sum(sum);
+  for (Index k = threadIdx.x; k < count; k += BLOCK) y[k * stride] = (REAL)((double)exp(x[k * stride] - maximum) * scale);
 }
 
 // dx = y·(dy - Σ y·dy). Every thread of the block calls it.

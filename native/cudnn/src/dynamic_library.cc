@@ -48,7 +48,7 @@ void* FindSymbol(void* library, const char* name) { return dlsym(library, name);
 std::string LibraryFile(void* library) {
 #ifdef __linux__
   link_map* map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) return map->l_name;
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr) return map->l_name;
 #else
   (void)library;
 #endif

@@ -25,6 +25,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
     nvrtc.nvrtcDestroyProgram(&destroyed);
   });
   std::vector<const char*> texts;
+  texts.reserve(options.size());
   for (const std::string& option : options) texts.push_back(option.c_str());
   const nvrtcResult result = nvrtc.nvrtcCompileProgram(program, static_cast<int>(texts.size()), texts.data());
   if (result != 0) {
@@ -110,6 +111,7 @@ class CompileWorker : public Napi::AsyncWorker {
 Napi::Value CompileKernels(const Napi::CallbackInfo& info) {
   std::vector<std::string> options;
   const auto list = info[2].As<Napi::Array>();
+  options.reserve(list.Length());
   for (std::uint32_t k = 0; k < list.Length(); k++) options.push_back(list.Get(k).ToString().Utf8Value());
   auto* worker = new CompileWorker(info.Env(), Unwrap<Libraries>(info[0]), info[1].ToString().Utf8Value(), options);
   const Napi::Promise promise = worker->promise();

@@ -19,7 +19,7 @@ std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
   for (const Row& row : rows) {
     void* address = FindSymbol(library, row.name);
     if (address == nullptr && row.required) missing.emplace_back(row.name);
-    std::memcpy(row.slot, &address, sizeof address);
+    std::memcpy(row.slot, static_cast<const void*>(&address), sizeof address);
   }
   return missing;
 }
@@ -27,8 +27,8 @@ std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
 }  // namespace
 
 std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
-#define SYMBOL(result, name, parameters) Row{#name, &table.name, true},
-#define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, &table.name, false},
+#define SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), true},
+#define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), false},
   if (kind == "cudart") {
     CudartTable& table = cudart;
     return Fill(

@@ -20,7 +20,8 @@ using CUfunction = struct CUfunc_st*;
 using CUstream = cudaStream_t;
 
 using nvrtcResult = int;
-using nvrtcProgram = struct _nvrtcProgram*;
+// NVIDIA's name.
+using nvrtcProgram = struct _nvrtcProgram*;  // NOLINT(bugprone-reserved-identifier)
 
 using cublasStatus_t = int;
 using cublasHandle_t = struct cublasContext*;

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadAddon } from '@cudnn-rnn/cudnn/validation'
+import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import type { CheckContext } from '../src/check.js'
+import { fallbacks } from '../src/checks/algorithms.js'
+import { busyThread } from '../src/checks/busy_thread.js'
+import { comparison } from '../src/checks/comparison.js'
+import { persistentPair } from '../src/checks/soak.js'
+import type { Outcome } from '../src/outcome.js'
+import { sections } from '../src/sections.js'
+
+const emulator = openCudaEmulator()
+const problem =
+  loadAddon().addon === undefined ? 'the cuDNN addon is not built: npm run build:native' : emulator.problem
+
+describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? 'CUDA emulator'})`, () => {
+  if (emulator.problem !== undefined) return
+  const cacheDir = mkdtempSync(join(tmpdir(), 'cudnn-rnn-kernels-'))
+  beforeEach(() => emulator.configure('reset'))
+  afterAll(() => rmSync(cacheDir, { recursive: true }))
+
+  const calls = (name: string) => emulator.report().calls[name] ?? 0
+  const asked = async (
+    check: (context: CheckContext) => Promise<void>,
+    context: Partial<CheckContext> = {},
+  ): Promise<readonly Outcome[]> => {
+    const outcomes: Outcome[] = []
+    await check({
+      ...{ options: { libraryDir: emulator.folder, cacheDir }, isQuick: true, argument: '', folder: cacheDir },
+      ...{ deadline: Number.POSITIVE_INFINITY, report: (outcome) => void outcomes.push(outcome) },
+      once: async (_, run) => run(),
+      ...context,
+    })
+    return outcomes
+  }
+
+  it.each([
+    ['busyThread', busyThread],
+    ['fallbacks', fallbacks],
+  ] as const)('%s ends at its deadline, and says that it was cut short', async (_, check) => {
+    const outcomes = await asked(check, { deadline: performance.now() })
+    expect(outcomes.length).toBeGreaterThan(0)
+    expect(outcomes.map(({ verdict }) => verdict)).not.toContain('fail')
+    // Of whole rounds there would be hundreds.
+    expect(calls('cudnnRNNBackwardWeights_v8')).toBe(0)
+  })
+
+  it('comparison warms the device up before it times anything', async () => {
+    const before: { products: number; passes: number }[] = []
+    await asked(comparison, {
+      once: async (_, run) => {
+        before.push({ products: calls('cublasGemmEx'), passes: calls('cudnnRNNForward') })
+        if (before.length === 1) await run()
+      },
+    })
+    expect(before[0]!.products).toBeGreaterThanOrEqual(10)
+    expect(before[0]!.passes).toBe(0)
+    expect(calls('cudnnRNNForward')).toBeGreaterThan(0)
+  })
+
+  it('two persistent executors are asked at once, last before the times, in a process of their own', async () => {
+    const names = sections('').map(({ name }) => name)
+    expect(names.slice(-2)).toEqual(['two persistent executors', 'timing'])
+    const outcomes = await asked(persistentPair)
+    expect(outcomes.map(({ verdict }) => verdict)).toEqual(['noted', 'noted'])
+    for (const { measured } of outcomes) {
+      const { alone, both } = measured as { readonly alone: number; readonly both: readonly number[] }
+      expect(both).toEqual([alone, alone])
+    }
+  })
+})
