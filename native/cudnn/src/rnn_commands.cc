@@ -7,7 +7,9 @@ namespace cudnn_rnn {
 namespace {
 
 /// A stand-in for the address of a weight space that is asked for offsets only: null would make offset 0 ambiguous.
-char* WeightSpaceBase() { return reinterpret_cast<char*>(std::uintptr_t{1} << 40); }
+char* WeightSpaceBase() {
+  return reinterpret_cast<char*>(std::uintptr_t{1} << 40);  // NOLINT(performance-no-int-to-ptr): never read
+}
 
 /// Appends offset (-1 where absent), rows and columns of one piece of a weight space.
 void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor, const void* address,

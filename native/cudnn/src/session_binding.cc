@@ -272,7 +272,7 @@ Napi::Value RunWithoutDevice(const Napi::CallbackInfo& info) {
   const std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), &mode);
   AddSources(*batch, info[3], host_blocks);
   Worker worker(*libraries, 0, host_blocks);
-  worker.cudnn = reinterpret_cast<cudnnHandle_t>(std::uintptr_t{1});
+  worker.cudnn = reinterpret_cast<cudnnHandle_t>(std::uintptr_t{1});  // NOLINT(performance-no-int-to-ptr): never read
   worker.RunWithoutDevice(*batch);
   if (batch->error) throw NativeError(*batch->error);
   return ResultsOf(info.Env(), *batch);

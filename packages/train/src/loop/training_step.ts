@@ -9,7 +9,7 @@ export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly optimizer: Optimizer
 }
 
-export interface StepOutcome {
+interface StepOutcome {
   /** Mean over the batches. */
   readonly loss: number
   /** Global norm before clipping. */
