@@ -1,4 +1,5 @@
 import { arrayTypeOf, codedRangeError, describeValue, liveLength } from '@cudnn-rnn/canonical'
+import { floatAt } from './host/float_at.js'
 
 /**
  * The dropout state of an executor that draws its masks with {@link Philox}: the words drawn so far, as a float64 in the
@@ -11,7 +12,7 @@ export function dropoutStateOf(position: number): Uint8Array {
 /** The words drawn so far, of a state made by {@link dropoutStateOf}. Throws RangeError `ERR_DROPOUT_STATE`. */
 export function dropoutPositionOf(state: Uint8Array): number {
   const length = arrayTypeOf(state) === 'Uint8Array' ? liveLength(state) : undefined
-  const position = length === 8 ? new Float64Array(Uint8Array.from(state).buffer)[0]! : Number.NaN
+  const position = length === 8 ? floatAt(new Float64Array(Uint8Array.from(state).buffer), 0) : Number.NaN
   if (Number.isSafeInteger(position) && position >= 0) return position
   throw codedRangeError(
     'ERR_DROPOUT_STATE',

@@ -94,6 +94,7 @@ export { scope } from './tensor_scope.js'
 // Executors in host memory
 
 export { hostCtcLoss } from './host/ctc_loss.js'
+export { floatAt } from './host/float_at.js'
 export { allocating, floatView, type HostAllocation, sharedAllocator } from './host/host_allocation.js'
 export { HostBackend } from './host/host_backend.js'
 export { HostMemory, type OperationQueue } from './host/host_memory.js'

@@ -52,6 +52,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "dropoutPositionOf",
       "dropoutStateOf",
       "fillRows",
+      "floatAt",
       "floatView",
       "hostCtcLoss",
       "logAddExp",

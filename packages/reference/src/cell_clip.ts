@@ -1,4 +1,5 @@
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
+import { floatAt } from '@cudnn-rnn/executor-kit'
 
 /**
  * The clip of the cell state as the element type holds it (Infinity for none): only then does a clipped state that was
@@ -7,5 +8,5 @@ import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
 export function storedCellClip(descriptor: RnnDescriptor, allocate: (length: number) => FloatArray): number {
   const stored = allocate(1)
   stored[0] = descriptor.cellClip ?? Number.POSITIVE_INFINITY
-  return stored[0]!
+  return floatAt(stored, 0)
 }

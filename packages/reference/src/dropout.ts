@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Philox } from '@cudnn-rnn/executor-kit'
+import { floatAt } from '@cudnn-rnn/executor-kit'
 
 /**
  * Draws one dropout mask: for every element 0 with probability `rate`, else 1/(1-rate), in row-major order, one uniform
@@ -14,6 +15,6 @@ export function drawDropoutScales(scales: FloatArray, rate: number, random: Phil
 /** The elementwise product, as a new array of the type of `values`. */
 export function scaled(values: FloatArray, scales: FloatArray): FloatArray {
   const product = values.slice()
-  for (let index = 0; index < product.length; index++) product[index]! *= scales[index]!
+  for (let index = 0; index < product.length; index++) product[index] = floatAt(product, index) * floatAt(scales, index)
   return product
 }

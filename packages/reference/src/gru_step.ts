@@ -1,4 +1,4 @@
-import { sigmoid } from '@cudnn-rnn/executor-kit'
+import { floatAt, sigmoid } from '@cudnn-rnn/executor-kit'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
 
 /**
@@ -25,15 +25,15 @@ export const gruStep: CellStep = {
     let s = savedRow * 4 * units
     let h = b * units
     for (let unit = 0; unit < units; unit++, x++, q++, s++, h++) {
-      const r = sigmoid(inputSide[x]! + recurrentSide[q]!)
-      const u = sigmoid(inputSide[x + units]! + recurrentSide[q + units]!)
-      const qn = recurrentSide[q + 2 * units]!
-      const n = Math.tanh(inputSide[x + 2 * units]! + r * qn)
+      const r = sigmoid(floatAt(inputSide, x) + floatAt(recurrentSide, q))
+      const u = sigmoid(floatAt(inputSide, x + units) + floatAt(recurrentSide, q + units))
+      const qn = floatAt(recurrentSide, q + 2 * units)
+      const n = Math.tanh(floatAt(inputSide, x + 2 * units) + r * qn)
       saved[s] = r
       saved[s + units] = u
       saved[s + 2 * units] = n
       saved[s + 3 * units] = qn
-      hidden[h] = (1 - u) * n + u * hidden[h]!
+      hidden[h] = (1 - u) * n + u * floatAt(hidden, h)
     }
   },
 
@@ -45,13 +45,13 @@ export const gruStep: CellStep = {
     let h = b * units
     let previous = step * units
     for (let unit = 0; unit < units; unit++, x++, q++, s++, h++, previous++) {
-      const r = saved[s]!
-      const u = saved[s + units]!
-      const n = saved[s + 2 * units]!
-      const qn = saved[s + 3 * units]!
-      const dh = hiddenGradient[h]!
+      const r = floatAt(saved, s)
+      const u = floatAt(saved, s + units)
+      const n = floatAt(saved, s + 2 * units)
+      const qn = floatAt(saved, s + 3 * units)
+      const dh = floatAt(hiddenGradient, h)
       const dn = dh * (1 - u) * (1 - n * n)
-      const du = dh * (previousHidden[previous]! - n) * u * (1 - u)
+      const du = dh * (floatAt(previousHidden, previous) - n) * u * (1 - u)
       const dr = dn * qn * r * (1 - r)
       inputSideGradient[x] = recurrentSideGradient[q] = dr
       inputSideGradient[x + units] = recurrentSideGradient[q + units] = du

@@ -4,6 +4,7 @@ import {
   type CompletePool,
   DROPOUT_COUNTER,
   type DropoutMask,
+  floatAt,
   philoxBlock,
   type RowSizes,
   type SequenceSizes,
@@ -29,7 +30,7 @@ const ELEMENTWISE: Readonly<
 export function activate(y: FloatArray, x: FloatArray, activation: ActivationName, { rows, columns }: RowSizes): void {
   if (activation !== 'softmax') {
     const { value } = ELEMENTWISE[activation]
-    for (let k = 0; k < y.length; k++) y[k] = value(x[k]!)
+    for (let k = 0; k < y.length; k++) y[k] = value(floatAt(x, k))
     return
   }
   for (let n = 0; n < rows; n++) softmaxLine(y, x, n * columns, 1, columns)
@@ -45,7 +46,7 @@ export function activationGradient(
 ): void {
   if (activation !== 'softmax') {
     const { slope } = ELEMENTWISE[activation]
-    for (let k = 0; k < dx.length; k++) dx[k] = dy[k]! * slope(y[k]!)
+    for (let k = 0; k < dx.length; k++) dx[k] = floatAt(dy, k) * slope(floatAt(y, k))
     return
   }
   for (let n = 0; n < rows; n++) softmaxLineGradient(dx, y, dy, n * columns, 1, columns)
@@ -54,10 +55,10 @@ export function activationGradient(
 /** Softmax of `count` elements that begin at `begin`, `stride` apart. */
 function softmaxLine(y: FloatArray, x: FloatArray, begin: number, stride: number, count: number): void {
   let maximum = Number.NEGATIVE_INFINITY
-  for (let k = 0; k < count; k++) maximum = Math.max(maximum, x[begin + k * stride]!)
+  for (let k = 0; k < count; k++) maximum = Math.max(maximum, floatAt(x, begin + k * stride))
   let sum = 0
-  for (let k = 0; k < count; k++) sum += Math.exp(x[begin + k * stride]! - maximum)
-  for (let k = 0; k < count; k++) y[begin + k * stride] = Math.exp(x[begin + k * stride]! - maximum) / sum
+  for (let k = 0; k < count; k++) sum += Math.exp(floatAt(x, begin + k * stride) - maximum)
+  for (let k = 0; k < count; k++) y[begin + k * stride] = Math.exp(floatAt(x, begin + k * stride) - maximum) / sum
 }
 
 function softmaxLineGradient(
@@ -69,10 +70,10 @@ function softmaxLineGradient(
   count: number,
 ): void {
   let overlap = 0
-  for (let k = 0; k < count; k++) overlap += y[begin + k * stride]! * dy[begin + k * stride]!
+  for (let k = 0; k < count; k++) overlap += floatAt(y, begin + k * stride) * floatAt(dy, begin + k * stride)
   for (let k = 0; k < count; k++) {
     const at = begin + k * stride
-    dx[at] = y[at]! * (dy[at]! - overlap)
+    dx[at] = floatAt(y, at) * (floatAt(dy, at) - overlap)
   }
 }
 
@@ -88,7 +89,7 @@ export function dropout(y: FloatArray, x: FloatArray, mask: DropoutMask): void {
       counter[1] = Math.floor(block / 2 ** 32)
       philoxBlock(counter, key, words)
     }
-    y[k] = words[k % 4]! >>> 8 < mask.threshold ? 0 : x[k]! * mask.kept
+    y[k] = words[k % 4]! >>> 8 < mask.threshold ? 0 : floatAt(x, k) * mask.kept
   }
 }
 
@@ -104,7 +105,7 @@ export function layerNorm(
   for (let n = 0; n < rows; n++) {
     const { mean, scale } = moments(x, n * columns, columns, epsilon)
     for (let k = 0; k < columns; k++) {
-      y[n * columns + k] = (x[n * columns + k]! - mean) * scale * gamma[k]! + beta[k]!
+      y[n * columns + k] = (floatAt(x, n * columns + k) - mean) * scale * floatAt(gamma, k) + floatAt(beta, k)
     }
   }
 }
@@ -124,16 +125,17 @@ export function layerNormGradients(
     const { mean, scale } = moments(x, begin, columns, epsilon)
     let [sum, overlap] = [0, 0]
     for (let k = 0; k < columns; k++) {
-      const z = (x[begin + k]! - mean) * scale
-      const g = gamma[k]! * dy[begin + k]!
+      const z = (floatAt(x, begin + k) - mean) * scale
+      const g = floatAt(gamma, k) * floatAt(dy, begin + k)
       sum += g
       overlap += g * z
-      dGamma[k]! += dy[begin + k]! * z
-      dBeta[k]! += dy[begin + k]!
+      dGamma[k] = floatAt(dGamma, k) + floatAt(dy, begin + k) * z
+      dBeta[k] = floatAt(dBeta, k) + floatAt(dy, begin + k)
     }
     for (let k = 0; k < columns; k++) {
-      const z = (x[begin + k]! - mean) * scale
-      gradients.input[begin + k] = scale * (gamma[k]! * dy[begin + k]! - sum / columns - (z * overlap) / columns)
+      const z = (floatAt(x, begin + k) - mean) * scale
+      gradients.input[begin + k] =
+        scale * (floatAt(gamma, k) * floatAt(dy, begin + k) - sum / columns - (z * overlap) / columns)
     }
   }
   gradients.gamma.set(dGamma)
@@ -143,10 +145,10 @@ export function layerNormGradients(
 /** Mean of a row, and one over the root of its variance. */
 function moments(x: FloatArray, begin: number, columns: number, epsilon: number) {
   let sum = 0
-  for (let k = 0; k < columns; k++) sum += x[begin + k]!
+  for (let k = 0; k < columns; k++) sum += floatAt(x, begin + k)
   const mean = sum / columns
   let squares = 0
-  for (let k = 0; k < columns; k++) squares += (x[begin + k]! - mean) ** 2
+  for (let k = 0; k < columns; k++) squares += (floatAt(x, begin + k) - mean) ** 2
   return { mean, scale: 1 / Math.sqrt(squares / columns + epsilon) }
 }
 
@@ -160,7 +162,7 @@ export function copyColumns(
   count: number,
 ): void {
   for (let n = 0; n < rows; n++) {
-    for (let k = 0; k < count; k++) y[n * yColumns + yBegin + k] = x[n * xColumns + xBegin + k]!
+    for (let k = 0; k < count; k++) y[n * yColumns + yBegin + k] = floatAt(x, n * xColumns + xBegin + k)
   }
 }
 
@@ -175,7 +177,7 @@ export function reverseSequence(
     const length = lengths?.[b] ?? time
     for (let t = 0; t < length; t++) {
       const [to, from] = [(t * batch + b) * columns, ((length - 1 - t) * batch + b) * columns]
-      for (let k = 0; k < columns; k++) y[to + k] = x[from + k]!
+      for (let k = 0; k < columns; k++) y[to + k] = floatAt(x, from + k)
     }
   }
 }
@@ -192,10 +194,10 @@ export function poolSequence(
     if (length === 0) return
     if (pool.pooling === 'mean') {
       let sum = 0
-      for (let t = 0; t < length; t++) sum += x[at(t)]!
+      for (let t = 0; t < length; t++) sum += floatAt(x, at(t))
       y[line] = sum / length
     } else {
-      y[line] = x[at(chosenStep(x, at, length, column, pool))]!
+      y[line] = floatAt(x, at(chosenStep(x, at, length, column, pool)))
     }
   })
 }
@@ -211,8 +213,8 @@ export function poolSequenceGradient(
 ): void {
   forEachLine(lengths, sizes, (at, line, length, column) => {
     if (length === 0) return
-    if (pool.pooling === 'mean') for (let t = 0; t < length; t++) dx[at(t)] = dy[line]! / length
-    else dx[at(chosenStep(x, at, length, column, pool))] = dy[line]!
+    if (pool.pooling === 'mean') for (let t = 0; t < length; t++) dx[at(t)] = floatAt(dy, line) / length
+    else dx[at(chosenStep(x, at, length, column, pool))] = floatAt(dy, line)
   })
 }
 
@@ -227,7 +229,7 @@ function chosenStep(
   if (pooling === 'last') return column < reversedFrom ? length - 1 : 0
   let chosen = 0
   for (let t = 1; t < length; t++) {
-    const [best, value] = [x[at(chosen)]!, x[at(t)]!]
+    const [best, value] = [floatAt(x, at(chosen)), floatAt(x, at(t))]
     if (value > best || (Number.isNaN(value) && !Number.isNaN(best))) chosen = t
   }
   return chosen
@@ -261,7 +263,8 @@ export function attend(
     softmaxLine(weights, scores, b, batch, length)
     for (let k = 0; k < columns; k++) {
       let sum = 0
-      for (let t = 0; t < length; t++) sum += weights[t * batch + b]! * x[(t * batch + b) * columns + k]!
+      for (let t = 0; t < length; t++)
+        sum += floatAt(weights, t * batch + b) * floatAt(x, (t * batch + b) * columns + k)
       output[b * columns + k] = sum
     }
   }
@@ -279,8 +282,8 @@ export function attendGradients(
   for (let n = 0; n < time * batch; n++) {
     const b = n % batch
     for (let k = 0; k < columns; k++) {
-      dWeights[n]! += x[n * columns + k]! * dy[b * columns + k]!
-      gradients.input[n * columns + k] = weights[n]! * dy[b * columns + k]!
+      dWeights[n] = floatAt(dWeights, n) + floatAt(x, n * columns + k) * floatAt(dy, b * columns + k)
+      gradients.input[n * columns + k] = floatAt(weights, n) * floatAt(dy, b * columns + k)
     }
   }
   for (let b = 0; b < batch; b++) softmaxLineGradient(gradients.scores, weights, dWeights, b, batch, time)
@@ -315,7 +318,7 @@ export function elementLoss(
     // A row without weight may hold any values.
     if (weight === 0) continue
     for (let k = n * columns; k < (n + 1) * columns; k++) {
-      const [value, slope] = rule(predictions[k]!, targets[k]!)
+      const [value, slope] = rule(floatAt(predictions, k), floatAt(targets, k))
       sum += weight * value
       gradient[k] = weight * slope
     }

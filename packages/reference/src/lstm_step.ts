@@ -1,4 +1,4 @@
-import { sigmoid } from '@cudnn-rnn/executor-kit'
+import { floatAt, sigmoid } from '@cudnn-rnn/executor-kit'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
 
 /**
@@ -27,11 +27,11 @@ export const lstmStep: CellStep = {
     let s = savedRow * 6 * units
     let u = b * units
     for (let unit = 0; unit < units; unit++, x++, r++, s++, u++) {
-      const i = sigmoid(inputSide[x]! + recurrentSide[r]!)
-      const f = sigmoid(inputSide[x + units]! + recurrentSide[r + units]!)
-      const g = Math.tanh(inputSide[x + 2 * units]! + recurrentSide[r + 2 * units]!)
-      const o = sigmoid(inputSide[x + 3 * units]! + recurrentSide[r + 3 * units]!)
-      const c = cell[u]!
+      const i = sigmoid(floatAt(inputSide, x) + floatAt(recurrentSide, r))
+      const f = sigmoid(floatAt(inputSide, x + units) + floatAt(recurrentSide, r + units))
+      const g = Math.tanh(floatAt(inputSide, x + 2 * units) + floatAt(recurrentSide, r + 2 * units))
+      const o = sigmoid(floatAt(inputSide, x + 3 * units) + floatAt(recurrentSide, r + 3 * units))
+      const c = floatAt(cell, u)
       const next = Math.min(cellClip, Math.max(-cellClip, f * c + i * g))
       saved[s] = i
       saved[s + units] = f
@@ -51,15 +51,15 @@ export const lstmStep: CellStep = {
     let s = step * 6 * units
     let u = b * units
     for (let unit = 0; unit < units; unit++, x++, r++, s++, u++) {
-      const i = saved[s]!
-      const f = saved[s + units]!
-      const g = saved[s + 2 * units]!
-      const o = saved[s + 3 * units]!
-      const next = saved[s + 4 * units]!
-      const c = saved[s + 5 * units]!
+      const i = floatAt(saved, s)
+      const f = floatAt(saved, s + units)
+      const g = floatAt(saved, s + 2 * units)
+      const o = floatAt(saved, s + 3 * units)
+      const next = floatAt(saved, s + 4 * units)
+      const c = floatAt(saved, s + 5 * units)
       const tanhNext = Math.tanh(next)
-      const dh = hiddenGradient[u]!
-      const unclipped = cellGradient[u]! + dh * o * (1 - tanhNext * tanhNext)
+      const dh = floatAt(hiddenGradient, u)
+      const unclipped = floatAt(cellGradient, u) + dh * o * (1 - tanhNext * tanhNext)
       const dc = Math.abs(next) >= cellClip ? 0 : unclipped
       const di = dc * g * i * (1 - i)
       const df = dc * c * f * (1 - f)

@@ -1,6 +1,7 @@
 import type { AdagradOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { AdamNumbers, Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
+import { floatAt } from '@cudnn-rnn/executor-kit'
 
 /** Runs the update that `update` names on a variable, its slots, and the source: a gradient, or the mask of a decay. */
 export function applyUpdate(
@@ -32,7 +33,8 @@ export function applyUpdate(
 
 /** θ ← θ + scale·g (SGD with scale = -learningRate; gradient accumulation with 1). */
 function addScaled(variable: FloatArray, gradient: FloatArray, scale: number): void {
-  for (let index = 0; index < variable.length; index++) variable[index]! += scale * gradient[index]!
+  for (let index = 0; index < variable.length; index++)
+    variable[index] = floatAt(variable, index) + scale * floatAt(gradient, index)
 }
 
 /**
@@ -47,10 +49,10 @@ function applyMomentum(
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
-    const g = rateIn * gradient[index]!
-    const v = momentum * velocity[index]! + g
+    const g = rateIn * floatAt(gradient, index)
+    const v = momentum * floatAt(velocity, index) + g
     velocity[index] = v
-    variable[index]! -= rateOut * (nesterov ? g + momentum * v : v)
+    variable[index] = floatAt(variable, index) - rateOut * (nesterov ? g + momentum * v : v)
   }
 }
 
@@ -65,12 +67,13 @@ function applyAdam(
   const correction1 = 1 - beta1 ** step
   const correction2 = 1 - beta2 ** step
   for (let index = 0; index < variable.length; index++) {
-    const g = gradient[index]!
-    const m = beta1 * firstMoment[index]! + (1 - beta1) * g
-    const v = beta2 * secondMoment[index]! + (1 - beta2) * g * g
+    const g = floatAt(gradient, index)
+    const m = beta1 * floatAt(firstMoment, index) + (1 - beta1) * g
+    const v = beta2 * floatAt(secondMoment, index) + (1 - beta2) * g * g
     firstMoment[index] = m
     secondMoment[index] = v
-    variable[index]! -= (learningRate * (m / correction1)) / (Math.sqrt(v / correction2) + epsilon)
+    variable[index] =
+      floatAt(variable, index) - (learningRate * (m / correction1)) / (Math.sqrt(v / correction2) + epsilon)
   }
 }
 
@@ -84,12 +87,12 @@ function applyRmsProp(
 ): void {
   const [rateIn, rateOut] = rateInVelocity ? [learningRate, 1] : [1, learningRate]
   for (let index = 0; index < variable.length; index++) {
-    const g = gradient[index]!
-    const s = decay * meanSquare[index]! + (1 - decay) * g * g
-    const v = momentum * velocity[index]! + (rateIn * g) / rootOf(s, root)
+    const g = floatAt(gradient, index)
+    const s = decay * floatAt(meanSquare, index) + (1 - decay) * g * g
+    const v = momentum * floatAt(velocity, index) + (rateIn * g) / rootOf(s, root)
     meanSquare[index] = s
     velocity[index] = v
-    variable[index]! -= rateOut * v
+    variable[index] = floatAt(variable, index) - rateOut * v
   }
 }
 
@@ -101,17 +104,18 @@ function applyAdagrad(
   { learningRate, ...root }: Complete<AdagradOptions>,
 ): void {
   for (let index = 0; index < variable.length; index++) {
-    const g = gradient[index]!
-    const s = sumOfSquares[index]! + g * g
+    const g = floatAt(gradient, index)
+    const s = floatAt(sumOfSquares, index) + g * g
     sumOfSquares[index] = s
-    variable[index]! -= (learningRate * g) / rootOf(s, root)
+    variable[index] = floatAt(variable, index) - (learningRate * g) / rootOf(s, root)
   }
 }
 
 /** θ ← θ - rate·mask·θ. Loshchilov & Hutter 2019. */
 function applyWeightDecay(variable: FloatArray, mask: FloatArray | undefined, rate: number): void {
   for (let index = 0; index < variable.length; index++) {
-    variable[index]! -= rate * (mask === undefined ? 1 : mask[index]!) * variable[index]!
+    variable[index] =
+      floatAt(variable, index) - rate * (mask === undefined ? 1 : floatAt(mask, index)) * floatAt(variable, index)
   }
 }
 

@@ -1,3 +1,4 @@
+import { floatAt } from '@cudnn-rnn/executor-kit'
 import type { CellStep, StepBackward, StepForward } from './cell_step.js'
 
 /**
@@ -12,7 +13,7 @@ function plainStep(activation: (a: number) => number, gradient: (dh: number, h: 
     forward(buffers: StepForward, step: number, savedRow: number, b: number): void {
       const { units, inputSide, recurrentSide, hidden, saved } = buffers
       for (let unit = 0; unit < units; unit++) {
-        const h = activation(inputSide[step * units + unit]! + recurrentSide[b * units + unit]!)
+        const h = activation(floatAt(inputSide, step * units + unit) + floatAt(recurrentSide, b * units + unit))
         hidden[b * units + unit] = saved[savedRow * units + unit] = h
       }
     },
@@ -20,7 +21,7 @@ function plainStep(activation: (a: number) => number, gradient: (dh: number, h: 
     backward(buffers: StepBackward, step: number, b: number): void {
       const { units, saved, hiddenGradient, inputSideGradient, recurrentSideGradient } = buffers
       for (let unit = 0; unit < units; unit++) {
-        const da = gradient(hiddenGradient[b * units + unit]!, saved[step * units + unit]!)
+        const da = gradient(floatAt(hiddenGradient, b * units + unit), floatAt(saved, step * units + unit))
         inputSideGradient[step * units + unit] = recurrentSideGradient[b * units + unit] = da
         hiddenGradient[b * units + unit] = 0
       }

@@ -1,4 +1,5 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import { floatAt } from '@cudnn-rnn/executor-kit'
 
 /**
  * Mean cross-entropy of softmax(logits [N,V]) against class labels [N], with its gradient.
@@ -30,18 +31,18 @@ export function softmaxCrossEntropy(
     const begin = row * classes
     const weight = (weights?.[row] ?? 1) / total
     let maximum = Number.NEGATIVE_INFINITY
-    for (let v = 0; v < classes; v++) maximum = Math.max(maximum, logits[begin + v]!)
+    for (let v = 0; v < classes; v++) maximum = Math.max(maximum, floatAt(logits, begin + v))
     let sum = 0
     for (let v = 0; v < classes; v++) {
-      const exponential = Math.exp(logits[begin + v]! - maximum)
+      const exponential = Math.exp(floatAt(logits, begin + v) - maximum)
       gradient[begin + v] = exponential
       sum += exponential
     }
     const label = begin + labels[row]!
-    if (weight !== 0) loss += weight * (Math.log(sum) - (logits[label]! - maximum))
+    if (weight !== 0) loss += weight * (Math.log(sum) - (floatAt(logits, label) - maximum))
     const scale = weight / sum
-    for (let v = 0; v < classes; v++) gradient[begin + v]! *= scale
-    gradient[label]! -= weight
+    for (let v = 0; v < classes; v++) gradient[begin + v] = floatAt(gradient, begin + v) * scale
+    gradient[label] = floatAt(gradient, label) - weight
   }
   return loss
 }

