@@ -158,7 +158,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   world.Start(std::move(options), std::move(first), [settled = owner.settled](std::unique_ptr<Operation> operation) {
     Operation* raw = operation.release();
     const auto settle = [](Napi::Env on, Napi::Function, Operation* done) { SettleOnJavaScript(on, done); };
-    // An environment that ends takes no more calls, and what it held is freed with it.
+    // An environment that ends takes no more calls, and its memory is freed with it.
     if (settled.NonBlockingCall(raw, settle) != napi_ok) delete raw;
   });
   return promise;

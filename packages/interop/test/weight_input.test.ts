@@ -138,7 +138,7 @@ describe('a caller who stops', () => {
     expect(source.closes).toBe(1)
   })
 
-  it('refuses a signal that is no object', async () => {
+  it('refuses a signal that is not an object', async () => {
     await expect(importWeights(network(), { signal: 1 as never })).rejects.toMatchObject({
       code: 'ERR_INVALID_OPTION_TYPE',
     })

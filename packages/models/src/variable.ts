@@ -8,7 +8,7 @@ import { checkIsBackend } from './check_is_backend.js'
  * optimizers write into it. `Cell` is that of the model that made it.
  */
 export class Variable<Cell extends CellMode = CellMode> extends Inspectable {
-  /** Never set: parameters of one cell are no parameters of another to the compiler. A method, so that `Variable` is of any cell. */
+  /** Never set: for the compiler, parameters of one cell are not parameters of another. A method, so that `Variable` is of any cell. */
   declare protected readonly ofCell?: { of(cell: Cell): void }['of']
   readonly name: string
   readonly value: BackendTensor

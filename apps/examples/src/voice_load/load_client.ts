@@ -7,7 +7,7 @@ const FRAME_MS = (1000 * FRAME) / SAMPLE_RATE
 /** Frames of all connections are spread over this many moments of a frame. */
 const PHASES = 16
 
-/** What a number of streams did in one window of time. */
+/** Measurements of a number of streams in one window of time. */
 export interface LoadWindow {
   readonly streams: number
   readonly p50Ms: number

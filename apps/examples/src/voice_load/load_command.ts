@@ -41,7 +41,7 @@ export function addLoadCommand(program: Command): void {
     .option('--max-streams <number>', 'never open more connections', integerAtLeast(1), 6000)
     .option('--budget <seconds>', 'for each of the contestants', numberAtLeast(1), 65)
     .option('--window <seconds>', 'of one measurement', numberAtLeast(0.5), 3)
-    .option('--json <file>', 'what was measured', 'voice_load.json')
+    .option('--json <file>', 'the measurements', 'voice_load.json')
     .option('--page <file>', 'the page with a chart', 'voice_load.html')
     .action(measureAll)
   program

@@ -167,7 +167,7 @@ describe('VoiceServer', () => {
     expect(client.events).toEqual([{ type: 'error', code: 'ERR_STREAM_WORKER_LOST' }])
   })
 
-  it('drains at shutdown: clients receive the events of what they sent, others are refused', async () => {
+  it('drains at shutdown: clients receive the events of the audio they sent, others are refused', async () => {
     let release = (): void => undefined
     const pool = energyPool()
     const open = pool.open.bind(pool)

@@ -64,7 +64,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   /** The step that was queued last, until its outcome is read. */
   let queued: QueuedStep | undefined
   let reportedAt = 0
-  /** Waits for a step, reports it, and does what is due after it. */
+  /** Waits for a step, reports it, and runs the evaluations and saves that are due after it. */
   const settle = async ({ number, work, learningRate, began }: QueuedStep) => {
     if (queued?.number === number) queued = undefined
     const { loss, gradientNorm, skipped: updateSkipped } = await work.outcome()

@@ -20,7 +20,7 @@ interface StepOutcome {
 
 /** A step that is computed or queued. */
 export interface TrainingStep {
-  /** What came of it; waits for the device, and takes a skipped update out of the optimizer's count. */
+  /** The result of the step; waits for the device, and takes a skipped update out of the optimizer's count. */
   outcome(): Promise<StepOutcome>
 }
 
