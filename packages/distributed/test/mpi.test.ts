@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
@@ -16,13 +17,19 @@ const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 
 let folder: string
 let program: string
+let training: string
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'distributed-mpi-'))
   program = join(folder, 'ranks_program.mjs')
-  await bundleProgram(fileURLToPath(new URL('ranks_program.ts', import.meta.url)), program, {
-    // The readers of tables are not used here.
-    external: ['apache-arrow', 'hyparquet', 'hyparquet-compressors'],
-  })
+  training = join(folder, 'training_program.mjs')
+  // The readers of tables are not used here.
+  const external = ['apache-arrow', 'hyparquet', 'hyparquet-compressors']
+  for (const [source, file] of [
+    ['ranks_program.ts', program],
+    ['training_program.ts', training],
+  ] as const) {
+    await bundleProgram(fileURLToPath(new URL(source, import.meta.url)), file, { external })
+  }
 })
 afterAll(() => rm(folder, { recursive: true }))
 
@@ -34,6 +41,29 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     const [reason, ...names] = output.trim().split('\n')
     expect(reason).toMatch(new RegExp(`^mpi: ${launcher.name}.*has started 2 processes$`))
     expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
+  })
+
+  it.each([launcher.name === 'MPICH' ? 2 : 3, ...rare([1, 4])])(
+    'trains over %d ranks as one process with the whole batches',
+    async (ranks) => {
+      const run = async (options: readonly string[]) => {
+        const { code, output, errors } = await launch(launcher, ranks, training, options)
+        expect([code, errors]).toEqual([0, ''])
+        return JSON.parse(output) as { readonly losses: number[]; readonly kernel: number[] }
+      }
+      const together = await run(['auto'])
+      // Each process by itself; the first prints.
+      const alone = await run(['none'])
+      expectAllclose('losses', together.losses, alone.losses, 1e-6)
+      expectAllclose('kernel', together.kernel, alone.kernel, 1e-6)
+    },
+  )
+
+  it('ends a training of which one rank fails, and names it', async () => {
+    const { code, errors } = await launch(launcher, 2, training, ['auto', 'fail'])
+    expect(errors).toMatch(/no memory/)
+    expect(errors).toMatch(/ERR_RANK_FAILED|rank 1 of 2 on .*: it ended with exit code 1/)
+    expect(code).toBe(1)
   })
 
   it.each(['end of the program', ...rare(['dispose', 'process.exit(0)'])])('ends with code 0 by %s', async (what) => {

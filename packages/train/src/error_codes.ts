@@ -8,6 +8,10 @@ export const ERROR_CODES = {
     meaning: "an axis is not one of the tensor's",
     remedy: 'the message says the range',
   },
+  ERR_BATCH_WEIGHT: {
+    meaning: 'the weight of a batch is not a finite number >= 0',
+    remedy: 'return the number of rows, or the sum of their weights',
+  },
   ERR_DATA_CHANGED: {
     meaning: 'a data file changed while it was read, or since the run was saved',
     remedy: 'read a copy; begin a new run',
@@ -59,6 +63,18 @@ export const ERROR_CODES = {
   ERR_NOT_FINITE: {
     meaning: 'a value that must be finite is not',
     remedy: 'look for infinities and NaN in the arguments',
+  },
+  ERR_RANK_FAILED: {
+    meaning: 'another rank of the training failed',
+    remedy: 'the message has its error; `rank` is its number',
+  },
+  ERR_RANKS_DIFFER: {
+    meaning: 'the ranks of a training have different options, models or data',
+    remedy: 'start the same program with the same options in every rank; the message has both values',
+  },
+  ERR_RANKS_DIVERGED: {
+    meaning: 'the variables of the ranks are no longer equal',
+    remedy: 'use the same machines and executors for all ranks, and change variables by the optimizer alone',
   },
   ERR_SCHEDULE: {
     meaning: 'boundaries and rates of a schedule do not fit each other',

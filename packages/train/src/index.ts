@@ -40,6 +40,7 @@ export { Dataset, DatasetIterator } from './data/dataset.js'
 export { jsonLinesDataset, textDataset } from './data/line_sources.js'
 export { type PaddedSequences, padSequences } from './data/pad_sequences.js'
 export { parquetDataset } from './data/parquet_source.js'
+export type { World } from './data/shard_stage.js'
 export type { Cursor, Item, Position, Source } from './data/source.js'
 export { classId, finiteNumber, type TableRow } from './data/table_row.js'
 export { type TokenWindow, truncatedWindows } from './data/truncated_windows.js'
@@ -61,6 +62,7 @@ export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options
 export type { BatchResult } from './loop/gradient_accumulator.js'
 export { NonFiniteError } from './loop/non_finite_error.js'
 export type { RestoredRecord, SkippedCheckpoint, TrainingRecord, TrainingSaver } from './loop/training_saver.js'
+export { weightedMeans } from './loop/weighted_means.js'
 export type { FloatTensor } from './losses/axis_lines.js'
 export {
   type CrossEntropyOptions,

@@ -3,6 +3,7 @@ import {
   checkOptions,
   FLAG,
   FUNCTION,
+  fields,
   integerFrom,
   kind,
   methods,
@@ -19,6 +20,7 @@ import { mapped } from './map_stage.js'
 import { type PaddedSequences, padSequences } from './pad_sequences.js'
 import { prefetched } from './prefetch_stage.js'
 import { repeated } from './repeat_stage.js'
+import { sharded, shareOf, type World } from './shard_stage.js'
 import { shuffled } from './shuffle_stage.js'
 import { type Cursor, countedSource, type Position, type Source } from './source.js'
 
@@ -38,6 +40,7 @@ const COUNT = integerFrom(1)
 const MOST_AHEAD = 65_536
 const AHEAD = where(COUNT, `an integer in 1..${MOST_AHEAD}`, (size: number) => size <= MOST_AHEAD)
 const SEED = integerFrom(0)
+const WORLD = fields({ rank: SEED, size: COUNT }, 'a communicator')
 const SOURCE = methods('a source: Dataset.fromArray(…) makes a dataset of an array', 'open')
 const ARRAY = kind('an array', (value) => Array.isArray(value) || NUMBERS.find(value, '') === undefined)
 
@@ -111,6 +114,28 @@ export class Dataset<T> implements AsyncIterable<T> {
     const rules = { length: FUNCTION, batchSize: COUNT, poolSize: optional(COUNT), seed: optional(SEED) }
     checkOptions(ACTION, options, rules)
     return new Dataset(bucketedByLength(this.#source, options))
+  }
+
+  /**
+   * The share of one rank of each batch: of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Every element goes to
+   * one rank, and every rank sees the same number of batches: a share may be empty, `[]`, and `map` passes that on. Positions
+   * are those of the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
+   * after it.
+   *
+   * @param world a communicator
+   * @param split the share of a batch that is not an array, `[]` where it is empty
+   */
+  shard(world: World, split?: (batch: T, world: World) => T): Dataset<T> {
+    checkArguments(ACTION, { world, split }, { world: WORLD, split: optional(FUNCTION) })
+    const { rank, size } = world
+    const isRank = integerFrom(0)
+    checkArguments(ACTION, { rank }, { rank: where(isRank, `an integer in 0..${size - 1}`, (r: number) => r < size) })
+    const share = (batch: T) => {
+      if (split !== undefined) return split(batch, { rank, size })
+      checkArguments('shard a batch', { batch }, { batch: ARRAY })
+      return shareOf(batch as readonly unknown[], { rank, size }) as T
+    }
+    return new Dataset(sharded(this.#source, share))
   }
 
   /** Reads up to `size` elements ahead, no more. */

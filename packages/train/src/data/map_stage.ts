@@ -1,3 +1,4 @@
+import { EMPTY_SHARE } from './shard_stage.js'
 import type { Item, Source } from './source.js'
 
 /** Applies `transform` to each element, up to `concurrency` at a time; the order stays. */
@@ -17,7 +18,9 @@ export function mapped<T, U>(
             const item = await upstream.next()
             if (item === undefined) ended = true
             else {
-              const result = (async () => ({ value: await transform(item.value), position: item.position }))()
+              const { value, position } = item
+              const isEmpty = (value as unknown) === EMPTY_SHARE
+              const result = (async () => ({ value: isEmpty ? (value as never) : await transform(value), position }))()
               // The consumer of the element sees the rejection; an unconsumed one must not end the process.
               result.catch(() => {})
               running.push(result)

@@ -3,11 +3,13 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { type AbortSignalLike, checkOptionNames, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
 import type { Dataset } from '../data/dataset.js'
+import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Schedule } from '../optimizers/learning_rate.js'
 import { type Optimizer, TRAINABLES } from '../optimizers/optimizer.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { ClippingOptions } from './clip_gradients.js'
+import type { Communicator } from './communicator.js'
 import type { EarlyStoppingOptions } from './early_stopping.js'
 import type { BatchResult } from './gradient_accumulator.js'
 import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
@@ -16,7 +18,7 @@ import type { SkippedCheckpoint, TrainingSaver } from './training_saver.js'
 export interface StepReport {
   /** Counted from 1. */
   readonly step: number
-  /** Mean over the batches of the step. */
+  /** Mean over the rows of the step; see {@link BatchResult.weight}. */
   readonly loss: number
   readonly learningRate: number
   /** Global norm before clipping. */
@@ -49,7 +51,7 @@ export interface FitOptions<Batch> extends ClippingOptions {
   readonly learningRate: number | Schedule
   /** Steps of the whole run, resumed ones included. Training also ends with the data. */
   readonly maxSteps: number
-  /** Batches whose gradients are averaged into one update; default 1. */
+  /** Batches whose gradients are averaged into one update, by their weights; default 1. */
   readonly accumulate?: number | undefined
   /** Steps skipped in a row for gradients that are not finite, until training stops; default 10. */
   readonly maxSkipped?: number | undefined
@@ -61,12 +63,23 @@ export interface FitOptions<Batch> extends ClippingOptions {
   /** Watches a metric: the best is saved apart, and patience may end the training. */
   readonly earlyStopping?: EarlyStoppingOptions | undefined
   readonly saver?: TrainingSaver | undefined
-  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators). */
+  /**
+   * Trains over its ranks: each takes its share of every batch (`Dataset.shard`), and the result is that of one process with
+   * the whole batches, to rounding. All ranks call `fit` with the same options and equal models. The first restores, saves,
+   * and calls `onStart` and `onStep`; `evaluate` runs on all, and the metrics of the first count ({@link weightedMeans}
+   * averages those of shares). Variables and `state.tensors` begin with the values of the first.
+   */
+  readonly communicator?: Communicator | undefined
+  /** More that must be carried over a resume: tensors (a carried state), and JSON (dropout generators), of each rank its own. */
   readonly state?:
     | {
         readonly tensors?: readonly Trainable[] | undefined
         readonly save?: (() => Position | Promise<Position>) | undefined
-        readonly restore?: ((saved: Position) => void | Promise<void>) | undefined
+        /**
+         * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
+         *   training goes on over another number of ranks: a dropout generator should be seeded again.
+         */
+        readonly restore?: ((saved: Position, by: World) => void | Promise<void>) | undefined
       }
     | undefined
   /**
@@ -100,6 +113,7 @@ const OPTION_NAMES: readonly (keyof FitOptions<unknown>)[] = [
   'saveEvery',
   'earlyStopping',
   'saver',
+  'communicator',
   'state',
   'onStart',
   'onStep',
@@ -117,6 +131,12 @@ const RULES = {
     }),
   ),
   saver: optional(fields({ save: FUNCTION, restore: FUNCTION, lock: optional(FUNCTION) })),
+  communicator: optional(
+    fields(
+      { rank: NUMBER, size: NUMBER, allReduce: FUNCTION, allGather: FUNCTION, broadcast: FUNCTION },
+      'a communicator',
+    ),
+  ),
   state: optional(fields({ tensors: optional(TRAINABLES), save: optional(FUNCTION), restore: optional(FUNCTION) })),
   onStart: optional(FUNCTION),
   onStep: optional(FUNCTION),

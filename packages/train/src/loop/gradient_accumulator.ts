@@ -1,5 +1,5 @@
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
-import { codedTypeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, codedTypeError } from '@cudnn-rnn/canonical'
 import type { Trainable } from '../optimizers/trainable.js'
 
 /** Loss and gradients of one batch; {@link fit} disposes the tensors. */
@@ -11,49 +11,79 @@ export interface BatchResult {
   readonly loss: number | BackendTensor
   /** In the order of the optimizer's variables. */
   readonly gradients: readonly BackendTensor[]
+  /**
+   * Of this batch where several are averaged, by `accumulate` or over ranks: the number of its rows, or the sum of their
+   * weights, that loss and gradients are means over. Default: the length of a batch that is an array or has `items`, else 1.
+   */
+  readonly weight?: number | undefined
 }
 
-/** Averages the gradients of several batches on the executor; owns every tensor it is given. */
+/** The weight of a batch in an average over several. Throws RangeError `ERR_BATCH_WEIGHT`. */
+export function weightOf(batch: unknown, { weight }: BatchResult): number {
+  if (weight !== undefined) {
+    if (Number.isFinite(weight) && weight >= 0) return weight
+    throw codedRangeError(
+      'ERR_BATCH_WEIGHT',
+      `Cannot average batches as the weight of each must be a finite number >= 0: current value is ${String(weight)}`,
+      { weight },
+    )
+  }
+  const rows = Array.isArray(batch) ? batch : (batch as { readonly items?: unknown } | null | undefined)?.items
+  return Array.isArray(rows) ? rows.length : 1
+}
+
+/** The loss of a batch, and its weight in their mean. */
+export interface WeightedLoss {
+  readonly loss: number | BackendTensor
+  readonly weight: number
+}
+
+/** Averages the gradients of several batches by their weights, on the executor; owns every tensor it is given. */
 export class GradientAccumulator {
   readonly #backend: Backend
   readonly #variables: readonly Trainable[]
+  /** Σ weight·gradient / `#base` */
   #gradients: readonly BackendTensor[] = []
-  #losses: (number | BackendTensor)[] = []
-  #count = 0
+  /** Weight of the first batch that counts. */
+  #base = 0
+  #total = 0
+  #losses: WeightedLoss[] = []
 
   constructor(backend: Backend, variables: readonly Trainable[]) {
     this.#backend = backend
     this.#variables = variables
   }
 
-  /** Throws TypeError `ERR_NOT_A_BATCH_RESULT`. */
-  add(result: BatchResult): void {
-    const { loss, gradients } = checked(result)
-    this.#losses.push(loss)
-    this.#count++
-    if (this.#count === 1) {
+  /** Throws TypeError `ERR_NOT_A_BATCH_RESULT`; RangeError `ERR_BATCH_WEIGHT`. */
+  add(result: BatchResult, batch: unknown): void {
+    const { loss, gradients } = checkedResult(result)
+    const weight = weightOf(batch, result)
+    this.#losses.push({ loss, weight })
+    this.#total += weight
+    if (this.#base === 0) {
+      for (const gradient of this.#gradients) gradient.dispose()
       this.#gradients = gradients
+      this.#base = weight
       return
     }
     for (const [index, gradient] of gradients.entries()) {
-      this.#backend.ops.accumulate(this.#gradients[index]!, gradient)
+      if (weight > 0) this.#backend.ops.accumulate(this.#gradients[index]!, gradient, weight / this.#base)
       gradient.dispose()
     }
   }
 
   /** The losses of the batches; from now on they are the caller's. */
-  takeLosses(): readonly (number | BackendTensor)[] {
+  takeLosses(): readonly WeightedLoss[] {
     return this.#losses.splice(0)
   }
 
   /** Mean gradients; they live until the accumulator is disposed. */
   mean(): readonly BackendTensor[] {
-    const count = this.#count
-    if (count > 1) {
+    if (this.#total !== this.#base) {
       const sums = this.#gradients
       this.#gradients = this.#variables.map(({ value }, index) => {
         const mean = this.#backend.zeros(value.shape, { layout: value.layout })
-        this.#backend.ops.accumulate(mean, sums[index]!, 1 / count)
+        this.#backend.ops.accumulate(mean, sums[index]!, this.#base / this.#total)
         return mean
       })
       for (const sum of sums) sum.dispose()
@@ -62,12 +92,15 @@ export class GradientAccumulator {
   }
 
   [Symbol.dispose](): void {
-    for (const tensor of [...this.#gradients, ...this.takeLosses()]) if (isBackendTensor(tensor)) tensor.dispose()
+    for (const tensor of [...this.#gradients, ...this.takeLosses().map(({ loss }) => loss)]) {
+      if (isBackendTensor(tensor)) tensor.dispose()
+    }
     this.#gradients = []
   }
 }
 
-function checked(result: BatchResult): BatchResult {
+/** Throws TypeError `ERR_NOT_A_BATCH_RESULT`. */
+export function checkedResult(result: BatchResult): BatchResult {
   const isLoss = typeof result?.loss === 'number' || isBackendTensor(result?.loss)
   if (isLoss && Array.isArray(result.gradients) && result.gradients.every(isBackendTensor)) return result
   throw codedTypeError(

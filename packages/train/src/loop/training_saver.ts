@@ -13,8 +13,10 @@ export interface TrainingRecord {
   readonly best: { readonly value: number; readonly step: number; readonly evaluationsSince: number } | null
   /** Updates skipped one after the other for gradients that were not finite. */
   readonly skippedInARow: number
-  /** Result of the caller's `state.save`: dropout generators, for example. */
+  /** Result of the caller's `state.save`: dropout generators, for example. Of a training over several ranks, a list of those of all. */
   readonly extra: Position
+  /** Number of ranks; absent for one process. */
+  readonly ranks?: number | undefined
 }
 
 /** A checkpoint that a restore passed over as it is damaged or lacks a file. */

@@ -1,7 +1,7 @@
 import { type Backend, type BackendTensor, isBackendTensor } from '@cudnn-rnn/backend'
 import type { Optimizer } from '../optimizers/optimizer.js'
 import { type ClippingOptions, clipGradients } from './clip_gradients.js'
-import { type BatchResult, GradientAccumulator } from './gradient_accumulator.js'
+import { type BatchResult, GradientAccumulator, type WeightedLoss } from './gradient_accumulator.js'
 
 export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly backend: Backend
@@ -9,8 +9,8 @@ export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly optimizer: Optimizer
 }
 
-interface StepOutcome {
-  /** Mean over the batches. */
+export interface StepOutcome {
+  /** Mean over the batches, by their weights. */
   readonly loss: number
   /** Global norm before clipping. */
   readonly gradientNorm: number
@@ -25,7 +25,7 @@ export interface TrainingStep {
 }
 
 /**
- * One update over the mean gradients of `batches`. On executors with `Backend.steps` all of it is queued and nothing is
+ * One update over the mean gradients of `batches`, by their weights. On executors with `Backend.steps` all of it is queued and nothing is
  * read: the device itself leaves out an update that is not finite. Elsewhere the outcome is known when it resolves.
  *
  * @param before the step before this one, where its outcome was not read: a failure restores the count behind it
@@ -41,7 +41,7 @@ export async function trainingStep<Batch>(
   let isCounted = false
   const step = async (): Promise<StepOutcome | Queued> => {
     using accumulator = new GradientAccumulator(backend, optimizer.variables)
-    for (const batch of batches) accumulator.add(await batchGradients(batch))
+    for (const batch of batches) accumulator.add(await batchGradients(batch), batch)
     const losses = accumulator.takeLosses()
     const gradients = accumulator.mean()
     const norm = clipGradients(backend, gradients, options)
@@ -50,8 +50,8 @@ export async function trainingStep<Batch>(
       optimizer.apply(gradients, learningRate)
       isCounted = true
     }
-    if (steps !== undefined && losses.every((loss) => isBackendTensor(loss) || Number.isFinite(loss))) {
-      steps.whereFinite([...losses.filter(isBackendTensor), norm], update)
+    if (steps !== undefined && losses.every(({ loss }) => isBackendTensor(loss) || Number.isFinite(loss))) {
+      steps.whereFinite([...losses.map(({ loss }) => loss).filter(isBackendTensor), norm], update)
       return queued
     }
     const outcome = await readOutcome(queued)
@@ -85,18 +85,20 @@ export async function trainingStep<Batch>(
 
 /** Results of a step on the executor. */
 interface Queued {
-  readonly losses: readonly (number | BackendTensor)[]
+  readonly losses: readonly WeightedLoss[]
   readonly norm: BackendTensor
 }
 
 /** Reads and disposes the tensors. */
 async function readOutcome({ losses, norm }: Queued): Promise<StepOutcome> {
   try {
-    const scalars = losses.map(async (loss) => (isBackendTensor(loss) ? (await loss.read()).data[0]! : loss))
+    const scalars = losses.map(async ({ loss }) => (isBackendTensor(loss) ? (await loss.read()).data[0]! : loss))
     const [gradientNorm, ...values] = await Promise.all([norm.read().then(({ data }) => data[0]!), ...scalars])
-    const loss = values.reduce((sum, value) => sum + value, 0) / values.length
+    const total = losses.reduce((sum, { weight }) => sum + weight, 0)
+    const loss =
+      total === 0 ? values[0]! : values.reduce((sum, value, k) => sum + (losses[k]!.weight * value) / total, 0)
     return { loss, gradientNorm, skipped: !(Number.isFinite(gradientNorm) && Number.isFinite(loss)) }
   } finally {
-    for (const tensor of [...losses, norm]) if (isBackendTensor(tensor)) tensor.dispose()
+    for (const tensor of [...losses.map(({ loss }) => loss), norm]) if (isBackendTensor(tensor)) tensor.dispose()
   }
 }

@@ -1,0 +1,43 @@
+import type { Source } from './source.js'
+
+/** The ranks of a job: a `Communicator`, or its numbers. */
+export interface World {
+  /** In 0..size-1 */
+  readonly rank: number
+  readonly size: number
+}
+
+/**
+ * The share of a rank whose batch has fewer elements than there are ranks. `map` passes it on, so that every rank sees the
+ * same number of batches and no transform an empty one.
+ */
+export const EMPTY_SHARE: readonly never[] = Object.freeze([])
+
+/** True for a batch without elements. */
+export function isEmptyShare(batch: unknown): boolean {
+  return Array.isArray(batch) && batch.length === 0
+}
+
+/** Of each batch of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Positions are those of the whole batches. */
+export function sharded<T>(source: Source<T>, share: (batch: T) => T): Source<T> {
+  return {
+    open(position, epoch) {
+      const upstream = source.open(position, epoch)
+      return {
+        async next() {
+          const item = await upstream.next()
+          if (item === undefined) return undefined
+          const value = share(item.value)
+          return { value: isEmptyShare(value) ? (EMPTY_SHARE as T) : value, position: item.position }
+        },
+        close: () => upstream.close(),
+      }
+    },
+  }
+}
+
+/** The share of a rank of an array. */
+export function shareOf<T>(batch: readonly T[], { rank, size }: World): readonly T[] {
+  const { length } = batch
+  return batch.slice(Math.floor((length * rank) / size), Math.floor((length * (rank + 1)) / size))
+}

@@ -1,0 +1,292 @@
+import { expectAllclose } from '@cudnn-rnn/conformance'
+import { type LocalCommunicator, localCommunicators } from '@cudnn-rnn/conformance/communicators'
+import { CudnnGRU } from '@cudnn-rnn/models'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, it } from 'vitest'
+import {
+  Adam,
+  constantRate,
+  Dataset,
+  type FitOptions,
+  type FitResult,
+  fit,
+  padSequences,
+  type StepReport,
+  weightedMeans,
+} from '../../src/index.js'
+import { MemorySaver } from './linear_task.js'
+
+/** Numbers of float32 sums in another order. */
+const TOLERANCE = 1e-6
+const UNITS = 3
+
+type Sequence = { readonly data: Float32Array; readonly shape: readonly [number, 1] }
+
+/** Ragged sequences of 1 to 6 steps. */
+const SEQUENCES: readonly Sequence[] = Array.from({ length: 23 }, (_, row) => {
+  const time = 1 + ((row * 5) % 6)
+  return { data: Float32Array.from({ length: time }, (_, t) => Math.sin(row + t / 2)), shape: [time, 1] }
+})
+
+interface Run {
+  readonly reports: readonly StepReport[]
+  readonly result: FitResult
+  readonly elements: readonly number[]
+}
+
+/** One rank of a run: a GRU on padded batches of 5, the last of an epoch of 3, whose loss weighs every step alike. */
+async function train(
+  communicator: LocalCommunicator | undefined,
+  saver: MemorySaver | undefined,
+  more: Partial<FitOptions<ReturnType<typeof padSequences<Float32Array>>>> = {},
+): Promise<Run> {
+  const world = communicator ?? { rank: 0, size: 1 }
+  using backend = openReferenceBackend()
+  const gru = new CudnnGRU(backend, { numLayers: 2, numUnits: UNITS, inputSize: 1 })
+  // Ranks begin with the first one's values, whatever their own.
+  const params = gru.createParams({ seed: 1 + world.rank })
+  const passOf = async (batch: ReturnType<typeof padSequences<Float32Array>>, isTraining: boolean) => {
+    const sequenceLengths = batch.lengths
+    const { output, tape } = await gru.call(batch.tensor, null, params, { isTraining, sequenceLengths })
+    const { data } = await output.read()
+    const weight = batch.mask.data.reduce((sum, each) => sum + each, 0)
+    const errors = Float32Array.from(data, (y, k) => (y - 0.3) * batch.mask.data[Math.floor(k / UNITS)]!)
+    return { tape, shape: output.shape, errors, weight, loss: errors.reduce((sum, e) => sum + e * e, 0) / weight }
+  }
+  const padded = (sequences: readonly Sequence[]) => padSequences(sequences)
+  const batches = Dataset.fromArray(SEQUENCES).shuffle({ bufferSize: 23, seed: 4 })
+  const reports: StepReport[] = []
+  const result = await fit({
+    backend,
+    data: batches.repeat(4).batch(5).shard(world).map(padded),
+    async batchGradients(batch) {
+      const { tape, shape, errors, weight, loss } = await passOf(batch, true)
+      const data = errors.map((error) => (2 * error) / weight)
+      const { params: gradient } = await gru.gradients(tape!, { output: { data, shape } })
+      return { loss, gradients: [gradient], weight }
+    },
+    optimizer: new Adam(backend, [params]),
+    learningRate: constantRate(0.05),
+    maxSteps: 1000,
+    clipNorm: 0.2,
+    evaluate: async () => {
+      let [sum, rows] = [0, 0]
+      for await (const share of Dataset.fromArray(SEQUENCES.slice(0, 7)).batch(3).shard(world)) {
+        if (share.length === 0) continue
+        const { loss, weight } = await passOf(padSequences(share), false)
+        sum += loss * weight
+        rows += weight
+      }
+      const means = { loss: rows === 0 ? 0 : sum / rows }
+      return communicator === undefined ? means : await weightedMeans(communicator as never, means, rows)
+    },
+    evaluateEvery: 4,
+    earlyStopping: { metric: 'loss' },
+    // A store is one directory: each rank's saver writes with its own executor.
+    saver: saver && Object.assign(new MemorySaver(backend), { saved: saver.saved }),
+    communicator: communicator as never,
+    onStep: (report) => void reports.push(report),
+    ...more,
+  })
+  return { reports, result, elements: [...(await params.value.read()).data] }
+}
+
+/** The same on every rank of a communicator of this thread. */
+async function trainOver(
+  size: number,
+  saver?: (rank: number) => MemorySaver,
+  more?: (rank: number) => Partial<FitOptions<ReturnType<typeof padSequences<Float32Array>>>>,
+): Promise<Run[]> {
+  const communicators = localCommunicators(size)
+  return await Promise.all(communicators.map((each, rank) => train(each, saver?.(rank), more?.(rank))))
+}
+
+const failures = (runs: readonly PromiseSettledResult<unknown>[]) =>
+  runs.map((run) => (run.status === 'rejected' ? (run.reason as Error & { code?: string }) : undefined))
+
+/** The rejection of every rank of a run of which `more` makes one fail. */
+async function failuresOver(
+  size: number,
+  more: (rank: number) => Partial<FitOptions<ReturnType<typeof padSequences<Float32Array>>>>,
+) {
+  const backend = openReferenceBackend()
+  const communicators = localCommunicators(size)
+  const runs = communicators.map((each, rank) => train(each, new MemorySaver(backend), more(rank)))
+  return failures(await Promise.allSettled(runs))
+}
+
+describe('fit over several ranks', () => {
+  it.each([1, 2, 3, 4])('equals one process with the whole batches: %d ranks', async (size) => {
+    const alone = await train(undefined, undefined)
+    const runs = await trainOver(size)
+    expect(alone.result).toMatchObject({ ending: 'out of data', step: 19 })
+    for (const { result, elements } of runs) {
+      expect(result).toMatchObject({ ending: 'out of data', step: 19 })
+      expect(result.best!.step).toBe(alone.result.best!.step)
+      expectAllclose('best', [result.best!.value], [alone.result.best!.value], TOLERANCE)
+      expect(elements).toEqual(runs[0]!.elements)
+    }
+    expectAllclose('params', runs[0]!.elements, alone.elements, TOLERANCE)
+    const [first, ...others] = runs
+    expect(others.every(({ reports }) => reports.length === 0)).toBe(true)
+    for (const name of ['loss', 'gradientNorm'] as const) {
+      const of = ({ reports }: Run) => reports.map((report) => report[name])
+      expectAllclose(name, of(first!), of(alone), TOLERANCE)
+    }
+    const metrics = ({ reports }: Run) => reports.flatMap((report) => report.metrics?.['loss'] ?? [])
+    expectAllclose('metrics', metrics(first!), metrics(alone), TOLERANCE)
+  })
+
+  it('weighs accumulated batches by their rows, as one process does', async () => {
+    const more = { accumulate: 3, maxSteps: 6 }
+    const alone = await train(undefined, undefined, more)
+    const [first] = await trainOver(3, undefined, () => more)
+    expectAllclose('params', first!.elements, alone.elements, TOLERANCE)
+  })
+
+  it('makes one all-reduce for an update', async () => {
+    const calls = async (maxSteps: number) => {
+      const communicators = localCommunicators(2)
+      const more = { maxSteps, evaluate: undefined, earlyStopping: undefined, evaluateEvery: undefined }
+      await Promise.all(communicators.map((each) => train(each, undefined, more)))
+      return communicators[0]!.calls
+    }
+    expect((await calls(12)) - (await calls(5))).toBe(7)
+  })
+
+  it('goes on over another number of ranks as it would have', async () => {
+    const backend = openReferenceBackend()
+    const alone = await train(undefined, undefined)
+    const saver = new MemorySaver(backend)
+    const lengths: number[] = []
+    for (const [size, maxSteps] of [
+      [4, 6],
+      [2, 11],
+      [1, 15],
+      [3, 1000],
+    ] as const) {
+      // One directory, which the first rank alone touches.
+      const of = (rank: number) => (rank === 0 ? saver : new MemorySaver(backend))
+      const runs =
+        size === 1 ? [await train(undefined, saver, { maxSteps })] : await trainOver(size, of, () => ({ maxSteps }))
+      lengths.push(runs[0]!.reports.length)
+      if (maxSteps === 1000) expectAllclose('params', runs[0]!.elements, alone.elements, TOLERANCE)
+    }
+    expect(lengths).toEqual([6, 5, 4, 4])
+  })
+
+  it('keeps the state of each rank, and says whose it is after a change of their number', async () => {
+    const backend = openReferenceBackend()
+    const saver = new MemorySaver(backend)
+    const restored: unknown[] = []
+    const run = (size: number, maxSteps: number) =>
+      trainOver(
+        size,
+        (rank) => (rank === 0 ? saver : new MemorySaver(backend)),
+        (rank) => ({
+          maxSteps,
+          state: {
+            save: () => `of rank ${rank}`,
+            restore: (saved, by) => {
+              restored[rank] = [saved, by]
+            },
+          },
+        }),
+      )
+    await run(2, 2)
+    await run(2, 3)
+    expect(restored).toEqual([
+      ['of rank 0', { rank: 0, size: 2 }],
+      ['of rank 1', { rank: 1, size: 2 }],
+    ])
+    await run(3, 4)
+    expect(restored[2]).toEqual(['of rank 0', { rank: 0, size: 2 }])
+  })
+
+  it('ends after the step in which the signal of any rank came', async () => {
+    const aborting = new AbortController()
+    const runs = await trainOver(3, undefined, (rank) => ({
+      ...(rank === 2 && { signal: aborting.signal }),
+      onStep: ({ step }) => {
+        if (step === 3) aborting.abort()
+      },
+    }))
+    const endings = runs.map(({ result }) => `${result.ending} ${result.step}`)
+    expect(new Set(endings)).toEqual(new Set(['aborted 4']))
+  })
+
+  it('skips an update of which one rank has NaN, and ends when variables differ', async () => {
+    const run = async (isSkipped: boolean) => {
+      const reports: StepReport[] = []
+      const ranks = localCommunicators(2).map(async (communicator, rank) => {
+        using backend = openReferenceBackend()
+        const value = backend.zeros([2])
+        return await fit({
+          backend,
+          data: Dataset.fromArray([1, 2, 3, 4]).batch(2).shard(communicator),
+          async batchGradients() {
+            if (!isSkipped && rank === 1) backend.ops.assign(value, { data: Float32Array.of(9, 9), shape: [2] })
+            const data = Float32Array.of(1, isSkipped && rank === 1 ? Number.NaN : 1)
+            return { loss: 1, gradients: [backend.tensor({ data, shape: [2] })] }
+          },
+          optimizer: new Adam(backend, [{ name: 'v', value }]),
+          learningRate: constantRate(0.1),
+          maxSteps: 2,
+          communicator: communicator as never,
+          onStep: (report) => void reports.push(report),
+        })
+      })
+      return { reports, errors: failures(await Promise.allSettled(ranks)) }
+    }
+    const skipping = await run(true)
+    expect(skipping.errors).toEqual([undefined, undefined])
+    expect(skipping.reports.map(({ skipped }) => skipped)).toEqual([true, true])
+    const code = 'ERR_RANKS_DIVERGED'
+    expect((await run(false)).errors).toEqual([expect.objectContaining({ code }), expect.objectContaining({ code })])
+  })
+
+  it.each([
+    ['batchGradients', 1, { batchGradients: () => Promise.reject(new Error('no memory')) }],
+    ['evaluate', 2, { evaluate: () => Promise.reject(new Error('no memory')) }],
+    ['onStep', 0, { onStep: () => Promise.reject(new Error('no memory')) }],
+    ['onStart', 0, { onStart: () => Promise.reject(new Error('no memory')) }],
+    ['the data', 1, { data: Dataset.from<never>(() => failing()) }],
+    ['state.save', 1, { state: { save: () => Promise.reject(new Error('no memory')) } }],
+  ] as const)('rejects on all ranks where %s fails on rank %d', async (_, failed, more) => {
+    const errors = await failuresOver(3, (rank) => ({
+      evaluate: async () => ({ loss: 1 }),
+      ...(rank === failed && (more as object)),
+    }))
+    for (const [rank, error] of errors.entries()) {
+      if (rank === failed) expect(error?.message).toBe('no memory')
+      else
+        expect(error).toMatchObject({
+          code: 'ERR_RANK_FAILED',
+          rank: failed,
+          message: expect.stringMatching(/no memory/),
+        })
+    }
+  })
+
+  it.each([
+    ['maxSteps', { maxSteps: 7 }, /the same maxSteps: rank 0 has "1000", rank 1 has "7"/],
+    ['clipNorm', { clipNorm: 1 }, /the same clipNorm/],
+    [
+      'data',
+      {
+        data: Dataset.fromArray(SEQUENCES)
+          .batch(5)
+          .map(padSequences as never) as never,
+      },
+      /the same data/,
+    ],
+  ] as const)('refuses ranks of other %s', async (_, more, message) => {
+    for (const error of await failuresOver(2, (rank) => (rank === 1 ? more : {}))) {
+      expect(error).toMatchObject({ code: 'ERR_RANKS_DIFFER', message: expect.stringMatching(message) })
+    }
+  })
+})
+
+function failing(): Iterable<never> {
+  throw new Error('no memory')
+}
