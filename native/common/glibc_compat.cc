@@ -45,6 +45,8 @@ void* compat_dlsym(void*, const char*);
 char* compat_dlerror();
 int compat_dlinfo(void*, int, void*);
 
+// The linker's --wrap gives the names.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*), void* argument) {
   return compat_create(thread, attributes, start, argument);
 }
@@ -60,6 +62,7 @@ void* __wrap_dlopen(const char* file, int mode) { return compat_dlopen(file, mod
 void* __wrap_dlsym(void* library, const char* name) { return compat_dlsym(library, name); }
 char* __wrap_dlerror() { return compat_dlerror(); }
 int __wrap_dlinfo(void* library, int request, void* info) { return compat_dlinfo(library, request, info); }
+// NOLINTEND(bugprone-reserved-identifier)
 
 }  // extern "C"
 

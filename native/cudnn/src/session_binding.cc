@@ -66,7 +66,7 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
     const Napi::Value results = batch->results.empty() ? Napi::Env(env).Undefined() : ResultsOf(env, *batch);
     napi_resolve_deferred(env, settlement->deferred, results);
   } catch (const Napi::Error&) {
-    // A worker thread that is being terminated makes no values any more, and has nobody left to be told.
+    return;  // A worker thread that is being terminated makes no values, and nothing waits for the promise.
   }
 }
 
