@@ -61,6 +61,12 @@ describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? '
     expect(calls('cudnnRNNForward')).toBeGreaterThan(0)
   })
 
+  it('conformance of the standard algorithm comes first, that of measured ones in a later process', () => {
+    const names = sections('').map(({ name }) => name)
+    expect(names.indexOf('conformance')).toBe(1)
+    expect(names.indexOf('conformance, measured algorithms')).toBeGreaterThan(names.indexOf('threads'))
+  })
+
   it('two persistent executors are asked at once, last before the times, in a process of their own', async () => {
     const names = sections('').map(({ name }) => name)
     expect(names.slice(-2)).toEqual(['two persistent executors', 'timing'])

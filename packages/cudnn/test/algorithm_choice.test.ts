@@ -1,10 +1,23 @@
 import { createRnnDescriptor, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type CommandFields, CommandList } from '../src/device/command_list.js'
+import { arithmeticOf } from '../src/device/precision.js'
 import type { CudnnBackendOptions } from '../src/index.js'
+import { measuredAlgorithms } from '../src/rnn/network_descriptors.js'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
+
+it.each([
+  [{ numUnits: 64 }, true],
+  [{ numUnits: 48 }, false],
+  [{ numUnits: 64, numLayers: 2 }, false],
+  [{ numUnits: 64, direction: 'bidirectional' }, false],
+] as const)('persist_static is measured where other frameworks run it too: %o, %s', (shape, isMeasured) => {
+  const descriptor = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, inputSize: 4, ...shape })
+  const arithmetic = arithmeticOf('float32', undefined)
+  expect(measuredAlgorithms(descriptor, arithmetic, false).includes('persist_static')).toBe(isMeasured)
+})
 
 describe.skipIf(gpu.problem !== undefined)(`the choice of an algorithm (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
@@ -82,6 +95,26 @@ describe.skipIf(gpu.problem !== undefined)(`the choice of an algorithm (${gpu.pr
     const given = { inputH: null, inputC: null, params, sequenceLengths: null, training: false }
     await rnn.forward({ input: backend.zeros([5, 3, 4]), ...given })
     expect(Math.min(1, libraries.report().calls['cudaGraphLaunch'] ?? 0)).toBe(least)
+  })
+
+  it.each([
+    [8900, true],
+    [8901, false],
+  ] as const)('lengths are given on the device before cuDNN 8.9.1 only: version %i', async (version, isGiven) => {
+    libraries.configure(`version.cudnn=${version}`)
+    const added = vi.spyOn(CommandList.prototype, 'add')
+    await using backend = await open({ algorithm: 'standard' })
+    const rnn = backend.rnn(network())
+    const given = {
+      input: backend.zeros([5, 2, 4]),
+      inputH: null,
+      inputC: null,
+      params: backend.zeros([rnn.paramsSize]),
+    }
+    await rnn.forward({ ...given, sequenceLengths: Int32Array.of(5, 2), training: false })
+    const passes = added.mock.calls.filter(([name]) => name === 'rnnForward')
+    const lengths = passes.map(([, fields]) => (fields as CommandFields<'rnnForward'>).devSeqLengths !== undefined)
+    expect(new Set(lengths)).toEqual(new Set([isGiven]))
   })
 
   it('padded I/O is on for rows of unequal length only', async () => {
