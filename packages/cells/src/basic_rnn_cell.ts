@@ -7,6 +7,7 @@ import {
   clipBound,
   type PreactivationClip,
 } from './cell_options.js'
+import type { CellRun } from './cell_run.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
@@ -46,15 +47,15 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
     ]
   }
 
-  override step(input: FloatTensor, state: FloatTensor): CellStep<FloatTensor> {
+  override step(input: FloatTensor, state: FloatTensor, run: CellRun): CellStep<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const { apply, slope } = this.#function
     const kernel = { kernel: this.variables.get('kernel')!, inputSize }
     const x = input.data.slice()
     const h = state.data.slice()
     const next = newArray(this.dtype, h.length)
-    inputSide(next, kernel, this.variables.get('bias')!, x)
-    addStateSide(next, 0, kernel, h, 0, batch)
+    inputSide(run, next, kernel, this.variables.get('bias')!, x)
+    addStateSide(run, next, 0, kernel, h, 0, batch)
     for (let k = 0; k < next.length; k++) next[k] = apply(next[k]!)
     const output = { data: next, shape: [batch, this.outputSize] }
     return {
@@ -65,9 +66,9 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
         const dz = next.map((y, k) => (dOutput.data[k]! + dState.data[k]!) * slope(y))
         const dInput = zeros(this.dtype, input.shape)
         const dPrevious = zeros(this.dtype, state.shape)
-        addInputGradient(dInput.data, kernel, dz)
-        addStateGradient(dPrevious.data, kernel, dz, 0, batch)
-        addKernelGradients(gradients.get('kernel')!, gradients.get('bias')!, inputSize, x, h, dz)
+        addInputGradient(run, dInput.data, kernel, dz)
+        addStateGradient(run, dPrevious.data, kernel, dz, 0, batch)
+        addKernelGradients(run, gradients.get('kernel')!, gradients.get('bias')!, inputSize, x, h, dz)
         return { input: dInput, state: dPrevious }
       },
     }

@@ -1,6 +1,6 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
+import type { FloatDType, HostProducts } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addColumnSums, addProduct, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addColumnSums, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { type FloatTensor, newArray } from './float_tensor.js'
 
 /** Left and right operands of one product of a kernel's gradient: x [rows, M] and ∂z [rows, N]. */
@@ -27,12 +27,15 @@ export class CellRun {
   readonly dtype: FloatDType
   /** False in inference: nothing is kept for a backward, and nothing is dropped. */
   readonly training: boolean
+  /** Where products of matrices are computed. */
+  readonly products: HostProducts
   readonly #waiting = new Map<FloatTensor, Map<number, GradientRows>>()
   readonly #masks = new Map<object, FloatArray>()
 
-  constructor(dtype: FloatDType, training: boolean) {
+  constructor(dtype: FloatDType, training: boolean, products: HostProducts) {
     this.dtype = dtype
     this.training = training
+    this.products = products
   }
 
   /** The value made for `owner` by the first step of the run; the others get the same. */
@@ -73,7 +76,7 @@ export class CellRun {
     )
     const target = matrix(gradient.data, columns, begin * columns)
     const rows = right.length / columns
-    addProduct(target, transposed(matrix(left, count)), matrix(right, columns), count, columns, rows)
+    this.products.addProduct(target, transposed(matrix(left, count)), matrix(right, columns), count, columns, rows)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addColumnSums, addProduct, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addToBiasGradient, type CellRun } from './cell_run.js'
 import type { FloatTensor } from './float_tensor.js'
 
 /**
@@ -15,15 +16,29 @@ export interface ConcatKernel {
 }
 
 /** z[M,N] = x[M,I]·K[0:I]  + b */
-export function inputSide(z: FloatArray, { kernel, inputSize }: ConcatKernel, bias: FloatTensor, x: FloatArray): void {
+export function inputSide(
+  run: CellRun,
+  z: FloatArray,
+  { kernel, inputSize }: ConcatKernel,
+  bias: FloatTensor,
+  x: FloatArray,
+): void {
   const columns = kernel.shape[1]!
   const rows = z.length / columns
   fillRows(z, rows, columns, bias.data, 0)
-  addProduct(matrix(z, columns), matrix(x, inputSize), matrix(kernel.data, columns), rows, columns, inputSize)
+  run.products.addProduct(
+    matrix(z, columns),
+    matrix(x, inputSize),
+    matrix(kernel.data, columns),
+    rows,
+    columns,
+    inputSize,
+  )
 }
 
 /** z[M,N] += h[M,P]·K[I:], rows of z and h beginning at the given elements. */
 export function addStateSide(
+  run: CellRun,
   z: FloatArray,
   zBegin: number,
   { kernel, inputSize }: ConcatKernel,
@@ -34,11 +49,12 @@ export function addStateSide(
   const [allRows, columns] = kernel.shape as [number, number]
   const stateSize = allRows - inputSize
   const weights = matrix(kernel.data, columns, inputSize * columns)
-  addProduct(matrix(z, columns, zBegin), matrix(h, stateSize, hBegin), weights, rows, columns, stateSize)
+  run.products.addProduct(matrix(z, columns, zBegin), matrix(h, stateSize, hBegin), weights, rows, columns, stateSize)
 }
 
 /** ∂h[M,P] += ∂z[M,N]·K[I:]ᵀ */
 export function addStateGradient(
+  run: CellRun,
   dh: FloatArray,
   { kernel, inputSize }: ConcatKernel,
   dz: FloatArray,
@@ -48,19 +64,29 @@ export function addStateGradient(
   const [allRows, columns] = kernel.shape as [number, number]
   const stateSize = allRows - inputSize
   const weights = transposed(matrix(kernel.data, columns, inputSize * columns))
-  addProduct(matrix(dh, stateSize), matrix(dz, columns, dzBegin), weights, rows, stateSize, columns)
+  run.products.addProduct(matrix(dh, stateSize), matrix(dz, columns, dzBegin), weights, rows, stateSize, columns)
 }
 
 /** ∂x[M,I] += ∂z[M,N]·K[0:I]ᵀ */
-export function addInputGradient(dx: FloatArray, { kernel, inputSize }: ConcatKernel, dz: FloatArray): void {
+export function addInputGradient(
+  run: CellRun,
+  dx: FloatArray,
+  { kernel, inputSize }: ConcatKernel,
+  dz: FloatArray,
+): void {
   const columns = kernel.shape[1]!
   const rows = dz.length / columns
   const weights = transposed(matrix(kernel.data, columns))
-  addProduct(matrix(dx, inputSize), matrix(dz, columns), weights, rows, inputSize, columns)
+  run.products.addProduct(matrix(dx, inputSize), matrix(dz, columns), weights, rows, inputSize, columns)
 }
 
-/** ∂K += [x,h]ᵀ·∂z and ∂b += Σ rows of ∂z; `h` may be longer than the M rows that are read. */
+/**
+ * ∂K += [x,h]ᵀ·∂z, when the run's backward ends, and ∂b += Σ rows of ∂z.
+ *
+ * @param x [M,I], `h` [M,P] and `dz` [M,N], which nothing may write any more.
+ */
 export function addKernelGradients(
+  run: CellRun,
   dKernel: FloatTensor,
   dBias: FloatTensor,
   inputSize: number,
@@ -68,12 +94,7 @@ export function addKernelGradients(
   h: FloatArray,
   dz: FloatArray,
 ): void {
-  const [allRows, columns] = dKernel.shape as [number, number]
-  const rows = dz.length / columns
-  const stateSize = allRows - inputSize
-  const gradient = matrix(dz, columns)
-  addProduct(matrix(dKernel.data, columns), transposed(matrix(x, inputSize)), gradient, inputSize, columns, rows)
-  const stateRows = matrix(dKernel.data, columns, inputSize * columns)
-  addProduct(stateRows, transposed(matrix(h, stateSize)), gradient, stateSize, columns, rows)
-  addColumnSums(dBias.data, 0, dz, rows, columns)
+  run.addToKernelGradient(dKernel, 0, inputSize, x, dz)
+  run.addToKernelGradient(dKernel, inputSize, dKernel.shape[0]! - inputSize, h, dz)
+  addToBiasGradient(dBias, dz)
 }

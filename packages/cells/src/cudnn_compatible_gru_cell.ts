@@ -1,6 +1,7 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
 import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
+import type { CellRun } from './cell_run.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
@@ -52,7 +53,7 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     ]
   }
 
-  override step(input: FloatTensor, state: FloatTensor): CellStep<FloatTensor> {
+  override step(input: FloatTensor, state: FloatTensor, run: CellRun): CellStep<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const units = this.stateSize
     const size = batch * units
@@ -66,13 +67,13 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     const gate = (k: number) => k + Math.floor(k / units) * units
 
     const gates = newArray(this.dtype, 2 * size)
-    inputSide(gates, gateKernel, this.variables.get(`${GATES}/bias`)!, x)
-    addStateSide(gates, 0, gateKernel, h, 0, batch)
+    inputSide(run, gates, gateKernel, this.variables.get(`${GATES}/bias`)!, x)
+    addStateSide(run, gates, 0, gateKernel, h, 0, batch)
     for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
     const candidate = newArray(this.dtype, size)
-    inputSide(candidate, inputKernel, this.variables.get(`${INPUT}/bias`)!, x)
+    inputSide(run, candidate, inputKernel, this.variables.get(`${INPUT}/bias`)!, x)
     const hiddenProjection = newArray(this.dtype, size)
-    inputSide(hiddenProjection, hiddenKernel, this.variables.get(`${HIDDEN}/bias`)!, h)
+    inputSide(run, hiddenProjection, hiddenKernel, this.variables.get(`${HIDDEN}/bias`)!, h)
     const next = newArray(this.dtype, size)
     for (let k = 0; k < size; k++) {
       const u = gates[gate(k) + units]!
@@ -98,13 +99,21 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
         dzGates[gate(k) + units] = dNext * (h[k]! - n) * this.#gate.slope(u)
         dPrevious.data[k] = dNext * u
       }
-      addInputGradient(dPrevious.data, hiddenKernel, dHiddenProjection)
-      addStateGradient(dPrevious.data, gateKernel, dzGates, 0, batch)
+      addInputGradient(run, dPrevious.data, hiddenKernel, dHiddenProjection)
+      addStateGradient(run, dPrevious.data, gateKernel, dzGates, 0, batch)
       const dInput = zeros(this.dtype, input.shape)
-      addInputGradient(dInput.data, inputKernel, dzCandidate)
-      addInputGradient(dInput.data, gateKernel, dzGates)
+      addInputGradient(run, dInput.data, inputKernel, dzCandidate)
+      addInputGradient(run, dInput.data, gateKernel, dzGates)
       const add = (scope: string, columns: number, left: FloatArray, dz: FloatArray) =>
-        addKernelGradients(gradients.get(`${scope}/kernel`)!, gradients.get(`${scope}/bias`)!, columns, left, h, dz)
+        addKernelGradients(
+          run,
+          gradients.get(`${scope}/kernel`)!,
+          gradients.get(`${scope}/bias`)!,
+          columns,
+          left,
+          h,
+          dz,
+        )
       add(GATES, inputSize, x, dzGates)
       add(INPUT, inputSize, x, dzCandidate)
       add(HIDDEN, units, h, dHiddenProjection)

@@ -25,7 +25,7 @@ export function dynamicRnn<State extends CellState, Training extends boolean = t
   inputs: FloatTensor,
   options: DynamicRnnOptions<State, Training> = {},
 ): SequenceResult<State, FloatTensor, Training> {
-  checkOptionNames('run dynamicRnn', options, ['initialState', 'sequenceLength', 'training', 'timeMajor'])
+  checkOptionNames('run dynamicRnn', options, ['initialState', 'sequenceLength', 'training', 'backend', 'timeMajor'])
   checkArguments('run dynamicRnn', { cell, timeMajor: options.timeMajor }, { cell: CELL, timeMajor: optional(FLAG) })
   return runSequence(unrolled(cell), inputs, options, options.timeMajor ?? false)
 }

@@ -7,7 +7,8 @@ import type { FloatTensor } from './float_tensor.js'
 import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import type { SequenceInput } from './sequence_layout.js'
-import { runSequence, type SequenceOptions, type SequencePass, type SequenceResult } from './sequence_run.js'
+import type { SequencePass } from './sequence_pass.js'
+import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 import { unrolled } from './unroll.js'
 
 /**

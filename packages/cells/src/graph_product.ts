@@ -1,4 +1,4 @@
-import { addProduct, addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { addToBiasGradient } from './cell_run.js'
 import type { GraphValue, StepGraph } from './step_graph.js'
 
@@ -23,13 +23,20 @@ export function linear(
   const parts = operandRows(operands)
   for (const { operand, begin } of parts) {
     const weights = matrix(kernel.data, columns, begin * columns)
-    addProduct(matrix(z, columns), matrix(operand.data, operand.columns), weights, rows, columns, operand.columns)
+    graph.run.products.addProduct(
+      matrix(z, columns),
+      matrix(operand.data, operand.columns),
+      weights,
+      rows,
+      columns,
+      operand.columns,
+    )
   }
   return graph.result(z, [...operands[0]!.shape.slice(0, -1), columns], (dz, gradients) => {
     for (const { operand, begin } of parts) {
       const weights = transposed(matrix(kernel.data, columns, begin * columns))
       const count = operand.columns
-      addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
+      graph.run.products.addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
       graph.run.addToKernelGradient(gradients.get(kernelName)!, begin, count, operand.data, dz)
     }
     if (biasName !== undefined) addToBiasGradient(gradients.get(biasName)!, dz)

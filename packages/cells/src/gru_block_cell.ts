@@ -1,5 +1,6 @@
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
 import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
+import type { CellRun } from './cell_run.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
 import { addInputGradient, addKernelGradients, addStateGradient, addStateSide, inputSide } from './concat_product.js'
 import { copyTensor, type FloatTensor, newArray, zeros } from './float_tensor.js'
@@ -44,7 +45,7 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
     ]
   }
 
-  override step(input: FloatTensor, state: FloatTensor): CellStep<FloatTensor> {
+  override step(input: FloatTensor, state: FloatTensor, run: CellRun): CellStep<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const units = this.stateSize
     const size = batch * units
@@ -56,13 +57,13 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
     const gate = (k: number) => k + Math.floor(k / units) * units
 
     const gates = newArray(this.dtype, 2 * size)
-    inputSide(gates, gateKernel, this.variables.get('b_ru')!, x)
-    addStateSide(gates, 0, gateKernel, h, 0, batch)
+    inputSide(run, gates, gateKernel, this.variables.get('b_ru')!, x)
+    addStateSide(run, gates, 0, gateKernel, h, 0, batch)
     for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
     const resetState = h.map((value, k) => gates[gate(k)]! * value)
     const candidate = newArray(this.dtype, size)
-    inputSide(candidate, candidateKernel, this.variables.get('b_c')!, x)
-    addStateSide(candidate, 0, candidateKernel, resetState, 0, batch)
+    inputSide(run, candidate, candidateKernel, this.variables.get('b_c')!, x)
+    addStateSide(run, candidate, 0, candidateKernel, resetState, 0, batch)
     for (let k = 0; k < size; k++) candidate[k] = this.#candidate.apply(candidate[k]!)
     const next = h.map((value, k) => {
       const u = gates[gate(k) + units]!
@@ -74,7 +75,7 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
       const dNext = next.map((_, k) => dOutput.data[k]! + dState.data[k]!)
       const dzCandidate = dNext.map((d, k) => d * (1 - gates[gate(k) + units]!) * this.#candidate.slope(candidate[k]!))
       const dResetState = newArray(this.dtype, size)
-      addStateGradient(dResetState, candidateKernel, dzCandidate, 0, batch)
+      addStateGradient(run, dResetState, candidateKernel, dzCandidate, 0, batch)
       const dzGates = newArray(this.dtype, 2 * size)
       const dPrevious = zeros(this.dtype, state.shape)
       for (let k = 0; k < size; k++) {
@@ -84,12 +85,12 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
         dzGates[gate(k) + units] = dNext[k]! * (h[k]! - candidate[k]!) * this.#gate.slope(u)
         dPrevious.data[k] = dNext[k]! * u + dResetState[k]! * r
       }
-      addStateGradient(dPrevious.data, gateKernel, dzGates, 0, batch)
+      addStateGradient(run, dPrevious.data, gateKernel, dzGates, 0, batch)
       const dInput = zeros(this.dtype, input.shape)
-      addInputGradient(dInput.data, candidateKernel, dzCandidate)
-      addInputGradient(dInput.data, gateKernel, dzGates)
-      addKernelGradients(gradients.get('w_ru')!, gradients.get('b_ru')!, inputSize, x, h, dzGates)
-      addKernelGradients(gradients.get('w_c')!, gradients.get('b_c')!, inputSize, x, resetState, dzCandidate)
+      addInputGradient(run, dInput.data, candidateKernel, dzCandidate)
+      addInputGradient(run, dInput.data, gateKernel, dzGates)
+      addKernelGradients(run, gradients.get('w_ru')!, gradients.get('b_ru')!, inputSize, x, h, dzGates)
+      addKernelGradients(run, gradients.get('w_c')!, gradients.get('b_c')!, inputSize, x, resetState, dzCandidate)
       return { input: dInput, state: dPrevious }
     }
     return { output: copyTensor(output), state: copyTensor(output), backward }

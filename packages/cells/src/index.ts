@@ -49,6 +49,7 @@ export { LSTMCell, type LSTMCellOptions } from './lstm_cell.js'
 export { MultiRNNCell } from './multi_rnn_cell.js'
 export { NASCell, type NASCellOptions } from './nas_cell.js'
 export { PhasedLSTMCell, type PhasedLSTMCellOptions } from './phased_lstm_cell.js'
+export type { ProductBackend } from './product_backend.js'
 export { ResidualWrapper } from './residual_wrapper.js'
 export {
   type CellInputGradients,
@@ -58,11 +59,11 @@ export {
   RNNCell,
 } from './rnn_cell.js'
 export type { SequenceInput } from './sequence_layout.js'
+export type { SequencePass } from './sequence_pass.js'
 export type {
   SequenceInputGradients,
   SequenceOptions,
   SequenceOutputGradients,
-  SequencePass,
   SequenceResult,
   SequenceRunner,
 } from './sequence_run.js'

@@ -1,4 +1,5 @@
 import { checkOptionNames } from '@cudnn-rnn/canonical'
+import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import { CellVariables, type VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
@@ -7,7 +8,8 @@ import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
 import { LSTMLayer } from './lstm_sequence.js'
 import type { SequenceInput } from './sequence_layout.js'
-import { runSequence, type SequenceOptions, type SequencePass, type SequenceResult } from './sequence_run.js'
+import type { SequencePass } from './sequence_pass.js'
+import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
 
 /**
  * TensorFlow's `LSTMBlockFusedCell`: a whole sequence in one call, the input side of all steps in one product. Variables
@@ -61,7 +63,12 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
   }
 
   /** The pass itself, on arguments that {@link call} has checked; for wrappers. */
-  pass(inputs: FloatTensor, state: LSTMStateTuple, lengths: Int32Array | null): SequencePass<LSTMStateTuple> {
-    return new LSTMLayer(this.rule, this.variables, inputs.shape[2]!, this.dtype).forward(inputs, state, lengths)
+  pass(
+    inputs: FloatTensor,
+    state: LSTMStateTuple,
+    lengths: Int32Array | null,
+    run: CellRun,
+  ): SequencePass<LSTMStateTuple> {
+    return new LSTMLayer(this.rule, this.variables, inputs.shape[2]!, run).forward(inputs, state, lengths)
   }
 }

@@ -1,7 +1,7 @@
-import type { FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { addProduct, addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
+import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import {
@@ -44,11 +44,12 @@ interface LSTMTrace {
  */
 export class LSTMLayer {
   readonly #rule: LSTMGateRule
-  readonly #dtype: FloatDType
+  readonly #run: CellRun
   readonly #inputSize: number
   readonly #variables: LSTMVariables
 
-  constructor(rule: LSTMRule, variables: VariableMap, inputSize: number, dtype: FloatDType) {
+  constructor(rule: LSTMRule, variables: VariableMap, inputSize: number, run: CellRun) {
+    const { dtype } = run
     // Clips as the dtype holds them, so that a stored state that was clipped compares equal to its clip.
     const clips = newArray(dtype, 2)
     clips.set([rule.cellClip, rule.projClip])
@@ -61,7 +62,7 @@ export class LSTMLayer {
       gate: bounded(SIGMOID),
       candidate: bounded(ACTIVATIONS[rule.activation]),
     }
-    this.#dtype = dtype
+    this.#run = run
     this.#inputSize = inputSize
     this.#variables = lstmVariables(rule, variables)
   }
@@ -71,7 +72,7 @@ export class LSTMLayer {
     const [time, batch] = inputs.shape as [number, number, number]
     const { numUnits, numProj } = this.#rule
     const size = hiddenSize(this.#rule)
-    const allocate = (length: number) => newArray(this.#dtype, length)
+    const allocate = (length: number) => newArray(this.#run.dtype, length)
     const trace: LSTMTrace = {
       inputs: withoutPadding(inputs, lengths).data,
       gates: allocate(time * batch * 4 * numUnits),
@@ -81,7 +82,7 @@ export class LSTMLayer {
     }
     trace.cells.set(state.c.data)
     trace.hidden.set(state.h.data)
-    inputSide(trace.gates, this.#kernel, this.#variables.bias, trace.inputs)
+    inputSide(this.#run, trace.gates, this.#kernel, this.#variables.bias, trace.inputs)
     for (let t = 0; t < time; t++) this.#stepForward(trace, t, batch, lengths)
     const outputs = { data: trace.hidden.slice(batch * size), shape: [time, batch, size] }
     return {
@@ -106,7 +107,7 @@ export class LSTMLayer {
     const { peepholes, projection } = this.#variables
     const stepBegin = t * batch
     const nextBegin = stepBegin + batch
-    addStateSide(gates, stepBegin * 4 * numUnits, this.#kernel, hidden, stepBegin * size, batch)
+    addStateSide(this.#run, gates, stepBegin * 4 * numUnits, this.#kernel, hidden, stepBegin * size, batch)
     for (let b = 0; b < batch; b++) {
       const row = stepBegin + b
       const next = nextBegin + b
@@ -131,7 +132,14 @@ export class LSTMLayer {
     if (unprojected !== undefined && projection !== undefined) {
       // h' = clip(m·W_proj)
       const from = matrix(unprojected, numUnits, stepBegin * numUnits)
-      addProduct(matrix(hidden, size, nextBegin * size), from, matrix(projection.data, size), batch, size, numUnits)
+      this.#run.products.addProduct(
+        matrix(hidden, size, nextBegin * size),
+        from,
+        matrix(projection.data, size),
+        batch,
+        size,
+        numUnits,
+      )
       for (let k = nextBegin * size; k < (nextBegin + batch) * size; k++) {
         hidden[k] = Math.min(this.#rule.projClip, Math.max(-this.#rule.projClip, hidden[k]!))
       }
@@ -153,13 +161,14 @@ export class LSTMLayer {
     const gradients = lstmVariables(this.#rule, variableGradients)
     const c = copyTensor(stateGradients.c)
     const h = copyTensor(stateGradients.h)
-    const dGates = newArray(this.#dtype, trace.gates.length)
+    const dGates = newArray(this.#run.dtype, trace.gates.length)
     for (let t = time - 1; t >= 0; t--) {
       this.#stepBackward(trace, t, batch, lengths, outputGradients.data, c.data, h.data, dGates, gradients)
     }
-    addKernelGradients(gradients.kernel, gradients.bias, this.#inputSize, trace.inputs, trace.hidden, dGates)
-    const inputs = zeros(this.#dtype, [time, batch, this.#inputSize])
-    addInputGradient(inputs.data, this.#kernel, dGates)
+    const read = trace.hidden.subarray(0, time * batch * hiddenSize(this.#rule))
+    addKernelGradients(this.#run, gradients.kernel, gradients.bias, this.#inputSize, trace.inputs, read, dGates)
+    const inputs = zeros(this.#run.dtype, [time, batch, this.#inputSize])
+    addInputGradient(this.#run, inputs.data, this.#kernel, dGates)
     return { inputs, state: { c, h } }
   }
 
@@ -179,7 +188,7 @@ export class LSTMLayer {
     const size = hiddenSize(this.#rule)
     const stepBegin = t * batch
     const nextBegin = stepBegin + batch
-    const arriving = newArray(this.#dtype, batch * size)
+    const arriving = newArray(this.#run.dtype, batch * size)
     for (let b = 0; b < batch; b++) {
       if (hasEnded(lengths, t, b)) continue
       addRow(dh, b * size, outputGradients, (stepBegin + b) * size, size)
@@ -205,7 +214,7 @@ export class LSTMLayer {
         b * numUnits,
       )
     }
-    addStateGradient(dh, this.#kernel, dGates, stepBegin * 4 * numUnits, batch)
+    addStateGradient(this.#run, dh, this.#kernel, dGates, stepBegin * 4 * numUnits, batch)
   }
 
   /** ∂m = (∂h', 0 where the clip holds h')·W_projᵀ and ∂W_proj += mᵀ·∂h'; ∂h' itself without projection. */
@@ -224,10 +233,10 @@ export class LSTMLayer {
       if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]!) >= this.#rule.projClip) dh[k] = 0
     }
     const m = transposed(matrix(trace.unprojected, numUnits, stepBegin * numUnits))
-    addProduct(matrix(projectionGradient.data, size), m, matrix(dh, size), numUnits, size, batch)
-    const dm = newArray(this.#dtype, batch * numUnits)
+    this.#run.products.addProduct(matrix(projectionGradient.data, size), m, matrix(dh, size), numUnits, size, batch)
+    const dm = newArray(this.#run.dtype, batch * numUnits)
     const weights = transposed(matrix(projection.data, size))
-    addProduct(matrix(dm, numUnits), matrix(dh, size), weights, batch, numUnits, size)
+    this.#run.products.addProduct(matrix(dm, numUnits), matrix(dh, size), weights, batch, numUnits, size)
     return dm
   }
 }

@@ -1,4 +1,14 @@
-import { checkArguments, checkOptions, FLAG, integerFrom, listOf, methods, optional, where } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  checkOptions,
+  FLAG,
+  integerFrom,
+  listOf,
+  methods,
+  OBJECT,
+  optional,
+  where,
+} from '@cudnn-rnn/arguments'
 import { checkOptionNames } from '@cudnn-rnn/canonical'
 import { SIZE } from './cell_options.js'
 import { CellRun } from './cell_run.js'
@@ -7,6 +17,8 @@ import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
 import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
+import { type ProductBackend, productsOf } from './product_backend.js'
+import type { SequencePass } from './sequence_pass.js'
 
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
 export const CELL = methods('a cell such as new LSTMCell(4)', 'step', 'build', 'zeroState', 'zeroGradients')
@@ -24,6 +36,14 @@ export interface CellInputGradients<State extends CellState> {
   readonly input: FloatTensor
   readonly state: State
   readonly variables: VariableMap
+}
+
+/** Options of {@link RNNCell.call}. */
+export interface CellCallOptions<Training extends boolean = true> {
+  /** False keeps nothing for a backward and drops nothing. Default true. */
+  readonly training?: Training | undefined
+  /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
+  readonly backend?: ProductBackend | undefined
 }
 
 /** Result of {@link RNNCell.call}. */
@@ -54,6 +74,9 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
 
   /** The step itself, on arguments that were checked; for wrappers, which check once per sequence. */
   abstract step(input: FloatTensor, state: State, run: CellRun): CellStep<State>
+
+  /** A whole sequence [T,B,I] at once, in cells that do better than step by step. */
+  sequencePass?(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
 
   /** The masks that the cell draws in training; none for most cells. */
   get randomSources(): readonly DropoutMasks[] {
@@ -89,23 +112,23 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
    * One time step; creates the variables if there are none.
    *
    * @param input [B,I]
-   * @param options `training: false` keeps nothing for a backward and drops nothing. Default true.
    * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`, `ERR_STATE_STRUCTURE`; RangeError `ERR_SHAPE`
    */
   call<Training extends boolean = true>(
     input: FloatTensor,
     state: State,
-    options: { readonly training?: Training | undefined } = {},
+    options: CellCallOptions<Training> = {},
   ): CellResult<State, Training> {
     const action = `call ${this.name}`
-    checkOptions(action, options, { training: optional(FLAG) })
+    checkOptions(action, options, { training: optional(FLAG), backend: optional(OBJECT) })
     const { training } = options
+    const products = productsOf(action, options.backend, this.dtype)
     const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
     const [batch, inputSize] = x.shape as [number, number]
     const before = checkState(action, state, this.stateSize, batch, this.dtype) as State
     this.build(inputSize)
     const zeroGradients = this.zeroGradients.bind(this)
-    const run = new CellRun(this.dtype, training !== false)
+    const run = new CellRun(this.dtype, training !== false, products)
     const step = this.step(x, before, run)
     const backward = (given: CellOutputGradients<State>): CellInputGradients<State> => {
       checkOptionNames('run backward', given, ['output', 'state'])

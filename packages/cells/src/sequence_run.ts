@@ -7,7 +7,9 @@ import { type CellState, checkState, type StateSize, zeroState } from './cell_st
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
+import { type ProductBackend, productsOf } from './product_backend.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
+import type { SequencePass } from './sequence_pass.js'
 
 /** Options of every call on a whole sequence. */
 export interface SequenceOptions<State, Training extends boolean = true> {
@@ -17,6 +19,8 @@ export interface SequenceOptions<State, Training extends boolean = true> {
   readonly sequenceLength?: readonly number[] | Int32Array | null | undefined
   /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined
+  /** The executor that computes the products, of the cell's dtype; only those in host memory can. Default: TypeScript. */
+  readonly backend?: ProductBackend | undefined
 }
 
 /** Gradients of the loss by a sequence's results; each may be left out. */
@@ -39,17 +43,6 @@ export interface SequenceResult<State, Sequence, Training extends boolean = true
   /** Each row's state after its last valid step. */
   readonly state: State
   readonly tape: TapeWhen<Training, CellTape<SequenceOutputGradients<State>, SequenceInputGradients<State, Sequence>>>
-}
-
-/** An unchecked pass over [T,B,I] and its backward, which adds to `variableGradients`. */
-export interface SequencePass<State> {
-  readonly outputs: FloatTensor
-  readonly state: State
-  backward(
-    outputs: FloatTensor,
-    state: State,
-    variableGradients: VariableMap,
-  ): { readonly inputs: FloatTensor; readonly state: State }
 }
 
 /** The cell or layer that {@link runSequence} runs. */
@@ -103,7 +96,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const givenState = (options.initialState ?? zeroState(runner.stateSize, batch, dtype)) as CellState
   const initialState = checkState(action, givenState, runner.stateSize, batch, dtype, 'initialState') as State
   runner.build(inputSize)
-  const run = new CellRun(dtype, options.training !== false)
+  const run = new CellRun(dtype, options.training !== false, productsOf(action, options.backend, dtype))
   const pass = runner.pass(input, initialState, lengths, run)
   const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
     checkOptionNames('run backward', given, ['outputs', 'state'])

@@ -7,14 +7,15 @@ import type { VariableMap } from './cell_variables.js'
 import { addTensor, type FloatTensor } from './float_tensor.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { joinColumns, takeColumns } from './sequence_layout.js'
-import { runSequence, type SequenceOptions, type SequencePass, type SequenceRunner } from './sequence_run.js'
+import type { SequencePass } from './sequence_pass.js'
+import { runSequence, type SequenceOptions, type SequenceRunner } from './sequence_run.js'
 import { reversedPass } from './time_reversed_fused_rnn.js'
 import { unrolled } from './unroll.js'
 import { inScope, joinScopes, scopedName } from './variable_scopes.js'
 
 /** Options of {@link stackBidirectionalDynamicRnn}; one state per layer and direction, zeros by default. */
 export interface StackBidirectionalOptions<State extends CellState, Training extends boolean = true>
-  extends Pick<SequenceOptions<State, Training>, 'sequenceLength' | 'training'> {
+  extends Pick<SequenceOptions<State, Training>, 'sequenceLength' | 'training' | 'backend'> {
   readonly initialStatesFw?: readonly State[] | undefined
   readonly initialStatesBw?: readonly State[] | undefined
   /** Inputs and outputs are [T,B,…] instead of TensorFlow's default [B,T,…]. Default false. */
@@ -48,7 +49,7 @@ export interface BidirectionalResult<State extends CellState, Training extends b
 
 const CELLS = listOf(CELL)
 const ARGUMENTS = { cellsFw: CELLS, cellsBw: CELLS, timeMajor: optional(FLAG) }
-const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'timeMajor']
+const OPTIONS = ['initialStatesFw', 'initialStatesBw', 'sequenceLength', 'training', 'backend', 'timeMajor']
 
 /**
  * TensorFlow's `stack_bidirectional_dynamic_rnn`: layers of a forward and a backward cell, each fed both outputs of the
@@ -66,7 +67,7 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   options: StackBidirectionalOptions<State, Training> = {},
 ): BidirectionalResult<State, Training> {
   checkOptionNames('run stackBidirectionalDynamicRnn', options, OPTIONS)
-  const { initialStatesFw, initialStatesBw, sequenceLength, timeMajor } = options
+  const { initialStatesFw, initialStatesBw, sequenceLength, backend, timeMajor } = options
   checkArguments('run stackBidirectionalDynamicRnn', { cellsFw, cellsBw, timeMajor }, ARGUMENTS)
   const runner = bidirectionalStack(cellsFw, cellsBw)
   const { shape } = checkIsHostTensor('run stackBidirectionalDynamicRnn', 'inputs', inputs)
@@ -78,7 +79,12 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   }
   const initialState = pair(initialStatesFw, initialStatesBw)
   const training = options.training !== false
-  const result = runSequence(runner, inputs, { initialState, sequenceLength, training }, options.timeMajor ?? false)
+  const result = runSequence(
+    runner,
+    inputs,
+    { initialState, sequenceLength, training, backend },
+    options.timeMajor ?? false,
+  )
   const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
     checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
     const gradients = result.tape!.gradients({ outputs: given.outputs, state: pair(given.statesFw, given.statesBw) })

@@ -19,7 +19,7 @@ export function staticRnn<State extends CellState, Training extends boolean = tr
   inputs: readonly FloatTensor[],
   options: SequenceOptions<State, Training> = {},
 ): SequenceResult<State, readonly FloatTensor[], Training> {
-  checkOptionNames('run staticRnn', options, ['initialState', 'sequenceLength', 'training'])
+  checkOptionNames('run staticRnn', options, ['initialState', 'sequenceLength', 'training', 'backend'])
   checkArguments('run staticRnn', { cell }, { cell: CELL })
   if (!Array.isArray(inputs)) {
     throw codedTypeError(

@@ -6,13 +6,8 @@ import type { VariableMap } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
 import { reverseSteps, type SequenceInput } from './sequence_layout.js'
-import {
-  runSequence,
-  type SequenceOptions,
-  type SequencePass,
-  type SequenceResult,
-  type SequenceRunner,
-} from './sequence_run.js'
+import type { SequencePass } from './sequence_pass.js'
+import { runSequence, type SequenceOptions, type SequenceResult, type SequenceRunner } from './sequence_run.js'
 
 const FUSED_CELL = methods('a fused cell such as new LSTMBlockFusedCell(4)', 'pass', 'build', 'zeroGradients')
 

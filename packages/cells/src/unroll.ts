@@ -4,7 +4,8 @@ import { type CellState, mapState } from './cell_state.js'
 import { type FloatTensor, newArray } from './float_tensor.js'
 import type { CellStep, RNNCell } from './rnn_cell.js'
 import { stackSteps, unstackSteps, withoutPadding } from './sequence_layout.js'
-import type { SequencePass, SequenceRunner } from './sequence_run.js'
+import type { SequencePass } from './sequence_pass.js'
+import type { SequenceRunner } from './sequence_run.js'
 
 /** A step cell as something that runs over a sequence. */
 export function unrolled<State extends CellState>(cell: RNNCell<State>): SequenceRunner<State> {
@@ -16,7 +17,8 @@ export function unrolled<State extends CellState>(cell: RNNCell<State>): Sequenc
     outputSize: cell.outputSize,
     build: (inputSize) => cell.build(inputSize),
     zeroGradients: () => cell.zeroGradients(),
-    pass: (inputs, state, lengths, run) => unroll(cell, inputs, state, lengths, run),
+    pass: (inputs, state, lengths, run) =>
+      cell.sequencePass?.(inputs, state, lengths, run) ?? unroll(cell, inputs, state, lengths, run),
   }
 }
 

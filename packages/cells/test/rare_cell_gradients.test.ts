@@ -1,3 +1,4 @@
+import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
 import type { CellState } from '../src/cell_state.js'
 import {
@@ -351,6 +352,42 @@ describe("variables have TensorFlow's names", () => {
 function named(cell: unknown): RNNCell<never> {
   return cell as RNNCell<never>
 }
+
+describe('backend', () => {
+  test('computes the products of call, dynamicRnn and staticRnn', () => {
+    using backend = openReferenceBackend({ dtype })
+    let products = 0
+    const counting = {
+      name: 'counting',
+      dtype: backend.dtype,
+      products: {
+        addProduct(...operands: Parameters<typeof backend.products.addProduct>) {
+          products++
+          backend.products.addProduct(...operands)
+        },
+      },
+    }
+    const cell = new MultiRNNCell([new UGRNNCell(4, { dtype }), new LSTMCell(3, { dtype, numProj: 2 })])
+    cell.build(3, { seed: 1 })
+    const x = sequence(3)
+    const plain = dynamicRnn(cell, x, { timeMajor: true })
+    const run = dynamicRnn(cell, x, { timeMajor: true, backend: counting })
+    expect(run.outputs).toEqual(plain.outputs)
+    const forward = products
+    expect(forward).toBeGreaterThan(0)
+    expect(run.tape.gradients({ outputs: run.outputs })).toEqual(plain.tape.gradients({ outputs: plain.outputs }))
+    expect(products).toBeGreaterThan(forward)
+    const steps = unstackSteps(x)
+    expect(staticRnn(cell, steps, { backend }).outputs).toEqual(unstackSteps(plain.outputs))
+    expect(cell.call(steps[0]!, cell.zeroState(B), { backend }).output).toEqual(unstackSteps(plain.outputs)[0])
+    using other = openReferenceBackend({ dtype: 'float32' })
+    const refused = expect.objectContaining({ code: 'ERR_DTYPE' })
+    expect(() => dynamicRnn(cell, x, { backend: other })).toThrow(refused)
+    expect(() => dynamicRnn(cell, x, { backend: 1 as never })).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }),
+    )
+  })
+})
 
 describe('refusals', () => {
   const conv = { inputShape: [4, 2], outputChannels: 2, kernelShape: [3] }

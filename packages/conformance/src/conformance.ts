@@ -11,6 +11,7 @@ import { registerNonFiniteConformance } from './non_finite_conformance.js'
 import { registerNumericalConformance } from './numerical_conformance.js'
 import { registerOptimizerConformance } from './optimizer_conformance.js'
 import { registerPassConformance } from './pass_conformance.js'
+import { registerProductConformance } from './product_conformance.js'
 import { registerRefusalConformance } from './refusal_conformance.js'
 import type { RoundingOracle } from './rounding_oracle.js'
 import { registerStreamingConformance } from './streaming_conformance.js'
@@ -37,6 +38,7 @@ const NUMERICAL_PARTS = [
   registerDropoutConformance,
   registerStreamingConformance,
   registerDenseConformance,
+  registerProductConformance,
   registerOptimizerConformance,
   registerLayerConformance,
 ]

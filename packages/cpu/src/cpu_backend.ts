@@ -3,6 +3,7 @@ import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/can
 import { HostBackend } from '@cudnn-rnn/executor-kit'
 import { CpuDenseKernels } from './cpu_dense_kernels.js'
 import { createCpuExecutor } from './cpu_executor.js'
+import { CpuProducts } from './cpu_products.js'
 import { CpuRnn } from './cpu_rnn.js'
 import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'
@@ -72,6 +73,7 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
     reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
     memory: executor.memory,
     kernels: new CpuDenseKernels(executor),
+    products: new CpuProducts(executor),
     prepare: (descriptor) => new CpuRnn(executor, descriptor),
   })
 }

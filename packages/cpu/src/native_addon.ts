@@ -167,6 +167,17 @@ export interface NativeExecutor {
       readonly dBias: FloatArray
     },
   ): number
+  /**
+   * c [m,n] += a [m,k] · b [k,n], done when the call returns; throws what the operation threw.
+   *
+   * @param job.layout offset, row stride and column stride of c (whose columns are adjacent), a and b; then m, n, k.
+   */
+  addProduct(job: {
+    readonly c: FloatArray
+    readonly a: FloatArray
+    readonly b: FloatArray
+    readonly layout: Float64Array
+  }): void
   embedding(job: EmbeddingJob): number
   /** Adds the rows of `output` to those of `table`. */
   embeddingGradient(job: EmbeddingJob): number

@@ -18,7 +18,7 @@ export interface RnnLayerOptions extends LayerOptions {
  * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that
  * TensorFlow's `dynamic_rnn` gives them, `rnn/lstm_cell/kernel` in a layer of the default name.
  *
- * The cell computes on the host, whatever the executor: prefer {@link cudnnLSTM} and its kin where they compute the same. The
+ * The cell computes in host memory, its products on executors that do so too: prefer {@link cudnnLSTM} and its kin where they compute the same. The
  * layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
@@ -135,7 +135,8 @@ class CellLayer extends Layer {
     cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]!])))
     const x = await hostTensor(input)
     const initialState = initial === null ? undefined : stateOf(cell.stateSize, initial)
-    return dynamicRnn(cell, x, { timeMajor: true, training, sequenceLength, ...(initialState && { initialState }) })
+    const { backend } = this
+    return dynamicRnn(cell, x, { timeMajor: true, training, sequenceLength, initialState, backend })
   }
 }
 

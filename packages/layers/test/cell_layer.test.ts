@@ -7,6 +7,7 @@ import {
   Conv1DLSTMCell,
   DropoutWrapper,
   GLSTMCell,
+  GRUBlockCell,
   HighwayWrapper,
   LayerNormBasicLSTMCell,
   LSTMCell,
@@ -18,6 +19,7 @@ import {
   UGRNNCell,
 } from '@cudnn-rnn/cells'
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dense, lastStep, loadModel, rnn, sequential } from '../src/index.js'
@@ -107,6 +109,34 @@ describe('rnn(cell)', () => {
       expect(await again.predict(x)).toEqual(whole)
     },
   )
+
+  test('gives the same numbers on the cpu executor, whose kernels compute the products', async () => {
+    const features = 48
+    const layers = () => [
+      rnn(new ResidualWrapper(new LayerNormBasicLSTMCell(features))),
+      rnn(new GLSTMCell(32, { numberOfGroups: 2, numProj: 16 })),
+      rnn(new LSTMCell(20, { usePeepholes: true, numProj: 16 })),
+      rnn(new AttentionCellWrapper(new GRUBlockCell(16), 3)),
+      rnn(new NASCell(16)),
+      rnn(new Conv1DLSTMCell({ inputShape: [4, 4], outputChannels: 8, kernelShape: [3] })),
+    ]
+    const x = waves([3, 5, features])
+    const dy = waves([3, 5, 32])
+    const results = []
+    for (const backend of [openReferenceBackend(), openCpuBackend({ threads: 2 })]) {
+      using opened = backend
+      using model = sequential(opened, layers(), { inputSize: features, seed: 3 })
+      const { output, tape } = await model.call(x, { sequenceLengths: [3, 0, 2, 3, 1] })
+      const { input, variables } = await model.gradients(tape!, dy)
+      const tensors = await Promise.all([output, input!, ...variables].map((tensor) => tensor.read()))
+      results.push(tensors.map(({ data }) => data.slice()))
+    }
+    const [expected, actual] = results as [Float32Array[], Float32Array[]]
+    for (const [k, tensor] of expected.entries()) {
+      const scale = Math.max(1, ...tensor.map(Math.abs))
+      for (const [n, value] of tensor.entries()) expect(Math.abs(actual[k]![n]! - value) / scale).toBeLessThan(2e-5)
+    }
+  })
 
   test('trains a cell with dropout: a restored run draws the masks that it would have drawn', async () => {
     using backend = openReferenceBackend()

@@ -1,6 +1,6 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
-import { HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
+import { addProduct, HostBackend, HostMemory } from '@cudnn-rnn/executor-kit'
 import { ReferenceDenseKernels } from './reference_dense_kernels.js'
 import { ReferenceRnn } from './reference_rnn.js'
 
@@ -42,6 +42,12 @@ export function openReferenceBackend(options: ReferenceBackendOptions = {}): Ref
     reason: `reference: plain TypeScript, ${dtype}, one thread`,
     memory,
     kernels: new ReferenceDenseKernels(memory),
+    products: {
+      addProduct(...operands) {
+        memory.life.check('multiply matrices')
+        addProduct(...operands)
+      },
+    },
     prepare: (descriptor) => new ReferenceRnn(memory, descriptor),
   })
 }

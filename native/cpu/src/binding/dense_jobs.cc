@@ -51,6 +51,37 @@ Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& argument
   return {run};
 }
 
+// The first element of a matrix inside a typed array.
+template <typename T>
+T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layout, double rows, double columns) {
+  const ElementSpan<T> span = Span<T>(arguments.Get(name));
+  const double last = layout[0] + (rows - 1) * layout[1] + (columns - 1) * layout[2];
+  const bool is_inside = layout[0] >= 0 && layout[1] >= 0 && layout[2] >= 0 && last < static_cast<double>(span.count);
+  if (!is_inside) ThrowCount(arguments.Env(), name, static_cast<ptrdiff_t>(last) + 1, span.count);
+  return span.data + static_cast<ptrdiff_t>(layout[0]);
+}
+
+template <typename T>
+Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
+  constexpr ptrdiff_t kLayoutNumbers = 12;
+  const double* layout = Required<double>(arguments, "layout", kLayoutNumbers);
+  const double rows = layout[9];
+  const double columns = layout[10];
+  const double depth = layout[11];
+  if (!(rows >= 1 && columns >= 1 && depth >= 1)) return {[] {}, 0};
+  T* c = MatrixOf<T>(arguments, "c", layout, rows, columns);
+  const T* a = MatrixOf<T>(arguments, "a", layout + 3, rows, depth);
+  const T* b = MatrixOf<T>(arguments, "b", layout + 6, depth, columns);
+  const auto stride = [&](int k) { return static_cast<ptrdiff_t>(layout[k]); };
+  const Operand<T> left{a, stride(4), stride(5)};
+  const Operand<T> right{b, stride(7), stride(8)};
+  const auto run = [=, c_stride = stride(1), engine = context.core->engine<T>()] {
+    AddProduct<T>(engine, left, right, c, c_stride, static_cast<ptrdiff_t>(rows), static_cast<ptrdiff_t>(depth),
+                  static_cast<ptrdiff_t>(columns));
+  };
+  return {run, 2 * rows * columns * depth};
+}
+
 template <typename T>
 Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, bool is_gradient) {
   const ptrdiff_t columns = Size(arguments, "columns");
@@ -192,6 +223,10 @@ Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
 
 Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return LinearGradientsJobOf<T>(context, arguments); });
+}
+
+Job AddProductJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return AddProductJobOf<T>(context, arguments); });
 }
 
 Job EmbeddingJob(const JobContext& context, const Napi::Object& arguments) {

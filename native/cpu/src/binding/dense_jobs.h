@@ -13,6 +13,11 @@ Job LinearJob(const JobContext& context, const Napi::Object& arguments);
 // linearGradients({ input, kernel, dOutput, rows, inputs, outputs, dInput, dKernel, dBias })
 Job LinearGradientsJob(const JobContext& context, const Napi::Object& arguments);
 
+// addProduct({ c, a, b, layout: Float64Array }); layout: offset, row stride and column stride of c, a and b, then the
+// rows
+//   and columns of c and the depth. Throws where a matrix leaves its array.
+Job AddProductJob(const JobContext& context, const Napi::Object& arguments);
+
 // embedding({ table, ids, columns, output })
 Job EmbeddingJob(const JobContext& context, const Napi::Object& arguments);
 

@@ -34,6 +34,17 @@ Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
   return Napi::Number::New(env_, static_cast<double>(number));
 }
 
+// <operation>(arguments: object): void. Throws what the operation threw.
+template <Job (*read)(const JobContext&, const Napi::Object&)>
+void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
+  Job job = read({core_, &queue_->cancelled()}, info[0].As<Napi::Object>());
+  const uint64_t number = queue_->RunOrPush(std::move(job.run));
+  queue_->Wait(number);
+  const JobQueue::Failure failure = queue_->FailureOf(number);
+  if (failure.is_out_of_memory) ThrowOutOfMemory(env_, "multiply matrices");
+  if (!failure.message.empty()) throw Napi::Error::New(env_, failure.message);
+}
+
 Napi::Function ExecutorObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeExecutor",
                      {
@@ -43,6 +54,7 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::Queue<QuantizeJob>>("quantize"),
                          InstanceMethod<&ExecutorObject::Queue<LinearJob>>("linear"),
                          InstanceMethod<&ExecutorObject::Queue<LinearGradientsJob>>("linearGradients"),
+                         InstanceMethod<&ExecutorObject::RunNow<AddProductJob>>("addProduct"),
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingJob>>("embedding"),
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingGradientJob>>("embeddingGradient"),
                          InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),

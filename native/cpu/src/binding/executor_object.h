@@ -35,6 +35,10 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   template <Job (*read)(const JobContext&, const Napi::Object&)>
   Napi::Value Queue(const Napi::CallbackInfo& info);
 
+  // Runs the operation whose arguments `read` reads after those queued, and returns when it is done.
+  template <Job (*read)(const JobContext&, const Napi::Object&)>
+  void RunNow(const Napi::CallbackInfo& info);
+
   // Releases the arguments of finished operations and settles the promises that await them.
   void Settle();
   void Stop();

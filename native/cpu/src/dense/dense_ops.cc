@@ -15,19 +15,22 @@ constexpr ptrdiff_t kRowBlock = 96;
 constexpr ptrdiff_t kDepthBlock = 512;
 constexpr int kPanelChunks = 4;
 
-}  // namespace
+// Up to so many rows of the result a packed copy of b costs more than reading b where it lies.
+constexpr ptrdiff_t kFewRows = 2;
 
 // Packs b to panels, multiplies block by block, all in one call of the pool. Packing b costs depth · columns moves
-// against rows · depth · columns multiply-adds; a of unit column stride is read in place.
+// against rows · depth · columns multiply-adds; a of unit column stride is read in place, and so are whole panels of b
+// where its rows are contiguous and those of the result few.
 template <typename T>
-void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
-              ptrdiff_t columns) {
+void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
+                    ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   if (rows == 0 || columns == 0) return;
   constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<T>;
   const ptrdiff_t panels = (columns + kWidth - 1) / kWidth;
   const ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
   // The kernel broadcasts consecutive elements of a row. A transposed a would touch a new cache line for each.
   const bool pack_a = a.column_stride != 1;
+  const bool read_b = b.column_stride == 1 && rows <= kFewRows;
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
 
   T *packed_b, *packed_a, *tiles;
@@ -46,6 +49,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
     SharedLoops::Member member(&loops, index);
     member.Run(panels, [&](ptrdiff_t panel) {
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
+      if (read_b && valid == kWidth) return;
       for (ptrdiff_t k = 0; k < depth; k++) {
         T* to = packed_b + (panel * depth + k) * kWidth;
         const T* from = b.data + k * b.row_stride + panel * kWidth * b.column_stride;
@@ -66,31 +70,84 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
       const ptrdiff_t panel = item % panels;
       const ptrdiff_t count = std::min(kRowBlock, rows - row);
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
-      T* target = c + row * columns + panel * kWidth;
+      T* target = c + row * c_stride + panel * kWidth;
       // Full panels are written in place, the last one by way of a tile.
       T* tile = tiles + index * tile_size;
       T* result = valid == kWidth ? target : tile;
-      const ptrdiff_t stride = valid == kWidth ? columns : kWidth;
+      const ptrdiff_t stride = valid == kWidth ? c_stride : kWidth;
+      for (ptrdiff_t r = 0; accumulate && result == tile && r < count; r++) {
+        std::copy_n(target + r * c_stride, valid, tile + r * kWidth);
+      }
       for (ptrdiff_t k = 0; k < depth || k == 0; k += kDepthBlock) {
         PanelProduct<T> product{};
         product.a = pack_a ? packed_a + row * depth + k : a.data + row * a.row_stride + k;
         product.a_stride = pack_a ? depth : a.row_stride;
         product.rows = count;
         product.depth = std::min(kDepthBlock, depth - k);
-        product.panel = packed_b + (panel * depth + k) * kWidth;
-        product.panel_stride = kWidth;
+        const bool in_place = read_b && valid == kWidth;
+        product.panel = in_place ? b.data + k * b.row_stride + panel * kWidth : packed_b + (panel * depth + k) * kWidth;
+        product.panel_stride = in_place ? b.row_stride : kWidth;
         product.chunks = kPanelChunks;
-        product.init = k == 0 ? padded_bias + panel * kWidth : result;
-        product.init_stride = k == 0 ? 0 : stride;
+        const bool from_bias = k == 0 && !accumulate;
+        product.init = from_bias ? padded_bias + panel * kWidth : result;
+        product.init_stride = from_bias ? 0 : stride;
         product.c = result;
         product.c_stride = stride;
         engine.kernels->product(product);
       }
       if (result == target) return;
-      for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * columns);
+      for (ptrdiff_t r = 0; r < count; r++) std::copy_n(tile + r * kWidth, valid, target + r * c_stride);
     });
   });
   engine.blocks->GiveBack(std::move(memory));
+}
+
+// c += a · bᵀ for b stored as [columns, depth] in whole chunks of depth: dot products along contiguous memory.
+template <typename T>
+void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_stride, const T* b, T* c, ptrdiff_t c_stride,
+                          ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
+  constexpr ptrdiff_t kPart = 32;
+  const ptrdiff_t parts = (columns + kPart - 1) / kPart;
+  const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
+  SharedLoops loops(members);
+  engine.pool->Run(members, [&](int index) {
+    SharedLoops::Member member(&loops, index);
+    member.Run(parts, [&](ptrdiff_t part) {
+      TransposedProduct<T> product{};
+      product.a = a;
+      product.a_stride = a_stride;
+      product.rows = rows;
+      product.panels = b;
+      product.panel_count = 1;
+      product.chunks = product.last_chunks = static_cast<int>(depth / kChunk<T>);
+      product.depth = columns;
+      product.column = part * kPart;
+      product.columns = std::min(kPart, columns - part * kPart);
+      product.c = c + part * kPart;
+      product.c_stride = c_stride;
+      product.accumulate = true;
+      engine.kernels->transposed_product(product);
+    });
+  });
+}
+
+}  // namespace
+
+template <typename T>
+void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
+              ptrdiff_t columns) {
+  MultiplyPacked(engine, a, b, bias, false, c, columns, rows, depth, columns);
+}
+
+template <typename T>
+void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdiff_t c_stride, ptrdiff_t rows,
+                ptrdiff_t depth, ptrdiff_t columns) {
+  const bool is_transposed = b.row_stride == 1 && b.column_stride == depth && depth % kChunk<T> == 0;
+  if (is_transposed && a.column_stride == 1 && rows > 0 && depth > 0) {
+    AddTransposedProduct(engine, a.data, a.row_stride, b.data, c, c_stride, rows, depth, columns);
+  } else {
+    MultiplyPacked<T>(engine, a, b, nullptr, true, c, c_stride, rows, depth, columns);
+  }
 }
 
 // In double precision: a gradient of biases sums thousands of rows of either sign.
@@ -166,11 +223,12 @@ void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
   });
 }
 
-#define CUDNN_RNN_INSTANTIATE(T)                                                                                   \
-  template void Multiply(const Engine<T>&, Operand<T>, Operand<T>, const T*, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t); \
-  template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                       \
-  template T SoftmaxCrossEntropy(const Engine<T>&, const T*, const int32_t*, const T*, T*, ptrdiff_t, ptrdiff_t);  \
-  template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                              \
+#define CUDNN_RNN_INSTANTIATE(T)                                                                                      \
+  template void Multiply(const Engine<T>&, Operand<T>, Operand<T>, const T*, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t);    \
+  template void AddProduct(const Engine<T>&, Operand<T>, Operand<T>, T*, ptrdiff_t, ptrdiff_t, ptrdiff_t, ptrdiff_t); \
+  template void SumRows(const T*, T*, ptrdiff_t, ptrdiff_t);                                                          \
+  template T SoftmaxCrossEntropy(const Engine<T>&, const T*, const int32_t*, const T*, T*, ptrdiff_t, ptrdiff_t);     \
+  template double Norm(const std::vector<std::pair<T*, ptrdiff_t>>&);                                                 \
   template void ForEach(const Engine<T>&, ptrdiff_t, ptrdiff_t, const std::function<void(ptrdiff_t, ptrdiff_t)>&);
 
 CUDNN_RNN_INSTANTIATE(float)

@@ -23,6 +23,12 @@ template <typename T>
 void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
               ptrdiff_t columns);
 
+// c [rows, columns] += a [rows, depth] · b [depth, columns], c_stride elements between the rows of c. Matrices whose
+// rows or columns are contiguous are read in place where that is faster than packing them.
+template <typename T>
+void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdiff_t c_stride, ptrdiff_t rows,
+                ptrdiff_t depth, ptrdiff_t columns);
+
 // sums [columns] = the sum of the rows of x [rows, columns]
 template <typename T>
 void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns);

@@ -1,4 +1,12 @@
-import type { Backend, BackendStats, BackendTensor, FloatDType, Rnn, SharedMemory } from '@cudnn-rnn/backend'
+import type {
+  Backend,
+  BackendStats,
+  BackendTensor,
+  FloatDType,
+  HostProducts,
+  Rnn,
+  SharedMemory,
+} from '@cudnn-rnn/backend'
 import {
   checkDescriptor,
   checkOptionNames,
@@ -19,6 +27,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly reason: string
   readonly memory: HostMemory
   readonly kernels: DenseKernels<HostTensor>
+  readonly products: HostProducts
   /** Prepares a network; throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
@@ -30,15 +39,17 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<HostTensor>
   readonly shared: SharedMemory
+  readonly products: HostProducts
   readonly #memory: HostMemory
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
-  constructor({ name, reason, memory, kernels, prepare }: HostExecutor<OwnRnn>) {
+  constructor({ name, reason, memory, kernels, products, prepare }: HostExecutor<OwnRnn>) {
     super()
     this.name = name
     this.reason = reason
     this.dtype = memory.dtype
     this.ops = new CheckedDenseOps(memory, kernels)
+    this.products = products
     this.#memory = memory
     this.shared = {
       allocate: memory.allocateShared,

@@ -1,15 +1,8 @@
+import type { MatrixView } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 // Elements are asserted (`!`), not checked by floatAt: the checks would take 1.3 times the time of a product of matrices,
 // and 2.3 times that of a matrix and a vector. Every index is a sum of strides within the sizes that callers have checked.
-
-/** A matrix inside a typed array: element (i, j) is `data[offset + i·rowStride + j·columnStride]`. */
-export interface MatrixView {
-  readonly data: FloatArray
-  readonly offset: number
-  readonly rowStride: number
-  readonly columnStride: number
-}
 
 /** The row-major [rows, columns] matrix that begins at `offset`. */
 export function matrix(data: FloatArray, columns: number, offset = 0): MatrixView {

@@ -1,5 +1,6 @@
+import type { MatrixView } from '@cudnn-rnn/backend'
 import { describe, expect, it } from 'vitest'
-import { addProduct, type MatrixView, matrix, transposed } from '../../src/host/matrix_product.js'
+import { addProduct, matrix, transposed } from '../../src/host/matrix_product.js'
 
 /** Σ_k A[i,k]·B[k,j] straight from the definition. */
 function productElement(a: MatrixView, b: MatrixView, i: number, j: number, k: number): number {
