@@ -27,7 +27,7 @@ export function relu(graph: StepGraph, x: GraphValue): GraphValue {
 }
 
 /** scale·x + shift */
-export function affine(graph: StepGraph, x: GraphValue, scale: number, shift: number): GraphValue {
+function affine(graph: StepGraph, x: GraphValue, scale: number, shift: number): GraphValue {
   const y = graph.newArray(x.data.length)
   for (let k = 0; k < y.length; k++) y[k] = scale * x.data[k]! + shift
   return graph.result(y, x.shape, (dy) => {
