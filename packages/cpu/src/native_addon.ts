@@ -168,7 +168,7 @@ export interface NativeExecutor {
     },
   ): number
   /**
-   * c [m,n] += a [m,k] · b [k,n], done when the call returns; throws what the operation threw.
+   * c [m,n] += a [m,k] · b [k,n], done when the call returns; throws the error of the operation.
    *
    * @param job.layout offset, row stride and column stride of c (whose columns are adjacent), a and b; then m, n, k.
    */

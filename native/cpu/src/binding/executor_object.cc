@@ -34,7 +34,7 @@ Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
   return Napi::Number::New(env_, static_cast<double>(number));
 }
 
-// <operation>(arguments: object): void. Throws what the operation threw.
+// <operation>(arguments: object): void. Throws the error of the operation.
 template <Job (*read)(const JobContext&, const Napi::Object&)>
 void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
   Job job = read({core_, &queue_->cancelled()}, info[0].As<Napi::Object>());
