@@ -30,6 +30,12 @@ const checks = {
     const { selfTest } = JSON.parse(await run('npx', ['--no-install', 'cudnn-rnn', 'doctor', '--json'], folder))
     if (!selfTest.passed) throw new Error(`doctor's self-test failed: ${JSON.stringify(selfTest)}`)
   },
+  async 'npx prints commands that start the program again'(_, npx) {
+    const help = await npx(['@cudnn-rnn/cli', '--help'])
+    const commands = [...help.matchAll(/^ +\$ (.*?)(?: {2}|$)/gm)].map(([, command]) => command)
+    if (commands.length === 0 || commands.some((command) => !command.startsWith('npx @cudnn-rnn/cli ')))
+      throw new Error(`other commands: ${commands.join('; ') || 'none'}`)
+  },
   async 'a file whose reader is not installed names the command that installs it'(install) {
     const folder = await install(['@cudnn-rnn/rnn'])
     const hdf5 = 'Uint8Array.of(0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a)'
@@ -78,7 +84,7 @@ const packed = await packPackages(['@cudnn-rnn/rnn', '@cudnn-rnn/cli'])
 try {
   for (const [name, check] of Object.entries(checks)) {
     try {
-      await check(packed.install)
+      await check(packed.install, packed.npx)
     } catch (error) {
       failures++
       console.error(`${name}: ${error.message}`)

@@ -50,6 +50,13 @@ export async function packPackages(packageNames) {
     pack(copy)
   }
 
+  function emptyFolder(registry) {
+    const folder = mkdtempSync(join(work, 'empty-'))
+    writeFileSync(join(folder, 'package.json'), '{ "private": true }')
+    writeFileSync(join(folder, '.npmrc'), `@cudnn-rnn:registry=${registry.url}\n`)
+    return folder
+  }
+
   try {
     mkdirSync(tarballs)
     packageNames.forEach(packWithDependencies)
@@ -58,12 +65,15 @@ export async function packPackages(packageNames) {
     return {
       /** Installs packages into an empty folder without running their scripts, by npm with `options`; resolves to the folder. */
       async install(names, options = []) {
-        const folder = mkdtempSync(join(work, 'empty-'))
-        writeFileSync(join(folder, 'package.json'), '{ "private": true }')
-        writeFileSync(join(folder, '.npmrc'), `@cudnn-rnn:registry=${registry.url}\n`)
+        const folder = emptyFolder(registry)
         const quiet = ['--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
         await run('npm', ['install', ...names, ...quiet, ...options], folder)
         return folder
+      },
+      /** Runs a program of a package by npx, in an empty folder; resolves to its standard output. */
+      npx(args) {
+        const cache = `--cache=${join(work, 'npx-cache')}`
+        return run('npx', ['--yes', '--prefer-offline', cache, ...args], emptyFolder(registry))
       },
       close() {
         registry.close()
