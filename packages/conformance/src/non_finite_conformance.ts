@@ -61,6 +61,22 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
       },
     )
 
+    test.each(CELLS)('%s: NaN in the parameters reaches no row without steps', async (cellMode) => {
+      using backend = await open()
+      const network = smallNetwork(backend, { cellMode }, [2, 0, SMALL_TIME])
+      const poisoned = { data: new own(network.rnn.paramsSize).fill(Number.NaN), shape: [network.rnn.paramsSize] }
+      const result = await network.forward(true, { params: poisoned })
+      const gradients = await readAll(await network.backward(result))
+      const columns = network.inputs.inputH.shape[2]!
+      const ofRow1 = (values: readonly number[]) => values.filter((_, k) => Math.floor(k / columns) % SMALL_BATCH === 1)
+      for (const name of ['outputH', 'outputC'] as const) {
+        const given = network.outputGradients[name]
+        if (given === undefined) continue
+        const gradient = gradients[name === 'outputH' ? 'inputH' : 'inputC']!
+        expect(ofRow1(gradient), name).toEqual(ofRow1(Array.from(given.data)))
+      }
+    })
+
     test.each(['lstm', 'rnn_tanh'] as const)(
       '%s: an infinite input saturates, with finite gradients',
       async (cellMode) => {

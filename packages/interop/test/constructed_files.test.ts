@@ -185,3 +185,18 @@ describe('importWeights of a zip archive', () => {
     })
   })
 })
+
+describe('importWeights of sizes that no cell has', () => {
+  it('takes a projection beside the weights of a plain RNN for no network', async () => {
+    const header = {
+      'rnn.weight_ih_l0': { dtype: 'F32', shape: [4, 3], data_offsets: [0, 48] },
+      'rnn.weight_hh_l0': { dtype: 'F32', shape: [4, 2], data_offsets: [48, 80] },
+      'rnn.weight_hr_l0': { dtype: 'F32', shape: [2, 4], data_offsets: [80, 112] },
+    }
+    const bytes = safetensorsBytes(JSON.stringify(header), 112)
+    for (const cellMode of [undefined, 'rnn_tanh'] as const) {
+      const { networks, unusedTensors } = await importWeights(bytes, { cellMode })
+      expect([networks.length, unusedTensors.length]).toEqual([0, 3])
+    }
+  })
+})

@@ -4,6 +4,8 @@ export interface TimeOrder {
   readonly steps: number
   /** Whether row b has a step number `step` (counted from 0 in time order). */
   isActive(step: number, b: number): boolean
+  /** Whether every row has it. */
+  isFull(step: number): boolean
   /** The time index t at which row b makes step number `step`. */
   timeOf(step: number, b: number): number
 }
@@ -14,10 +16,12 @@ export interface TimeOrder {
  */
 export function timeOrder(direction: number, time: number, lengths: Int32Array | null): TimeOrder {
   const steps = lengths === null ? time : lengths.reduce((longest, length) => Math.max(longest, length), 0)
+  const shortest = lengths === null ? time : lengths.reduce((least, length) => Math.min(least, length), time)
   const lengthOf = (b: number) => (lengths === null ? time : lengths[b]!)
   return {
     steps,
     isActive: (step, b) => step < lengthOf(b),
+    isFull: (step) => step < shortest,
     timeOf: direction === 0 ? (step) => step : (step, b) => lengthOf(b) - 1 - step,
   }
 }

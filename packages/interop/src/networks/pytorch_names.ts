@@ -122,7 +122,8 @@ function sizesOf(
   const projection = tensors.get('weight_hr_l0')?.shape
   if (input?.length !== 2 || recurrent?.length !== 2) return undefined
   const numUnits = projection?.[1] ?? recurrent[1]!
-  const modes = MODES_BY_GATES[recurrent[0]! / numUnits]
+  // Only torch.nn.LSTM has projections.
+  const modes = MODES_BY_GATES[recurrent[0]! / numUnits]?.filter((mode) => projection === undefined || mode === 'lstm')
   if (modes === undefined || input[1]! < 1) return undefined
   let numLayers = 0
   for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)![1]))
