@@ -8,7 +8,10 @@ export interface ModelOptions {
   readonly numUnits: number
   /** I, size of one input vector. */
   readonly inputSize: number
-  /** Default `auto_select`: skip_input when I = H, else linear_input. */
+  /**
+   * Default `auto_select`: skip_input when I = H, else linear_input. A network of skip_input has no input matrices, and no
+   * other framework has such a network: ask for `linear_input` to export it.
+   */
   readonly inputMode?: InputMode | undefined
   /** Default `unidirectional`. */
   readonly direction?: Direction | undefined
