@@ -200,8 +200,8 @@ void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t
   }
 }
 
-// The weight gradients multiply the forward's values past a row's end by zeros. A value there is not finite if the row's
-// last state or a parameter is not.
+// The weight gradients multiply the forward's values past a row's end by zeros. A value there is not finite if the
+// row's last state or a parameter is not.
 template <typename T>
 void PseudoLayerBackward<T>::ZeroPastEnd() const {
   const ptrdiff_t columns = network_.padded_columns();
