@@ -1,4 +1,4 @@
-// What a replayed call of the cuDNN executor costs JavaScript's thread: `node scripts/measure_cudnn_calls.mjs [--cpu-prof FOLDER]`.
+// Measures the time that a replayed call of the cuDNN executor takes on JavaScript's thread: `node scripts/measure_cudnn_calls.mjs [--cpu-prof FOLDER]`.
 // The calls are captured over the CUDA emulator, where the time that the addon takes to queue them is measured (median). Then
 // submissions settle at once, so that the executor's own work is timed (best of 100 rounds). In microseconds.
 import { spawnSync } from 'node:child_process'

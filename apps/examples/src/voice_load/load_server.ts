@@ -4,7 +4,7 @@ import { VoiceServer } from '../voice_server/voice_server.js'
 import { CONTESTANTS, type ContestantName, type ContestantOptions } from './load_contestants.js'
 
 /** Asks the server for its usage since the last question. */
-export interface UsageRequest {
+interface UsageRequest {
   readonly usage: true
 }
 

@@ -181,7 +181,7 @@ function ranksOf<Batch>({ communicator, backend, optimizer }: FitOptions<Batch>)
   return new Ranks(communicator, backend, optimizer.variables)
 }
 
-/** What the ranks of a training must have in common. */
+/** The settings that all ranks of a training must share. */
 function descriptionOf<Batch>(options: FitOptions<Batch>): Readonly<Record<string, unknown>> {
   const { backend, optimizer, state } = options
   const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps } = options

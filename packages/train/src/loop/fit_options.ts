@@ -77,7 +77,7 @@ export interface FitOptions<Batch> extends ClippingOptions {
         readonly save?: (() => Position | Promise<Position>) | undefined
         /**
          * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
-         *   training goes on over another number of ranks: a dropout generator should be seeded again.
+         *   training continues over another number of ranks: a dropout generator should be seeded again.
          */
         readonly restore?: ((saved: Position, by: World) => void | Promise<void>) | undefined
       }

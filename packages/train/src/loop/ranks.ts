@@ -8,12 +8,12 @@ import type { RestoredRecord, TrainingSaver } from './training_saver.js'
 /** A failed rank gives the others this time to come to the same call, then ends them. */
 const FAILURE_SECONDS = 5
 
-/** A failure that this rank has not told the others. */
+/** A failure that this rank has not yet reported to the others. */
 interface Failure {
   readonly error: unknown
 }
 
-/** The sums over all ranks of one update, and what the ranks say of themselves. */
+/** The sums over all ranks of one update, and the flags of the ranks. */
 export interface ReducedStep {
   /** Mean over the weights of all ranks. */
   readonly loss: number

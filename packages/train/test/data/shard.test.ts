@@ -24,7 +24,7 @@ it('Dataset.shard leaves empty shares as they are when they are mapped', async (
   expect((await all(sums)).at(-1)).toEqual([])
 })
 
-it('Dataset.shard goes on from a position over another number of ranks', async () => {
+it('Dataset.shard continues from a position over another number of ranks', async () => {
   const first = whole.shard({ rank: 1, size: 4 }).prefetch(2).iterate()
   await first.next()
   await first.next()
@@ -39,7 +39,7 @@ it('Dataset.shard goes on from a position over another number of ranks', async (
   expect(left.map((share, step) => [...share, ...right[step]!])).toEqual(batches)
 })
 
-it('Dataset.shard splits batches that are no arrays as it is asked to', async () => {
+it('Dataset.shard splits batches that are not arrays by the given function', async () => {
   const batch = { rows: [1, 2, 3] }
   const halves = Dataset.fromArray([batch]).shard({ rank: 1, size: 3 }, ({ rows }, { rank }) => ({
     rows: [rows[rank]!],

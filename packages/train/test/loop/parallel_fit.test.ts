@@ -154,7 +154,7 @@ describe('fit over several ranks', () => {
     expect((await calls(12)) - (await calls(5))).toBe(7)
   })
 
-  it('goes on over another number of ranks as it would have', async () => {
+  it('continues over another number of ranks with the same results', async () => {
     const backend = openReferenceBackend()
     const alone = await train(undefined, undefined)
     const saver = new MemorySaver(backend)
