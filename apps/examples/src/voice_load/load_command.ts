@@ -5,10 +5,10 @@ import { availableParallelism, cpus, loadavg } from 'node:os'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { LoadClient, type LoadWindow } from './load_client.js'
-import { CONTESTANTS, type ContestantName } from './load_contestants.js'
-import { type ContestantLoad, type LoadReport, loadPage } from './load_page.js'
-import { searchLoad } from './load_search.js'
-import { type ServerUsage, serveContestant } from './load_server.js'
+import { IMPLEMENTATIONS, type ImplementationName } from './load_implementations.js'
+import { type ImplementationLoad, type LoadReport, loadPage } from './load_page.js'
+import { isHeld, searchLoad } from './load_search.js'
+import { type ServerUsage, serveImplementation } from './load_server.js'
 
 interface Options {
   readonly weights: string
@@ -19,6 +19,7 @@ interface Options {
   readonly maxStreams: number
   readonly budget: number
   readonly window: number
+  readonly fixed?: number
   readonly json: string
   readonly page: string
 }
@@ -29,7 +30,7 @@ const WAV_HEADER = 44
 
 /** The load test of the voice server, and the process of its servers. */
 export function addLoadCommand(program: Command): void {
-  const names = Object.keys(CONTESTANTS)
+  const names = Object.keys(IMPLEMENTATIONS)
   program
     .command('voice-load')
     .description('measure how many real-time streams the voice server holds, and its peers behind the same server')
@@ -39,43 +40,53 @@ export function addLoadCommand(program: Command): void {
     .option('--only <name>', `one of ${names.join(', ')}`)
     .option('--cores <number>', 'cores of a server', integerAtLeast(1), availableParallelism())
     .option('--max-streams <number>', 'never open more connections', integerAtLeast(1), 6000)
-    .option('--budget <seconds>', 'for each of the contestants', numberAtLeast(1), 65)
+    .option('--budget <seconds>', 'for each of the implementations', numberAtLeast(1), 65)
     .option('--window <seconds>', 'of one measurement', numberAtLeast(0.5), 3)
+    .option(
+      '--fixed <streams>',
+      'measure this load alone, held or not: CPU per frame means something on a busy machine too',
+      integerAtLeast(1),
+    )
     .option('--json <file>', 'the measurements', 'voice_load.json')
     .option('--page <file>', 'the page with a chart', 'voice_load.html')
     .action(measureAll)
   program
     .command('voice-load-server', { hidden: true })
-    .argument('<contestant>')
+    .argument('<implementation>')
     .argument('<options>')
-    .action((name: ContestantName, options: string) => serveContestant(name, JSON.parse(options)))
+    .action((name: ImplementationName, options: string) => serveImplementation(name, JSON.parse(options)))
 }
 
 async function measureAll(options: Options): Promise<void> {
   const cores = availableParallelism()
   const loadBefore = loadavg()[0]! / cores
   const samples = (await readFile(options.audio)).subarray(WAV_HEADER)
-  const contestants: ContestantLoad[] = []
-  for (const name of Object.keys(CONTESTANTS) as ContestantName[]) {
+  const implementations: ImplementationLoad[] = []
+  for (const name of Object.keys(IMPLEMENTATIONS) as ImplementationName[]) {
     if (options.only !== undefined && options.only !== name) continue
-    const load = await measureContestant(name, samples, options)
-    contestants.push(load)
+    const load = await measureImplementation(name, samples, options)
+    implementations.push(load)
     process.stdout.write(`${load.label}: ${load.leftOut ?? `${load.held} streams`}\n`)
+    const report: LoadReport = {
+      date: new Date().toISOString().slice(0, 10),
+      machine: { processor: cpus()[0]!.model, cores: String(cores), 'Node.js': process.version },
+      loadBefore,
+      implementations,
+    }
+    // After each, so that a test that is cut off leaves something.
+    await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`)
+    await writeFile(options.page, loadPage(report))
   }
-  const report: LoadReport = {
-    date: new Date().toISOString().slice(0, 10),
-    machine: { processor: cpus()[0]!.model, cores: String(cores), 'Node.js': process.version },
-    loadBefore,
-    contestants,
-  }
-  await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`)
-  await writeFile(options.page, loadPage(report))
   process.stdout.write(`${options.json}\n${options.page}\n`)
 }
 
-async function measureContestant(name: ContestantName, samples: Buffer, options: Options): Promise<ContestantLoad> {
-  const { label } = CONTESTANTS[name]
-  const { weights, peers, cores, maxStreams, budget, window } = options
+async function measureImplementation(
+  name: ImplementationName,
+  samples: Buffer,
+  options: Options,
+): Promise<ImplementationLoad> {
+  const { label } = IMPLEMENTATIONS[name]
+  const { weights, peers, cores, maxStreams, budget, window, fixed } = options
   const server = fork(
     process.argv[1]!,
     ['voice-load-server', name, JSON.stringify({ weights, peers, cores, maxStreams })],
@@ -107,9 +118,12 @@ async function measureContestant(name: ContestantName, samples: Buffer, options:
     }
     // The last window is that of the usage.
     const isOver = () => performance.now() > end - 1000 * (window + 2 * SETTLE_SECONDS)
-    const { held, windows } = await searchLoad(25, maxStreams, measure, isOver)
+    const { held, windows } =
+      fixed === undefined
+        ? await searchLoad(25, maxStreams, measure, isOver)
+        : await measure(fixed).then((only) => ({ held: only, windows: [only] }))
     if (held === undefined) return { name, label, held: 0, windows }
-    const streams = Math.max(1, Math.floor(0.8 * held.streams))
+    const streams = fixed ?? Math.max(1, Math.floor(0.8 * held.streams))
     await client.resize(streams)
     await client.measure(SETTLE_SECONDS, SETTLE_SECONDS)
     await usageOf(server)
@@ -117,7 +131,7 @@ async function measureContestant(name: ContestantName, samples: Buffer, options:
     const used = await usageOf(server)
     const frames = (used.wallSeconds * streams * 1000) / 32
     return {
-      ...{ name, label, held: held.streams, windows },
+      ...{ name, label, held: isHeld(held) ? held.streams : 0, windows },
       usage: {
         ...{ streams, p99Ms, eventLoopDelayP99Ms: used.eventLoopDelayP99Ms },
         cpuMicrosecondsPerFrame: (1e6 * used.cpuSeconds) / frames,

@@ -3,8 +3,8 @@ import type { LoadWindow } from './load_client.js'
 import { LIMIT_MS } from './load_search.js'
 import type { ServerUsage } from './load_server.js'
 
-/** The measurement of one contestant. */
-export interface ContestantLoad {
+/** The measurement of one implementation. */
+export interface ImplementationLoad {
   readonly name: string
   readonly label: string
   /** Why it did not take part. */
@@ -27,14 +27,14 @@ export interface LoadReport {
   readonly machine: Readonly<Record<string, string>>
   /** Processes that ran beside the test in the minute before: the load average over the cores. */
   readonly loadBefore: number
-  readonly contestants: readonly ContestantLoad[]
+  readonly implementations: readonly ImplementationLoad[]
 }
 
 const COLORS = ['var(--ours)', 'var(--train)', 'var(--second)', 'var(--third)']
 
 /** The page of a load test. */
-export function loadPage({ date, machine, loadBefore, contestants }: LoadReport): string {
-  const measured = contestants.filter(({ windows }) => windows.length > 0)
+export function loadPage({ date, machine, loadBefore, implementations }: LoadReport): string {
+  const measured = implementations.filter(({ windows }) => windows.length > 0)
   const ours = measured.find(({ name }) => name === 'pool')
   const sessions = measured.find(({ name }) => name === 'onnx-sessions')
   const ratio =
@@ -59,7 +59,7 @@ export function loadPage({ date, machine, loadBefore, contestants }: LoadReport)
         .map(({ streams, p99Ms }) => ({ x: streams, y: Math.min(p99Ms, 1e4) })),
     })),
   })
-  const rows = contestants.map(({ label, leftOut, held, usage }) => [
+  const rows = implementations.map(({ label, leftOut, held, usage }) => [
     label,
     leftOut ?? String(held),
     usage === undefined ? '' : usage.cpuMicrosecondsPerFrame.toFixed(0),
@@ -73,7 +73,7 @@ export function loadPage({ date, machine, loadBefore, contestants }: LoadReport)
     sections: [
       { heading: 'Latency by the number of streams', html: chart },
       {
-        heading: 'Contestants',
+        heading: 'Implementations',
         html: tableHtml({
           header: [
             'behind the same server',
@@ -89,7 +89,7 @@ export function loadPage({ date, machine, loadBefore, contestants }: LoadReport)
       },
       {
         heading: 'Method',
-        html: `<p>Every contestant computes Silero VAD 6.2 from the same file, in a server process of its own behind the same
+        html: `<p>Every implementation computes Silero VAD 6.2 from the same file, in a server process of its own behind the same
 WebSocket front end. The client is another process on the same cores, so its work is part of the load: it sends each
 stream a frame of 512 samples every 32 ms, spread evenly, and measures from sending to the probability. A load is held
 where the p99 of a window is at most ${LIMIT_MS} ms, 99 % of the frames are answered and no connection is lost. The last

@@ -1,7 +1,7 @@
-// The server of one contestant, in a process of its own: a child of the load test.
+// The server of one implementation, in a process of its own: a child of the load test.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { VoiceServer } from '../voice_server/voice_server.js'
-import { CONTESTANTS, type ContestantName, type ContestantOptions } from './load_contestants.js'
+import { IMPLEMENTATIONS, type ImplementationName, type ImplementationOptions } from './load_implementations.js'
 
 /** Asks the server for its usage since the last question. */
 interface UsageRequest {
@@ -19,8 +19,8 @@ export interface ServerUsage {
 
 const RESOLUTION_MS = 1
 
-export async function serveContestant(name: ContestantName, options: ContestantOptions): Promise<void> {
-  const pool = await CONTESTANTS[name].open(options)
+export async function serveImplementation(name: ImplementationName, options: ImplementationOptions): Promise<void> {
+  const pool = await IMPLEMENTATIONS[name].open(options)
   const server = new VoiceServer({ pool, maxConnections: options.maxStreams, maxBurst: 60, pingMs: 600_000 })
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
   delay.enable()

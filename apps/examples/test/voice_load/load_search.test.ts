@@ -36,12 +36,12 @@ it('isHeld needs answers to all frames, in time, and every connection', () => {
 
 it('loadPage states the ratio, peers that were left out, and a loaded machine', async () => {
   const { held, windows } = await searchLoad(25, 6000, server(400), () => false)
-  const contestant = (name: string, streams: number) => ({ name, label: name, held: streams, windows })
+  const implementation = (name: string, streams: number) => ({ name, label: name, held: streams, windows })
   const report = {
     ...{ date: '2026-01-01', machine: { cores: '2' }, loadBefore: 3 },
-    contestants: [
-      contestant('pool', held!.streams),
-      contestant('onnx-sessions', 50),
+    implementations: [
+      implementation('pool', held!.streams),
+      implementation('onnx-sessions', 50),
       { name: 'sherpa', label: 'sherpa', leftOut: 'not installed', held: 0, windows: [] },
     ],
   }

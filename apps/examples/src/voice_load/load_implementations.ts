@@ -4,8 +4,8 @@ import { CONTEXT, FRAME, UNITS } from '../speech/silero_weights.js'
 import type { SpeechPool, SpeechStream } from '../voice_server/speech_pool.js'
 import { openSpeechWorkers } from '../voice_server/speech_workers.js'
 
-export interface ContestantOptions {
-  /** The file of the model, which all contestants compute. */
+export interface ImplementationOptions {
+  /** The file of the model, which all implementations compute. */
   readonly weights: string
   /** A folder in whose node_modules the peers are. */
   readonly peers: string
@@ -14,16 +14,16 @@ export interface ContestantOptions {
 }
 
 /** Who computes the frames behind the same server. */
-export const CONTESTANTS = Object.freeze({
+export const IMPLEMENTATIONS = Object.freeze({
   pool: { label: 'pool of this project', open: openPool },
   'onnx-sessions': { label: 'onnxruntime-node, a session per stream', open: openSessions },
   'onnx-batched': { label: 'onnxruntime-node, batched by hand', open: openBatched },
   sherpa: { label: 'sherpa-onnx-node', open: openSherpa },
 } as const)
 
-export type ContestantName = keyof typeof CONTESTANTS
+export type ImplementationName = keyof typeof IMPLEMENTATIONS
 
-function openPool({ weights, cores, maxStreams }: ContestantOptions): Promise<SpeechPool> {
+function openPool({ weights, cores, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
   return openSpeechWorkers({ weights, workers: cores, maxStreams, backend: 'cpu' })
 }
 
@@ -46,7 +46,7 @@ function peer<Module>(peers: string, name: string): Module {
 const SEEN = CONTEXT + FRAME
 
 /** Each stream has a session of one thread; libuv's pool runs as many at once as there are cores. */
-async function openSessions({ weights, peers, maxStreams }: ContestantOptions): Promise<SpeechPool> {
+async function openSessions({ weights, peers, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
   const { InferenceSession, Tensor } = peer<OnnxRuntime>(peers, 'onnxruntime-node')
   const rate = new Tensor('int64', BigInt64Array.of(16_000n), [])
   const options = { intraOpNumThreads: 1, interOpNumThreads: 1, executionMode: 'sequential' }
@@ -93,7 +93,7 @@ interface WaitingFrame {
 }
 
 /** One session; the frames that have arrived when it is free are a batch, their states gathered and scattered by hand. */
-async function openBatched({ weights, peers, cores, maxStreams }: ContestantOptions): Promise<SpeechPool> {
+async function openBatched({ weights, peers, cores, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
   const { InferenceSession, Tensor } = peer<OnnxRuntime>(peers, 'onnxruntime-node')
   const session = await InferenceSession.create(weights, { intraOpNumThreads: cores })
   const rate = new Tensor('int64', BigInt64Array.of(16_000n), [])
@@ -171,7 +171,7 @@ interface Sherpa {
 }
 
 /** A detector per stream. It computes on the calling thread and gives no probability, but whether there is speech. */
-async function openSherpa({ weights, peers, maxStreams }: ContestantOptions): Promise<SpeechPool> {
+async function openSherpa({ weights, peers, maxStreams }: ImplementationOptions): Promise<SpeechPool> {
   const { Vad } = peer<Sherpa>(peers, 'sherpa-onnx-node')
   const sileroVad = {
     model: weights,
