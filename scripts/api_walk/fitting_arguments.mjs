@@ -213,6 +213,10 @@ export function fittingArguments(api, subjects, fixtures) {
       },
     ],
     'checkpoint: FileLock.acquire': () => [join(scratch(), 'lock'), {}],
+    'saveable: RNNParamsSaveable.restore': () => {
+      const { weights, biases } = canonicalOf()
+      return [[...weights, ...biases], null]
+    },
     'saveable: new Saver': () => [[saveables()], {}],
     'saveable: Saver.save': () => [join(scratch(), 'model'), { globalStep: 1 }],
     'saveable: Saver.restore': async () => [await prefix()],
