@@ -11,6 +11,7 @@ const subpaths = [
   'layers',
   'report',
   'saveable',
+  'tasks',
   'train',
 ]
 

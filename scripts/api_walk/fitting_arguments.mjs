@@ -20,6 +20,9 @@ export function fittingArguments(api, subjects, fixtures) {
     saveables,
     cudnnOptions,
     reports,
+    labelledTexts,
+    timeSeries,
+    forecasterSizes,
     writeFileSync,
   } = subjects.$()
   const ids = (...shape) => ({ data: new Int32Array(shape.reduce((a, b) => a * b, 1)), shape })
@@ -392,6 +395,30 @@ export function fittingArguments(api, subjects, fixtures) {
     'layers: new TrainingCheckpoints': () => [subjects.Backend(), scratch(), { maxToKeep: 2 }],
     'layers: TrainingCheckpoints.save': () => ['latest', [subjects.Trainable()], record()],
     'layers: TrainingCheckpoints.restore': () => [[subjects.Trainable()], 'latest'],
+    // Tasks
+    'tasks: createTextClassifier': () => [subjects.Backend(), labelledTexts(), { numUnits: 2, embeddingSize: 2 }],
+    'tasks: loadTextClassifier': async () => {
+      const path = join(scratch(), 'classifier')
+      await subjects.TextClassifier().save(path)
+      return [subjects.Backend(), path]
+    },
+    'tasks: TextClassifier.examples': () => [labelledTexts()],
+    'tasks: TextClassifier.classify': () => [['walk']],
+    'tasks: TextClassifier.save': () => [join(scratch(), 'classifier')],
+    'tasks: new ForecasterTraining': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
+    'tasks: ForecasterTraining.fit': () => [{ saveEvery: 1, signal: AbortSignal.abort() }],
+    'tasks: trainForecaster': () => [subjects.Backend(), [timeSeries()], forecasterSizes()],
+    'tasks: loadForecaster': async () => {
+      const path = join(scratch(), 'forecaster')
+      await (await subjects.Forecaster()).save(path)
+      return [subjects.Backend(), path]
+    },
+    'tasks: Forecaster.forecast': () => [timeSeries()],
+    'tasks: Forecaster.backtest': () => [timeSeries(), [12]],
+    'tasks: Forecaster.save': () => [join(scratch(), 'forecaster')],
+    'tasks: fillMissing': () => [[1, Number.NaN], 1],
+    'tasks: seasonOf': () => [[new Date(0), new Date(3600_000)]],
+    'tasks: usualShape': () => [40, 1, { horizon: 2 }],
     // The facade
     'rnn: modelFromNetwork': async () => [subjects.Backend(), await subjects.ImportedNetwork()],
     'rnn: ModelFromNetwork.run': () => [sequence(), { sequenceLengths: [2] }],

@@ -11,7 +11,7 @@ const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
  * @param executors where the instances live (executors.mjs).
  */
 export function createSubjects(api, executors) {
-  const { backend, canonical, cells, checkpoint, interop, layers, models, rnn, saveable, train } = api
+  const { backend, canonical, cells, checkpoint, interop, layers, models, rnn, saveable, tasks, train } = api
   const open = () => executors.open()
   const tensor = (...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape })
   const scratch = () => mkdtempSync(join(process.cwd(), 'walk-'))
@@ -114,6 +114,12 @@ export function createSubjects(api, executors) {
       value.stream().dispose()
     }),
   )
+
+  // Tasks
+  const labelledTexts = () => ['a', 'b'].map((label) => ({ text: `walk ${label}`, label }))
+  const timeSeries = () => ({ values: Array.from({ length: 24 }, (_, index) => (index * index) % 7) })
+  const forecasterSizes = () => ({ window: 3, horizon: 2, heldOut: 4, numUnits: 2, maxSteps: 2 })
+  const forecasterTraining = () => new tasks.ForecasterTraining(open(), [timeSeries()], forecasterSizes())
 
   return {
     // Executors
@@ -222,6 +228,10 @@ export function createSubjects(api, executors) {
     RecurrentLayer: () => wholeModel().layers[0],
     SequentialModel: wholeModel,
     TrainingCheckpoints: () => new layers.TrainingCheckpoints(open(), scratch()),
+    // Tasks
+    Forecaster: () => forecasterTraining().finish(),
+    ForecasterTraining: forecasterTraining,
+    TextClassifier: () => tasks.createTextClassifier(open(), labelledTexts(), { numUnits: 2, embeddingSize: 2 }),
     // Cells
     BasicLSTMCell: cell('BasicLSTMCell'),
     BasicRNNCell: cell('BasicRNNCell'),
@@ -254,6 +264,9 @@ export function createSubjects(api, executors) {
       saveables,
       cudnnOptions: () => ({ ...executors.options }),
       reports,
+      labelledTexts,
+      timeSeries,
+      forecasterSizes,
       writeFileSync,
     }),
   }

@@ -4,10 +4,6 @@
  * @public
  */
 export const ERROR_CODES = {
-  ERR_CLASSES: {
-    meaning: 'there are fewer than two classes with enough texts',
-    remedy: 'give more texts of each class',
-  },
   ERR_DATA_PACKAGE: {
     meaning: 'npm could not fetch a data package',
     remedy: 'check the network, or give a file of your own',
@@ -32,10 +28,6 @@ export const ERROR_CODES = {
     meaning: 'a directory holds a run already',
     remedy: '`--resume`, or another `--out`',
   },
-  ERR_SERIES_TOO_SHORT: {
-    meaning: 'a series has too few values for its windows',
-    remedy: 'use a shorter `--season` or more data',
-  },
   ERR_SEVERAL_NETWORKS: {
     meaning: 'a format holds one network, and the file has several',
     remedy: 'name one with `--network`, or those that feed each other with `--stack`',
@@ -51,6 +43,10 @@ export const ERROR_CODES = {
   ERR_TEXT_TOO_SHORT: {
     meaning: 'a text is too short to train and evaluate on',
     remedy: 'give a longer text, or shorter sequences',
+  },
+  ERR_USE_OPTION: {
+    meaning: 'an option of training stands beside `--run`, which trains nothing',
+    remedy: 'leave the option out, or train a new run without `--run`',
   },
   ERR_VALUE_COLUMN: {
     meaning: 'the column to forecast cannot be chosen',

@@ -1,11 +1,18 @@
 import { join } from 'node:path'
 import { type ProgressOptions, TerminalProgress } from '@cudnn-rnn/report'
-import { type FitOptions, type FitResult, fit, type StepReport } from '@cudnn-rnn/rnn'
+import type { FitOptions, FitResult, StepReport } from '@cudnn-rnn/rnn'
 import { EventFile, type GateWeights, MetricsFile, metricsLine, readMetrics } from '@cudnn-rnn/rnn/train'
 import { withInterrupt } from './interrupt.js'
 import { announceResume, checkNothingSaved, checkSteps, skippedText } from './resumed_run.js'
 
-export interface LoggedFitOptions<Batch> extends Omit<FitOptions<Batch>, 'onStart' | 'onStep' | 'signal'> {
+/** The options of `fit` that the log needs for itself. */
+type Hooks = Pick<FitOptions<unknown>, 'onStart' | 'onStep' | 'signal'>
+
+export interface LoggedFitOptions {
+  /** Calls `fit`, of `@cudnn-rnn/train` or of a model, with these options among its own. */
+  readonly fit: (hooks: Hooks) => Promise<FitResult>
+  /** Steps of the whole run. */
+  readonly maxSteps: number
   readonly signal?: AbortSignal | undefined
   readonly directory: string
   /** The run is resumed: its directory must have its saves. */
@@ -39,24 +46,23 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  * `fit` as the commands run it: progress on the terminal, `metrics.jsonl` and TensorBoard's `events` in the directory, and
  * an end that is saved at Ctrl-C and when the time is up.
  */
-export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promise<LoggedFitResult> {
-  const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, ...rest } = options
-  const { maxSeconds, gates, sample, onResume, onStep, isResumed, ...training } = rest
+export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitResult> {
+  const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, maxSteps } = options
+  const { fit, signal, maxSeconds, gates, sample, onResume, onStep, isResumed } = options
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
   let progress: TerminalProgress | undefined
   try {
     return await withInterrupt(async (interrupt) => {
-      const signals = [interrupt, timeLimit(maxSeconds), training.signal].filter((signal) => signal !== undefined)
+      const signals = [interrupt, timeLimit(maxSeconds), signal].filter((signal) => signal !== undefined)
       const result = await fit({
-        ...training,
         signal: AbortSignal.any(signals),
         async onStart(step, resumed) {
           if (isResumed) {
             if (resumed === undefined) await checkNothingSaved(directory, metricsPath)
-            checkSteps(directory, step, training.maxSteps)
-            if (!quiet) announceResume(step, resumed?.skipped ?? [], { json, maxSteps: training.maxSteps })
+            checkSteps(directory, step, maxSteps)
+            if (!quiet) announceResume(step, resumed?.skipped ?? [], { json, maxSteps })
             await onResume?.()
           }
           metrics = await MetricsFile.open(metricsPath, step)
@@ -65,7 +71,7 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
           if (!json && !quiet)
             progress = new TerminalProgress(process.stdout, {
               ...display,
-              total: training.maxSteps,
+              total: maxSteps,
               done: step,
             })
         },
@@ -82,7 +88,7 @@ export async function loggedFit<Batch>(options: LoggedFitOptions<Batch>): Promis
           )
         },
       })
-      const why = interrupt.aborted || training.signal?.aborted ? 'interrupted' : 'out of time'
+      const why = interrupt.aborted || signal?.aborted ? 'interrupted' : 'out of time'
       const ending = result.ending === 'aborted' ? why : result.ending
       return { ...result, ending, reports: await readMetrics(metricsPath) }
     })
@@ -102,7 +108,7 @@ function timeLimit(maxSeconds: number | undefined): AbortSignal | undefined {
 async function writeEvents(
   events: EventFile,
   { step, loss, learningRate, gradientNorm, metrics }: StepReport,
-  { gates, sample }: Pick<LoggedFitOptions<never>, 'gates' | 'sample'>,
+  { gates, sample }: Pick<LoggedFitOptions, 'gates' | 'sample'>,
 ): Promise<void> {
   await events.scalar('train/loss', loss, step)
   await events.scalar('train/learning_rate', learningRate, step)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { codedRangeError } from './coded_error.js'
+import { flagOf } from './use_options.js'
 
 /** An option that affects the results of a run: it cannot change when the run is resumed. */
 export interface FixedOption<Settings> {
@@ -27,7 +28,7 @@ export function checkFixedOptions<Settings>(
 ): void {
   for (const { name, value } of options) {
     if (!given.has(name) || value(asked) === value(saved)) continue
-    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+    const flag = flagOf(name)
     throw codedRangeError(
       'ERR_RESUME_OPTION',
       `Cannot resume ${directory} with ${flag} ${value(asked)} as the run was begun with ${flag} ${value(saved) ?? '(none)'}: leave the option out, or begin a new run with --overwrite or in another --out`,

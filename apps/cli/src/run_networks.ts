@@ -33,7 +33,7 @@ async function networkOfCheckpoint(prefix: string, task: RunTask): Promise<Netwo
     }
     const { name, descriptor, canonical } = network
     const [embedding, kernel, bias] = await Promise.all(
-      ['embedding', 'output/kernel', 'output/bias'].map((own) => tensorOf(file, own)),
+      ['embedding/embeddings', 'output/kernel', 'output/bias'].map((own) => tensorOf(file, own)),
     )
     return {
       name,

@@ -16,7 +16,7 @@ const FILE_NAME = 'run.json'
 
 /** Files of a run in its directory; others are not touched. */
 const OF_A_RUN =
-  /^(?:best|checkpoint|events|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json|report\.html|forecast\.csv)\..*\.tmp|run\.json)$/
+  /^(?:best|checkpoint|classifier|events|forecaster|metrics\.jsonl|model-\d+\..*|(?:checkpoint|run\.json|report\.html|forecast\.csv)\..*\.tmp|run\.json)$/
 
 /** Starts a run: removes the files of another run from `directory` and writes the settings. The caller holds the lock. */
 export async function beginRun(directory: string, settings: RunSettings): Promise<void> {

@@ -54,6 +54,7 @@ export {
   type RecurrentModel,
 } from './recurrent.js'
 export { reverse } from './reverse.js'
+export type { SaveModelOptions } from './save_model.js'
 export { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 export { timeDistributed } from './time_distributed.js'
 

@@ -31,10 +31,16 @@ function allLayers(layers: readonly Layer[]): Layer[] {
   return layers.flatMap((layer) => (layer instanceof ConcatLayer ? allLayers(layer.branches.flat()) : [layer]))
 }
 
+export interface SaveModelOptions {
+  /** More tensors, by names of their own: a vocabulary, scales. `openCheckpoint(path)` reads them. */
+  readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
+}
+
 /** `SequentialModel.save` */
-export async function saveModel(model: WholeModel, path: string): Promise<void> {
+export async function saveModel(model: WholeModel, path: string, { notes = {} }: SaveModelOptions): Promise<void> {
   await makeDirectory(dirname(path))
-  const notes = Object.entries(modelNote(model, model.loss)).map(([name, tensor]) => savedOnly(name, tensor))
+  const all = { ...notes, ...modelNote(model, model.loss) }
   const variables = saveablesOf(model.executor, model.variables, recurrentModels(model))
-  await new Saver([...variables, ...notes], { maxToKeep: 0 }).save(path)
+  const saved = Object.entries(all).map(([name, tensor]) => savedOnly(name, tensor))
+  await new Saver([...variables, ...saved], { maxToKeep: 0 }).save(path)
 }

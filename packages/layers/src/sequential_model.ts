@@ -1,4 +1,4 @@
-import { checkArguments, PATH } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import {
   checkOptionNames,
@@ -23,7 +23,7 @@ import { checkAreLayers } from './layer_list.js'
 import type { LossName } from './losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
 import { type PredictOptions, predictRows, predictTensor } from './predict_model.js'
-import { saveModel } from './save_model.js'
+import { type SaveModelOptions, saveModel } from './save_model.js'
 import { savedLayer } from './saved_layer.js'
 import type { Signal } from './signal.js'
 import { summaryOf } from './summary.js'
@@ -173,9 +173,10 @@ export class SequentialModel extends Layer implements WholeModel {
    *
    * @throws TypeError `ERR_INVALID_ARGUMENT`; RangeError `ERR_INVALID_OPTION` for a path with a NUL; CheckpointError
    */
-  async save(path: string): Promise<void> {
+  async save(path: string, options: SaveModelOptions = {}): Promise<void> {
     checkArguments('save a model', { path }, { path: PATH })
-    await saveModel(this, path)
+    checkOptions('save a model', options, { notes: optional(recordOf(OBJECT)) })
+    await saveModel(this, path, options)
   }
 
   /**

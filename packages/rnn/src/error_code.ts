@@ -11,6 +11,7 @@ import type { InteropErrorCode } from '@cudnn-rnn/interop'
 import type { LayersErrorCode } from '@cudnn-rnn/layers'
 import type { ModelErrorCode } from '@cudnn-rnn/models'
 import type { SaveableErrorCode } from '@cudnn-rnn/saveable'
+import type { TasksErrorCode } from '@cudnn-rnn/tasks'
 import type { TrainErrorCode } from '@cudnn-rnn/train'
 import type { FacadeErrorCode } from './error_codes.js'
 
@@ -30,4 +31,5 @@ export type ErrorCode =
   | LayersErrorCode
   | ModelErrorCode
   | SaveableErrorCode
+  | TasksErrorCode
   | TrainErrorCode

@@ -7,6 +7,7 @@ import * as interop from '@cudnn-rnn/interop'
 import * as layers from '@cudnn-rnn/layers'
 import * as report from '@cudnn-rnn/report'
 import * as saveable from '@cudnn-rnn/saveable'
+import * as tasks from '@cudnn-rnn/tasks'
 import * as train from '@cudnn-rnn/train'
 import { expect, it } from 'vitest'
 import * as canonicalSubpath from '../src/canonical.js'
@@ -20,6 +21,7 @@ import * as interopSubpath from '../src/interop.js'
 import * as layersSubpath from '../src/layers.js'
 import * as reportSubpath from '../src/report.js'
 import * as saveableSubpath from '../src/saveable.js'
+import * as tasksSubpath from '../src/tasks.js'
 import * as trainSubpath from '../src/train.js'
 
 it('@cudnn-rnn/rnn exports these names, 40 at most', () => {
@@ -103,6 +105,7 @@ it.each([
   ['layers', layersSubpath, layers],
   ['report', reportSubpath, report],
   ['saveable', saveableSubpath, saveable],
+  ['tasks', tasksSubpath, tasks],
   ['train', trainSubpath, train],
 ])('@cudnn-rnn/rnn/%s has the exports of the package of that name', (_, subpath, whole) => {
   expect({ ...subpath }).toEqual({ ...whole })

@@ -5,11 +5,12 @@ import {
   type BackendName,
   cosineRate,
   Dataset,
+  fit,
   openBackend,
   type StepReport,
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
-import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
+import { gateWeights, type TokenWindow, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { dropoutState } from '../dropout_state.js'
@@ -176,15 +177,10 @@ export class TrainingRun {
     onBegun?.()
     using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
-    return await loggedFit({
-      ...options,
-      json: options.json ?? false,
-      isResumed: !this.#isNew,
-      onResume: () => writeRunSettings(this.directory, this.settings),
-      directory: this.directory,
+    const fitOptions = {
       backend: this.backend,
       data: new Dataset(windows).repeat(),
-      batchGradients: (window) => model.batchGradients(window, this.#state),
+      batchGradients: (window: TokenWindow) => model.batchGradients(window, this.#state),
       optimizer,
       learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),
       maxSteps: steps,
@@ -195,6 +191,15 @@ export class TrainingRun {
       earlyStopping: { metric: 'heldOutBits' },
       saver: this.#checkpoints,
       state: { tensors: this.#state.tensors, ...dropoutState(model.lstm, this.settings.sizes.dropout) },
+    }
+    return await loggedFit({
+      ...options,
+      fit: (hooks) => fit({ ...fitOptions, ...hooks }),
+      maxSteps: steps,
+      json: options.json ?? false,
+      isResumed: !this.#isNew,
+      onResume: () => writeRunSettings(this.directory, this.settings),
+      directory: this.directory,
       jsonLine: (report) => jsonLine(report, characters),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['heldOutBits'] !== undefined) heldOut = metrics['heldOutBits'].toFixed(3)

@@ -2,7 +2,7 @@ import { htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections }
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
 import { executorName } from '../executor_line.js'
 import type { ClassifyResult, ClassifyRun } from './classify_run.js'
-import { accuracyOf, confusionHtml, macroF1 } from './confusion_matrix.js'
+import { accuracyOf, confusionHtml, macroF1, totalOf } from './confusion_matrix.js'
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`
 
@@ -12,7 +12,7 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
   return {
     header: ['classifier', 'right', 'wrong texts', 'macro F1'],
     rows: classifiers.map(({ name, matrix }, index) => {
-      const total = matrix.counts.flat().reduce((sum, count) => sum + count, 0)
+      const total = totalOf(matrix)
       const wrong = Math.round(total * (1 - accuracies[index]!))
       return [name, percent(accuracies[index]!), `${wrong} of ${total}`, macroF1(matrix).toFixed(3)]
     }),
@@ -24,7 +24,7 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
 /** One sentence that says whether the network was worth it. */
 export function verdict({ classifiers }: ClassifyResult): string {
   const [network, baseline] = classifiers.map(({ matrix }) => accuracyOf(matrix)) as [number, number]
-  const total = classifiers[0]!.matrix.counts.flat().reduce((sum, count) => sum + count, 0)
+  const total = totalOf(classifiers[0]!.matrix)
   const texts = Math.round(Math.abs(network - baseline) * total)
   if (texts === 0) return 'The network does as well as the bag of words, no better.'
   const difference = `${Math.abs(100 * (network - baseline)).toFixed(1)} points (${texts} of ${total} texts)`
@@ -34,12 +34,12 @@ export function verdict({ classifiers }: ClassifyResult): string {
 
 /** The report of a run: result, confusion, training, settings. */
 export function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: readonly GateWeights[]): string {
-  const { corpus, examples, settings, backend } = run
+  const { corpus, parts, classifier, settings, backend } = run
   const { sizes, encoding } = settings
   const { training, classifiers } = result
   return htmlPage({
     title: `Classes of ${corpus.name}`,
-    resultHtml: `<b>${percent(accuracyOf(classifiers[0]!.matrix))} right</b> on ${examples.test.length} texts it never saw. ${verdict(result)}`,
+    resultHtml: `<b>${percent(accuracyOf(classifiers[0]!.matrix))} right</b> on ${parts.test.length} texts it never saw. ${verdict(result)}`,
     sections: [
       { heading: 'Result', html: tableHtml(classifyTable(result)) },
       {
@@ -63,9 +63,9 @@ export function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: re
         html: settingsHtml([
           [
             'Texts',
-            `${corpus.name}: ${examples.train.length} to learn from, ${examples.validation.length} to stop by, ${examples.test.length} held out; classes ${examples.labels.symbols.join(', ')}`,
+            `${corpus.name}: ${parts.train.length} to learn from, ${parts.validation.length} to stop by, ${parts.test.length} held out; classes ${classifier.labels.join(', ')}`,
           ],
-          ['Words', `the first ${encoding.maxLength} of each text; ${examples.words.size} are known`],
+          ['Words', `the first ${encoding.maxLength} of each text; ${classifier.encoding.words.size} are known`],
           [
             'Model',
             `embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear, mean over the text`,

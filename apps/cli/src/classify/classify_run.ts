@@ -1,16 +1,28 @@
-import { Adam, type Backend, cosineRate, Dataset, TrainingCheckpoints } from '@cudnn-rnn/rnn'
-import { sparseCrossEntropy, weightDecayMask } from '@cudnn-rnn/rnn/train'
-import { dropoutState } from '../dropout_state.js'
+import { join } from 'node:path'
+import {
+  Adam,
+  type Backend,
+  cosineRate,
+  Dataset,
+  type LayerBatch,
+  type LayerExample,
+  TrainingCheckpoints,
+} from '@cudnn-rnn/rnn'
+import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
+import { createTextClassifier, type LabelledText, type TextClassifier } from '@cudnn-rnn/rnn/tasks'
+import { type GateWeights, gateWeights, weightDecayMask } from '@cudnn-rnn/rnn/train'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { type RunSettings, writeRunSettings } from '../run_settings.js'
-import { bagOfWordsPredictions, likeliest } from './bag_of_words.js'
-import { accuracyOf, type ConfusionMatrix, confusionMatrix } from './confusion_matrix.js'
+import { bagOfWordsPredictions } from './bag_of_words.js'
+import { type ConfusionMatrix, confusionMatrix } from './confusion_matrix.js'
 import type { Corpus, CorpusSource } from './corpus.js'
-import { TextClassifier, type TextClassifierSizes } from './text_classifier.js'
-import { type EncodingOptions, encodeTexts, type TextExample, type TextExamples } from './text_examples.js'
+import { splitTexts, type TextParts } from './split_texts.js'
 
-export const CLASSIFY_FORMAT = 'cudnn-rnn classification 1'
+export const CLASSIFY_FORMAT = 'cudnn-rnn classification 2'
+
+/** The checkpoint of the classifier in the directory of a run that has ended. */
+const CLASSIFIER_FILE = join('classifier', 'model')
 
 /** Options of a run; saved with it. */
 export interface ClassifySettings extends RunSettings {
@@ -18,8 +30,21 @@ export interface ClassifySettings extends RunSettings {
   readonly source: CorpusSource
   /** Of texts and labels; see `dataFingerprint`. */
   readonly fingerprint: string
-  readonly encoding: EncodingOptions
-  readonly sizes: Omit<TextClassifierSizes, 'vocabularySize' | 'classes'>
+  readonly encoding: {
+    /** Most frequent words of the training part; all others are one word. */
+    readonly vocabularySize: number
+    /** Words of a text that are read. */
+    readonly maxLength: number
+    readonly seed: number
+  }
+  readonly sizes: {
+    readonly cell: 'lstm' | 'gru'
+    readonly embeddingSize: number
+    readonly numUnits: number
+    readonly numLayers: number
+    /** Drop probability between layers. */
+    readonly dropout: number
+  }
   readonly steps: number
   readonly batch: number
   readonly learningRate: number
@@ -49,126 +74,135 @@ export interface ClassifyResult {
   readonly classifiers: readonly ClassifierResult[]
 }
 
-/** Predictions run in pieces. */
-const PIECE = 64
+/** Texts of a batch that is evaluated. */
+const EVALUATED = 64
 
 /** Texts, a model and the baselines to beat; dispose it after use. */
 export class ClassifyRun {
   readonly directory: string
   readonly settings: ClassifySettings
   readonly corpus: Corpus
-  readonly examples: TextExamples
+  readonly parts: TextParts
   readonly backend: Backend
   readonly checkpoints: TrainingCheckpoints
-  readonly model: TextClassifier
+  readonly classifier: TextClassifier
 
   constructor(directory: string, settings: ClassifySettings, corpus: Corpus, backend: Backend) {
     this.directory = directory
     this.settings = settings
     this.corpus = corpus
     this.backend = backend
-    this.examples = encodeTexts(corpus.texts, settings.encoding)
-    const { words, labels } = this.examples
-    const sizes = { ...settings.sizes, vocabularySize: words.size, classes: labels.size }
-    this.model = new TextClassifier(backend, sizes, settings.encoding.seed)
-    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
+    this.parts = splitTexts(corpus.texts, settings.encoding.seed)
+    this.classifier = createTextClassifier(backend, this.parts.train, { ...settings.encoding, ...settings.sizes })
+    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
   }
 
-  /** Trains, or resumes training, and then classifies the test part with the best model. */
+  /** Trains, or resumes training, saves the classifier with the best model, and classifies the test part with it. */
   async run(options: RunOptions): Promise<ClassifyResult> {
+    const { classifier, parts } = this
     const training = await this.#train(options)
-    const best = await this.checkpoints.restore(this.model.variables, 'best')
+    const best = await this.checkpoints.restore(classifier.model.variables, 'best')
     warnOfSkipped(best?.skipped ?? [])
-    const { labels, test, train } = this.examples
+    await classifier.save(join(this.directory, CLASSIFIER_FILE))
+    const { labels } = classifier
+    const idOf = ({ label }: { readonly label: string }) => labels.indexOf(label)
+    const actual = parts.test.map(idOf)
     const result = (name: string, predicted: readonly number[]) => ({
       name,
-      matrix: confusionMatrix(
-        labels.symbols,
-        test.map(({ label }) => label),
-        predicted,
-      ),
+      matrix: confusionMatrix(labels, actual, predicted),
     })
-    const sizes = labels.symbols.map((_, label) => train.filter((example) => example.label === label).length)
+    const sizes = labels.map((label) => parts.train.filter((text) => text.label === label).length)
     const commonest = sizes.indexOf(Math.max(...sizes))
+    const classified = await classifier.classify(parts.test.map(({ text }) => text))
     return {
       training,
       classifiers: [
-        result(`bidirectional ${this.settings.sizes.cell.toUpperCase()}`, (await this.#classify(test)).predicted),
+        result(`bidirectional ${this.settings.sizes.cell.toUpperCase()}`, classified.map(idOf)),
         result(
           'bag of words, logistic',
-          await bagOfWordsPredictions(this.backend, this.examples, this.settings.encoding.seed),
+          await bagOfWordsPredictions(this.backend, classifier, parts, this.settings.encoding.seed),
         ),
         result(
-          `always ${labels.symbols[commonest]}`,
-          test.map(() => commonest),
+          `always ${labels[commonest]}`,
+          actual.map(() => commonest),
         ),
       ],
     }
   }
 
+  gates(): Promise<GateWeights[]> {
+    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0]!.value)
+  }
+
   dispose(): void {
-    this.model.dispose()
+    this.classifier.dispose()
     this.backend.dispose()
   }
 
-  async #train({ json, maxSeconds, isResumed }: RunOptions) {
+  get #recurrent(): RecurrentLayer {
+    return this.classifier.model.layers[1] as RecurrentLayer
+  }
+
+  async #train({ json, maxSeconds, isResumed }: RunOptions): Promise<LoggedFitResult> {
     const { steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience, encoding } = this.settings
-    const { model, examples } = this
-    const recurrent = model.recurrent.model
-    using mask = await weightDecayMask(this.backend, recurrent)
-    using optimizer = new Adam(this.backend, model.variables, {
-      weightDecay,
-      decayMask: ({ name, value }) => (value.layout === undefined ? !name.endsWith('bias') : mask),
-    })
-    let accuracy = '–'
+    const { model } = this.classifier
     const { seed } = encoding
+    const examples = this.classifier.examples(this.parts.train)
+    const lengthOf = ({ input }: LayerExample) => (input as Int32Array).length
+    const data = Dataset.fromArray(examples)
+      .shuffle({ bufferSize: examples.length, seed })
+      .bucketByLength({ length: lengthOf, batchSize: batch, poolSize: 20 * batch, seed })
+      .repeat()
+      .prefetch()
+      .map((chosen) => this.#batch(chosen))
+    using mask = await weightDecayMask(this.backend, this.#recurrent.model)
+    let accuracy = '–'
     return await loggedFit({
+      fit: (hooks) =>
+        model.fit(data, {
+          ...hooks,
+          loss: 'softmax_cross_entropy',
+          optimizer: (backend, variables) =>
+            new Adam(backend, variables, {
+              weightDecay,
+              decayMask: ({ name, value }) => (value.layout === undefined ? !name.endsWith('bias') : mask),
+            }),
+          learningRate: cosineRate({ peak: learningRate, steps, warmup: Math.min(20, steps - 1) }),
+          maxSteps: steps,
+          clipNorm: 1,
+          validation: this.#batches(this.parts.validation),
+          evaluateEvery,
+          saveEvery,
+          earlyStopping: { patience },
+          checkpoints: this.checkpoints,
+        }),
+      maxSteps: steps,
       directory: this.directory,
       json,
       isResumed,
       onResume: () => writeRunSettings(this.directory, this.settings),
       maxSeconds,
-      backend: this.backend,
-      data: Dataset.fromArray(examples.train)
-        .shuffle({ bufferSize: examples.train.length, seed })
-        .bucketByLength({ length: ({ ids }) => ids.length, batchSize: batch, poolSize: 20 * batch, seed })
-        .repeat()
-        .prefetch(),
-      batchGradients: (chosen) => model.batchGradients(chosen),
-      optimizer,
-      learningRate: cosineRate({ peak: learningRate, steps, warmup: Math.min(20, steps - 1) }),
-      maxSteps: steps,
-      clipNorm: 1,
-      evaluate: async () => {
-        const { loss, predicted } = await this.#classify(examples.validation)
-        const actual = examples.validation.map(({ label }) => label)
-        return { loss, accuracy: accuracyOf(confusionMatrix(examples.labels.symbols, actual, predicted)) }
-      },
-      evaluateEvery,
-      saveEvery,
-      earlyStopping: { metric: 'loss', patience },
-      saver: this.checkpoints,
-      state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['accuracy'] !== undefined) accuracy = `${(100 * metrics['accuracy']).toFixed(1)} %`
         return [`loss ${loss.toFixed(4)}`, `validation ${accuracy} right`, `${Math.round(batch / seconds)} texts/s`]
       },
-      gates: () => model.recurrent.gates(),
+      gates: () => this.gates(),
     })
   }
 
-  async #classify(part: readonly TextExample[]): Promise<{ loss: number; predicted: number[] }> {
-    // Like lengths together, so that little is padded.
-    const order = part.map((_, n) => n).sort((a, b) => part[a]!.ids.length - part[b]!.ids.length)
-    const predicted = new Array<number>(part.length)
-    let loss = 0
-    for (let from = 0; from < order.length; from += PIECE) {
-      const chosen = order.slice(from, from + PIECE)
-      const logits = await this.model.logits(chosen.map((n) => part[n]!))
-      const labels = { data: Int32Array.from(chosen, (n) => part[n]!.label), shape: [chosen.length] }
-      loss += (sparseCrossEntropy(logits, labels).loss * chosen.length) / part.length
-      for (const [row, label] of likeliest(logits.data, logits.shape[1]).entries()) predicted[chosen[row]!] = label
-    }
-    return { loss, predicted }
+  /** Like lengths together, so that little is padded. */
+  #batches(texts: readonly LabelledText[]): LayerBatch[] {
+    const sorted = this.classifier
+      .examples(texts)
+      .sort((a, b) => (a.input as Int32Array).length - (b.input as Int32Array).length)
+    return Array.from({ length: Math.ceil(sorted.length / EVALUATED) }, (_, n) =>
+      this.#batch(sorted.slice(n * EVALUATED, (n + 1) * EVALUATED)),
+    )
+  }
+
+  #batch(examples: readonly LayerExample[]): LayerBatch {
+    const { tensor: input, lengths } = this.classifier.model.batchInputs(examples.map((example) => example.input))
+    const labels = { data: Int32Array.from(examples, ({ label }) => Number(label)), shape: [examples.length] }
+    return { input, labels, sequenceLengths: lengths }
   }
 }

@@ -16,10 +16,14 @@ export function confusionMatrix(
   return { labels, counts }
 }
 
+/** The number of texts. */
+export function totalOf({ counts }: ConfusionMatrix): number {
+  return counts.flat().reduce((sum, count) => sum + count, 0)
+}
+
 /** Share of the texts on the diagonal. */
-export function accuracyOf({ counts }: ConfusionMatrix): number {
-  const total = counts.flat().reduce((sum, count) => sum + count, 0)
-  return counts.reduce((sum, row, label) => sum + row[label]!, 0) / total
+export function accuracyOf(matrix: ConfusionMatrix): number {
+  return matrix.counts.reduce((sum, row, label) => sum + row[label]!, 0) / totalOf(matrix)
 }
 
 /** Mean over the classes of the harmonic mean of precision and recall; a class that is never met counts 0. */
@@ -38,7 +42,8 @@ export function confusionTable({ labels, counts }: ConfusionMatrix): ResultTable
     header: ['', ...labels.map((label) => `taken for ${label}`), 'recall'],
     rows: counts.map((row, label) => {
       const total = row.reduce((sum, count) => sum + count, 0)
-      return [`is ${labels[label]!}`, ...row.map(String), `${((100 * row[label]!) / total).toFixed(1)} %`]
+      const recall = total === 0 ? '–' : `${((100 * row[label]!) / total).toFixed(1)} %`
+      return [`is ${labels[label]!}`, ...row.map(String), recall]
     }),
   }
 }

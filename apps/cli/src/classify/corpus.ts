@@ -1,8 +1,9 @@
 import { basename } from 'node:path'
-import { DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
+import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
+import { DataError } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
-import type { LabelledText } from './labelled_text.js'
 import { readSpamMessages } from './spam_messages.js'
+import { readTextCsv, readTextFolder, readTextJsonLines, type SourceText, type TextColumns } from './text_source.js'
 
 /** Texts with their labels, under a name for people. */
 export interface Corpus {
@@ -10,11 +11,12 @@ export interface Corpus {
   readonly texts: readonly LabelledText[]
 }
 
-export interface CorpusSource {
-  /** JSON lines; undefined: the messages of the data package. */
-  readonly jsonl: string | undefined
-  readonly textField: string
-  readonly labelField: string
+/** At most one of the paths; without one the messages of the data package are meant. */
+export interface CorpusSource extends TextColumns {
+  readonly jsonl?: string | undefined
+  readonly csv?: string | undefined
+  /** One subfolder for each class. */
+  readonly folder?: string | undefined
   /** Texts to use at most. */
   readonly limit: number
 }
@@ -22,17 +24,22 @@ export interface CorpusSource {
 /** Fewer of a class would leave none for one of the three parts. */
 const MINIMUM_PER_CLASS = 10
 
+/** The path of a source; undefined for the data package. */
+export function corpusPath({ jsonl, csv, folder }: CorpusSource): string | undefined {
+  return jsonl ?? csv ?? folder
+}
+
 /**
  * Reads the corpus that the options mean.
  *
  * @throws DataError naming row and column of a value that is not text; RangeError `ERR_DATA_PACKAGE`, `ERR_CLASSES`
  */
 export async function readCorpus(source: CorpusSource): Promise<Corpus> {
-  const { jsonl, limit } = source
+  const path = corpusPath(source)
   const corpus =
-    jsonl === undefined
-      ? { name: 'SpamAssassin messages', texts: await readSpamMessages(limit) }
-      : { name: basename(jsonl), texts: (await readJsonLines(jsonl, source)).slice(0, limit) }
+    path === undefined
+      ? { name: 'SpamAssassin messages', texts: await readSpamMessages(source.limit) }
+      : { name: basename(path), texts: (await readOwn(source)).slice(0, source.limit) }
   const counts = new Map<string, number>()
   for (const { label } of corpus.texts) counts.set(label, (counts.get(label) ?? 0) + 1)
   const isEnough = [...counts.values()].every((count) => count >= MINIMUM_PER_CLASS)
@@ -45,21 +52,31 @@ export async function readCorpus(source: CorpusSource): Promise<Corpus> {
   )
 }
 
-async function readJsonLines(path: string, { textField, labelField }: CorpusSource): Promise<LabelledText[]> {
-  const texts: LabelledText[] = []
-  let row = 0
-  for await (const value of jsonLinesDataset(path)) {
-    row++
-    const field = (column: string, accepts: readonly string[]) => {
-      const found: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, column) : undefined
-      if (accepts.includes(typeof found)) return String(found)
-      throw new DataError(
-        'ERR_DATA_VALUE',
-        `Cannot read ${path} as value ${row}, field ${column} must be a ${accepts.join(' or ')}: current value is ${JSON.stringify(found)}`,
-        { path, row, column },
-      )
-    }
-    texts.push({ text: field(textField, ['string']), label: field(labelField, ['string', 'number', 'boolean']) })
-  }
+async function readOwn(source: CorpusSource): Promise<LabelledText[]> {
+  const { jsonl, csv, folder, labelField } = source
+  const labelled = (path: string, texts: readonly SourceText[]) =>
+    texts.map(({ source: place, text, label }, index): LabelledText => {
+      if (label !== undefined && label !== '') return { text, label }
+      const message = `Cannot read ${path} as every text must have a class, in ${labelField}: value ${index + 1}, field ${labelField} of ${place} has none`
+      throw new DataError('ERR_DATA_VALUE', message, { path, row: index + 1, column: labelField })
+    })
+  if (jsonl !== undefined) return labelled(jsonl, await readTextJsonLines(jsonl, source))
+  if (csv !== undefined) return labelled(csv, await readTextCsv(csv, source))
+  // Files beside the folders of classes, a README for example, have no class.
+  const inFolders = (await readTextFolder(folder!)).filter(({ label }) => label !== undefined)
+  return interleaved(labelled(folder!, inFolders))
+}
+
+/** Classes in turn, so that --limit leaves some of each. */
+function interleaved(texts: readonly LabelledText[]): LabelledText[] {
+  const classes = new Map<string, number>()
+  const place = texts.map(({ label }) => {
+    const own = classes.get(label) ?? 0
+    classes.set(label, own + 1)
+    return own
+  })
   return texts
+    .map((text, index) => ({ text, index }))
+    .sort((a, b) => place[a.index]! - place[b.index]! || a.index - b.index)
+    .map(({ text }) => text)
 }

@@ -13,7 +13,7 @@ import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
-import { readCorpus } from './corpus.js'
+import { type CorpusSource, corpusPath, readCorpus } from './corpus.js'
 
 /** Options of the command. */
 export interface ClassifyRequest {
@@ -36,7 +36,8 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
   const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
   const corpus = await readCorpus(asked.source)
   const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
-  if (saved !== undefined) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, saved.source.jsonl)
+  if (saved !== undefined)
+    checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, corpusPath(saved.source))
   const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend as BackendName))
   try {
     await using _lock = await run.checkpoints.lock()
@@ -44,7 +45,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
     if (!json) process.stdout.write(introduction(run))
     const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
-    await writeFileWhole(page, classifyPage(run, result, await run.model.recurrent.gates()))
+    await writeFileWhole(page, classifyPage(run, result, await run.gates()))
     process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
@@ -56,6 +57,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
 const FIXED: readonly FixedOption<ClassifyRequest['settings']>[] = [
   { name: 'textField', value: ({ source }) => source.textField },
   { name: 'labelField', value: ({ source }) => source.labelField },
+  { name: 'delimiter', value: ({ source }) => source.delimiter },
   { name: 'limit', value: ({ source }) => source.limit },
   { name: 'words', value: ({ encoding }) => encoding.vocabularySize },
   { name: 'length', value: ({ encoding }) => encoding.maxLength },
@@ -79,21 +81,27 @@ function resumed({ directory, given, settings }: ClassifyRequest, saved: Classif
     ...saved,
     ...changedOptions(given, asked, CHANGEABLE),
     // The file may have moved; that it holds the same data is checked when it has been read.
-    source: given.has('jsonl') ? { ...saved.source, jsonl: asked.source.jsonl } : saved.source,
+    source: PATHS.some((name) => given.has(name)) ? { ...saved.source, ...pathsOf(asked.source) } : saved.source,
   }
 }
 
+const PATHS = ['jsonl', 'csv', 'folder'] as const
+
 /** A resumed run may start in another folder. */
 function absolute({ source, ...settings }: ClassifyRequest['settings']): ClassifyRequest['settings'] {
-  return { ...settings, source: { ...source, jsonl: source.jsonl === undefined ? undefined : resolve(source.jsonl) } }
+  return { ...settings, source: { ...source, ...pathsOf(source) } }
 }
 
-function introduction({ corpus, examples, settings, backend }: ClassifyRun): string {
+function pathsOf(source: CorpusSource): Pick<CorpusSource, (typeof PATHS)[number]> {
+  return Object.fromEntries(PATHS.map((name) => [name, source[name] === undefined ? undefined : resolve(source[name])]))
+}
+
+function introduction({ corpus, parts, classifier, settings, backend }: ClassifyRun): string {
   const { sizes, encoding } = settings
-  const { train, validation, test, labels, words } = examples
+  const { train, validation, test } = parts
   return `${[
     `${pc.bold('Texts')}     ${visibleText(corpus.name)}: ${train.length} to learn from, ${validation.length} to stop by, ${test.length} held out`,
-    `${pc.bold('Classes')}   ${visibleText(labels.symbols.join(', '))}; ${words.size} words known, the first ${encoding.maxLength} of a text are read`,
+    `${pc.bold('Classes')}   ${visibleText(classifier.labels.join(', '))}; ${classifier.encoding.words.size} words known, the first ${encoding.maxLength} of a text are read`,
     `${pc.bold('Model')}     embedding ${sizes.embeddingSize} → bidirectional Cudnn${sizes.cell.toUpperCase()} ${sizes.numLayers} × ${sizes.numUnits} → linear → mean`,
     `${pc.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
@@ -109,6 +117,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     '',
     `${pc.bold('Verdict')}   ${verdict(result)}`,
     `${pc.bold('Report')}    ${page}`,
+    `${pc.bold('Use it')}    ${programCommand()} classify --run ${directory} <files>`,
   ]
   if (training.ending === 'interrupted' || training.ending === 'out of time') {
     lines.push(

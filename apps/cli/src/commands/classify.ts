@@ -2,13 +2,21 @@ import { basename, extname, join } from 'node:path'
 import { type Command, Option } from 'commander'
 import { CLASSIFY_FORMAT } from '../classify/classify_run.js'
 import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
+import { TEXT_FORMATS, type TextFormat } from '../classify/text_source.js'
+import { useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
+import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over. */
 interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {
+  readonly run?: string
+  readonly format?: TextFormat
+  readonly folder?: string
+  readonly csv?: string
   readonly jsonl?: string
+  readonly delimiter?: string
   readonly textField: string
   readonly labelField: string
   readonly limit: number
@@ -33,10 +41,18 @@ interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'
 export function addClassifyCommand(program: Command): void {
   program
     .command('classify')
-    .description('sort texts into classes: real spam and ham, or JSON lines of your own')
-    .option('--jsonl <file>', 'JSON lines, one object with text and label per line')
-    .option('--text-field <name>', 'field of the text', 'text')
-    .option('--label-field <name>', 'field of the label', 'label')
+    .description('sort texts into classes: real spam and ham, or texts of your own')
+    .argument('[files...]', 'with --run: texts, CSV, JSON lines or folders to classify; - for standard input')
+    .option('--run <dir>', 'classify the files with the classifier of this run, without training')
+    .addOption(
+      new Option('--format <name>', 'of the files of --run (default: by their ending)').choices([...TEXT_FORMATS]),
+    )
+    .option('--folder <dir>', 'train on a folder with one subfolder of text files per class')
+    .option('--csv <file>', 'train on a CSV file with columns text and label')
+    .option('--jsonl <file>', 'train on JSON lines, one object with text and label per line')
+    .option('--text-field <name>', 'column or field of the text', 'text')
+    .option('--label-field <name>', 'column or field of the label', 'label')
+    .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
     .option('--limit <n>', 'texts to use at most', integerAtLeast(20), 3000)
     .option('--words <n>', 'most frequent words to know', integerAtLeast(2), 3000)
     .option('--length <n>', 'words of a text to read', integerAtLeast(1), 100)
@@ -62,13 +78,28 @@ export function addClassifyCommand(program: Command): void {
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .option('--json', 'print one JSON line per update, and one with the result')
-    .action((options: ClassifyOptions, command: Command) =>
-      runClassify(classifyRequest(options, givenOptions(command))),
-    )
+    .action((files: readonly string[], options: ClassifyOptions, command: Command) => {
+      const given = givenOptions(command)
+      if (options.run !== undefined) {
+        checkUseOptions('classify', given, USE_OPTIONS)
+        return useClassifier({ ...options, run: options.run, files, given })
+      }
+      if (files.length > 0) {
+        throw codedRangeError(
+          'ERR_INVALID_OPTION',
+          `Cannot classify ${files[0]} as --run must name the run to classify with; to train, name texts by --folder, --csv or --jsonl`,
+        )
+      }
+      return runClassify(classifyRequest(options, given))
+    })
 }
 
+/** Options that may stand beside --run. */
+const USE_OPTIONS = ['run', 'format', 'textField', 'labelField', 'delimiter', 'out', 'backend', 'json']
+
 function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): ClassifyRequest {
-  const { jsonl, textField, labelField, limit, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
+  const { folder, csv, jsonl, textField, labelField, delimiter, limit, out, resume, overwrite, json, ...rest } = options
+  const { maxSeconds, backend } = rest
   const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
   if (dropout > 1) {
     throw codedRangeError(
@@ -76,13 +107,21 @@ function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): 
       `Cannot classify as --dropout must be in 0..1: current value is ${dropout}`,
     )
   }
+  const paths = [folder, csv, jsonl].filter((path) => path !== undefined)
+  if (paths.length > 1) {
+    throw codedRangeError(
+      'ERR_INVALID_OPTION',
+      `Cannot classify as one of --folder, --csv and --jsonl may be given: current paths are ${paths.join(' and ')}`,
+    )
+  }
+  const [path] = paths
   const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
-    directory: out ?? join('runs', `classify-${jsonl === undefined ? 'spam' : basename(jsonl, extname(jsonl))}`),
+    directory: out ?? join('runs', `classify-${path === undefined ? 'spam' : basename(path, extname(path))}`),
     ...{ given, resume, overwrite, json, maxSeconds, backend },
     settings: {
       format: CLASSIFY_FORMAT,
-      source: { jsonl, textField, labelField, limit },
+      source: { folder, csv, jsonl, textField, labelField, delimiter, limit },
       encoding: { vocabularySize: words, maxLength: length, seed },
       sizes: { cell, embeddingSize: embedding, numUnits: units, numLayers: layers, dropout },
       ...{ steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience },

@@ -3,20 +3,26 @@ import { type Command, Option } from 'commander'
 import { codedRangeError } from '../coded_error.js'
 import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
 import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
+import { useForecaster } from '../forecast/use_forecaster.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
+import { checkUseOptions } from '../use_options.js'
 
 /** Options as commander hands them over. */
 interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {
+  readonly run?: string
   readonly csv?: string
   readonly delimiter?: string
   readonly date?: string
   readonly value?: string
   readonly out?: string
-  readonly season: number
-  readonly window: number
-  readonly horizon: number
-  readonly heldOut: number
+  readonly series?: string
+  readonly covariates?: readonly string[]
+  readonly knownAhead?: readonly string[]
+  readonly season?: number
+  readonly window?: number
+  readonly horizon?: number
+  readonly heldOut?: number
   readonly cell: 'lstm' | 'gru'
   readonly units: number
   readonly layers: number
@@ -36,12 +42,16 @@ export function addForecastCommand(program: Command): void {
     .description('forecast a time series: CO₂ in the air, or a CSV file of your own')
     .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
     .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
+    .option('--run <dir>', 'forecast --csv with the forecaster of this run, without training')
     .option('--value <column>', 'column to forecast (default: the only one of numbers)')
     .option('--date <column>', 'column of dates (default: the first one)')
-    .option('--season <n>', 'steps of a season; 1 for none', integerAtLeast(1), 12)
-    .option('--window <n>', 'steps read before the forecast', integerAtLeast(2), 36)
-    .option('--horizon <n>', 'steps to forecast', integerAtLeast(1), 12)
-    .option('--held-out <n>', 'values at the end that are never trained on', integerAtLeast(2), 72)
+    .option('--series <column>', 'column that names the series of a row, where the file has several')
+    .option('--covariates <columns>', 'columns of other numbers to read, separated by commas', names)
+    .option('--known-ahead <columns>', 'covariates that rows without a value at the end have, too', names)
+    .option('--season <n>', 'steps of a season; 1 for none (default: by the dates, 12 for months)', integerAtLeast(1))
+    .option('--window <n>', 'steps read before the forecast (default: three seasons)', integerAtLeast(2))
+    .option('--horizon <n>', 'steps to forecast (default: a season, at least 12 steps)', integerAtLeast(1))
+    .option('--held-out <n>', 'values at the end that are never trained on (default: 6 horizons)', integerAtLeast(2))
     .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('lstm'))
     .option('--units <n>', 'units per layer', integerAtLeast(1), 32)
     .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
@@ -62,13 +72,35 @@ export function addForecastCommand(program: Command): void {
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
     .option('--json', 'print one JSON line per update, and one with the result')
-    .action((options: ForecastOptions, command: Command) =>
-      runForecast(forecastRequest(options, givenOptions(command))),
-    )
+    .action((options: ForecastOptions, command: Command) => {
+      const given = givenOptions(command)
+      if (options.run === undefined) return runForecast(forecastRequest(options, given))
+      checkUseOptions('forecast', given, USE_OPTIONS)
+      if (options.csv === undefined) {
+        throw codedRangeError('ERR_INVALID_OPTION', 'Cannot forecast as --run must stand with --csv <file>')
+      }
+      return useForecaster({ ...options, run: options.run, csv: options.csv })
+    })
+}
+
+/** Options that may stand beside --run. */
+const USE_OPTIONS = ['run', 'csv', 'delimiter', 'value', 'date', 'series', 'out', 'backend', 'json']
+
+function names(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '')
+}
+
+/** Without the sizes that are left out. */
+function definedOf(shape: Partial<Record<'season' | 'window' | 'horizon' | 'heldOut', number | undefined>>) {
+  return Object.fromEntries(Object.entries(shape).filter(([, size]) => size !== undefined))
 }
 
 function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): ForecastRequest {
-  const { csv, delimiter, date, value, out, resume, overwrite, json, maxSeconds, backend, ...rest } = options
+  const { csv, delimiter, date, value, series, covariates, knownAhead, out, resume, overwrite, json, ...rest } = options
+  const { maxSeconds, backend } = rest
   const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
   if (dropout > 1) {
     throw codedRangeError(
@@ -82,8 +114,8 @@ function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): 
     ...{ given, resume, overwrite, json, maxSeconds, backend },
     settings: {
       format: FORECAST_FORMAT,
-      source: { csv, delimiter, date, value },
-      shape: { season, window, horizon, heldOut },
+      source: { csv, delimiter, date, value, series, covariates, knownAhead },
+      shape: definedOf({ season, window, horizon, heldOut }),
       sizes: { cell, numUnits: units, numLayers: layers, dropout },
       ...{ steps, batch, learningRate, evaluateEvery, saveEvery, patience, seed },
     },

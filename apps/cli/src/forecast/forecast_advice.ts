@@ -8,7 +8,7 @@ const EARLY = 0.35
 
 /** If a baseline beats the network: the baseline to use, and changes to try; otherwise undefined. */
 export function forecastAdvice(
-  { settings, origins }: Pick<ForecastRun, 'settings' | 'origins'>,
+  { settings, training: { trainingWindows } }: Pick<ForecastRun, 'settings' | 'training'>,
   { backtests, training }: Pick<ForecastResult, 'backtests' | 'training'>,
 ): { readonly instead: string; readonly tries: readonly string[] } | undefined {
   const errors = backtests.map((one) => forecastErrors(one).mae)
@@ -27,7 +27,7 @@ export function forecastAdvice(
   }
   if (share <= EARLY && sizes.numUnits > 8) {
     tries.push(
-      `--units ${Math.max(8, sizes.numUnits / 2)}: ${origins.train.length} windows are few for ${sizes.numUnits} units`,
+      `--units ${Math.max(8, sizes.numUnits / 2)}: ${trainingWindows} windows are few for ${sizes.numUnits} units`,
     )
   } else tries.push(`--units ${2 * sizes.numUnits}, or --layers ${sizes.numLayers + 1} --dropout 0.2`)
   if (shape.season === 1) tries.push('--season <n>, where the series repeats after n steps')

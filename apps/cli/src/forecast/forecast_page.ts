@@ -1,21 +1,15 @@
-import {
-  escapeHtml,
-  htmlPage,
-  lineChart,
-  type ResultTable,
-  settingsHtml,
-  tableHtml,
-  trainingSections,
-} from '@cudnn-rnn/report'
+import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
 import type { GateWeights } from '@cudnn-rnn/rnn/train'
+import { visibleText } from '@cudnn-rnn/text'
 import { executorName } from '../executor_line.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
+import { forecastChart } from './forecast_chart.js'
 import { COVERAGE, type ForecastResult, type ForecastRun } from './forecast_run.js'
-import { futureDates, parsedDates } from './future_dates.js'
+import type { SeriesTable } from './series.js'
 
-/** How many steps before the held-out part the chart begins, in held-out parts. */
-const CONTEXT = 0.5
+/** Series that the page draws, at most. */
+const DRAWN = 12
 
 /** Model, errors, and how much of the seasonal-naive error is gone, in a table that an outsider can read. */
 export function forecastTable({ backtests }: ForecastResult): ResultTable {
@@ -50,25 +44,36 @@ function verdict(mae: number, naive: number): string {
   return `${Math.abs(change).toFixed(1)} % ${side} the seasonal-naive forecast's ${naive.toPrecision(3)}`
 }
 
+/** `sales.csv, column sold: 3 series, 1,200 values from 2020-01-01 to 2023-04-14`, with the missing ones. */
+export function seriesText({ name, columns, series }: SeriesTable): string {
+  const lengths = series.map(({ values }) => values.length)
+  const missing = series.reduce((sum, { values }) => sum + values.filter(Number.isNaN).length, 0)
+  const total = lengths.reduce((sum, length) => sum + length, 0)
+  const longest = series[lengths.indexOf(Math.max(...lengths))]!
+  const count = series.length === 1 ? '' : `${series.length} series, `
+  const gaps = missing === 0 ? '' : `, ${missing} of them missing`
+  return `${name}, column ${columns.value}: ${count}${total} values from ${longest.labels[0]} to ${longest.labels.at(-1)}${gaps}`
+}
+
 /** The report of a run: forecast and interval, errors, training, settings. */
 export function forecastPage(run: ForecastRun, result: ForecastResult, gates: readonly GateWeights[]): string {
-  const { series, settings, origins, backend } = run
+  const { table, settings, backend } = run
   const { training, backtests, coverage } = result
   const [network, linear, naive] = backtests.map(forecastErrors)
   const { window, horizon, season, heldOut } = settings.shape
   return htmlPage({
-    title: `A forecast of ${series.name}`,
-    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values it never saw: ${verdict(network!.mae, naive!.mae)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
+    title: `A forecast of ${table.name}`,
+    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values${result.series.length > 1 ? ' of each series' : ''} it never saw: ${verdict(network!.mae, naive!.mae)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
     sections: [
-      { heading: 'Forecast', html: forecastChart(run, result) },
+      { heading: 'Forecast', html: chartsHtml(run, result) },
       {
         heading: 'Backtest',
         html: `${tableHtml(forecastTable(result))}
-<p>Every forecaster predicted ${horizon} steps from each of ${origins.test.length} origins. The ${100 * COVERAGE} % interval, as wide as errors were before the held-out part, held ${(100 * coverage).toFixed(0)} % of the held-out values.</p>${adviceHtml(run, result)}`,
+<p>Every forecaster predicted ${horizon} steps from each of ${backtests[0].forecasts.length} origins. The ${100 * COVERAGE} % interval, as wide as errors were before the held-out part, held ${(100 * coverage).toFixed(0)} % of the held-out values.</p>${adviceHtml(run, result)}`,
       },
       ...trainingSections({
         reports: training.reports,
-        lossLabel: 'scaled squared error',
+        lossLabel: 'scaled absolute error',
         metric: 'loss',
         metricLabel: 'calibration part',
         itemsPerStep: settings.batch,
@@ -78,17 +83,14 @@ export function forecastPage(run: ForecastRun, result: ForecastResult, gates: re
       {
         heading: 'Settings',
         html: settingsHtml([
-          [
-            'Series',
-            `${series.name}, column ${series.column}: ${series.values.length} values from ${series.dates[0]} to ${series.dates.at(-1)}`,
-          ],
+          ['Series', seriesText(table)],
           [
             'Parts',
-            `${origins.train.length} windows to learn from; ${heldOut} values to stop by and to measure the interval; ${heldOut} held out`,
+            `${run.training.trainingWindows} windows to learn from; ${heldOut} values to stop by and to measure the interval; ${heldOut} held out`,
           ],
           [
             'Model',
-            `${window} steps → Cudnn${settings.sizes.cell.toUpperCase()} ${settings.sizes.numLayers} × ${settings.sizes.numUnits} → linear → ${horizon} steps; season ${season}`,
+            `${window} steps → robust linear regressions + ${100 * result.share} % of Cudnn${settings.sizes.cell.toUpperCase()} ${settings.sizes.numLayers} × ${settings.sizes.numUnits} → ${horizon} steps; season ${season}`,
           ],
           [
             'Training',
@@ -102,50 +104,21 @@ export function forecastPage(run: ForecastRun, result: ForecastResult, gates: re
   })
 }
 
-function forecastChart(
-  { series, settings }: ForecastRun,
-  { backtests, testOrigins, widths, future }: ForecastResult,
-): string {
-  const { values, dates } = series
-  const { horizon, heldOut } = settings.shape
-  const known = parsedDates(dates)
-  const later = known && futureDates(dates, horizon)
-  const x = (index: number) => known?.[index] ?? later?.[index - values.length] ?? index
-  const from = Math.max(0, Math.floor(values.length - heldOut * (1 + CONTEXT)))
-  const line = (entries: readonly (readonly [number, number])[]) => entries.map(([index, y]) => ({ x: x(index), y }))
-  // Origins one horizon apart, so that every held-out value is foretold once.
-  const chosen = testOrigins.map((_, n) => n).filter((n) => n % horizon === 0)
-  // Each forecast is a line of its own, from the last value known on: a gap stands before it.
-  const forecastFrom = (origin: number, forecast: readonly number[]) => [
-    { x: x(origin), y: Number.NaN, width: Number.NaN },
-    { x: x(origin), y: values[origin]!, width: 0 },
-    ...forecast.map((y, k) => ({ x: x(origin + k + 1), y, width: widths[k]! })),
-  ]
-  const predicted = (which: number) =>
-    chosen.flatMap((n) => forecastFrom(testOrigins[n]!, backtests[which]!.forecasts[n]!))
-  const network = [...predicted(0), ...forecastFrom(values.length - 1, future)]
-  const actual = Array.from(values.subarray(from), (y, k) => [from + k, y] as const)
-  const chart = lineChart({
-    x: known === undefined ? 'row' : 'date',
-    y: series.column,
-    height: 420,
-    bands: network.map(({ x, y, width }) => ({ x, low: y - width, high: y + width })),
-    series: [
-      { label: 'actual values', color: 'var(--ink)', points: line(actual) },
-      { label: 'seasonal naive', color: 'var(--baseline)', points: predicted(2) },
-      {
-        label: `${backtests[0].name} with its ${100 * COVERAGE} % interval`,
-        color: 'var(--ours)',
-        points: network,
-      },
-    ],
+function chartsHtml({ settings, table }: ForecastRun, { series }: ForecastResult): string {
+  const drawn = series.slice(0, DRAWN).map((each) => {
+    const heading = each.series.name === '' ? '' : `<h3>${escapeHtml(visibleText(each.series.name))}</h3>\n`
+    return heading + forecastChart(each, { column: table.columns.value, shape: settings.shape, coverage: COVERAGE })
   })
-  return `${chart}\n<p>Each line is one forecast: it begins at the last value that was known and goes ${horizon} steps ahead, where the next one begins. The last one lies after the end of the series.</p>`
+  const after = series.some(({ future }) => future !== undefined)
+    ? ' The last one lies after the end of the series.'
+    : ''
+  const rest = series.length > DRAWN ? `\n<p>${series.length - DRAWN} more series are in forecast.csv.</p>` : ''
+  return `${drawn.join('\n')}\n<p>Each line is one forecast: it begins at the last value that was known and goes ${settings.shape.horizon} steps ahead, where the next one begins.${after}</p>${rest}`
 }
 
 function adviceHtml(run: ForecastRun, result: ForecastResult): string {
   const advice = forecastAdvice(run, result)
   if (advice === undefined) return ''
   const items = advice.tries.map((text) => `<li>${escapeHtml(text)}</li>`)
-  return `\n<p>The network loses to <b>${advice.instead}</b>: use that, or try a run with</p>\n<ul>${items.join('')}</ul>`
+  return `\n<p>The forecaster loses to <b>${advice.instead}</b>: use that, or try a run with</p>\n<ul>${items.join('')}</ul>`
 }

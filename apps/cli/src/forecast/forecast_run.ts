@@ -1,25 +1,44 @@
-import { Adam, type Backend, cosineRate, Dataset, TrainingCheckpoints } from '@cudnn-rnn/rnn'
-import { dropoutState } from '../dropout_state.js'
+import { join } from 'node:path'
+import { type Backend, type FitResult, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
+import {
+  type Forecast,
+  type Forecaster,
+  ForecasterTraining,
+  type ForecastShape,
+  fillMissing,
+  usualShape,
+} from '@cudnn-rnn/rnn/tasks'
+import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { type RunSettings, writeRunSettings } from '../run_settings.js'
-import { type Backtest, coverageOf, type IntervalWidths, intervalWidths } from './backtest.js'
-import { ForecastModel, type ForecastModelSizes } from './forecast_model.js'
-import { type ForecastShape, type Origins, splitOrigins } from './forecast_windows.js'
+import { type Backtest, coverageOf } from './backtest.js'
 import { LinearForecaster } from './linear_forecaster.js'
-import type { Series, SeriesSource } from './series.js'
-import { WindowEncoder } from './window_encoder.js'
+import type { Series, SeriesColumns, SeriesSource, SeriesTable } from './series.js'
+import { usualSeason } from './usual_season.js'
 
-export const FORECAST_FORMAT = 'cudnn-rnn forecast 1'
+export const FORECAST_FORMAT = 'cudnn-rnn forecast 2'
+
+/** The checkpoint of the forecaster in the directory of a run that has ended. */
+const FORECASTER_FILE = join('forecaster', 'model')
 
 /** Options of a run; saved with it. */
 export interface ForecastSettings extends RunSettings {
   readonly format: typeof FORECAST_FORMAT
   readonly source: SeriesSource
+  /** Those of the source, with the ones that were found. */
+  readonly columns: SeriesColumns
   /** Of the values; see `dataFingerprint`. */
   readonly fingerprint: string
   readonly shape: ForecastShape
-  readonly sizes: ForecastModelSizes
+  readonly sizes: {
+    readonly cell: 'lstm' | 'gru'
+    readonly numLayers: number
+    readonly numUnits: number
+    /** Drop probability between layers. */
+    readonly dropout: number
+  }
   readonly steps: number
   readonly batch: number
   readonly learningRate: number
@@ -40,139 +59,147 @@ interface RunOptions {
   readonly maxSeconds?: number | undefined
 }
 
-export interface ForecastResult {
-  readonly training: LoggedFitResult
-  /** On the held-out part: the network first, then the baselines. */
-  readonly backtests: readonly [Backtest, Backtest, Backtest]
-  readonly testOrigins: readonly number[]
-  readonly widths: IntervalWidths
-  /** Share of the held-out values that the interval holds. */
-  readonly coverage: number
-  /** Of the steps after the end of the series. */
-  readonly future: readonly number[]
+/** Forecasts of one series. */
+export interface SeriesResult {
+  readonly series: Series
+  /** On the held-out part. */
+  readonly forecasts: readonly Forecast[]
+  /** Of the steps after the last value; undefined where covariates of these steps are missing. */
+  readonly future: Forecast | undefined
 }
 
-/** A series, a model and the forecasters to beat; dispose it after use. */
+export interface ForecastResult {
+  readonly training: LoggedFitResult
+  /** On the held-out parts of all series: the forecaster first, then the baselines. */
+  readonly backtests: readonly [Backtest, Backtest, Backtest]
+  readonly series: readonly SeriesResult[]
+  /** Share of the held-out values that the interval holds. */
+  readonly coverage: number
+  /** Of the network's correction that the forecaster adds, 0..1. */
+  readonly share: number
+}
+
+/** The sizes of the windows of a table, those that are given and those that suit the series. */
+export function shapeOf({ series }: SeriesTable, given: Partial<ForecastShape>): ForecastShape {
+  const length = Math.min(...series.map(({ values }) => values.findLastIndex((value) => !Number.isNaN(value)) + 1))
+  return usualShape(length, given.season ?? usualSeason(series[0]!, length), given)
+}
+
+/** Series, a forecaster in training and the forecasters to beat; dispose it after use. */
 export class ForecastRun {
   readonly directory: string
   readonly settings: ForecastSettings
-  readonly series: Series
+  readonly table: SeriesTable
   readonly backend: Backend
   readonly checkpoints: TrainingCheckpoints
-  readonly model: ForecastModel
-  readonly origins: Origins
-  readonly #encoder: WindowEncoder
+  readonly training: ForecasterTraining
 
-  /** Throws RangeError `ERR_SERIES_TOO_SHORT`. */
-  constructor(directory: string, settings: ForecastSettings, series: Series, backend: Backend) {
-    const { shape, sizes, seed } = settings
+  /** Throws RangeError `ERR_SERIES_TOO_SHORT`, `ERR_SERIES`. */
+  constructor(directory: string, settings: ForecastSettings, table: SeriesTable, backend: Backend) {
+    const { shape, sizes, steps, batch, columns, ...rest } = settings
+    const { learningRate, evaluateEvery, patience, seed } = rest
     this.directory = directory
     this.settings = settings
-    this.series = series
+    this.table = table
     this.backend = backend
-    this.origins = splitOrigins(series.values.length, shape)
-    this.#encoder = new WindowEncoder(series.values, shape, this.origins.train)
-    const io = { inputSize: this.#encoder.inputSize, horizon: shape.horizon }
-    this.model = new ForecastModel(backend, sizes, io, seed)
-    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.model.recurrent.model] })
+    const covariates = [
+      ...columns.covariates.map((name) => ({ name })),
+      ...columns.knownAhead.map((name) => ({ name, isKnownAhead: true })),
+    ]
+    const options = { learningRate, evaluateEvery, patience, seed, covariates, coverage: COVERAGE }
+    this.training = new ForecasterTraining(backend, table.series, {
+      ...shape,
+      ...sizes,
+      ...options,
+      maxSteps: steps,
+      batchSize: batch,
+    })
+    this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
   }
 
-  /** Trains, or resumes training, and then forecasts with the best model. */
+  /** Trains, or resumes training, saves the forecaster with the best network, and forecasts with it. */
   async run(options: RunOptions): Promise<ForecastResult> {
     const training = await this.#train(options)
-    const best = await this.checkpoints.restore(this.model.variables, 'best')
+    const best = await this.checkpoints.restore(this.training.model.variables, 'best')
     warnOfSkipped(best?.skipped ?? [])
-    const { test, calibration } = this.origins
-    const network = await this.#backtest(this.#name, test)
-    const widths = intervalWidths(await this.#backtest(this.#name, calibration), COVERAGE)
-    const linear = new LinearForecaster(this.series.values, this.settings.shape, this.origins.train)
-    const [future = []] = await this.#forecasts([this.series.values.length - 1])
+    const forecaster = await this.training.finish()
+    await forecaster.save(join(this.directory, FORECASTER_FILE))
+    const results = await Promise.all(this.table.series.map((series, n) => this.#seriesResult(forecaster, series, n)))
+    const actuals = results.flatMap(({ series, forecasts }) =>
+      forecasts.map(({ origin, values }) => Array.from(series.values.subarray(origin + 1, origin + 1 + values.length))),
+    )
+    const forecasts = results.flatMap((result) => result.forecasts)
     return {
       training,
       backtests: [
-        network,
-        this.#backtestOf('linear regression', test, (origin) => linear.forecast(origin)),
-        this.#backtestOf('seasonal naive', test, (origin) =>
-          Array.from({ length: this.settings.shape.horizon }, (_, k) => this.#encoder.naive(origin, k + 1)),
-        ),
+        { name: this.name, forecasts: forecasts.map(({ values }) => values), actuals },
+        { name: 'linear regression', forecasts: results.flatMap((result, n) => this.#linear(result, n)), actuals },
+        { name: 'seasonal naive', forecasts: forecasts.map((each) => each.seasonalNaive), actuals },
       ],
-      testOrigins: test,
-      widths,
-      coverage: coverageOf(network, widths),
-      future,
+      series: results,
+      coverage: coverageOf(forecasts, actuals),
+      share: forecaster.record.share,
     }
   }
 
+  /** Of the forecaster in tables. */
+  get name(): string {
+    return `linear + ${this.settings.sizes.cell.toUpperCase()}`
+  }
+
+  gates(): Promise<GateWeights[]> {
+    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0]!.value)
+  }
+
   dispose(): void {
-    this.model.dispose()
+    this.training.model.dispose()
     this.backend.dispose()
   }
 
-  get #name(): string {
-    return this.settings.sizes.cell.toUpperCase()
+  get #recurrent(): RecurrentLayer {
+    return this.training.model.layers[0] as RecurrentLayer
   }
 
-  async #train({ json, maxSeconds, isResumed }: RunOptions) {
-    const { steps, batch, learningRate, evaluateEvery, saveEvery, patience, seed } = this.settings
-    const { model, origins } = this
-    const recurrent = model.recurrent.model
-    using optimizer = new Adam(this.backend, model.variables)
+  async #train({ json, maxSeconds, isResumed }: RunOptions): Promise<LoggedFitResult> {
+    const { steps, batch, saveEvery } = this.settings
     let best = Number.POSITIVE_INFINITY
     return await loggedFit({
+      fit: (hooks): Promise<FitResult> => this.training.fit({ ...hooks, checkpoints: this.checkpoints, saveEvery }),
+      maxSteps: steps,
       directory: this.directory,
       json,
       isResumed,
       onResume: () => writeRunSettings(this.directory, this.settings),
       maxSeconds,
-      backend: this.backend,
-      data: Dataset.fromArray(origins.train).shuffle({ bufferSize: origins.train.length, seed }).repeat().batch(batch),
-      batchGradients: (chosen) => model.batchGradients(this.#encoder.inputs(chosen), this.#encoder.targets(chosen)),
-      optimizer,
-      learningRate: cosineRate({ peak: learningRate, steps, warmup: Math.min(20, steps - 1) }),
-      maxSteps: steps,
-      clipNorm: 1,
-      evaluate: async () => ({ loss: await this.#calibrationLoss() }),
-      evaluateEvery,
-      saveEvery,
-      earlyStopping: { metric: 'loss', patience },
-      saver: this.checkpoints,
-      state: dropoutState(recurrent, this.settings.sizes.dropout),
       figures: ({ loss, metrics, seconds }) => {
         best = Math.min(best, metrics?.['loss'] ?? best)
         const shown = Number.isFinite(best) ? best.toFixed(4) : '–'
-        return [
-          `loss ${loss.toFixed(4)}`,
-          `best calibration error ${shown}`,
-          `${Math.round(batch / seconds)} windows/s`,
-        ]
+        const rate = Math.round(batch / seconds)
+        return [`loss ${loss.toFixed(4)}`, `best calibration error ${shown}`, `${rate} windows/s`]
       },
-      gates: () => model.recurrent.gates(),
+      gates: () => this.gates(),
     })
   }
 
-  /** Mean squared error on the calibration part, scaled as the training loss is. */
-  async #calibrationLoss(): Promise<number> {
-    const { calibration } = this.origins
-    const outputs = await this.model.predict(this.#encoder.inputs(calibration))
-    const { data } = this.#encoder.targets(calibration)
-    const { horizon } = this.settings.shape
-    const errors = outputs.flatMap((row, n) => Array.from(row, (value, k) => (value - data[n * horizon + k]!) ** 2))
-    return errors.reduce((sum, error) => sum + error, 0) / errors.length
+  async #seriesResult(forecaster: Forecaster, series: Series, n: number): Promise<SeriesResult> {
+    const forecasts = await forecaster.backtest(series, this.training.origins[n]!.test)
+    return { series, forecasts, future: await this.#future(forecaster, series) }
   }
 
-  async #forecasts(origins: readonly number[]): Promise<number[][]> {
-    const outputs = await this.model.predict(this.#encoder.inputs(origins))
-    return outputs.map((row, n) => this.#encoder.decode(origins[n]!, row))
+  async #future(forecaster: Forecaster, series: Series): Promise<Forecast | undefined> {
+    const last = series.values.findLastIndex((value) => !Number.isNaN(value))
+    const { knownAhead } = this.settings.columns
+    const isKnown = series.values.length > last + this.settings.shape.horizon
+    return knownAhead.length > 0 && !isKnown ? undefined : forecaster.forecast(series)
   }
 
-  async #backtest(name: string, origins: readonly number[]): Promise<Backtest> {
-    const forecasts = await this.#forecasts(origins)
-    return this.#backtestOf(name, origins, (_, n) => forecasts[n]!)
-  }
-
-  #backtestOf(name: string, origins: readonly number[], forecast: (origin: number, n: number) => number[]): Backtest {
-    const { horizon } = this.settings.shape
-    const actual = (origin: number) => Array.from(this.series.values.subarray(origin + 1, origin + 1 + horizon))
-    return { name, forecasts: origins.map(forecast), actuals: origins.map(actual) }
+  #linear({ series, forecasts }: SeriesResult, n: number): number[][] {
+    const { shape } = this.settings
+    const linear = new LinearForecaster(
+      fillMissing(series.values, shape.season),
+      shape,
+      this.training.origins[n]!.train,
+    )
+    return forecasts.map(({ origin }) => linear.forecast(origin))
   }
 }

@@ -1,5 +1,5 @@
+import type { ForecastShape } from '@cudnn-rnn/rnn/tasks'
 import { Matrix, solve } from 'ml-matrix'
-import type { ForecastShape } from './forecast_windows.js'
 
 /** Keeps the normal equations solvable where values repeat; relative to the mean square of the inputs. */
 const RIDGE = 1e-6

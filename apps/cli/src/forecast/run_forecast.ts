@@ -10,11 +10,19 @@ import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
-import { forecastPage, forecastTable } from './forecast_page.js'
-import { COVERAGE, FORECAST_FORMAT, type ForecastResult, ForecastRun, type ForecastSettings } from './forecast_run.js'
-import { futureDates } from './future_dates.js'
-import { readSeries } from './series.js'
+import { forecastCsv } from './forecast_csv.js'
+import { forecastPage, forecastTable, seriesText } from './forecast_page.js'
+import {
+  COVERAGE,
+  FORECAST_FORMAT,
+  type ForecastResult,
+  ForecastRun,
+  type ForecastSettings,
+  shapeOf,
+} from './forecast_run.js'
+import { readSeries, type SeriesTable } from './series.js'
 
 /** Options of the command. */
 export interface ForecastRequest {
@@ -26,7 +34,12 @@ export interface ForecastRequest {
   readonly json?: boolean | undefined
   readonly maxSeconds?: number | undefined
   readonly backend: string
-  readonly settings: Omit<ForecastSettings, 'fingerprint'>
+  readonly settings: AskedSettings
+}
+
+/** Sizes that are left out follow from the series. */
+type AskedSettings = Omit<ForecastSettings, 'fingerprint' | 'columns' | 'shape'> & {
+  readonly shape: Partial<ForecastSettings['shape']>
 }
 
 /** Trains a forecaster, compares it with its baselines, and leaves report page and forecast in the run's directory. */
@@ -35,18 +48,19 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   if (!request.resume && !request.overwrite) checkNoRun(directory)
   const saved = request.resume ? await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT) : undefined
   const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
-  const series = await readSeries(asked.source)
-  const settings = { ...asked, fingerprint: dataFingerprint(series.values) }
-  if (saved !== undefined) checkFingerprint(series.name, saved.fingerprint, settings.fingerprint, saved.source.csv)
-  const run = new ForecastRun(directory, settings, series, await openBackend(request.backend as BackendName))
+  const table = await readSeries(asked.source)
+  const fingerprint = fingerprintOf(table)
+  if (saved !== undefined) checkFingerprint(table.name, saved.fingerprint, fingerprint, saved.source.csv)
+  const settings = { ...asked, columns: table.columns, shape: shapeOf(table, asked.shape), fingerprint }
+  const run = new ForecastRun(directory, settings, table, await openBackend(request.backend as BackendName))
   try {
     await using _lock = await run.checkpoints.lock()
     if (!request.resume) await beginRun(directory, settings)
     if (!json) process.stdout.write(introduction(run))
     const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
     const page = join(directory, 'report.html')
-    await writeFileWhole(page, forecastPage(run, result, await run.model.recurrent.gates()))
-    await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(run, result))
+    await writeFileWhole(page, forecastPage(run, result, await run.gates()))
+    await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(result.series, settings.columns.series))
     process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
@@ -59,6 +73,9 @@ const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
   { name: 'value', value: ({ source }) => source.value },
   { name: 'delimiter', value: ({ source }) => source.delimiter },
   { name: 'date', value: ({ source }) => source.date },
+  { name: 'series', value: ({ source }) => source.series },
+  { name: 'covariates', value: ({ source }) => source.covariates?.join() },
+  { name: 'knownAhead', value: ({ source }) => source.knownAhead?.join() },
   { name: 'season', value: ({ shape }) => shape.season },
   { name: 'window', value: ({ shape }) => shape.window },
   { name: 'horizon', value: ({ shape }) => shape.horizon },
@@ -73,6 +90,13 @@ const FIXED: readonly FixedOption<ForecastRequest['settings']>[] = [
 ]
 
 const CHANGEABLE = ['steps', 'evaluateEvery', 'saveEvery', 'patience'] as const
+
+/** Of all numbers; a series that has gained a value is another one. */
+function fingerprintOf({ series }: SeriesTable): string {
+  return dataFingerprint(
+    ...series.flatMap(({ name, values, covariates }) => [name, values, ...Object.entries(covariates).flat()]),
+  )
+}
 
 function resumed({ directory, given, settings }: ForecastRequest, saved: ForecastSettings): ForecastSettings {
   const asked = absolute(settings)
@@ -90,13 +114,13 @@ function absolute({ source, ...settings }: ForecastRequest['settings']): Forecas
   return { ...settings, source: { ...source, csv: source.csv === undefined ? undefined : resolve(source.csv) } }
 }
 
-function introduction({ series, settings, origins, backend }: ForecastRun): string {
+function introduction({ table, settings, training, backend }: ForecastRun): string {
   const { window, horizon, season, heldOut } = settings.shape
   const { cell, numLayers, numUnits } = settings.sizes
   return `${[
-    `${pc.bold('Series')}    ${visibleText(series.name)}, column ${visibleText(series.column)}: ${series.values.length} values from ${visibleText(`${series.dates[0]} to ${series.dates.at(-1)}`)}`,
+    `${pc.bold('Series')}    ${visibleText(seriesText(table))}`,
     `${pc.bold('Task')}      read ${window} steps, forecast ${horizon}; season ${season}; the last ${heldOut} values are held out,\n          the ${heldOut} before them (calibration) choose the best step and the width of the interval`,
-    `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} → linear, on ${origins.train.length} windows`,
+    `${pc.bold('Model')}     Cudnn${cell.toUpperCase()} ${numLayers} × ${numUnits} on what linear regressions leave, ${training.trainingWindows} windows`,
     `${pc.bold('Executor')}  ${executorLine(backend)}`,
   ].join('\n')}\n\n`
 }
@@ -105,6 +129,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
   const { directory, settings } = run
   const { training, coverage } = result
   const advice = forecastAdvice(run, result)
+  const isForecast = result.series.every(({ future }) => future !== undefined)
   const lines = [
     '',
     tableText(forecastTable(result)),
@@ -112,12 +137,16 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
     ...(advice === undefined
       ? []
       : [
-          `${pc.bold('Advice')}    the network loses to ${advice.instead}: use that, or try`,
+          `${pc.bold('Advice')}    the forecaster loses to ${advice.instead}: use that, or try`,
           ...advice.tries.map((text) => `          ${text}`),
         ]),
+    `${pc.bold('Network')}   ${result.share === 0 ? 'no improvement of the linear forecast: it is used alone' : `${100 * result.share} % of its correction is added to the linear forecast`}`,
     `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
     `${pc.bold('Report')}    ${page}`,
-    `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`,
+    isForecast
+      ? `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`
+      : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${settings.columns.knownAhead.join(', ')}, and an empty ${settings.columns.value}`,
+    `${pc.bold('Use it')}    ${programCommand()} forecast --run ${directory} --csv <file>`,
   ]
   if (training.ending === 'interrupted' || training.ending === 'out of time') {
     lines.push(
@@ -129,7 +158,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
 }
 
 function summary(run: ForecastRun, result: ForecastResult) {
-  const { training, coverage } = result
+  const { training, coverage, share } = result
   const { step, ending, best } = training
   const table = forecastTable(result)
   return {
@@ -137,16 +166,10 @@ function summary(run: ForecastRun, result: ForecastResult) {
     ending,
     best,
     coverage,
+    share,
+    shape: run.settings.shape,
+    errors: Object.fromEntries(result.backtests.map((each) => [each.name, forecastErrors(each)])),
     advice: forecastAdvice(run, result),
     result: table.rows.map((row) => Object.fromEntries(table.header.map((name, k) => [name, row[k]]))),
   }
-}
-
-function forecastCsv({ series, settings }: ForecastRun, { future, widths }: ForecastResult): string {
-  const dates = futureDates(series.dates, settings.shape.horizon)
-  const rows = future.map((value, k) => {
-    const date = dates?.[k]?.toISOString().slice(0, 10) ?? String(series.values.length + k + 1)
-    return [date, value, value - widths[k]!, value + widths[k]!].join(',')
-  })
-  return `${['date,forecast,low,high', ...rows].join('\n')}\n`
 }

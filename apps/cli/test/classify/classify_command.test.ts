@@ -1,10 +1,12 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { importWeights } from '@cudnn-rnn/rnn'
+import { importWeights, openBackend } from '@cudnn-rnn/rnn'
+import { loadTextClassifier } from '@cudnn-rnn/rnn/tasks'
 import { parseHTML } from 'linkedom'
 import { describe, expect, it } from 'vitest'
-import { run, usesProgram } from '../built_program.js'
+import { outcome, run, start, usesProgram } from '../built_program.js'
 import { killedAndWhole } from '../killed_program.js'
+import { refusalOf } from '../refusal.js'
 import { temporaryDirectory } from '../small_run.js'
 
 usesProgram()
@@ -98,5 +100,97 @@ describe('cudnn-rnn classify', () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
     expect(stderr).toContain(`[${code}]`)
     expect(stderr).toMatch(message)
+  })
+})
+
+describe('cudnn-rnn classify --run', () => {
+  it('classifies files, folders, tables, lines and standard input with a run of a folder of texts', async () => {
+    const directory = await temporaryDirectory()
+    const [out, texts] = [join(directory, 'run'), join(directory, 'texts')]
+    for (const [label, words] of [
+      ['good', 'fine warm fresh'],
+      ['bad', 'cold stale slow'],
+    ] as const) {
+      await mkdir(join(texts, label), { recursive: true })
+      const write = (n: number) => writeFile(join(texts, label, `${n}.txt`), `it was ${words.split(' ')[n % 3]} today`)
+      await Promise.all(Array.from({ length: 15 }, (_, n) => write(n)))
+    }
+    await writeFile(join(texts, 'README'), 'it was fresh')
+    const begun = await run('classify', '--folder', texts, ...SMALL, '--steps', '40', '--out', out)
+    expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toEqual({ exitCode: 0, stderr: '' })
+    expect(begun.stdout).toMatch(/^Use it .* classify --run /m)
+
+    const write = async (name: string, text: string) => {
+      await writeFile(join(directory, name), text)
+      return join(directory, name)
+    }
+    const classified = async (...args: string[]) => {
+      const { exitCode, stdout, stderr } = await run('classify', '--run', out, '--json', ...args)
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+      return stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    }
+    const [one] = await classified(await write('one.txt', 'today it was stale'))
+    expect(one).toMatchObject({ source: 'one.txt', label: 'bad' })
+    expect(one.probabilities.bad + one.probabilities.good).toBeCloseTo(1, 5)
+    const whole = await classified(texts)
+    expect(whole.at(-1)).toMatchObject({
+      accuracy: 1,
+      matrix: {
+        labels: ['bad', 'good'],
+        counts: [
+          [15, 0],
+          [0, 15],
+        ],
+      },
+    })
+    expect(whole).toHaveLength(32)
+    const csv = await write('mail.csv', 'text;label\n"so fresh; so warm";good\n"slow";good\n')
+    expect((await classified(csv)).at(-1)).toMatchObject({ accuracy: 0.5 })
+    const jsonl = await write('mail.jsonl', '{"text":"fine"}\n')
+    expect((await classified(jsonl, csv)).slice(0, 2).map(({ label }) => label)).toEqual(['good', 'good'])
+    const lines = await write('lines.txt', 'fine\n\ncold and slow\n')
+    expect((await classified(lines, '--format', 'lines')).map(({ source, label }) => [source, label])).toEqual([
+      ['lines.txt:1', 'good'],
+      ['lines.txt:3', 'bad'],
+    ])
+    const piped = start(['classify', '--run', out, '-', '--json'])
+    const ended = outcome(piped)
+    piped.stdin.end('warm and fine')
+    expect(JSON.parse((await ended).stdout)).toMatchObject({ source: '-', label: 'good' })
+    expect(await readdir(out)).not.toContain('classified')
+
+    const shown = await run('classify', '--run', out, csv)
+    expect(shown.stdout).toMatch(/^mail\.csv:2 +good +[\d.]+ % +good$/m)
+    expect(shown.stdout).toMatch(/^Accuracy +50\.0 % of the 2 texts with a class of the run$/m)
+    expect(await readFile(join(out, 'classified/classes.csv'), 'utf8')).toMatch(
+      /^source,class,bad,good\nmail.csv:2,good,/,
+    )
+    const page = await readFile(join(out, 'classified/report.html'), 'utf8')
+    expect(page).toContain('<b>1 of 2</b> texts are')
+    expect(parseHTML(page).document.querySelectorAll('.texts tr')).toHaveLength(2)
+    using backend = await openBackend('reference')
+    using classifier = await loadTextClassifier(backend, out)
+    expect((await classifier.classify(['today it was stale']))[0]).toEqual({
+      label: 'bad',
+      probability: one.probability,
+      probabilities: one.probabilities,
+    })
+
+    const refused = (...args: string[]) => refusalOf('classify', ...args)
+    expect(await refused('--run', out)).toContain('[ERR_DATA_EMPTY]')
+    expect(await refused('--run', out, await write('empty.txt', ' \n'))).toContain('[ERR_DATA_EMPTY]')
+    expect(await refused('--run', out, await write('empty.csv', ''))).toContain('[ERR_DATA_EMPTY]')
+    expect(await refused('--run', out, await write('other.csv', 'a,b\n1,2\n'))).toMatch(/ERR_DATA_COLUMN.*column text/)
+    expect(await refused('--run', out, join(directory, 'none'))).toContain('[ERR_DATA_IO]')
+    expect(await refused('--run', out, csv, '--words', '9')).toContain('[ERR_USE_OPTION]')
+    expect(await refused(csv)).toContain('[ERR_INVALID_OPTION]')
+    expect(await refused('--csv', csv, '--jsonl', jsonl)).toContain('[ERR_INVALID_OPTION]')
+    expect(await refused('--run', texts, csv)).toContain('[ERR_NO_RUN]')
+    expect(await refusalOf('forecast', '--run', out, '--csv', csv)).toMatch(/ERR_NO_RUN.*this is a classification run/)
+    await writeFile(join(directory, 'binary.txt'), Uint8Array.of(0xff, 0xfe, 0))
+    expect(await refused('--run', out, join(directory, 'binary.txt'))).toContain('[ERR_TEXT_FILE]')
   })
 })

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { seasonalNaive, splitOrigins } from '../../src/forecast/forecast_windows.js'
+import { seasonalNaive, splitOrigins } from '../src/forecast_windows.js'
 
 const shape = { window: 6, horizon: 3, season: 4, heldOut: 10 }
 

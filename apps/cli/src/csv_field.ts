@@ -1,0 +1,4 @@
+/** A text as a field of a CSV file. */
+export function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}

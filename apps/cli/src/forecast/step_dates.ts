@@ -1,0 +1,66 @@
+const DAY = 24 * 3600 * 1000
+
+/** A date in ISO 8601's calendar form, of which the time and the day may be left out, or a quarter such as 2020-Q3; as UTC. */
+export function parsedDate(text: string): Date | undefined {
+  const quarter = /^(\d{4})-?Q([1-4])$/.exec(text.trim())
+  if (quarter !== null) return new Date(Date.UTC(Number(quarter[1]), 3 * (Number(quarter[2]) - 1), 1))
+  const match =
+    /^(\d{4})(?:-(\d{2})(?:-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?)?)?$/.exec(
+      text.trim(),
+    )
+  if (match === null) return undefined
+  const [year, month = 1, day = 1, hour = 0, minute = 0, second = 0] = match
+    .slice(1, 7)
+    .map((part) => part && Number(part))
+  const date = new Date(
+    Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)),
+  )
+  // 2020-02-31 would be in March.
+  if (date.getUTCDate() !== Number(day) || date.getUTCMonth() !== Number(month) - 1) return undefined
+  const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(match[7] ?? '') ?? []
+  if (sign === undefined) return date
+  const offset = (Number(hours) * 60 + Number(minutes)) * 60 * 1000
+  return new Date(date.getTime() - (sign === '+' ? offset : -offset))
+}
+
+/** All dates; undefined where one of the texts is none. */
+export function parsedDates(texts: readonly string[]): Date[] | undefined {
+  const dates = texts.map(parsedDate)
+  return dates.includes(undefined) ? undefined : (dates as Date[])
+}
+
+/** The regular step of dates: so many months, or so many milliseconds. */
+export interface DateStep {
+  readonly months: number
+  readonly milliseconds: number
+}
+
+/** The step that most dates are apart: months where all dates have one day of the month, else milliseconds. */
+export function stepOf(dates: readonly Date[]): DateStep {
+  const steps = dates.slice(1).map((date, k) => date.getTime() - dates[k]!.getTime())
+  const usual = steps.toSorted((a, b) => a - b)[steps.length >> 1] ?? DAY
+  const last = dates.at(-1)
+  const isMonthly = usual >= 28 * DAY && dates.every((date) => date.getUTCDate() === last?.getUTCDate())
+  return isMonthly ? { months: Math.round(usual / (30.44 * DAY)), milliseconds: 0 } : { months: 0, milliseconds: usual }
+}
+
+/** The date so many steps after `date`. */
+export function afterSteps(date: Date, { months, milliseconds }: DateStep, count: number): Date {
+  const later = new Date(date)
+  if (months > 0) later.setUTCMonth(later.getUTCMonth() + count * months)
+  else later.setTime(later.getTime() + count * milliseconds)
+  return later
+}
+
+/** How many steps lie between two dates; not an integer where `to` is off the step. */
+export function stepsBetween(from: Date, to: Date, { months, milliseconds }: DateStep): number {
+  if (months === 0) return (to.getTime() - from.getTime()) / milliseconds
+  const apart = 12 * (to.getUTCFullYear() - from.getUTCFullYear()) + to.getUTCMonth() - from.getUTCMonth()
+  return apart / months
+}
+
+/** `2020-04-01`, with the time where dates have one. */
+export function dateText(date: Date, { months, milliseconds }: DateStep): string {
+  const text = date.toISOString()
+  return months > 0 || milliseconds % DAY === 0 ? text.slice(0, 10) : text.slice(0, 16)
+}

@@ -1,0 +1,15 @@
+import { expect } from 'vitest'
+import { createProgram } from '../src/program.js'
+
+/** The error of a command that is refused, as the program prints it; without a process of its own. */
+export async function refusalOf(...args: readonly string[]): Promise<string> {
+  const error: unknown = await createProgram()
+    .parseAsync(['node', 'cudnn-rnn', ...args])
+    .then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+  expect(error).toBeInstanceOf(Error)
+  const { code, message } = error as Error & { readonly code: string }
+  return `[${code}]: ${message}`
+}
