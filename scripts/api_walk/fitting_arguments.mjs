@@ -175,6 +175,7 @@ export function fittingArguments(api, subjects, fixtures) {
           },
           stream: () => [params(), { batch: 1 }],
           streamPool: () => [params(), { maxStreams: 4 }],
+          sharedParams: async () => [await model().shareParams(params())],
           restoreDropoutState: async () => [await model().dropoutState()],
         }).map(([method, make]) => [`models: ${name}.${method}`, make])
       }),

@@ -63,6 +63,10 @@ export const LEFT_OUT = [
     /^layers: (\w+\.(forward|openStream)|LayerStream\.\w+|LayerDefinition\.build|LayerBuild\.variable|new RecurrentLayer)$/,
     'called by a model on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
   ],
+  [
+    /^models: (openWorkerPool|serveStreams)$/,
+    'starts threads, or serves one: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
+  ],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [

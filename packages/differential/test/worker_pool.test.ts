@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { type Backend, isBackendUnavailableError } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { CudnnLSTM, openWorkerPool, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/models'
+import { CudnnLSTM, openWorkerPool, serveStreams, type WorkerLoss, type WorkerPool } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { bundleProgram } from '../../../scripts/bundle_program.mjs'
@@ -232,6 +232,16 @@ describe('a pool of workers', () => {
     expect((await pool.open().step(frame(1))).shape).toEqual([20])
     expect(starts).toBe(3)
     expect(pool.stats()).toMatchObject({ lostWorkers: 2, lostStreams: 1 })
+  })
+
+  it('serves a pool to a parent, and nothing else', () => {
+    const port = { on: () => undefined, postMessage: () => undefined }
+    for (const parent of [null, {}, { postMessage: port.postMessage }]) {
+      expect(() => serveStreams(parent as never, {} as never)).toThrow(coded('ERR_NOT_A_WORKER'))
+    }
+    for (const pool of [undefined, {}, { open: () => undefined }]) {
+      expect(() => serveStreams(port, pool as never)).toThrow(coded('ERR_INVALID_ARGUMENT'))
+    }
   })
 
   it.each([

@@ -1,5 +1,6 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { allocating } from '@cudnn-rnn/executor-kit'
 import { BatchingPool } from './batching_pool.js'
 import { ForwardStream } from './forward_stream.js'
 import { checkPoolOptions } from './pool_options.js'
@@ -47,5 +48,6 @@ export function streamPoolOf<State>(network: RowNetwork<State>, options: StreamP
       { option: 'dtype', value: network.dtype },
     )
   }
-  return new BatchingPool(network, checkPoolOptions(options))
+  const checked = checkPoolOptions(options)
+  return allocating(action, () => new BatchingPool(network, checked))
 }

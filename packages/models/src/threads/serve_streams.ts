@@ -18,13 +18,20 @@ export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' 
  * assigns no stream before.
  *
  * @param port `parentPort` of node:worker_threads
- * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent
+ * @throws TypeError `ERR_NOT_A_WORKER` in a thread without a parent, `ERR_INVALID_ARGUMENT` for anything but a pool
  */
 export function serveStreams<State>(port: ServingPort | null, pool: ServedPool<State>): void {
-  if (typeof port?.postMessage !== 'function') {
+  if (typeof port?.postMessage !== 'function' || typeof port.on !== 'function') {
     throw codedTypeError(
       'ERR_NOT_A_WORKER',
       `Cannot serve streams as port must be the parentPort of a worker thread: current value is ${describeValue(port)}`,
+    )
+  }
+  if (typeof pool?.open !== 'function' || typeof pool.stats !== 'function') {
+    throw codedTypeError(
+      'ERR_INVALID_ARGUMENT',
+      `Cannot serve streams as pool must be a pool of streams: current value is ${describeValue(pool)}`,
+      { argument: 'pool' },
     )
   }
   const server = new StreamServer(port, pool)
