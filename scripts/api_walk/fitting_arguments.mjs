@@ -285,6 +285,10 @@ export function fittingArguments(api, subjects, fixtures) {
     'interop: openWeightFile': async () => [await exported(), 'safetensors'],
     'interop: stackNetworks': async () => [[await subjects.ImportedNetwork()]],
     // Training
+    'distributed: openCommunicator': () => ['none', {}],
+    'distributed: Communicator.allReduce': () => [Float32Array.of(1), { op: 'sum' }],
+    'distributed: Communicator.broadcast': () => [Uint8Array.of(1), 0],
+    'distributed: Communicator.allGather': () => [Uint8Array.of(1)],
     'train: arrowDataset': () => [join(fixtures, 'tables/table.arrow')],
     'train: parquetDataset': () => [join(fixtures, 'tables/table_none.parquet'), {}],
     'train: csvDataset': () => [textFile('a,b\n1,2\n'), {}],
@@ -293,6 +297,7 @@ export function fittingArguments(api, subjects, fixtures) {
     'train: classId': () => [{ a: '1' }, 'a', 2, place()],
     'train: finiteNumber': () => [{ a: '1' }, 'a', place()],
     'train: Dataset.from': () => [() => [1, 2]],
+    'train: Dataset.shard': () => [{ rank: 0, size: 1 }, (batch) => batch],
     'train: Dataset.paddedBatch': () => [2, () => tensor(2, 1), 0],
     'train: Dataset.bucketByLength': () => [{ length: () => 1, batchSize: 2 }],
     'train: new Dataset': () => [subjects.Source()],

@@ -67,6 +67,7 @@ export const LEFT_OUT = [
     /^models: (openWorkerPool|serveStreams)$/,
     'starts threads, or serves one: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
   ],
+  [/: Communicator\.abort$/, 'ends the process'],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [

@@ -11,7 +11,8 @@ const SIZES = { numLayers: 1, numUnits: 2, inputSize: 3 }
  * @param executors where the instances live (executors.mjs).
  */
 export function createSubjects(api, executors) {
-  const { backend, canonical, cells, checkpoint, interop, layers, models, rnn, saveable, tasks, train } = api
+  const { backend, canonical, cells, checkpoint, distributed, interop, layers, models, rnn, saveable, tasks, train } =
+    api
   const open = () => executors.open()
   const tensor = (...shape) => ({ data: new Float32Array(shape.reduce((a, b) => a * b, 1)), shape })
   const scratch = () => mkdtempSync(join(process.cwd(), 'walk-'))
@@ -204,6 +205,7 @@ export function createSubjects(api, executors) {
     CanonicalMap: lstm,
     CanonicalReader: lstm,
     Cursor: () => windows().open(undefined, 0),
+    Communicator: () => distributed.openCommunicator('none'),
     Dataset: numbers,
     DatasetIterator: () => numbers().iterate(),
     EventFile: () => train.EventFile.create(scratch()),

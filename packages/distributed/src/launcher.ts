@@ -1,3 +1,4 @@
+import { checkArguments, OBJECT } from '@cudnn-rnn/arguments'
 import { CommunicatorError } from './communicator_error.js'
 
 /** The program that started this process together with others, as its environment variables say. */
@@ -63,8 +64,9 @@ const LAUNCHERS: readonly Row[] = [
  * @throws CommunicatorError `ERR_LAUNCHER_ENVIRONMENT`
  */
 export function detectLauncher(environment: Environment = process.env): Launcher | undefined {
+  checkArguments('detect the launcher', { environment }, { environment: OBJECT })
   const row = LAUNCHERS.find(({ rank, size, also }) =>
-    [rank, size, also].every((name) => name === undefined || (environment[name] ?? '') !== ''),
+    [rank, size, also].every((name) => name === undefined || textOf(environment, name) !== ''),
   )
   if (row === undefined) return undefined
   const { name, engine, remedy } = row
@@ -74,7 +76,7 @@ export function detectLauncher(environment: Environment = process.env): Launcher
 }
 
 function count(environment: Environment, name: string, least: number, most: number): number {
-  const text = environment[name]!
+  const text = textOf(environment, name)
   const value = Number(text)
   if (/^\d+$/.test(text) && value >= least && value <= most) return value
   const range = most === Number.MAX_SAFE_INTEGER ? `an integer >= ${least}` : `an integer in ${least}..${most}`
@@ -82,4 +84,8 @@ function count(environment: Environment, name: string, least: number, most: numb
     'ERR_LAUNCHER_ENVIRONMENT',
     `Cannot open communicator as the environment variable ${name} must be ${range}: current value is ${JSON.stringify(text.slice(0, 40))}`,
   )
+}
+
+function textOf(environment: Environment, name: string): string {
+  return String(environment[name] ?? '')
 }
