@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { ADDONS, platformManifest, platformPackages } from '../platforms.mjs'
+import { ADDONS, OWNERS, platformManifest, platformPackages } from '../platforms.mjs'
 import { readJson } from '../workspace.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -15,11 +15,11 @@ it.each(platformPackages().map((each) => [each.name, each]))(
   },
 )
 
-it.each(Object.keys(ADDONS))('platformPackages are the optional dependencies of packages/%s', (addon) => {
+it.each(Object.keys(ADDONS))('platformPackages of native/%s are the optional dependencies of its owner', (addon) => {
   const names = platformPackages()
     .filter((each) => each.addon === addon)
     .map(({ name }) => name)
-  const { optionalDependencies } = readJson(join(root, 'packages', addon, 'package.json'))
+  const { optionalDependencies } = readJson(join(root, 'packages', OWNERS[addon], 'package.json'))
   expect(optionalDependencies).toEqual(Object.fromEntries(names.map((name) => [name, 'workspace:*'])))
 })
 

@@ -1,7 +1,7 @@
 import type { Backend, BackendTensor, RnnStreamState, Tape } from '@cudnn-rnn/backend'
 import { type CanonicalParams, layoutKey } from '@cudnn-rnn/canonical'
 import type { RecurrentModel, Stream, Variable } from '@cudnn-rnn/models'
-import type { Optimizer } from '@cudnn-rnn/train'
+import { Adam, type Optimizer } from '@cudnn-rnn/train'
 import { ANY, type Kind, type Program } from './program.js'
 
 /** Something a program made. */
@@ -84,6 +84,12 @@ export class ProgramState {
     if (kind === 'tape') return owned(this.tapes, ({ tape }) => tape)
     if (kind === 'stream') return owned(this.streams, ({ stream }) => stream)
     return owned(this.optimizers, ({ optimizer }) => optimizer)
+  }
+
+  /** Tensors that Adam counts its updates in, on an executor with `steps`: a number and its increment for each optimizer. */
+  countersOfAdam(): number {
+    if (this.backend.steps === undefined) return 0
+    return 2 * this.optimizers.filter(({ isGone, optimizer }) => !isGone && optimizer instanceof Adam).length
   }
 
   /** The canonical elements of an opaque buffer, without the model that may be disposed. */

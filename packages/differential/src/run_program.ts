@@ -87,7 +87,8 @@ class ProgramRun {
     }
     if (place.includes('.')) return
     const { tensors, tapes, rnns } = backend.stats()
-    this.trace.push({ statement: `after ${place}`, values: { alive: [tensors, tapes, rnns] } })
+    const alive = [tensors - this.#state.countersOfAdam(), tapes, rnns]
+    this.trace.push({ statement: `after ${place}`, values: { alive } })
   }
 
   /** Reads all that is left, disposes it in the program's order, and looks at the books. */

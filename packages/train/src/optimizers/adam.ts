@@ -21,7 +21,7 @@ export class Adam extends Optimizer {
   readonly #epsilon: number
   readonly #definition: Definition
   /** Counts updates on an executor with `steps`, which alone knows which ones it skips. */
-  readonly #count: { readonly updates: BackendTensor; readonly one: BackendTensor } | undefined
+  readonly #count: UpdateCount | undefined
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {
     checkOptimizer('build Adam', backend, variables, options, ['beta1', 'beta2', 'epsilon', 'definition'])
@@ -35,7 +35,12 @@ export class Adam extends Optimizer {
     this.#beta2 = beta2
     this.#epsilon = epsilon
     this.#definition = definition
-    this.#count = backend.steps && { updates: backend.zeros([]), one: backend.tensor(scalar(backend, 1)) }
+    try {
+      this.#count = backend.steps && updateCount(backend)
+    } catch (error) {
+      super.dispose()
+      throw error
+    }
   }
 
   override restoreStep(step: number): void {
@@ -69,6 +74,22 @@ export class Adam extends Optimizer {
       epsilonHat: this.#definition === 'tensorflow',
       step: this.#count?.updates ?? this.step,
     })
+  }
+}
+
+/** The number of updates and its increment, tensors of the executor. */
+interface UpdateCount {
+  readonly updates: BackendTensor
+  readonly one: BackendTensor
+}
+
+function updateCount(backend: Backend): UpdateCount {
+  const updates = backend.zeros([])
+  try {
+    return { updates, one: backend.tensor(scalar(backend, 1)) }
+  } catch (error) {
+    updates.dispose()
+    throw error
   }
 }
 
