@@ -3,7 +3,7 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addonOf, packPackages, run } from './packed_packages.mjs'
-import { ADDONS, PLATFORMS, platformPackages, thisPlatform } from './platforms.mjs'
+import { ADDONS, OWNERS, PLATFORMS, platformPackages, thisPlatform } from './platforms.mjs'
 
 const here = thisPlatform()
 const shell = process.platform === 'win32'
@@ -56,9 +56,9 @@ for (const addon of Object.keys(ADDONS)) {
     ...PLATFORMS,
     'linux-x64-musl': { os: 'linux', cpu: 'x64', libc: 'musl' },
   })) {
-    checks[`${addon} takes the addon of ${platform} alone`] = async (install) => {
+    checks[`${OWNERS[addon]} takes the addon of ${platform} alone`] = async (install) => {
       const machine = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])]
-      const folder = await install([`@cudnn-rnn/${addon}`], machine)
+      const folder = await install([`@cudnn-rnn/${OWNERS[addon]}`], machine)
       const installed = readdirSync(join(folder, 'node_modules/@cudnn-rnn')).filter((name) =>
         name.startsWith('native-'),
       )
