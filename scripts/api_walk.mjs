@@ -8,7 +8,7 @@
 // subjects.mjs); and, `rounds` times, a wrong value takes the place of a field somewhere inside an argument that fits.
 // Child processes make the calls (walk_calls.mjs); this one watches them.
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -18,6 +18,7 @@ import { checkFacade, entryPoints, publicApi } from './api_walk/public_api.mjs'
 import { LEFT_OUT, ON_EVERY_EXECUTOR, ON_ONE_EXECUTOR, REFUSED_WHOLE } from './api_walk/scope.mjs'
 import { createSubjects } from './api_walk/subjects.mjs'
 import { errorCodes } from './error_codes.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 const { values: options } = parseArgs({
@@ -45,7 +46,8 @@ const idle = LEFT_OUT.filter(([pattern]) => callables.every(({ label }) => !patt
 const isLeftOut = ({ label }) => LEFT_OUT.some(([pattern]) => pattern.test(label))
 
 const selected = callables.filter((callable) => !isLeftOut(callable) && callable.label.includes(options.only))
-const scratch = mkdtempSync(join(tmpdir(), 'cudnn-rnn-api-walk-'))
+process.on('exit', ownTemporaryFolder())
+const scratch = tmpdir()
 const jobs = options.executors.split(',').flatMap((executor) => {
   const own = selected.filter(({ owner, name }) => isWalkedOn(owner ?? name, executor))
   const chunks = []
@@ -66,7 +68,6 @@ await Promise.all(
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await walk(...next)
   }),
 )
-rmSync(scratch, { recursive: true, force: true })
 report()
 
 function isWalkedOn(name, executor) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 import { docExamples } from './doc_examples.mjs'
 import { checkErrorCodes } from './error_codes.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 import { filesBelow, readJson, workspacePackages } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
@@ -22,6 +23,7 @@ const files = [
 ]
 const examples = docExamples(root, files).map((example, index) => ({ ...example, name: `example_${index}` }))
 
+process.on('exit', ownTemporaryFolder())
 rmSync(output, { recursive: true, force: true })
 mkdirSync(output)
 for (const { name, code } of examples) writeFileSync(join(output, `${name}.ts`), `${code}\nexport {}\n`)

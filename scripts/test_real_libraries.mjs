@@ -7,7 +7,7 @@
 // The wheels are installed into .real_libraries with pip, unless --site-packages (or CUDNN_RNN_REAL_LIBRARIES) names a
 // folder that holds them. --check leaves the document alone.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,6 +17,7 @@ import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
 import { compareConstants } from './real_libraries/constants.mjs'
 import { compareWithRealCudnn, KNOWN_DIFFERENCES } from './real_libraries/differential.mjs'
 import { ARCHITECTURES, compileByNvcc, compileByNvrtc } from './real_libraries/kernels.mjs'
+import ownTemporaryFolder from './temporary_folder.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { values: options } = parseArgs({
@@ -84,7 +85,8 @@ if (nvidia === undefined || !existsSync(addon) || problem !== undefined) {
   process.exit(0)
 }
 
-const build = mkdtempSync(join(tmpdir(), 'cudnn-rnn-real-libraries-'))
+const removeBuild = ownTemporaryFolder()
+const build = tmpdir()
 /** Rows of the document, and failures. */
 const rows = []
 const failures = []
@@ -166,7 +168,7 @@ try {
   )
   if (!options.check) writeFileSync(join(root, 'docs/gpu/without_gpu.md'), documentOf(known))
 } finally {
-  rmSync(build, { recursive: true, force: true })
+  removeBuild()
 }
 for (const failure of failures) console.error(`\n${failure}`)
 process.exitCode = failures.length === 0 ? 0 : 1

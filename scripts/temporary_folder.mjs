@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Gives a test run a temporary folder of its own, which its processes inherit, and removes it, with the files of killed
- * child processes and of processes that vitest ended.
+ * Gives a test run a temporary folder of its own, which its processes inherit. Returns the function that removes it, with the
+ * files of killed child processes and of processes that vitest ended. vitest calls it as its global setup.
  */
-export default function setup() {
+export default function ownTemporaryFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-test-'))
   // Tests of permissions start programs of another user.
   chmodSync(folder, 0o755)
