@@ -14,7 +14,8 @@ export const expect = chai.expect
 type Run = (...args: unknown[]) => unknown
 interface Entry {
   readonly name: string
-  readonly run: () => unknown
+  /** Undefined for a test that is skipped. */
+  readonly run: (() => unknown) | undefined
 }
 
 const entries: Entry[] = []
@@ -28,7 +29,16 @@ export function describe(name: string, register: () => void): void {
 
 /** `test(name, run)` or `test(name, options, run)`. */
 function addTest(name: string, ...rest: readonly unknown[]): void {
-  entries.push({ name: [...path, name].join(' > '), run: rest.at(-1) as () => unknown })
+  addEntry(name, rest.at(-1) as () => unknown)
+}
+
+function addEntry(name: string, run: Entry['run']): void {
+  entries.push({ name: [...path, name].join(' > '), run })
+}
+
+/** `test.skipIf(condition)(name, run)`: the outcome of a skipped test is `skipped`. */
+function skipIf(condition: unknown): typeof addTest {
+  return condition ? (name) => addEntry(name, undefined) : addTest
 }
 
 /** `test.each(rows)(title, run)`: an array is spread over the arguments; the title takes them for %s, %f, %o and $name. */
@@ -49,7 +59,7 @@ function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-export const test = Object.assign(addTest, { each })
+export const test = Object.assign(addTest, { each, skipIf })
 export const it = test
 
 /** Runs what was registered until the deadline; `report` gets one outcome per test. */
@@ -59,8 +69,9 @@ export async function runTests(
 ): Promise<void> {
   for (const { name, run } of entries.splice(0)) await once(name, () => runTest(name, run))
 
-  async function runTest(name: string, run: () => unknown): Promise<void> {
+  async function runTest(name: string, run: Entry['run']): Promise<void> {
     const id = 'conformance'
+    if (run === undefined) return report(skipped(id, name, 'its condition does not hold'))
     if (performance.now() > deadline) {
       return report(skipped(id, name, 'no time was left'))
     }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadAddon } from '@cudnn-rnn/cudnn/validation'
@@ -19,24 +19,22 @@ const SECTIONS = 'layout,padding,gradients,limits,capture,algorithms,fallbacks,d
 describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA emulator'})`, () => {
   if (emulator.problem !== undefined) return
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
-  /** Runs the bundle in an environment with the emulator only. */
+  /** An environment with the emulator only. */
+  const environment = (settings = '') => ({
+    CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
+    CUDNN_RNN_LIBRARY_DIR: emulator.folder,
+    CUDNN_RNN_CACHE_DIR: join(folder, 'kernels'),
+    CUDNN_RNN_CUDA_EMULATOR: '1',
+    CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings,
+  })
   const validate = (out: string, only: string, settings = '', python = 'none') =>
     spawnSync(
       process.execPath,
       [join(folder, 'gpu_validation.mjs'), out, '--quick', '--python', python, '--limit', '0', '--only', only],
-      {
-        encoding: 'utf8',
-        env: {
-          CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
-          CUDNN_RNN_LIBRARY_DIR: emulator.folder,
-          CUDNN_RNN_CACHE_DIR: join(folder, 'kernels'),
-          CUDNN_RNN_CUDA_EMULATOR: '1',
-          CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings,
-        },
-      },
+      { encoding: 'utf8', env: environment(settings) },
     )
-  const outcomes = (out: string): Record<string, unknown>[] =>
-    readFileSync(join(out, 'checklist.jsonl'), 'utf8')
+  const outcomes = (out: string, file = 'checklist'): Record<string, unknown>[] =>
+    readFileSync(join(out, `${file}.jsonl`), 'utf8')
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
@@ -56,6 +54,25 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
     }
     expect(readdirSync(out).filter((name) => name.endsWith('.md'))).toHaveLength(1)
   })
+
+  it.each(['conformance', 'conformance tf32'])(
+    'the bundle registers every test of the section %s',
+    TIMEOUT,
+    (section) => {
+      const out = join(folder, section)
+      mkdirSync(out)
+      // No time for the tests: those behind the deadline are reported as skipped, each by its name.
+      const args = [out, '--section', section, '--seconds', '0']
+      const { stderr } = spawnSync(process.execPath, ['--expose-gc', join(folder, 'gpu_validation.mjs'), ...args], {
+        encoding: 'utf8',
+        env: environment(),
+      })
+      const made = outcomes(out, 'conformance')
+      expect(made.at(-1), stderr).toMatchObject({ verdict: 'skipped', measured: 'no time was left' })
+      expect(made.filter(({ verdict }) => verdict === 'fail')).toEqual([])
+      expect(made.length).toBeGreaterThan(100)
+    },
+  )
 
   it('all sections ask one PyTorch, which ends with the run', TIMEOUT, async () => {
     const [python, log] = [join(folder, 'python'), join(folder, 'started')]
