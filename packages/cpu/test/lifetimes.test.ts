@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { describe, expect, it } from 'vitest'
@@ -9,6 +11,8 @@ import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 /** 2,000 in every test run; `npm run test:soak` sets 10,000. */
 const LIVES = Number(process.env['CUDNN_RNN_SOAK_CYCLES'] ?? 2_000)
 const addonFile = fileURLToPath(new URL('addon_alone.mjs', import.meta.url))
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 const skipped = instructionSetsUnderTest('lifetimes').length === 0
 
 describe.skipIf(skipped)('the executor', () => {
@@ -28,16 +32,20 @@ describe.skipIf(skipped)('the executor', () => {
       // Handles are closed by the event loop, which brief passes alone never turn.
       await new Promise((resolve) => setImmediate(resolve))
     }
+    const residentBytes = () => {
+      collectGarbage()
+      return process.memoryUsage.rss()
+    }
     const growthUntil = async (count: number) => {
-      const before = process.memoryUsage.rss()
+      const before = residentBytes()
       while (lives < count) await live()
-      return process.memoryUsage.rss() - before
+      return residentBytes() - before
     }
     // The heap grows to its working size first.
     const warmUp = Math.max(500, LIVES / 5)
     await growthUntil(warmUp)
     const growth = [await growthUntil(warmUp + LIVES / 2), await growthUntil(warmUp + LIVES)]
-    // A leak grows in both halves, a late garbage collection in one. A tape of this network has 50 KiB, a thread's stack
+    // A leak grows in both halves, the allocator's pools in one. A tape of this network has 50 KiB, a thread's stack
     // 8 MiB of addresses. The limit is 8 KiB per life for 2,000 lives and 1.6 KiB for 10,000.
     expect(Math.min(...growth)).toBeLessThan(8 * 2 ** 20)
   }, 300_000)
