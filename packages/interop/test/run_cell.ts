@@ -1,5 +1,12 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
-import { BasicRNNCell, CudnnCompatibleGRUCell, dynamicRnn, GRUBlockCell, LSTMBlockCell } from '@cudnn-rnn/cells'
+import {
+  BasicRNNCell,
+  CudnnCompatibleGRUCell,
+  dynamicRnn,
+  GRUBlockCell,
+  LSTMBlockCell,
+  LSTMCell,
+} from '@cudnn-rnn/cells'
 import type { ImportedCell } from '../src/index.js'
 import type { Numbers } from './fixture.js'
 
@@ -21,8 +28,8 @@ export function runCell(
   const x = { data: Float64Array.from(input.data), shape: input.shape }
   const options = { timeMajor: true, training: false, sequenceLength: inputs.sequenceLengths ?? null } as const
   const built = { ...cellOptions, dtype: 'float64' } as const
-  if (cell === 'LSTMBlockCell') {
-    const lstm = new LSTMBlockCell(numUnits, built)
+  if (cell === 'LSTMBlockCell' || cell === 'LSTMCell') {
+    const lstm = new { LSTMBlockCell, LSTMCell }[cell](numUnits, built)
     lstm.setVariables(Object.fromEntries(own))
     const initialState = { c: state(inputs.initialC), h: state(inputs.initialH) }
     const result = dynamicRnn(lstm, x, { ...options, initialState })

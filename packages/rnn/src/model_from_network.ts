@@ -8,6 +8,7 @@ import {
   type FloatTensor,
   GRUBlockCell,
   LSTMBlockCell,
+  LSTMCell,
 } from '@cudnn-rnn/cells'
 import { checkIsTensor, checkSequenceLengths, checkShape } from '@cudnn-rnn/executor-kit'
 import type { ImportedCell, ImportedNetwork } from '@cudnn-rnn/interop'
@@ -49,7 +50,7 @@ export interface ModelFromNetwork {
 
 /** An imported network that only one of TensorFlow's cells computes, as that cell with its variables. */
 export interface CellFromNetwork {
-  readonly cell: LSTMBlockCell | GRUBlockCell | CudnnCompatibleGRUCell | BasicRNNCell
+  readonly cell: LSTMBlockCell | LSTMCell | GRUBlockCell | CudnnCompatibleGRUCell | BasicRNNCell
   /** True where the network reads a sequence from its end: `run` turns it around, the cell does not. */
   readonly reverse: boolean
   /** input [T,B,I] */
@@ -132,11 +133,12 @@ function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork
   return { model, params, reverse, run: runOf(backend, network, forward) }
 }
 
+const LSTM_CELLS = { LSTMBlockCell, LSTMCell } as const
 const CELLS = { GRUBlockCell, CudnnCompatibleGRUCell, BasicRNNCell } as const
 
 const CELL = fields({
   ...INPUTS,
-  cell: oneOf(['LSTMBlockCell', ...Object.keys(CELLS)]),
+  cell: oneOf([...Object.keys(LSTM_CELLS), ...Object.keys(CELLS)]),
   numUnits: integerFrom(1),
   options: OBJECT,
   variables: OBJECT,
@@ -155,8 +157,8 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   }
   const unroll = (sequenceLength: NetworkRunOptions['sequenceLengths']) =>
     ({ timeMajor: true, training: false, sequenceLength }) as const
-  if (className === 'LSTMBlockCell') {
-    const cell = new LSTMBlockCell(numUnits, built)
+  if (className === 'LSTMBlockCell' || className === 'LSTMCell') {
+    const cell = new LSTM_CELLS[className](numUnits, built)
     cell.setVariables(values)
     const run = runOf(backend, network, async (x, h, c, lengths) => {
       const initialState = { c: stateOf(c, x), h: stateOf(h, x) }

@@ -92,9 +92,13 @@ function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
   return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0]!.name}`
 }
 
-/** `, with preactivationClip 0.5`: options that differ from the cell's defaults. */
-function describeOptions({ preactivationClip }: ImportedWeights['cells'][number]['options']): string {
-  return preactivationClip === undefined ? '' : `, with preactivationClip ${preactivationClip}`
+/** `, with activation relu, preactivationClip 0.5`: options that differ from the cell's defaults. */
+function describeOptions({ activation, preactivationClip }: ImportedWeights['cells'][number]['options']): string {
+  const given = [
+    ...(activation === 'relu' ? ['activation relu'] : []),
+    ...(preactivationClip === undefined ? [] : [`preactivationClip ${preactivationClip}`]),
+  ]
+  return given.length === 0 ? '' : `, with ${given.join(', ')}`
 }
 
 function summaryOf({ format, networks, cells, optimizer, unusedTensors }: ImportedWeights, prefix: string | undefined) {

@@ -15,6 +15,8 @@ import {
 } from '@cudnn-rnn/canonical'
 import type { FixedInputs, ImportedCell, ImportedCellOptions } from './interpretation.js'
 
+export type Activation = NonNullable<ImportedCellOptions['activation']>
+
 /** Features that the models lack; at least one is present. */
 export interface Differences {
   /** A GRU that resets before the product. */
@@ -23,6 +25,13 @@ export interface Differences {
   readonly peepholes: FloatArray | undefined
   /** Bound of the inputs of activations. */
   readonly clip: number | undefined
+  /** Of the candidate and of the new cell state, in each direction; undefined where they are the model's. */
+  readonly activations: readonly Activation[] | undefined
+}
+
+/** The differences of one direction. */
+interface OwnDifferences extends Omit<Differences, 'activations'> {
+  readonly activation: Activation | undefined
 }
 
 /** The cell that computes one layer of `descriptor` with `differences`, one for each direction. */
@@ -42,7 +51,11 @@ export function cellsOf(
     const peepholes = differences.peepholes?.subarray(direction * 3 * numUnits, (direction + 1) * 3 * numUnits)
     return {
       ...common,
-      ...CELLS[descriptor.cellMode](single, own, { ...differences, peepholes }),
+      ...CELLS[descriptor.cellMode](single, own, {
+        ...differences,
+        peepholes,
+        activation: differences.activations?.[direction],
+      }),
       inputs: inputsOf(common.inputs, direction, directions),
       name: directions === 1 ? common.name : `${common.name}/${direction === 0 ? 'forward' : 'backward'}`,
       inputSize,
@@ -66,27 +79,29 @@ function inputsOf(inputs: FixedInputs, direction: number, directions: number): F
 type CellOf = (
   descriptor: RnnDescriptor,
   own: CanonicalParams,
-  differences: Differences,
+  differences: OwnDifferences,
 ) => Pick<ImportedCell, 'cell' | 'options' | 'variables'>
 
 const CELLS: Readonly<Record<CellMode, CellOf>> = {
-  lstm: (descriptor, own, { peepholes, clip }) => ({
-    cell: 'LSTMBlockCell',
-    options: { forgetBias: 0, usePeephole: peepholes !== undefined, ...bounded(clip) },
-    variables: { ...variablesOf(descriptor, own), ...diagonals(descriptor, peepholes) },
-  }),
+  lstm: (descriptor, own, { peepholes, clip, activation }) => {
+    const usePeephole = peepholes !== undefined
+    const variables = { ...variablesOf(descriptor, own), ...diagonals(descriptor, peepholes) }
+    return activation === 'relu'
+      ? { cell: 'LSTMCell', options: { forgetBias: 0, usePeepholes: usePeephole, activation }, variables }
+      : { cell: 'LSTMBlockCell', options: { forgetBias: 0, usePeephole, ...bounded(clip) }, variables }
+  },
   gru: (descriptor, own, { resetBefore, clip }) =>
     resetBefore
       ? { cell: 'GRUBlockCell', options: bounded(clip), variables: gruBlockVariables(descriptor, own) }
       : { cell: 'CudnnCompatibleGRUCell', options: bounded(clip), variables: variablesOf(descriptor, own) },
-  rnn_tanh: (descriptor, own, { clip }) => ({
+  rnn_tanh: (descriptor, own, { clip, activation = 'tanh' }) => ({
     cell: 'BasicRNNCell',
-    options: { activation: 'tanh', ...bounded(clip) },
+    options: { activation, ...bounded(clip) },
     variables: variablesOf(descriptor, own),
   }),
-  rnn_relu: (descriptor, own, { clip }) => ({
+  rnn_relu: (descriptor, own, { clip, activation = 'relu' }) => ({
     cell: 'BasicRNNCell',
-    options: { activation: 'relu', ...bounded(clip) },
+    options: { activation, ...bounded(clip) },
     variables: variablesOf(descriptor, own),
   }),
 }

@@ -48,19 +48,21 @@ export interface ImportedCellOptions {
   /** The imported bias includes it. */
   readonly forgetBias?: 0
   readonly usePeephole?: boolean
+  /** Of `LSTMCell`. */
+  readonly usePeepholes?: boolean
   readonly activation?: 'tanh' | 'relu'
   /** ONNX's `clip`. */
   readonly preactivationClip?: number
 }
 
 /**
- * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, or ONNX's `clip`,
- * which bounds the inputs of activations.
+ * A network that only one of TensorFlow's cells computes: peepholes, a GRU that resets before the product, ONNX's `clip`,
+ * which bounds the inputs of activations, an LSTM of relu, or a plain RNN of tanh in one direction and relu in the other.
  */
 export interface ImportedCell {
   readonly name: string
   readonly convention: Convention
-  readonly cell: 'LSTMBlockCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
+  readonly cell: 'LSTMBlockCell' | 'LSTMCell' | 'GRUBlockCell' | 'CudnnCompatibleGRUCell' | 'BasicRNNCell'
   readonly options: ImportedCellOptions
   readonly inputSize: number
   readonly numUnits: number

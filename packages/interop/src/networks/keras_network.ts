@@ -68,7 +68,12 @@ export function networkInterpretation(
         return [{ ...common, descriptor, canonical }]
       }
       const canonical = resetBeforeCanonical(descriptor, groups)
-      return cellsOf(descriptor, canonical, { resetBefore, peepholes: undefined, clip: undefined }, common)
+      return cellsOf(
+        descriptor,
+        canonical,
+        { resetBefore, peepholes: undefined, clip: undefined, activations: undefined },
+        common,
+      )
     },
   }
 }

@@ -9,7 +9,7 @@ import {
 import { corrupt, WeightFileError } from '../errors.js'
 import type { OnnxNodeMessage } from '../files/onnx_messages.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
-import { cellsOf } from './imported_cells.js'
+import { type Activation, cellsOf } from './imported_cells.js'
 import type {
   FixedInputs,
   ImportedCell,
@@ -31,17 +31,37 @@ const STATES = { initial_h: 'inputH', initial_c: 'inputC' } as const
 
 const STATE_INPUTS = ['initial_h', 'initial_c'] as const
 
-/** The gate activations that the models have, in the order of the attribute, for one direction. */
-const ACTIVATIONS: Readonly<Record<CellMode, readonly string[]>> = {
-  lstm: ['sigmoid', 'tanh', 'tanh'],
-  gru: ['sigmoid', 'tanh'],
-  rnn_tanh: ['tanh'],
-  rnn_relu: ['relu'],
+/** An activation that cells have as an option, and the values of the attribute for one direction that stand for it. */
+interface NamedActivations {
+  readonly activation: Activation
+  readonly names: readonly string[]
+}
+
+/** The activations that models and cells have, the operator's default first. */
+const ACTIVATIONS: Readonly<Record<'LSTM' | 'GRU' | 'RNN', readonly [NamedActivations, ...NamedActivations[]]>> = {
+  LSTM: [
+    { activation: 'tanh', names: ['Sigmoid', 'Tanh', 'Tanh'] },
+    { activation: 'relu', names: ['Sigmoid', 'Relu', 'Relu'] },
+  ],
+  GRU: [{ activation: 'tanh', names: ['Sigmoid', 'Tanh'] }],
+  RNN: [
+    { activation: 'tanh', names: ['Tanh'] },
+    { activation: 'relu', names: ['Relu'] },
+  ],
+}
+
+/** The activation that a model has in all directions. */
+const OF_MODEL: Readonly<Record<CellMode, Activation>> = {
+  lstm: 'tanh',
+  gru: 'tanh',
+  rnn_tanh: 'tanh',
+  rnn_relu: 'relu',
 }
 
 /**
  * The recurrent nodes of an ONNX graph whose `W` and `R` are constants of the file or given by the option `inputs`. A node
- * with peepholes, with `clip`, or a GRU with `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
+ * with peepholes, with `clip`, an LSTM of relu, an RNN with other activations in each direction, or a GRU with
+ * `linear_before_reset = 0`, becomes a cell; nodes that compute their weights are left alone.
  */
 export function onnxInterpretations(file: WeightFile, options: InterpretationOptions): Interpretation[] {
   const constants = new Map<string, StoredTensor>(file.tensors.map((tensor) => [tensor.name, tensor]))
@@ -140,7 +160,7 @@ async function networkOf(
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
   const known = graph.networks.get(key ?? '')
   if (known !== undefined) return [{ ...known, name }]
-  checkFunction(path, name, node, cellMode)
+  const activations = checkFunction(path, name, node)
   const named = new Map<InputName, StoredTensor>()
   for (const input of INPUTS) {
     const value = inputOf(node, input)
@@ -178,6 +198,7 @@ async function networkOf(
     resetBefore: cellMode === 'gru' && !linearBeforeReset,
     peepholes: peepholes?.some((value) => value !== 0) === true ? peepholes : undefined,
     clip: clipOf(node),
+    activations: activations.every((activation) => activation === OF_MODEL[cellMode]) ? undefined : activations,
   }
   const isNetwork = Object.values(differences).every((difference) => !difference)
   if (isNetwork) {
@@ -222,21 +243,35 @@ function descriptorOf(
   })
 }
 
-/** Refuses attributes that make a node another function than the models and cells compute. */
-function checkFunction(path: string, name: string, { attributes }: OnnxNodeMessage, cellMode: CellMode): void {
+/** The activation in each direction. Refuses attributes that make a node another function than the models and cells compute. */
+function checkFunction(path: string, name: string, node: OnnxNodeMessage): readonly Activation[] {
+  const { attributes, opType } = node
   const refuse = (rule: string, value: unknown) =>
     new WeightFileError(
       'ERR_WEIGHTS_OTHER_FUNCTION',
       `Cannot import the node ${name} as ${rule}: current value is ${String(value)}`,
       { path },
     )
-  const expected = ACTIVATIONS[cellMode]
-  for (const [index, activation] of (attributes.get('activations')?.strings ?? []).entries()) {
-    if (activation.toLowerCase() === expected[index % expected.length]) continue
-    throw refuse(`its activations must be ${expected.join(', ')} in each direction`, activation)
+  const known = ACTIVATIONS[opType as keyof typeof ACTIVATIONS]
+  const given = attributes.get('activations')?.strings ?? []
+  const count = known[0].names.length
+  const directions = direction(node) === 'bidirectional' ? 2 : 1
+  const activations = Array.from({ length: directions }, (_, index) => {
+    // A list for one direction stands for both.
+    const names = known[0].names.map((name, place) => given[index * count + place] ?? given[place] ?? name)
+    const found = known.find((one) =>
+      one.names.every((each, place) => each.toLowerCase() === names[place]!.toLowerCase()),
+    )
+    if (found !== undefined) return found.activation
+    const rule = known.map((one) => one.names.join(', ')).join(' or ')
+    throw refuse(`its activations must be ${rule} in each direction, as no cell computes others`, names.join(', '))
+  })
+  if (opType === 'LSTM' && activations.includes('relu') && clipOf(node) !== undefined) {
+    throw refuse('an LSTM of Relu must have no clip, as no cell computes both', clipOf(node))
   }
   const inputForget = attributes.get('input_forget')?.i ?? 0
   if (inputForget !== 0) throw refuse('input_forget must be 0', inputForget)
+  return activations
 }
 
 /** ONNX Runtime ends rows of length 0 in zeros, models and cells here in the states that they began with. */
