@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { writeFileWhole } from '@cudnn-rnn/files'
 import { makeOutputDirectory } from '../src/output_directory.js'
 import { temporaryDirectory } from './small_run.js'
 
@@ -19,6 +20,25 @@ it('makeOutputDirectory refuses a path below a file, with a code and the path', 
     await expect(makeOutputDirectory(path)).rejects.toMatchObject({ code: 'ERR_OUTPUT_DIRECTORY', path })
   }
 })
+
+it.runIf(process.platform !== 'win32')(
+  'makeOutputDirectory and the writes into it follow a link to a directory, and refuse one to nothing',
+  async () => {
+    const directory = await temporaryDirectory()
+    const [target, link, dangling] = ['target', 'link', 'dangling'].map((name) => join(directory, name)) as [
+      string,
+      string,
+      string,
+    ]
+    await mkdir(target)
+    await symlink(target, link)
+    await makeOutputDirectory(join(link, 'run'))
+    await writeFileWhole(join(link, 'run/report.html'), 'page', { replace: true })
+    expect(await readFile(join(target, 'run/report.html'), 'utf8')).toBe('page')
+    await symlink(join(directory, 'none'), dangling)
+    await expect(makeOutputDirectory(dangling)).rejects.toMatchObject({ code: 'ERR_OUTPUT_DIRECTORY', path: dangling })
+  },
+)
 
 it.runIf(process.platform === 'linux')('makeOutputDirectory ends below /proc', async () => {
   await expect(makeOutputDirectory('/proc/none/x')).rejects.toMatchObject({ code: 'ERR_OUTPUT_DIRECTORY' })

@@ -29,6 +29,12 @@ export function detectZip(path: string, entries: ReadonlyMap<string, ArchiveEntr
   if (names.some((name) => name.endsWith('/data.pkl'))) return 'pytorch'
   if (names.includes('model.weights.h5')) return 'keras-archive'
   if (names.some((name) => name.endsWith('.npy'))) return 'npz'
+  if (names.some((name) => name.endsWith('/models/model.json'))) {
+    throw unknown(
+      path,
+      'It is a program of torch.export: torch.save(torch.export.load(file).state_dict, target) writes its weights',
+    )
+  }
   throw unknown(path, `It is a zip archive of ${names.slice(0, 5).join(', ')}`)
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { PickleBytes } from '../fuzz/pickle_bytes.js'
+import { zipBytes } from '../fuzz/zip_bytes.js'
 import { exportWeights, importWeights, openWeightFile } from '../src/index.js'
 import { compute, expectClose, fixtureBytes, fixtureJson, fixturePath, type Numbers } from './fixture.js'
 
@@ -88,5 +90,39 @@ it('importWeights says how to save a file of PyTorch before 1.6 again', async ()
   await expect(importWeights(fixtureBytes('pytorch/tagger_legacy.pt'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_FORMAT',
     message: expect.stringContaining('save the state_dict again'),
+  })
+})
+
+// Globals that PyTorch 2.13 writes for each kind of file.
+it.each([
+  [
+    'a TorchScript archive',
+    '__torch__.M',
+    /TorchScript archive: torch\.save\(torch\.jit\.load\(file\)\.state_dict\(\), target\)/,
+  ],
+  ['the state of a quantized module', 'torch.ScriptObject', /quantized.*before its quantization/],
+  ['a quantized tensor', 'torch._utils._rebuild_qtensor', /quantized.*before its quantization/],
+  ['a module of quantized layers', 'torch.ao.nn.quantized.dynamic.modules.rnn.LSTM', /quantized.*before/],
+  ['a whole module', '__main__.Net', /whole object.*save model\.state_dict\(\)/],
+  ['a whole layer', 'torch.nn.modules.rnn.LSTM', /whole object.*save model\.state_dict\(\)/],
+])('importWeights refuses %s and says how to save its weights', async (_, name, advice) => {
+  const dot = name.lastIndexOf('.')
+  const pickle = new PickleBytes().global(name.slice(0, dot), name.slice(dot + 1))
+  const file = zipBytes([{ name: 'm/data.pkl', bytes: pickle.finish() }])
+  await expect(importWeights(file)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_PICKLE',
+    message: expect.stringMatching(advice),
+  })
+})
+
+it('importWeights refuses a program of torch.export and says how to save its weights', async () => {
+  const empty = new Uint8Array()
+  const file = zipBytes([
+    { name: 'm/data/weights/weight_0', bytes: empty },
+    { name: 'm/models/model.json', bytes: empty },
+  ])
+  await expect(importWeights(file)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_FORMAT',
+    message: expect.stringContaining('torch.save(torch.export.load(file).state_dict, target)'),
   })
 })

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CanonicalParams, RnnDescriptor } from '@cudnn-rnn/canonical'
@@ -136,4 +136,14 @@ it('importWeights shows both readings where keys of TensorFlow 1.2 are of two la
   })
   const { networks } = await importWeights(prefix, { cellMode: 'gru', direction: 'bidirectional' })
   expect(networks.map(({ descriptor }) => [descriptor.numLayers, descriptor.direction])).toEqual([[1, 'bidirectional']])
+})
+
+it('importWeights refuses a SavedModel directory and names the calls that write its weights', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'interop-'))
+  onTestFinished(() => rm(directory, { recursive: true }))
+  await writeFile(join(directory, 'saved_model.pb'), '')
+  await expect(importWeights(directory)).rejects.toMatchObject({
+    code: 'ERR_WEIGHTS_UNSUPPORTED',
+    message: expect.stringContaining("model.save_weights('model.weights.h5')"),
+  })
 })

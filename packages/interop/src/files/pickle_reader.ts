@@ -103,7 +103,7 @@ class PickleMachine {
     },
     charge: (cost) => this.#charge(cost),
     global: (name) => {
-      if (!isAllowedGlobal(name)) throw this.#refused(`it asks for ${name.slice(0, LONGEST_SHOWN)}`)
+      if (!isAllowedGlobal(name)) throw this.#refused(`it asks for ${name.slice(0, LONGEST_SHOWN)}`, adviceFor(name))
       return new PickleGlobal(name)
     },
     wrong: (rule) => corrupt(this.#path, rule),
@@ -133,10 +133,10 @@ class PickleMachine {
     throw unsupported(this.#path, 'its pickle has more values than a file of its size has use for')
   }
 
-  #refused(rule: string): WeightFileError {
+  #refused(rule: string, advice = 'Save the state_dict, or use safetensors'): WeightFileError {
     return new WeightFileError(
       'ERR_WEIGHTS_PICKLE',
-      `Cannot read pickle as only tensors and plain containers are allowed, nothing is executed: ${rule}. Save the state_dict, or use safetensors`,
+      `Cannot read pickle as only tensors and plain containers are allowed, nothing is executed: ${rule}. ${advice}`,
       { path: this.#path },
     )
   }
@@ -148,4 +148,19 @@ function costOf(value: PickleValue): number {
   if (Array.isArray(value)) return COSTS.list + COSTS.reference * value.length
   if (value instanceof PickleDict) return COSTS.dict
   return value instanceof Uint8Array ? COSTS.bytes : COSTS.record
+}
+
+/** Names of TorchScript's modules, of its objects in the state of quantized modules, and of quantized tensors. */
+const TORCHSCRIPT = /^__torch__\./
+const QUANTIZED = /^torch\.(?:ScriptObject|_utils\._rebuild_qtensor|Q\w+Storage|q\w+$|ao\.nn\.quantized\.)|quantized/
+
+/** What to do with a file whose pickle names this global. */
+function adviceFor(name: string): string {
+  if (TORCHSCRIPT.test(name)) {
+    return 'This is a TorchScript archive: torch.save(torch.jit.load(file).state_dict(), target) writes its weights, unless it is quantized'
+  }
+  if (QUANTIZED.test(name)) {
+    return 'The weights are quantized, which is not read: save the state_dict of the model before its quantization'
+  }
+  return 'This is a whole object, as torch.save(model) writes it: save model.state_dict(), or use safetensors'
 }

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { type CheckpointReader, isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
@@ -24,6 +26,7 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
   for (let last: string | undefined; ; ) {
     const prefix = await latestCheckpoint(directory)
     if (prefix === null) {
+      if (existsSync(join(directory, 'saved_model.pb'))) throw savedModel(directory)
       const message = 'Cannot import weights as the directory has no checkpoint'
       throw new WeightFileError('ERR_WEIGHTS_NOT_FOUND', message, { path: directory })
     }
@@ -34,6 +37,14 @@ async function openLatest(directory: string): Promise<CheckpointReader> {
       last = prefix
     }
   }
+}
+
+/** Its variables are numbered, and their functions are in a graph: neither names a network. */
+function savedModel(directory: string): WeightFileError {
+  return unsupported(
+    directory,
+    "it is a SavedModel, whose variables do not say which layer they belong to: write the model with Keras' model.save('model.keras') or model.save_weights('model.weights.h5'), or with tf2onnx",
+  )
 }
 
 function storedTensor(reader: CheckpointReader, name: string): StoredTensor {
