@@ -14,6 +14,7 @@ export function fittingArguments(api, subjects, fixtures) {
     sequence,
     descriptor,
     canonicalOf,
+    conv,
     opaque,
     prefix,
     exported,
@@ -151,6 +152,11 @@ export function fittingArguments(api, subjects, fixtures) {
     'cells: staticRnn': () => [cell(), [tensor(1, 3), tensor(1, 3)], {}],
     'cells: stackBidirectionalDynamicRnn': () => [[cell()], [cell()], tensor(1, 2, 3), {}],
     'cells: new MultiRNNCell': () => [[cell(), cell()], {}],
+    'cells: new Conv1DLSTMCell': () => [conv(1)],
+    'cells: new Conv2DLSTMCell': () => [conv(2)],
+    'cells: new Conv3DLSTMCell': () => [conv(3)],
+    'cells: new ConvLSTMCell': () => [{ ...conv(1), convNdims: 1 }],
+    'cells: CheckpointVariable.assign': () => [tensor(...subjects.CheckpointVariable().value.shape)],
     // Models
     ...Object.fromEntries(
       ['CudnnGRU', 'CudnnLSTM', 'CudnnRNNRelu', 'CudnnRNNTanh', 'RecurrentModel'].flatMap((name) => {
@@ -175,6 +181,7 @@ export function fittingArguments(api, subjects, fixtures) {
           },
           stream: () => [params(), { batch: 1 }],
           streamPool: () => [params(), { maxStreams: 4 }],
+          shareParams: () => [params()],
           sharedParams: async () => [await model().shareParams(params())],
           restoreDropoutState: async () => [await model().dropoutState()],
         }).map(([method, make]) => [`models: ${name}.${method}`, make])
@@ -449,7 +456,11 @@ export function fittingArguments(api, subjects, fixtures) {
 
   // What every cell has.
   const steps = ['BasicLSTMCell', 'BasicRNNCell', 'CudnnCompatibleGRUCell', 'CudnnCompatibleLSTMCell', 'GRUBlockCell']
-  const cells = [...steps, 'LSTMBlockCell', 'LSTMCell', 'MultiRNNCell', 'RNNCell']
+  const convolutions = ['Conv1DLSTMCell', 'Conv2DLSTMCell', 'Conv3DLSTMCell', 'ConvLSTMCell']
+  const rare = ['GLSTMCell', 'LayerNormBasicLSTMCell', 'NASCell', 'PhasedLSTMCell', 'UGRNNCell']
+  const wrappers = ['AttentionCellWrapper', 'DropoutWrapper', 'HighwayWrapper', 'ResidualWrapper']
+  const plain = [...steps, 'LSTMBlockCell', 'LSTMCell', 'MultiRNNCell', 'RNNCell']
+  const cells = [...plain, ...convolutions, ...rare, ...wrappers]
   const sequences = [
     'FusedRNNCell',
     'FusedRNNCellAdaptor',
@@ -463,8 +474,10 @@ export function fittingArguments(api, subjects, fixtures) {
     table_[`cells: ${name}.setVariables`] = () => [values()]
     table_[`cells: ${name}.prepareVariables`] = () => [values()]
   }
-  for (const name of cells)
+  for (const name of cells) {
     table_[`cells: ${name}.call`] = () => [tensor(1, 3), subjects[name]().zeroState(1), { training: true }]
+    table_[`cells: ${name}.restoreRandomState`] = () => [subjects[name]().randomState()]
+  }
   for (const name of sequences) table_[`cells: ${name}.call`] = () => [sequence(), { sequenceLength: [2] }]
   return table_
 }

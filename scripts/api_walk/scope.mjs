@@ -48,6 +48,10 @@ export const LEFT_OUT = [
     'a part from which executors are put together: its arguments are those that the methods of Backend, Rnn, DenseOps and RnnStepper have checked, and those are walked on every executor',
   ],
   [
+    /^backend: (SharedMemory|HostProducts)\./,
+    'a part of an executor that models and cells use, on lengths and arrays that they have checked',
+  ],
+  [
     /: new (\w*Error)$/,
     'an error class is exported for instanceof: the library makes its instances, with texts of its own',
   ],
@@ -56,7 +60,7 @@ export const LEFT_OUT = [
     'makes or throws the coded errors: its action and its names are literals in the source of the caller',
   ],
   [
-    /^cells: (\w+\.(step|pass|zeroGradients)|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
+    /^cells: (\w+\.(step|pass|sequencePass|zeroGradients)|CellRun\.\w+|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
     'called by a wrapper for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
   ],
   [
@@ -64,14 +68,14 @@ export const LEFT_OUT = [
     'called by a model on its layers, on arguments that call() and stream() have checked once, or on the sizes it infers',
   ],
   [
-    /^models: (openWorkerPool|serveStreams)$/,
-    'starts threads, or serves one: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
+    /^models: (openWorkerPool|serveStreams|(WorkerPool|WorkerStream)\.\w+)$/,
+    'starts threads, serves one, or is an object of those: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
   ],
   [/: Communicator\.abort$/, 'ends the process'],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [
-    /^(checkpoint: BlobLike|interop: BlobLike|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer)\b/,
+    /^(checkpoint: BlobLike|interop: BlobLike|report: ProgressStream|saveable: ReadableTensor|train: Schedule|ctc: PrefixScorer|models: (RowNetwork|ServingPort|WorkerThread))\b/,
     'an interface that callers implement',
   ],
 ]

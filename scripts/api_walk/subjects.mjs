@@ -61,7 +61,16 @@ export function createSubjects(api, executors) {
     cell.build(3)
     return cell
   }
-  const cell = (name) => () => built(new cells[name](2))
+  const cell =
+    (name, ...args) =>
+    () =>
+      built(new cells[name](...(args.length > 0 ? args : [2])))
+  const conv = (ndims) => {
+    const ones = Array.from({ length: ndims }, () => 1)
+    return { inputShape: [...ones, 3], outputChannels: 2, kernelShape: ones }
+  }
+  // Its output has the input's columns, as residual and highway connections need.
+  const wrapped = (name, ...args) => cell(name, new cells.BasicRNNCell(3), ...args)()
   const fused = cell('LSTMBlockFusedCell')
   const cellTape = () => cell('LSTMBlockCell')().call(tensor(1, 3), cell('LSTMBlockCell')().zeroState(1)).tape
 
@@ -102,7 +111,11 @@ export function createSubjects(api, executors) {
 
   // Training
   const trainable = () => ({ name: 'v', value: open().zeros([2]) })
-  const optimizer = (name, options) => () => new train[name](open(), [trainable()], options)
+  const optimizer = (name, options) => () => {
+    const made = new train[name](open(), [trainable()], options)
+    made.restoreStep(1)
+    return made
+  }
   const numbers = () => train.Dataset.fromArray([1, 2, 3, 4])
   const windows = () => train.truncatedWindows(Int32Array.of(1, 2, 3, 4, 5), { time: 2, batch: 1 })
   const reports = () => [{ step: 1, loss: 1, learningRate: 0.1, gradientNorm: 1, skipped: false, seconds: 1 }]
@@ -198,6 +211,7 @@ export function createSubjects(api, executors) {
     Saver: () => new saveable.Saver([saveables(), plainSaveable()]),
     StoredTensor: async () => (await weightFile()).tensors[0],
     TensorSaveable: plainSaveable,
+    OpenWeightFile: weightFile,
     WeightFile: weightFile,
     // Training
     Adagrad: optimizer('Adagrad'),
@@ -235,22 +249,36 @@ export function createSubjects(api, executors) {
     ForecasterTraining: forecasterTraining,
     TextClassifier: () => tasks.createTextClassifier(open(), labelledTexts(), { numUnits: 2, embeddingSize: 2 }),
     // Cells
+    AttentionCellWrapper: () => wrapped('AttentionCellWrapper', 2),
     BasicLSTMCell: cell('BasicLSTMCell'),
     BasicRNNCell: cell('BasicRNNCell'),
     CellTape: cellTape,
     CellVariables: cell('LSTMBlockCell'),
+    CheckpointVariable: () => cells.checkpointVariables(cell('LSTMBlockCell')())[0],
+    Conv1DLSTMCell: cell('Conv1DLSTMCell', conv(1)),
+    Conv2DLSTMCell: cell('Conv2DLSTMCell', conv(2)),
+    Conv3DLSTMCell: cell('Conv3DLSTMCell', conv(3)),
+    ConvLSTMCell: cell('ConvLSTMCell', { ...conv(1), convNdims: 1 }),
     CudnnCompatibleGRUCell: cell('CudnnCompatibleGRUCell'),
     CudnnCompatibleLSTMCell: cell('CudnnCompatibleLSTMCell'),
+    DropoutWrapper: () => wrapped('DropoutWrapper', { inputKeepProb: 0.5 }),
     FusedRNNCell: fused,
     FusedRNNCellAdaptor: () => new cells.FusedRNNCellAdaptor(cell('LSTMBlockCell')()),
+    GLSTMCell: cell('GLSTMCell', 2, { numberOfGroups: 1 }),
     GRUBlockCell: cell('GRUBlockCell'),
+    HighwayWrapper: () => wrapped('HighwayWrapper'),
     LSTMBlockCell: cell('LSTMBlockCell'),
     LSTMBlockFusedCell: fused,
     LSTMCell: cell('LSTMCell'),
+    LayerNormBasicLSTMCell: cell('LayerNormBasicLSTMCell'),
     MultiRNNCell: () => built(new cells.MultiRNNCell([new cells.LSTMBlockCell(2), new cells.GRUBlockCell(2)])),
+    NASCell: cell('NASCell'),
+    PhasedLSTMCell: cell('PhasedLSTMCell'),
     RNNCell: cell('LSTMBlockCell'),
+    ResidualWrapper: () => wrapped('ResidualWrapper'),
     SequenceRunner: fused,
     TimeReversedFusedRNN: () => new cells.TimeReversedFusedRNN(fused()),
+    UGRNNCell: cell('UGRNNCell'),
     // Errors
     BackendUnavailableError: () => new backend.BackendUnavailableError('walk', [], ''),
     // What fitting_arguments.mjs is made of; no types of these names exist.
@@ -260,6 +288,7 @@ export function createSubjects(api, executors) {
       sequence,
       descriptor,
       canonicalOf,
+      conv,
       opaque,
       prefix,
       exported,

@@ -1,3 +1,4 @@
+import { checkArguments, TEXT } from '@cudnn-rnn/arguments'
 import type { CellVariables, VariableMap } from './cell_variables.js'
 
 /** An owner of variables inside a scope: its variables are `<scope>/<name>` outside, `<name>` where the scope is empty. */
@@ -11,8 +12,11 @@ export function joinScopes(outer: string, inner: string): string {
   return inner === '' ? outer : scopedName(outer, inner)
 }
 
-/** A name inside `scope` as it is outside: `<scope>/<name>`, or `<name>` where the scope is empty. */
+const NAMES = { scope: TEXT, name: TEXT }
+
+/** A name inside `scope` as it is outside: `<scope>/<name>`, or `<name>` where the scope is empty. Throws TypeError `ERR_INVALID_ARGUMENT`. */
 export function scopedName(scope: string, name: string): string {
+  if (typeof scope !== 'string' || typeof name !== 'string') checkArguments('join names', { scope, name }, NAMES)
   return scope === '' ? name : `${scope}/${name}`
 }
 

@@ -164,12 +164,19 @@ function asTensor(
 ): Tensor<FloatArray | Int32Array> | undefined {
   const isTensor = typeof value === 'object' && value !== null && 'data' in value && Array.isArray(value.shape)
   const given = isTensor ? value.data : value
-  if (!Array.isArray(given) && !ArrayBuffer.isView(given)) return undefined
-  const data = given instanceof type ? given : type.from(given as ArrayLike<number>)
+  if (!areNumbers(given) || (isTensor && !value.shape.every(Number.isSafeInteger))) return undefined
+  const data = given instanceof type ? given : type.from(given)
   if (type === Int32Array && data !== given) {
-    for (const [index, id] of (given as readonly number[]).entries()) if (data[index] !== id) return undefined
+    for (const [index, id] of Array.from(given).entries()) if (data[index] !== id) return undefined
   }
   return { data, shape: isTensor ? value.shape : [data.length] }
+}
+
+/** Elements of a BigInt64Array and of an array of other values become no floats; a DataView has no elements. */
+function areNumbers(given: unknown): given is ArrayLike<number> {
+  if (Array.isArray(given)) return given.every((element) => typeof element === 'number')
+  if (!ArrayBuffer.isView(given) || given instanceof DataView) return false
+  return !(given instanceof BigInt64Array || given instanceof BigUint64Array)
 }
 
 function stacked(rows: readonly Tensor[], type: Elements): Tensor {

@@ -27,6 +27,11 @@ it('methods of a model refuse arguments of another kind with a code', async () =
   expect(() => model.batchInputs(undefined as never)).toThrow(coded('ERR_EXAMPLE'))
   const row = { data: new Float32Array(3), shape: new Date(0) as never }
   expect(() => model.batchInputs([row])).toThrow(coded('ERR_EXAMPLE'))
+  const elements = [new BigInt64Array(3), new DataView(new ArrayBuffer(12)), [1n, 2n, 3n], ['a', 'b', 'c']]
+  for (const data of elements)
+    expect(() => model.batchInputs([{ data, shape: [1, 3] } as never])).toThrow(coded('ERR_EXAMPLE'))
+  const sizes = { data: new Float32Array(3), shape: [1, {}] }
+  expect(() => model.batchInputs([sizes as never])).toThrow(/current value is an object/)
   const [layer] = model.layers
   expect(() => layer!.restoreRandomState('a\0b')).toThrow(coded('ERR_DROPOUT_STATE'))
 })
