@@ -96,6 +96,13 @@ it('import lists a network that only a cell computes, and says so when it is to 
   ])
 })
 
+it('import prints a note that all networks of a file have once', async () => {
+  const { stdout } = await run('import', fixture('keras/lstm_stacked.weights.h5'))
+  expect(stdout).toContain('keras-h5: 2 recurrent networks')
+  expect(stdout.match(/The file holds weights alone/g)).toHaveLength(1)
+  expect(stdout).toContain('Of each: The file holds weights alone')
+})
+
 it('import lists the tensors of a file without a recurrent network', async () => {
   const { exitCode, stdout } = await run('import', fixture('flax/bfloat16.msgpack'))
   expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/0 recurrent networks[\s\S]*cell\/a\/kernel/)])

@@ -14,7 +14,19 @@ export interface ByteSource {
 /** Opens the source of a file by its path; undefined when there is no such file. */
 export type OpenByteSource = (path: string) => Promise<ByteSource | undefined>
 
-/** A source over bytes in memory. Throws TypeError `ERR_INVALID_ARGUMENT`. */
+/**
+ * A source over bytes in memory, for {@link openCheckpointFrom} and `importWeights`.
+ *
+ * @param name in messages.
+ * @throws TypeError `ERR_INVALID_ARGUMENT`
+ * @example
+ * ```ts
+ * import { memorySource } from '@cudnn-rnn/checkpoint'
+ *
+ * const source = memorySource('model.bin', Uint8Array.of(1, 2, 3, 4))
+ * console.log(source.size, await source.read(1, 2)) // 4 Uint8Array(2) [ 2, 3 ]
+ * ```
+ */
 export function memorySource(name: string, bytes: Uint8Array): ByteSource {
   checkArguments('make a byte source', { name, bytes }, { name: TEXT, bytes: BYTES })
   return {

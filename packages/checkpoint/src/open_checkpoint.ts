@@ -23,6 +23,25 @@ const PART_OF_V2 = /\.(?:index|data-\d{5}-of-\d{5})$/
  *
  * @throws CheckpointError `ERR_CHECKPOINT_NOT_FOUND`, `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_CHECKSUM`,
  *   `ERR_CHECKPOINT_UNSUPPORTED`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`
+ * @example
+ * ```ts
+ * import { mkdtemp, readFile } from 'node:fs/promises'
+ * import { tmpdir } from 'node:os'
+ * import { join } from 'node:path'
+ * import { memorySource, openCheckpointFrom, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * const prefix = join(await mkdtemp(join(tmpdir(), 'run-')), 'model-1')
+ * await writeCheckpoint(prefix, [['bias', { data: Float32Array.of(1, 2), shape: [2] }]])
+ *
+ * // Called with the path of each file that is needed; undefined means that there is none.
+ * async function open(path: string) {
+ *   const bytes = await readFile(path).catch(() => undefined)
+ *   return bytes && memorySource(path, bytes)
+ * }
+ * const reader = await openCheckpointFrom(prefix, open)
+ * console.log(reader.names(), (await reader.read('bias')).data) // [ 'bias' ] Float32Array(2) [ 1, 2 ]
+ * await reader.close()
+ * ```
  */
 export async function openCheckpointFrom(
   prefix: string,

@@ -62,3 +62,14 @@ describe.each(Object.entries(expectedTensors as unknown as Record<string, Expect
     })
   },
 )
+
+it('memorySource and openCheckpointFrom refuse arguments of another kind with a code', async () => {
+  const invalid = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })
+  const calls = [[undefined, new Uint8Array(1)], ['walk'], ['walk', new ArrayBuffer(1)], [new Uint8Array(1), 'walk']]
+  for (const given of calls) expect(() => memorySource(...(given as [never, never]))).toThrow(invalid)
+  for (const given of [[], ['model'], ['model', {}], ['model', async () => ({})], [undefined, async () => undefined]]) {
+    await expect(openCheckpointFrom(...(given as [never, never]))).rejects.toThrow(invalid)
+  }
+  const found = openCheckpointFrom('model', async () => undefined)
+  await expect(found).rejects.toMatchObject({ code: 'ERR_CHECKPOINT_NOT_FOUND', path: 'model' })
+})

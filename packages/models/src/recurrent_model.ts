@@ -75,6 +75,9 @@ const CREATE_PARAMS_OPTION_NAMES: readonly (keyof CreateParamsOptions)[] = [
   'name',
 ]
 
+/** In the printed form of a model, to be read before it is trained. */
+const NO_INPUT_MATRICES = 'skip_input: no input matrices in the first layer, no export to other frameworks'
+
 /**
  * Base class of the four models. A model owns the executor's preparation of one network; weights are the caller's
  * variables, so one model serves many.
@@ -283,7 +286,8 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   }
 
   protected override summary(): Summary {
-    return { kind: this.constructor.name, network: layoutKey(this.descriptor), backend: this.#backend.name }
+    const note = this.inputMode === 'skip_input' ? NO_INPUT_MATRICES : undefined
+    return { kind: this.constructor.name, network: layoutKey(this.descriptor), note, backend: this.#backend.name }
   }
 
   #paramsOwner(): ParamsOwner {

@@ -36,6 +36,16 @@ describe('a model', () => {
     expect(lstm.paramsSize()).toBe(lstm.createParams().shape[0])
   })
 
+  it('prints before training that it has no input matrices and cannot be exported', () => {
+    using backend = openReferenceBackend()
+    using skips = new CudnnLSTM(backend, { ...SIZES, inputSize: 3 })
+    expect(String(skips)).toMatch(/note: "skip_input: no input matrices in the first layer, no export/)
+    for (const options of [SIZES, { ...SIZES, inputSize: 3, inputMode: 'linear_input' as const }]) {
+      using linear = new CudnnLSTM(backend, options)
+      expect(String(linear)).not.toContain('note')
+    }
+  })
+
   it.each([
     ['an unknown option, with a hint', { ...SIZES, numUnit: 4 }, 'ERR_UNKNOWN_OPTION', { suggestion: 'numUnits' }],
     [

@@ -9,12 +9,12 @@ const LISTED = 500
 /** Characters of a text that are shown. */
 const SHOWN = 160
 
-/** Colors of classes, in their order; further classes share the last. */
-const COLORS = ['--ours', '--train', '--second', '--third', '--baseline']
+/** Colors of classes, in their order; further classes share the last. The accent marks our results, on every page. */
+const COLORS = ['--train', '--second', '--third', '--baseline']
 
 const STYLE = `.bar { display: flex; height: .8rem; margin-top: .4rem; min-width: 9rem; border-radius: 2px; overflow: hidden; background: var(--rule); }
 .bar i { display: block; height: 100%; } .shares { max-width: 40rem; } .shares .bar { min-width: 16rem; } .shares td:nth-child(2) { width: 100%; }
-.texts td:first-child { color: var(--baseline); overflow-wrap: anywhere; min-width: 7.5rem; } .texts td.number { white-space: nowrap; } .texts q { quotes: none; overflow-wrap: anywhere; } .wrong { text-decoration: underline wavy var(--ours); }
+.texts td:first-child { color: var(--baseline); overflow-wrap: anywhere; min-width: 7.5rem; } .texts td.number { white-space: nowrap; } .texts q { quotes: none; overflow-wrap: anywhere; } .wrong { text-decoration: underline wavy var(--baseline); }
 `
 
 /** The page of classified texts: shares of the classes, and each text with its probabilities. */

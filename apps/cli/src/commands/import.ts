@@ -66,16 +66,21 @@ function describe(
   const count = networks.length + cells.length
   const lines = [`${pc.bold(format)}: ${count === 1 ? '1 recurrent network' : `${count} recurrent networks`}`]
   if (count > 0) lines.push('')
+  const common = commonNotes([...networks, ...cells])
+  const ownNotes = (notes: readonly string[]) => {
+    return notes.filter((note) => !common.includes(note)).map((note) => `  ${visibleText(note)}`)
+  }
   for (const network of networks) {
     lines.push(`${pc.bold(visibleText(network.name) || '(no name)')}: ${describeNetwork(network)}`)
-    for (const note of network.notes) lines.push(`  ${visibleText(note)}`)
+    lines.push(...ownNotes(network.notes))
   }
   for (const { name, cell, options: cellOptions, numUnits, inputSize, notes } of cells) {
     lines.push(
       `${pc.bold(visibleText(name))}: ${numUnits} units, input ${inputSize}, which only ${cell} computes${describeOptions(cellOptions)}`,
     )
-    for (const note of notes) lines.push(`  ${visibleText(note)}`)
+    lines.push(...ownNotes(notes))
   }
+  if (common.length > 0) lines.push('', ...common.map((note) => `Of each: ${visibleText(note)}`))
   if (optimizer.length > 0) lines.push('', describeOptimizer(optimizer))
   if (unusedTensors.length > 0) {
     const rows = unusedTensors.map(({ name, dtype, shape }) => [name, dtype, `[${shape.join(',')}]`])
@@ -83,6 +88,13 @@ function describe(
   }
   if (prefix !== undefined) lines.push('', prefix)
   return `${lines.join('\n').trim()}\n`
+}
+
+/** Notes that all of several networks have: they are printed once. */
+function commonNotes(found: readonly { readonly notes: readonly string[] }[]): readonly string[] {
+  const [first, ...others] = found
+  if (first === undefined || others.length === 0) return []
+  return first.notes.filter((note) => others.every(({ notes }) => notes.includes(note)))
 }
 
 /** The optimizer slots, in one line. */

@@ -21,7 +21,7 @@ interface Layer {
 }
 
 const ASSUMED =
-  'The file holds weights alone: activations were taken as tanh and sigmoid (Keras before 2.3 had hard_sigmoid by default, which is another function), go_backwards as False, the merge_mode of a Bidirectional as concat.'
+  'The file holds weights alone: activations were taken as tanh and sigmoid (Keras before 2.3 had hard_sigmoid by default, which is another function), go_backwards as False, the merge_mode of a Bidirectional as concat. The order of the layers is not in the file.'
 
 /** Recurrent layers under Keras's names in a file that does not describe its model. */
 export function namedKerasInterpretations(file: WeightFile): Interpretation[] {
