@@ -42,15 +42,15 @@ export function largestDifference(ours: ComparableResults, theirs: ComparableRes
   if (ours.length !== theirs.length) return Number.POSITIVE_INFINITY
   let largest = 0
   for (const [index, [, a]] of ours.entries()) {
-    const b = theirs[index]![1]
+    const b = theirs[index][1]
     if (a.length !== b.length) return Number.POSITIVE_INFINITY
     let difference = 0
     let scale = 1
     for (let i = 0; i < a.length; i++) {
-      const distance = Math.abs(a[i]! - b[i]!)
+      const distance = Math.abs(a[i] - b[i])
       if (Number.isNaN(distance)) return Number.POSITIVE_INFINITY
       if (distance > difference) difference = distance
-      if (Math.abs(a[i]!) > scale) scale = Math.abs(a[i]!)
+      if (Math.abs(a[i]) > scale) scale = Math.abs(a[i])
     }
     largest = Math.max(largest, difference / scale)
   }

@@ -57,7 +57,7 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
   const loadGenerator = new LoadGenerator(availableParallelism())
   try {
     const implementations = await invite(invited, pool, options, announce)
-    const present = invited.filter((_, index) => implementations[index]!.takesPart)
+    const present = invited.filter((_, index) => implementations[index].takesPart)
     const executor = present.find(({ kind }) => kind === 'executor')
     if (executor === undefined) {
       const reasons = implementations

@@ -66,7 +66,7 @@ export async function runComparison(comparison: Comparison, context: BenchContex
       if (failure !== undefined) return { lane, outcome: { status: 'failed', reason: failure } }
       return { lane, outcome: { status: 'measured', spread: spreadOf(times), difference } }
     })
-    return { id, section, workload, flops: workloadFlops(workload, comparison.lanes[0]!.pass), results }
+    return { id, section, workload, flops: workloadFlops(workload, comparison.lanes[0].pass), results }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -144,7 +144,7 @@ function sameTask(entry: RunningLane | LaneResult, lane: Lane): RunningLane | La
 async function takeTurns(lanes: readonly RunningLane[], round: number, context: BenchContext): Promise<void> {
   const { loadGenerator, budget, sliceMs } = context
   for (let turn = 0; turn < lanes.length; turn++) {
-    const entry = lanes[(turn + round) % lanes.length]!
+    const entry = lanes[(turn + round) % lanes.length]
     const { lane, process, paceKey, flops, firstMs, times } = entry
     loadGenerator.running = lane.busy
     await sleep(SETTLE_MS)

@@ -55,7 +55,7 @@ export async function openExecutorRunner(
 async function load(backend: Backend, task: Task): Promise<LoadedTask> {
   const { workload, pass, parameters } = task
   const network = executorModel(backend, workload)
-  const { weights, biases } = canonicalGroup(ungrouped(parameters)[0]!)
+  const { weights, biases } = canonicalGroup(ungrouped(parameters)[0])
   const params = await network.model.canonicalToParams(weights, biases)
   const input = backend.tensor({ data: task.input, shape: [workload.time, workload.batch, workload.inputSize] })
   const release = () => {

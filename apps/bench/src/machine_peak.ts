@@ -27,7 +27,7 @@ export async function probeMachine(
   let best = { gflops: 0, productBy: 'none' }
   for (const [productBy, process] of implementations) {
     const trial = await process.request('product', { size: TRIAL_SIZE, times: 1 })
-    if (trial.times === null || trial.times[0]! * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue
+    if (trial.times === null || trial.times[0] * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue
     const { times } = await process.request('product', { size: PRODUCT_SIZE, times: PRODUCT_TIMES })
     const gflops = (2 * PRODUCT_SIZE ** 3) / (Math.min(...times!) * 1e6)
     if (gflops > best.gflops) best = { gflops, productBy }

@@ -12,22 +12,22 @@ const GATES = { lstm: [0, 1, 2, 3], gru: [1, 0, 2], rnn_relu: [0], rnn_tanh: [0]
  */
 export function onednnOperands({ workload, parameters, input }: Task): TensorRecord {
   const { cellMode, time, batch, inputSize, numUnits } = workload
-  const { weights, biases } = canonicalGroup(ungrouped(parameters)[0]!)
+  const { weights, biases } = canonicalGroup(ungrouped(parameters)[0])
   const gates = GATES[cellMode]
   const count = gates.length
-  const bias = (index: number) => biases[index]!.data
+  const bias = (index: number) => biases[index].data
   const sums = gates.map((gate) =>
-    cellMode === 'gru' && gate === 2 ? bias(gate) : bias(gate).map((value, unit) => value + bias(count + gate)[unit]!),
+    cellMode === 'gru' && gate === 2 ? bias(gate) : bias(gate).map((value, unit) => value + bias(count + gate)[unit]),
   )
   if (cellMode === 'gru') sums.push(bias(count + 2))
   return {
     inputWeights: interleaved(
-      gates.map((gate) => weights[gate]!),
+      gates.map((gate) => weights[gate]),
       inputSize,
       numUnits,
     ),
     recurrentWeights: interleaved(
-      gates.map((gate) => weights[count + gate]!),
+      gates.map((gate) => weights[count + gate]),
       numUnits,
       numUnits,
     ),
@@ -42,7 +42,7 @@ function interleaved(matrices: readonly Tensor<Float32Array>[], depth: number, u
   const data = new Float32Array(depth * gates * units)
   for (const [gate, matrix] of matrices.entries()) {
     for (let unit = 0; unit < units; unit++) {
-      for (let k = 0; k < depth; k++) data[(k * gates + gate) * units + unit] = matrix.data[unit * depth + k]!
+      for (let k = 0; k < depth; k++) data[(k * gates + gate) * units + unit] = matrix.data[unit * depth + k]
     }
   }
   return { data, shape: [depth, gates, units] }

@@ -35,7 +35,7 @@ export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
     load: async (task) => {
       const { workload, pass, parameters, input } = task
       if (pass === 'streaming') {
-        return streaming(ort, await open(onnxStepModel(workload, ungrouped(parameters)[0]!)), task)
+        return streaming(ort, await open(onnxStepModel(workload, ungrouped(parameters)[0])), task)
       }
       const session = await open(onnxRecurrentModel(workload, ungrouped(parameters)))
       const x = new ort.Tensor('float32', input, [workload.time, workload.batch, workload.inputSize])
@@ -45,7 +45,7 @@ export async function openOnnxRuntimeRunner(threads: number): Promise<Runner> {
         },
         results: async () => {
           const { y } = await session.run({ x })
-          return { output: { data: y!.data, shape: y!.dims } }
+          return { output: { data: y.data, shape: y.dims } }
         },
         release: () => void session.release(),
       }
@@ -74,8 +74,8 @@ function streaming(ort: OnnxRuntime, session: Session, { workload, input }: Task
       let state: Record<string, OrtTensor> = cellMode === 'lstm' ? { h: zeros, c: zeros } : { h: zeros }
       for (const [t, x] of inputs.entries()) {
         const { y, hNext, cNext } = await session.run({ x, ...state })
-        state = cNext === undefined ? { h: hNext! } : { h: hNext!, c: cNext }
-        output.set(y!.data, t * batch * numUnits)
+        state = cNext === undefined ? { h: hNext } : { h: hNext, c: cNext }
+        output.set(y.data, t * batch * numUnits)
       }
     },
     results: async () => ({ output: { data: output, shape: [time, batch, numUnits] } }),

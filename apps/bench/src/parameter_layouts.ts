@@ -29,12 +29,12 @@ export const PARAMETER_LAYOUTS = {
         ...biases.map((tensor, k) => [`bias_${k}`, tensor] as const),
       ]),
     ],
-    toCanonical: (_, groups) => canonicalGroup(groups[0]!),
+    toCanonical: (_, groups) => canonicalGroup(groups[0]),
   },
   onnx: { fromCanonical: canonicalToOnnx },
   pytorch: {
     fromCanonical: (descriptor, canonical) => [canonicalToPytorch(descriptor, canonical)],
-    toCanonical: (descriptor, groups) => pytorchToCanonical(descriptor, groups[0]!),
+    toCanonical: (descriptor, groups) => pytorchToCanonical(descriptor, groups[0]),
   },
   keras: { fromCanonical: canonicalToKeras },
   tensorflow: { fromCanonical: canonicalToTensorflow },
@@ -61,7 +61,7 @@ export function ungrouped(record: NamedTensors<Float32Array>): NamedTensors<Floa
     const [, index, name] = /^(\d+)\/(.*)$/.exec(path) ?? []
     if (index === undefined || name === undefined) continue
     groups[Number(index)] ??= {}
-    groups[Number(index)]![name] = tensor
+    groups[Number(index)][name] = tensor
   }
   return groups
 }
@@ -70,7 +70,7 @@ export function ungrouped(record: NamedTensors<Float32Array>): NamedTensors<Floa
 export function canonicalGroup(group: NamedTensors<Float32Array>): Canonical {
   const listed = (kind: string) => {
     const tensors: Tensor<Float32Array>[] = []
-    for (let k = 0; group[`${kind}_${k}`] !== undefined; k++) tensors.push(group[`${kind}_${k}`]!)
+    for (let k = 0; group[`${kind}_${k}`] !== undefined; k++) tensors.push(group[`${kind}_${k}`])
     return tensors
   }
   return { weights: listed('weight'), biases: listed('bias') }

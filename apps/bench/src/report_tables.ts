@@ -200,7 +200,7 @@ function lanesTable(
   const cells = ofSection(comparisons, section)
   const columns = [...new Set(cells.flatMap(({ results }) => results.map(({ lane }) => columnName(lane, section))))]
   const rows = cells.map((cell) => {
-    const pass = section === 'busy' ? ` ${cell.results[0]!.lane.pass}` : ''
+    const pass = section === 'busy' ? ` ${cell.results[0].lane.pass}` : ''
     return [
       `${rowName(cell.workload)}${pass}`,
       ...columns.map((column) =>
@@ -269,7 +269,7 @@ function agreementTable({ comparisons, implementations }: BenchReport): ReportTa
       )
     const [inference, training] = (['inference', 'training'] as const).map(differences)
     const largest = (values: readonly number[]) => (values.length === 0 ? '' : Math.max(...values).toExponential(1))
-    return inference!.length + training!.length === 0 ? [] : [[name, largest(inference!), largest(training!)]]
+    return inference.length + training.length === 0 ? [] : [[name, largest(inference), largest(training)]]
   })
   return {
     title: 'Agreement',

@@ -22,8 +22,8 @@ export class RunnerSession {
           workload: task.workload,
           pass: task.pass,
           parameters: readTensorFile(task.parameters),
-          input: operands['input']!.data,
-          outputGradient: operands['outputGradient']!.data,
+          input: operands['input'].data,
+          outputGradient: operands['outputGradient'].data,
         })
         return { firstMs: await timed(() => this.#current().run()) }
       },

@@ -14,7 +14,7 @@ export function spreadOf(values: readonly number[]): Spread {
     const position = (sorted.length - 1) * share
     const below = Math.floor(position)
     const above = Math.min(below + 1, sorted.length - 1)
-    return sorted[below]! + (sorted[above]! - sorted[below]!) * (position - below)
+    return sorted[below] + (sorted[above] - sorted[below]) * (position - below)
   }
   return { median: quantile(0.5), q1: quantile(0.25), q3: quantile(0.75), samples: sorted.length }
 }

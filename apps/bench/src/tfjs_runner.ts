@@ -60,7 +60,7 @@ function load(tf: TfCore, layers: TfLayers['layers'], { workload, parameters, in
   const timeMajor = tf.tensor(input, [time, batch, inputSize])
   const x = tf.transpose(timeMajor, [1, 0, 2])
   layer.apply(x).dispose()
-  const weights = Object.values(ungrouped(parameters)[0]!).map(({ data, shape }) => tf.tensor(data, shape))
+  const weights = Object.values(ungrouped(parameters)[0]).map(({ data, shape }) => tf.tensor(data, shape))
   layer.setWeights(weights)
   tf.dispose([timeMajor, ...weights])
   return {

@@ -38,17 +38,17 @@ function task(cellMode: 'lstm' | 'gru') {
 describe('onednnOperands', () => {
   it('interleaves the gates i f c o of LSTM and adds both biases', () => {
     const { inputWeights, recurrentWeights, bias } = onednnOperands(task('lstm'))
-    expect(inputWeights!.shape).toEqual([3, 4, 2])
+    expect(inputWeights.shape).toEqual([3, 4, 2])
     // Column 0: gates 0 to 3, units 0 and 1 each.
-    expect([...inputWeights!.data.subarray(0, 8)]).toEqual([0, 10, 100, 110, 200, 210, 300, 310])
-    expect([...recurrentWeights!.data.subarray(0, 2)]).toEqual([400, 410])
-    expect([...bias!.data.subarray(0, 2)]).toEqual([6000, 6002])
+    expect([...inputWeights.data.subarray(0, 8)]).toEqual([0, 10, 100, 110, 200, 210, 300, 310])
+    expect([...recurrentWeights.data.subarray(0, 2)]).toEqual([400, 410])
+    expect([...bias.data.subarray(0, 2)]).toEqual([6000, 6002])
   })
 
   it('puts the update gate of GRU first and keeps the biases of the new memory apart', () => {
     const { inputWeights, bias } = onednnOperands(task('gru'))
-    expect([...inputWeights!.data.subarray(0, 6)]).toEqual([100, 110, 0, 10, 200, 210])
+    expect([...inputWeights.data.subarray(0, 6)]).toEqual([100, 110, 0, 10, 200, 210])
     // u: b1 + b4, r: b0 + b3, n: b2, and the recurrent bias of n: b5.
-    expect([...bias!.data].filter((_, k) => k % 2 === 0)).toEqual([7000, 5000, 3000, 6000])
+    expect([...bias.data].filter((_, k) => k % 2 === 0)).toEqual([7000, 5000, 3000, 6000])
   })
 })

@@ -59,9 +59,9 @@ describe('RunnerSession', () => {
     expect(output?.shape).toEqual([4, 2, 3])
     expect((await resultsOf('training'))['output']).toEqual(output)
     // The stepper adds up its products in another order.
-    const steps = (await resultsOf('streaming'))['output']!
+    const steps = (await resultsOf('streaming'))['output']
     expect(steps.shape).toEqual([4, 2, 3])
-    expect(largestDifference([['output', steps.data]], [['output', output!.data]])).toBeLessThan(1e-6)
+    expect(largestDifference([['output', steps.data]], [['output', output.data]])).toBeLessThan(1e-6)
   })
 
   it('gives the gradients of every canonical tensor in training', async () => {

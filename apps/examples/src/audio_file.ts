@@ -40,7 +40,7 @@ function decoded(path: string, bytes: Uint8Array): readonly Float32Array[] {
 function mixed(channels: readonly Float32Array[]): Float32Array {
   const [first = new Float32Array(0)] = channels
   if (channels.length < 2) return first
-  return first.map((_, n) => channels.reduce((sum, channel) => sum + channel[n]!, 0) / channels.length)
+  return first.map((_, n) => channels.reduce((sum, channel) => sum + channel[n], 0) / channels.length)
 }
 
 /** Writes samples in -1..1 as a 16-bit WAV file. */

@@ -9,13 +9,13 @@ export function dense(input: Float32Array, { kernel, bias }: Dense, output: Floa
   const width = output.length
   output.set(bias)
   for (let row = 0, at = 0; row < input.length; row++) {
-    const x = input[row]!
-    for (let column = 0; column < width; column++) output[column]! += x * kernel[at++]!
+    const x = input[row]
+    for (let column = 0; column < width; column++) output[column] += x * kernel[at++]
   }
   return output
 }
 
 export function sigmoid(values: Float32Array): Float32Array {
-  for (let index = 0; index < values.length; index++) values[index] = 1 / (1 + Math.exp(-values[index]!))
+  for (let index = 0; index < values.length; index++) values[index] = 1 / (1 + Math.exp(-values[index]))
   return values
 }

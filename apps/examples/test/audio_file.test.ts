@@ -28,7 +28,7 @@ function amplitude(samples: Float32Array, frequency: number, rate: number): numb
 
 async function wav(name: string, channels: Float32Array[], rate: number): Promise<string> {
   const file = new wavefile.WaveFile()
-  file.fromScratch(channels.length, rate, '32f', channels.length === 1 ? channels[0]! : channels)
+  file.fromScratch(channels.length, rate, '32f', channels.length === 1 ? channels[0] : channels)
   await writeFile(join(folder, name), file.toBuffer())
   return join(folder, name)
 }
@@ -55,7 +55,7 @@ it('writeAudio clips samples outside the range instead of wrapping them', async 
   const path = join(folder, 'loud.wav')
   await writeAudio(path, Float32Array.of(2, -2, 0.5))
   const samples = await readAudio(path)
-  for (const [n, value] of [1, -1, 0.5].entries()) expect(Math.abs(samples[n]! - value)).toBeLessThan(1e-4)
+  for (const [n, value] of [1, -1, 0.5].entries()) expect(Math.abs(samples[n] - value)).toBeLessThan(1e-4)
 })
 
 it('readAudio refuses a file without sound', async () => {

@@ -19,9 +19,9 @@ describeWithModels('Dtln', () => {
     const [x1, y1, x2, y2] = await Promise.all(['m1_X', 'm1_Y', 'm2_X', 'm2_Y'].map(array))
     let worst = 0
     for (let frame = 0; frame < 100; frame++) {
-      const row = ({ data, shape }: Tensor<Float32Array>) => data.slice(frame * shape[1]!, (frame + 1) * shape[1]!)
-      worst = Math.max(worst, largestDifference(await model.magnitudeMask(row(x1!)), row(y1!)))
-      worst = Math.max(worst, largestDifference(await model.refine(row(x2!)), row(y2!)))
+      const row = ({ data, shape }: Tensor<Float32Array>) => data.slice(frame * shape[1], (frame + 1) * shape[1])
+      worst = Math.max(worst, largestDifference(await model.magnitudeMask(row(x1)), row(y1)))
+      worst = Math.max(worst, largestDifference(await model.refine(row(x2)), row(y2)))
     }
     model.dispose()
     backend.dispose()
@@ -35,12 +35,12 @@ describeWithModels('Dtln', () => {
       state = (Math.imul(state, 1664525) + 1013904223) >>> 0
       return 0.05 * (state / 2 ** 31 - 1)
     })
-    const noisy = clean.map((value, n) => value + noise[n]!)
+    const noisy = clean.map((value, n) => value + noise[n])
     const backend = await openBackend('auto')
     const { samples } = await denoise(backend, modelPath(WEIGHTS), noisy)
     backend.dispose()
     const power = (values: Float32Array) => values.reduce((sum, value) => sum + value * value, 0)
-    const error = power(samples.map((value, n) => value - clean[n]!))
+    const error = power(samples.map((value, n) => value - clean[n]))
     expect(error / power(noise)).toBeLessThan(0.5)
   })
 

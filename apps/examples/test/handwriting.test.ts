@@ -41,14 +41,14 @@ it('LineReader learns from a batch and leaves no tensors behind', async () => {
   for (let step = 0; step < 6; step++) {
     const { loss, gradients } = await reader.batchGradients(batch)
     if (typeof loss === 'number') throw new Error('the loss is a tensor')
-    losses.push((await loss.read()).data[0]!)
+    losses.push((await loss.read()).data[0])
     for (const [k, { value }] of reader.variables.entries()) {
-      backend.ops.applySgd(value, gradients[k]!, { learningRate: 0.01 })
-      gradients[k]!.dispose()
+      backend.ops.applySgd(value, gradients[k], { learningRate: 0.01 })
+      gradients[k].dispose()
     }
     loss.dispose()
   }
-  expect(losses.at(-1)).toBeLessThan(losses[0]!)
+  expect(losses.at(-1)).toBeLessThan(losses[0])
   expect((await reader.read(batch)).length).toBe(3)
   expect(backend.stats().tensors).toBe(before)
 })

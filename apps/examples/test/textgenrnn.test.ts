@@ -29,7 +29,7 @@ describeWithModels('Textgenrnn', () => {
       const ids = model.encode([BOUNDARY, ...line, BOUNDARY])
       const texts = ids.slice(1).map((_, index) => ids.slice(0, index + 1))
       for (const [index, probabilities] of (await model.probabilities(texts)).entries()) {
-        nll -= Math.log(probabilities[ids[index + 1]!]!)
+        nll -= Math.log(probabilities[ids[index + 1]])
         count++
       }
     }

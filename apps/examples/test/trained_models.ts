@@ -33,5 +33,5 @@ export async function referenceArray(path: string, name: string): Promise<Tensor
 /** The largest difference; fails the caller's expectation when lengths differ. */
 export function largestDifference(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
   if (actual.length !== expected.length) return Number.POSITIVE_INFINITY
-  return Array.from(actual).reduce((worst, value, k) => Math.max(worst, Math.abs(value - expected[k]!)), 0)
+  return Array.from(actual).reduce((worst, value, k) => Math.max(worst, Math.abs(value - expected[k])), 0)
 }

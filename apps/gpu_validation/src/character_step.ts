@@ -43,18 +43,18 @@ export async function timeCharacterStep(
   const step = async () => {
     const x = ops.embedding(table, ids)
     const run = await rnn.forward({
-      ...{ input: x, inputH: null, inputC: null, params: params! },
+      ...{ input: x, inputH: null, inputC: null, params: params },
       ...{ sequenceLengths: null, training: true },
     })
-    const logits = ops.linear(run.output, kernel!, bias!)
+    const logits = ops.linear(run.output, kernel, bias)
     const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids)
-    const top = ops.linearGradients(run.output, kernel!, logitsGradient)
+    const top = ops.linearGradients(run.output, kernel, logitsGradient)
     const bottom = await rnn.backward(run.tape!, { output: top.input })
     const gradients = [ops.embeddingGradient(vocabulary, ids, bottom.input), bottom.params, top.kernel, top.bias]
     const norm = ops.clipByGlobalNorm(gradients, 5)
     count++
     for (const [index, variable] of variables.entries()) {
-      ops.applyAdam(variable, ...moments[index]!, gradients[index]!, { learningRate: 1e-3, step: count })
+      ops.applyAdam(variable, ...moments[index], gradients[index], { learningRate: 1e-3, step: count })
     }
     const made = [x, logits, loss, logitsGradient, norm, top.input, ...gradients]
     for (const tensor of [...made, ...Object.values(run), bottom.input, bottom.inputH, bottom.inputC]) tensor?.dispose()

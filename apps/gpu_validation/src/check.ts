@@ -56,8 +56,8 @@ export function distance(actual: ArrayLike<number>, expected: ArrayLike<number>)
   let magnitude = 1
   let worst = 0
   for (let k = 0; k < actual.length; k++) {
-    magnitude = Math.max(magnitude, Math.abs(expected[k]!))
-    const difference = Math.abs(actual[k]! - expected[k]!)
+    magnitude = Math.max(magnitude, Math.abs(expected[k]))
+    const difference = Math.abs(actual[k] - expected[k])
     if (Number.isNaN(difference)) return Number.NaN
     worst = Math.max(worst, difference)
   }

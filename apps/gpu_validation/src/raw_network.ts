@@ -82,8 +82,8 @@ export class RawNetwork {
     this.#c = parts.c
     this.#dropout = parts.dropout
     this.#states = parts.states
-    this.workspaceBytes = temp[0]!
-    this.reserveBytes = temp[1]!
+    this.workspaceBytes = temp[0]
+    this.reserveBytes = temp[1]
     this.sizes = {
       x: vectors * network.inputSize,
       y: vectors * outputSize(network),

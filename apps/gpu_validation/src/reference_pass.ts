@@ -10,7 +10,7 @@ export async function referencePass(options: RawOptions, given: Values): Promise
   using backend = openReferenceBackend({ dtype: 'float64' })
   const rnn = backend.rnn(descriptor)
   const layout = flatLayout(descriptor)
-  const params = rnn.canonicalToParams(unpackCanonical(layout, given['params']!))
+  const params = rnn.canonicalToParams(unpackCanonical(layout, given['params']))
   const { time, batch } = options
   const rows = numLayers * (direction === 'bidirectional' ? 2 : 1)
   const outputs = (numProj ?? numUnits) * (direction === 'bidirectional' ? 2 : 1)

@@ -56,7 +56,7 @@ export function runAll(options: RunOptions): number {
 
 /** A process that holds a context of the device: without one the driver starts the device again for each section. */
 function holdContext(options: RunOptions, cache: string): ChildProcess {
-  const args = [process.argv[1]!, options.folder, '--hold', '--python', 'none']
+  const args = [process.argv[1], options.folder, '--hold', '--python', 'none']
   return spawn(process.execPath, args, { env: environment(options, cache), stdio: ['pipe', 'ignore', 'ignore'] })
 }
 
@@ -105,7 +105,7 @@ function runSection(options: RunOptions, section: Section, until: number, cache:
 /** Runs one process of a section; returns how it ended, where that was not with status 0. */
 function runProcess(options: RunOptions, { name, env }: Section, seconds: number, cache: string): object | undefined {
   const { folder, isQuick, python } = options
-  const program = process.argv[1]!
+  const program = process.argv[1]
   const args = ['--expose-gc', program, folder, '--section', name, '--seconds', String(seconds), '--python', python]
   const { status, signal, error, stdout, stderr } = spawnSync(
     process.execPath,

@@ -97,7 +97,7 @@ createServer((client) => {
     validate(out, 'parity,timing', '', python)
     const started = readFileSync(log, 'utf8').trim().split('\n')
     expect(started).toEqual([expect.stringMatching(/^--listen \d+$/)])
-    const pid = Number(started[0]!.split(' ')[1])
+    const pid = Number(started[0].split(' ')[1])
     while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
     const timed = readFileSync(join(out, 'timing.jsonl'), 'utf8')
     expect(timed).toContain('"torch":"2.13"')

@@ -7,7 +7,7 @@ const PROGRAM = readFileSync(fileURLToPath(new URL('../torch_baseline.py', impor
 /** The statements of one function of the program, without comments. */
 function statements(name: string): readonly string[] {
   const [, body] = new RegExp(`^def ${name}\\(.*\\):\\n((?: {4}.*\\n|\\n)+)`, 'm').exec(PROGRAM)!
-  return body!
+  return body
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
@@ -21,7 +21,7 @@ describe('torch_baseline.py', () => {
     for (const flag of ['torch.backends.cudnn.allow_tf32', 'torch.backends.cuda.matmul.allow_tf32']) {
       const settings = made.filter((line) => line.startsWith(flag))
       expect(settings).toEqual([`${flag} = r["precision"] != "float32"`])
-      expect(made.indexOf(settings[0]!)).toBeLessThan(network)
+      expect(made.indexOf(settings[0])).toBeLessThan(network)
     }
     for (const action of ['passes', 'character', 'parity']) {
       expect(statements(action).some((line) => line.includes('network_of(r, '))).toBe(true)

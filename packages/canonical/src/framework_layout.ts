@@ -58,7 +58,7 @@ export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): 
   const groups = Array.from({ length: groupCount }, (_, group) => {
     return { shapes: rules.shapes(group), weights: [] as Placement[], biases: [] as Placement[] }
   })
-  const groupOf = ({ pseudoLayer }: ParamRegion) => groups[Math.floor(pseudoLayer / rules.pseudoLayersPerGroup)]!
+  const groupOf = ({ pseudoLayer }: ParamRegion) => groups[Math.floor(pseudoLayer / rules.pseudoLayersPerGroup)]
   for (const region of weights) groupOf(region).weights.push(rules.place(region))
   for (const region of biases) groupOf(region).biases.push(rules.place(region))
   return { framework: rules.framework, groups }

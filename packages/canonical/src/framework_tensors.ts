@@ -64,7 +64,7 @@ export function frameworkToCanonical<Data extends FloatArray>(
     const region = regions[kind].values()
     return layout.groups.flatMap((group, index) => {
       const sharers = countSharers(group)
-      const tensors = groups[index]!
+      const tensors = groups[index]
       const like = Object.values(tensors)[0]?.data ?? (new Float32Array() as Data)
       return group[kind].map((placement) => {
         const { size, shape } = region.next().value!
@@ -102,8 +102,8 @@ function scatter(source: FloatArray, target: FloatArray, placement: Placement, a
   const { rows, columns, offset, rowStride, columnStride } = placement
   for (let row = 0, from = 0; row < rows; row++) {
     for (let column = 0, to = offset + row * rowStride; column < columns; column++, to += columnStride) {
-      const value = source[from++]!
-      target[to] = add ? target[to]! + value : value
+      const value = source[from++]
+      target[to] = add ? target[to] + value : value
     }
   }
 }
@@ -112,7 +112,7 @@ function gather(source: FloatArray, target: FloatArray, placement: Placement, sh
   const { rows, columns, offset, rowStride, columnStride } = placement
   for (let row = 0, to = 0; row < rows; row++) {
     for (let column = 0, from = offset + row * rowStride; column < columns; column++, from += columnStride) {
-      target[to++] = source[from]! * share
+      target[to++] = source[from] * share
     }
   }
 }

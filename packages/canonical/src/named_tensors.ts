@@ -33,12 +33,12 @@ export function checkNamedTensors(layout: FrameworkLayout, given: readonly Tenso
     )
   }
   for (const [index, tensors] of given.entries()) checkIsObject('convert tensors', `record ${index}`, tensors)
-  const like = Object.values(given[0]!)[0]?.data
+  const like = Object.values(given[0])[0]?.data
   for (const [index, group] of groups.entries()) {
-    checkNames(action, index, group, given[index]!)
-    for (const [name, tensor] of Object.entries(given[index]!)) {
+    checkNames(action, index, group, given[index])
+    for (const [name, tensor] of Object.entries(given[index])) {
       checkFloat(action, index, name, tensor, like)
-      checkShape(action, index, name, tensor, group.shapes[name]!)
+      checkShape(action, index, name, tensor, group.shapes[name])
     }
   }
 }
@@ -60,7 +60,7 @@ function holdsItsPlacements({ shapes, weights, biases }: TensorGroup): boolean {
   return [...weights, ...biases].every(({ tensor, offset, rows, columns, rowStride, columnStride }) => {
     if (!Object.hasOwn(shapes, tensor)) return false
     const last = offset + (rows - 1) * rowStride + (columns - 1) * columnStride
-    return rows === 0 || columns === 0 || last < elementCount(shapes[tensor]!)
+    return rows === 0 || columns === 0 || last < elementCount(shapes[tensor])
   })
 }
 

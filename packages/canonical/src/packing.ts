@@ -27,7 +27,7 @@ export function packCanonical<Data extends FloatArray>(
   checkLength(layout, flat)
   const checked = checkCanonical(layout, canonical, flat)
   for (const kind of ['weights', 'biases'] as const) {
-    for (const [index, region] of layout[kind].entries()) flat.set(checked[kind][index]!.data, region.offset)
+    for (const [index, region] of layout[kind].entries()) flat.set(checked[kind][index].data, region.offset)
   }
   return flat
 }

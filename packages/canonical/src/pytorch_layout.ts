@@ -50,7 +50,7 @@ export function canonicalToPytorch<Data extends FloatArray>(
   descriptor: RnnDescriptor,
   canonical: CanonicalParams<Data>,
 ): NamedTensors<Data> {
-  return canonicalToFramework(descriptor, pytorchLayout(descriptor), canonical)[0]!
+  return canonicalToFramework(descriptor, pytorchLayout(descriptor), canonical)[0]
 }
 
 /** Canonical parameters from the state dict of a PyTorch module. Throws as `frameworkToCanonical`. */

@@ -33,7 +33,7 @@ describe('flatLayout', () => {
         const layout = flatLayout(descriptor)
         const measured = measuredSize(descriptor)
         expect(layout.size).toBe(measured.total)
-        expect(layout.biases[0]!.offset).toBe(measured.matrices)
+        expect(layout.biases[0].offset).toBe(measured.matrices)
       }),
     )
   })

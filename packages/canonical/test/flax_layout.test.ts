@@ -30,11 +30,11 @@ describe.each(MODES)('flaxLayout of %s', (cellMode) => {
 
   it('transposes every matrix', () => {
     const [cell] = canonicalToFlax(descriptor, canonical)
-    const [name] = Object.keys(flaxLayout(descriptor).groups[0]!.shapes)
+    const [name] = Object.keys(flaxLayout(descriptor).groups[0].shapes)
     const [weight] = canonical.weights
-    const stored = cell![name!]!
+    const stored = cell[name]
     expect(stored.shape).toEqual([2, 3])
-    expect(stored.data[1]).toBe(weight!.data[2])
+    expect(stored.data[1]).toBe(weight.data[2])
   })
 
   it('comes back with the same weights and sums of biases', () => {

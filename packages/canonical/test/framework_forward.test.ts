@@ -47,7 +47,7 @@ type Groups = readonly NamedTensors<Float64Array>[]
 type Canonical = CanonicalParams<Float64Array>
 
 const READ: Readonly<Record<Stored, (descriptor: RnnDescriptor, groups: Groups) => Canonical>> = {
-  pytorch: (descriptor, [stateDict]) => pytorchToCanonical(descriptor, stateDict!),
+  pytorch: (descriptor, [stateDict]) => pytorchToCanonical(descriptor, stateDict),
   keras: kerasToCanonical,
   onnx: (descriptor, groups) => onnxToCanonical(descriptor, groups, { linearBeforeReset: 1 }),
   tensorflow: tensorflowToCanonical,
@@ -60,7 +60,7 @@ const WRITE: Readonly<Record<Stored, (descriptor: RnnDescriptor, canonical: Cano
   tensorflow: canonicalToTensorflow,
 }
 
-const titled = fixture!.cases.map((stored) => ({
+const titled = fixture.cases.map((stored) => ({
   ...stored,
   title: [stored.framework, stored.descriptor.cellMode, stored.descriptor.direction ?? 'unidirectional'].join(' '),
 }))
@@ -75,7 +75,7 @@ describe.each(titled)('$title, layers $descriptor.numLayers, projection $descrip
   it("computes the framework's own output from the framework's own tensors", () => {
     const canonical = READ[stored.framework](descriptor, groups)
     const output = naiveForward(descriptor, canonical, tensor(stored.input))
-    const errors = stored.output.data.map((expected, index) => Math.abs(output[index]! - expected))
+    const errors = stored.output.data.map((expected, index) => Math.abs(output[index] - expected))
     expect(output).toHaveLength(stored.output.data.length)
     expect(Math.max(...errors)).toBeLessThan(TOLERANCE[stored.framework])
   })

@@ -28,8 +28,8 @@ const projected = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits
 /** Both biases of every gate replaced by half of their sum, as in frameworks that keep one bias. */
 function withHalvedSums(canonical: CanonicalParams<Float64Array>, gates: number): CanonicalParams<Float64Array> {
   const biases = canonical.biases.map(({ data, shape }, index) => {
-    const partner = canonical.biases[Math.floor(index / gates) % 2 === 0 ? index + gates : index - gates]!
-    return { data: data.map((value, unit) => (value + partner.data[unit]!) / 2), shape }
+    const partner = canonical.biases[Math.floor(index / gates) % 2 === 0 ? index + gates : index - gates]
+    return { data: data.map((value, unit) => (value + partner.data[unit]) / 2), shape }
   })
   return { weights: canonical.weights, biases }
 }
@@ -115,22 +115,22 @@ describe('inverse pairs', () => {
 
   it('every conversion keeps float32 tensors float32', () => {
     const canonical = canonicalFilled(lstm, (length) => new Float32Array(length))
-    expect(canonicalToPytorch(lstm, canonical)['weight_ih_l0']!.data).toBeInstanceOf(Float32Array)
+    expect(canonicalToPytorch(lstm, canonical)['weight_ih_l0'].data).toBeInstanceOf(Float32Array)
     const restored = pytorchToCanonical(lstm, canonicalToPytorch(lstm, canonical))
     expect(restored).toEqual(canonical)
   })
 
   it('every conversion keeps negative zeros', () => {
     const canonical = countedCanonical(gru)
-    canonical.weights[0]!.data[0] = -0
-    canonical.biases[0]!.data[0] = -0
+    canonical.weights[0].data[0] = -0
+    canonical.biases[0].data[0] = -0
     expect(pytorchToCanonical(gru, canonicalToPytorch(gru, canonical))).toEqual(canonical)
   })
 })
 
 describe('layouts', () => {
   it('tensorflowLayout has the shapes of CudnnCompatibleGRUCell (TensorFlow 1.15, converter GRU)', () => {
-    expect(tensorflowLayout(gru).groups[0]!.shapes).toEqual({
+    expect(tensorflowLayout(gru).groups[0].shapes).toEqual({
       'gates/kernel': [5, 4],
       'gates/bias': [4],
       'candidate/input_projection/kernel': [3, 2],
@@ -150,7 +150,7 @@ describe('layouts', () => {
     })
     // Canonical weights 1..6: W_r, W_u, W_n, R_r, R_u, R_n; biases 7..12 in the same order.
     const [cell] = canonicalToTensorflow(one, countedCanonical(one))
-    const values = Object.fromEntries(Object.entries(cell!).map(([name, { data }]) => [name, [...data]]))
+    const values = Object.fromEntries(Object.entries(cell).map(([name, { data }]) => [name, [...data]]))
     expect(values).toEqual({
       'gates/kernel': [1, 2, 4, 5],
       'gates/bias': [7 + 10, 8 + 11],
@@ -163,8 +163,8 @@ describe('layouts', () => {
 
   it('tensorflowLayout transposes the projection to [H,P]', () => {
     const [cell] = canonicalToTensorflow(projected, countedCanonical(projected))
-    expect(cell!['projection/kernel']!.shape).toEqual([3, 1])
-    expect(cell!['kernel']!.shape).toEqual([3, 12])
+    expect(cell['projection/kernel'].shape).toEqual([3, 1])
+    expect(cell['kernel'].shape).toEqual([3, 12])
   })
 
   it('kerasToCanonical reads CuDNNLSTM kernels as Keras converts them to LSTM (saving.py: kernel.T.reshape(order F))', () => {
@@ -223,8 +223,8 @@ describe('refusals', () => {
 
   it('kerasToCanonical refuses a GRU with reset_after false, said so or betrayed by its bias [3H]', () => {
     const [layer] = canonicalToKeras(gru, countedCanonical(gru))
-    const before = { ...layer!, bias: { data: new Float64Array(6), shape: [6] } }
-    expect(() => kerasToCanonical(gru, [layer!], { resetAfter: false })).toThrow(code('ERR_GRU_RESET_BEFORE'))
+    const before = { ...layer, bias: { data: new Float64Array(6), shape: [6] } }
+    expect(() => kerasToCanonical(gru, [layer], { resetAfter: false })).toThrow(code('ERR_GRU_RESET_BEFORE'))
     expect(() => kerasToCanonical(gru, [before])).toThrow(code('ERR_GRU_RESET_BEFORE'))
     expect(() => kerasToCanonical(gru, [before])).toThrow(/is another function/)
   })
@@ -251,7 +251,7 @@ describe('refusals', () => {
   it('frameworkToCanonical refuses unknown and missing tensors, also one bias of two', () => {
     const { bias_hh_l0: _, ...oneBias } = stateDict
     const { weight_hh_l0: __, ...noRecurrent } = stateDict
-    const extra = { ...stateDict, weight_hr_l0: stateDict['weight_ih_l0']! }
+    const extra = { ...stateDict, weight_hr_l0: stateDict['weight_ih_l0'] }
     expect(() => pytorchToCanonical(lstm, oneBias)).toThrow(code('ERR_MISSING_TENSOR'))
     expect(() => pytorchToCanonical(lstm, noRecurrent)).toThrow(code('ERR_MISSING_TENSOR'))
     expect(() => pytorchToCanonical(lstm, extra)).toThrow(code('ERR_UNKNOWN_TENSOR'))
@@ -260,7 +260,7 @@ describe('refusals', () => {
 
   it('frameworkToCanonical refuses transposed shapes, short data, mixed and integer element types', () => {
     const replaced = (tensor: unknown) => ({ ...stateDict, weight_ih_l0: tensor }) as NamedTensors<Float64Array>
-    const { data } = stateDict['weight_ih_l0']!
+    const { data } = stateDict['weight_ih_l0']
     const short = { data: data.slice(1), shape: [8, 3] }
     expect(() => pytorchToCanonical(lstm, replaced({ data, shape: [3, 8] }))).toThrow(code('ERR_TENSOR_SHAPE'))
     expect(() => pytorchToCanonical(lstm, replaced(short))).toThrow(code('ERR_TENSOR_SHAPE'))
@@ -275,15 +275,15 @@ describe('refusals', () => {
   it('frameworkToCanonical refuses layouts whose placements are missing or lie outside of their tensors', () => {
     const { framework, groups } = pytorchLayout(lstm)
     const [group] = groups
-    const [first, ...rest] = group!.weights
+    const [first, ...rest] = group.weights
     const convert = (weights: readonly unknown[]) =>
-      frameworkToCanonical(lstm, { framework, groups: [{ ...group!, weights: weights as never }] }, [stateDict])
-    expect(() => convert(group!.weights)).not.toThrow()
+      frameworkToCanonical(lstm, { framework, groups: [{ ...group, weights: weights as never }] }, [stateDict])
+    expect(() => convert(group.weights)).not.toThrow()
     for (const weights of [
       new Array(3),
-      [{ ...first!, tensor: 'toString' }, ...rest],
-      [{ ...first!, rows: 1e9 }, ...rest],
-      [{ ...first!, rowStride: 0 }, ...rest],
+      [{ ...first, tensor: 'toString' }, ...rest],
+      [{ ...first, rows: 1e9 }, ...rest],
+      [{ ...first, rowStride: 0 }, ...rest],
     ]) {
       expect(() => convert(weights)).toThrow(code('ERR_INVALID_OPTION_TYPE'))
     }

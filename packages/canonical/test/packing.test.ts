@@ -28,7 +28,7 @@ describe('packCanonical and unpackCanonical', () => {
     const flat = new Float32Array(layout.size)
     const canonical = unpackCanonical(layout, flat)
     flat.fill(1)
-    expect(canonical.weights[0]!.data[0]).toBe(0)
+    expect(canonical.weights[0].data[0]).toBe(0)
   })
 
   it('packCanonical takes the 1-D and transposed labels of TensorFlow up to 1.3, as only element counts matter', () => {
@@ -37,8 +37,8 @@ describe('packCanonical and unpackCanonical', () => {
     const labelled = {
       ...canonical,
       weights: [
-        { data: first!.data, shape: [6] },
-        { data: second!.data, shape: [2, 2] },
+        { data: first.data, shape: [6] },
+        { data: second.data, shape: [2, 2] },
       ],
     }
     expect(() => packCanonical(layout, labelled, new Float32Array(layout.size))).not.toThrow()
@@ -54,7 +54,7 @@ describe('packCanonical and unpackCanonical', () => {
     const flat = new Float32Array(layout.size).fill(9)
     const canonical = blank()
     const withLastBias = (tensor: unknown) =>
-      ({ ...canonical, biases: [canonical.biases[0]!, tensor] }) as typeof canonical
+      ({ ...canonical, biases: [canonical.biases[0], tensor] }) as typeof canonical
     const tooLong = { data: new Float32Array(3), shape: [3] }
     const double = { data: new Float64Array(2), shape: [2] }
     expect(() => packCanonical(layout, withLastBias(tooLong), flat)).toThrow(code('ERR_CANONICAL_SIZE'))

@@ -59,7 +59,7 @@ describe('paramRegions', () => {
     ['none', [0, 0]],
   ] as const)('sizes input and recurrent biases for bias mode %s as %j', (biasMode, sizes) => {
     const { biases } = regionsOf({ biasMode })
-    expect([biases[0]!.size, biases[4]!.size]).toEqual(sizes)
+    expect([biases[0].size, biases[4].size]).toEqual(sizes)
     expect(biases).toHaveLength(16)
   })
 })

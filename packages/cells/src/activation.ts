@@ -31,7 +31,7 @@ export function ofBoundedArgument(activation: ActivationFunction, clip: number, 
   const { apply, slope } = activation
   const bounds = newArray(dtype, 2)
   bounds.set([apply(-clip), apply(clip)])
-  const [lowest, highest] = [bounds[0]!, bounds[1]!]
+  const [lowest, highest] = [bounds[0], bounds[1]]
   return {
     apply: (x) => apply(Math.min(clip, Math.max(-clip, x))),
     slope: (y) => (y <= lowest || y >= highest ? 0 : slope(y)),

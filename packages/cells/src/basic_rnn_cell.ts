@@ -56,14 +56,14 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
     const next = newArray(this.dtype, h.length)
     inputSide(run, next, kernel, this.variables.get('bias')!, x)
     addStateSide(run, next, 0, kernel, h, 0, batch)
-    for (let k = 0; k < next.length; k++) next[k] = apply(next[k]!)
+    for (let k = 0; k < next.length; k++) next[k] = apply(next[k])
     const output = { data: next, shape: [batch, this.outputSize] }
     return {
       output: copyTensor(output),
       state: copyTensor(output),
       // ∂z = (∂output + ∂h')∘act'(z)
       backward: (dOutput: FloatTensor, dState: FloatTensor, gradients: VariableMap) => {
-        const dz = next.map((y, k) => (dOutput.data[k]! + dState.data[k]!) * slope(y))
+        const dz = next.map((y, k) => (dOutput.data[k] + dState.data[k]) * slope(y))
         const dInput = zeros(this.dtype, input.shape)
         const dPrevious = zeros(this.dtype, state.shape)
         addInputGradient(run, dInput.data, kernel, dz)

@@ -87,7 +87,7 @@ export function addToBiasGradient(gradient: FloatTensor, dz: FloatArray): void {
 }
 
 function joined(dtype: FloatDType, arrays: readonly FloatArray[]): FloatArray {
-  if (arrays.length === 1) return arrays[0]!
+  if (arrays.length === 1) return arrays[0]
   const all = newArray(
     dtype,
     arrays.reduce((sum, { length }) => sum + length, 0),

@@ -52,7 +52,7 @@ export function mapState<Leaf, Result>(
 
 /** The state in which a sequence begins when the caller gives none. */
 export function zeroState(size: StateSize, batch: number, dtype: FloatDType): CellState {
-  return mapState([size], ([columns]) => zeros(dtype, [batch, columns!]))
+  return mapState([size], ([columns]) => zeros(dtype, [batch, columns]))
 }
 
 /**

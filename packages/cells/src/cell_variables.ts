@@ -144,10 +144,10 @@ export abstract class CellVariables extends Inspectable {
   /** I, from the rows of the first variable whose rows depend on it. Throws RangeError `ERR_SHAPE`. */
   protected inputSizeOf(action: string, values: Readonly<Record<string, FloatTensor>>): number {
     const ofOne = this.variableSpecs(1)
-    const rowsAt = (specs: readonly VariableSpec[], index: number) => specs[index]!.shape[0]!
+    const rowsAt = (specs: readonly VariableSpec[], index: number) => specs[index].shape[0]
     const ofNone = this.variableSpecs(0)
     const index = ofNone.findIndex((_, k) => rowsAt(ofNone, k) !== rowsAt(ofOne, k))
-    const { name } = ofNone[index]!
+    const { name } = ofNone[index]
     const more = rowsAt(ofNone, index)
     const lead = values[name]
     const rows = lead === undefined ? undefined : checkIsTensor(action, name, lead).shape[0]

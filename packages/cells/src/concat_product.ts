@@ -23,7 +23,7 @@ export function inputSide(
   bias: FloatTensor,
   x: FloatArray,
 ): void {
-  const columns = kernel.shape[1]!
+  const columns = kernel.shape[1]
   const rows = z.length / columns
   fillRows(z, rows, columns, bias.data, 0)
   run.products.addProduct(
@@ -74,7 +74,7 @@ export function addInputGradient(
   { kernel, inputSize }: ConcatKernel,
   dz: FloatArray,
 ): void {
-  const columns = kernel.shape[1]!
+  const columns = kernel.shape[1]
   const rows = dz.length / columns
   const weights = transposed(matrix(kernel.data, columns))
   run.products.addProduct(matrix(dx, inputSize), matrix(dz, columns), weights, rows, inputSize, columns)
@@ -95,6 +95,6 @@ export function addKernelGradients(
   dz: FloatArray,
 ): void {
   run.addToKernelGradient(dKernel, 0, inputSize, x, dz)
-  run.addToKernelGradient(dKernel, inputSize, dKernel.shape[0]! - inputSize, h, dz)
+  run.addToKernelGradient(dKernel, inputSize, dKernel.shape[0] - inputSize, h, dz)
   addToBiasGradient(dBias, dz)
 }

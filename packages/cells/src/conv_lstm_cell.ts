@@ -132,9 +132,9 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     const image = (value: GraphValue) => reshaped(graph, value, [x.rows, value.data.length / x.rows])
     const under = patches(graph, concat(graph, [pixels(x), pixels(h)]), this.#positions, this.#sources)
     const [i, j, f, o] = split(graph, linear(graph, [under], 'kernel', this.useBias ? 'biases' : undefined), 4)
-    const kept = multiply(graph, sigmoid(graph, f!, this.forgetBias), pixels(c))
-    const next = add(graph, kept, multiply(graph, sigmoid(graph, i!), tanh(graph, j!)))
-    const hidden = multiply(graph, tanh(graph, next), sigmoid(graph, o!))
+    const kept = multiply(graph, sigmoid(graph, f, this.forgetBias), pixels(c))
+    const next = add(graph, kept, multiply(graph, sigmoid(graph, i), tanh(graph, j)))
+    const hidden = multiply(graph, tanh(graph, next), sigmoid(graph, o))
     const output = this.skipConnection ? concat(graph, [hidden, pixels(x)]) : hidden
     return { output: image(output), state: { c: image(next), h: image(hidden) } }
   }

@@ -69,16 +69,16 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     const gates = newArray(this.dtype, 2 * size)
     inputSide(run, gates, gateKernel, this.variables.get(`${GATES}/bias`)!, x)
     addStateSide(run, gates, 0, gateKernel, h, 0, batch)
-    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
+    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k])
     const candidate = newArray(this.dtype, size)
     inputSide(run, candidate, inputKernel, this.variables.get(`${INPUT}/bias`)!, x)
     const hiddenProjection = newArray(this.dtype, size)
     inputSide(run, hiddenProjection, hiddenKernel, this.variables.get(`${HIDDEN}/bias`)!, h)
     const next = newArray(this.dtype, size)
     for (let k = 0; k < size; k++) {
-      const u = gates[gate(k) + units]!
-      candidate[k] = this.#candidate.apply(candidate[k]! + gates[gate(k)]! * hiddenProjection[k]!)
-      next[k] = (1 - u) * candidate[k]! + u * h[k]!
+      const u = gates[gate(k) + units]
+      candidate[k] = this.#candidate.apply(candidate[k] + gates[gate(k)] * hiddenProjection[k])
+      next[k] = (1 - u) * candidate[k] + u * h[k]
     }
     const output = { data: next, shape: [batch, units] }
 
@@ -88,15 +88,15 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
       const dzGates = newArray(this.dtype, 2 * size)
       const dPrevious = zeros(this.dtype, state.shape)
       for (let k = 0; k < size; k++) {
-        const r = gates[gate(k)]!
-        const u = gates[gate(k) + units]!
-        const n = candidate[k]!
-        const dNext = dOutput.data[k]! + dState.data[k]!
+        const r = gates[gate(k)]
+        const u = gates[gate(k) + units]
+        const n = candidate[k]
+        const dNext = dOutput.data[k] + dState.data[k]
         const dz = dNext * (1 - u) * this.#candidate.slope(n)
         dzCandidate[k] = dz
         dHiddenProjection[k] = dz * r
-        dzGates[gate(k)] = dz * hiddenProjection[k]! * this.#gate.slope(r)
-        dzGates[gate(k) + units] = dNext * (h[k]! - n) * this.#gate.slope(u)
+        dzGates[gate(k)] = dz * hiddenProjection[k] * this.#gate.slope(r)
+        dzGates[gate(k) + units] = dNext * (h[k] - n) * this.#gate.slope(u)
         dPrevious.data[k] = dNext * u
       }
       addInputGradient(run, dPrevious.data, hiddenKernel, dHiddenProjection)

@@ -75,7 +75,7 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
     const input = this.#dropped(graph, x, this.inputKeepProb, 'input')
     const inner = innerStep(graph, this.cell as unknown as RNNCell<CellState>, '', input, state)
     const next = mapState<GraphValue, GraphValue>([inner.state], ([leaf], path) =>
-      this.#dropsState(path) ? this.#dropped(graph, leaf!, this.stateKeepProb, path) : leaf!,
+      this.#dropsState(path) ? this.#dropped(graph, leaf, this.stateKeepProb, path) : leaf,
     )
     return { output: this.#dropped(graph, inner.output, this.outputKeepProb, 'output'), state: next }
   }

@@ -23,7 +23,7 @@ export function copyTensor({ data, shape }: FloatTensor): FloatTensor {
 
 /** `target` += `source`, elements of equal number. */
 export function addTensor(target: FloatTensor, source: FloatTensor): void {
-  for (let index = 0; index < target.data.length; index++) target.data[index]! += source.data[index]!
+  for (let index = 0; index < target.data.length; index++) target.data[index] += source.data[index]
 }
 
 /**

@@ -101,16 +101,16 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     const inputs = split(graph, x, this.numberOfGroups)
     const hidden = split(graph, h, this.numberOfGroups)
     const groups = inputs.map((input, group) => {
-      return split(graph, linear(graph, [input, hidden[group]!], `group${group}/kernel`), GATES.length)
+      return split(graph, linear(graph, [input, hidden[group]], `group${group}/kernel`), GATES.length)
     })
     const [i, j, f, o] = GATES.map((gate, block) => {
-      const parts = groups.map((group) => group[block]!)
-      return addBias(graph, parts.length === 1 ? parts[0]! : concat(graph, parts), `bias_${gate}`)
+      const parts = groups.map((group) => group[block])
+      return addBias(graph, parts.length === 1 ? parts[0] : concat(graph, parts), `bias_${gate}`)
     })
-    const kept = multiply(graph, sigmoid(graph, f!, this.forgetBias), c)
-    const next = add(graph, kept, multiply(graph, sigmoid(graph, i!), tanh(graph, j!)))
+    const kept = multiply(graph, sigmoid(graph, f, this.forgetBias), c)
+    const next = add(graph, kept, multiply(graph, sigmoid(graph, i), tanh(graph, j)))
     const activated = activate(graph, next, ACTIVATIONS[this.activation])
-    const unprojected = multiply(graph, sigmoid(graph, o!), activated)
+    const unprojected = multiply(graph, sigmoid(graph, o), activated)
     const m = this.numProj === null ? unprojected : linear(graph, [unprojected], 'projection/kernel')
     return { output: m, state: { c: next, h: m } }
   }

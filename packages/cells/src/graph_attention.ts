@@ -32,19 +32,19 @@ export function additiveAttention(
     for (let slot = b * slots; slot < (b + 1) * slots; slot++) {
       let score = 0
       for (let k = 0; k < width; k++) {
-        const h = Math.tanh(keys.data[slot * width + k]! + query.data[b * width + k]!)
+        const h = Math.tanh(keys.data[slot * width + k] + query.data[b * width + k])
         hidden[slot * width + k] = h
-        score += vector[k]! * h
+        score += vector[k] * h
       }
       weights[slot] = score
       // NaN stays NaN.
       largest = score <= largest ? largest : score
     }
     let sum = 0
-    for (let slot = b * slots; slot < (b + 1) * slots; slot++) sum += weights[slot] = Math.exp(weights[slot]! - largest)
+    for (let slot = b * slots; slot < (b + 1) * slots; slot++) sum += weights[slot] = Math.exp(weights[slot] - largest)
     for (let slot = b * slots; slot < (b + 1) * slots; slot++) {
-      weights[slot]! /= sum
-      for (let k = 0; k < columns; k++) result[b * columns + k]! += weights[slot]! * memory.data[slot * columns + k]!
+      weights[slot] /= sum
+      for (let k = 0; k < columns; k++) result[b * columns + k] += weights[slot] * memory.data[slot * columns + k]
     }
   }
   return graph.result(result, [batch, columns], (dResult, variables) => {
@@ -56,21 +56,21 @@ export function additiveAttention(
         const slot = b * slots + l
         let d = 0
         for (let k = 0; k < columns; k++) {
-          d += dResult[b * columns + k]! * memory.data[slot * columns + k]!
-          memory.gradient[slot * columns + k]! += weights[slot]! * dResult[b * columns + k]!
+          d += dResult[b * columns + k] * memory.data[slot * columns + k]
+          memory.gradient[slot * columns + k] += weights[slot] * dResult[b * columns + k]
         }
         dWeights[l] = d
-        mean += weights[slot]! * d
+        mean += weights[slot] * d
       }
       for (let l = 0; l < slots; l++) {
         const slot = b * slots + l
-        const dScore = weights[slot]! * (dWeights[l]! - mean)
+        const dScore = weights[slot] * (dWeights[l] - mean)
         for (let k = 0; k < width; k++) {
-          const h = hidden[slot * width + k]!
-          dVector[k]! += dScore * h
-          const d = dScore * vector[k]! * (1 - h * h)
-          keys.gradient[slot * width + k]! += d
-          query.gradient[b * width + k]! += d
+          const h = hidden[slot * width + k]
+          dVector[k] += dScore * h
+          const d = dScore * vector[k] * (1 - h * h)
+          keys.gradient[slot * width + k] += d
+          query.gradient[b * width + k] += d
         }
       }
     }

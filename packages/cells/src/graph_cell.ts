@@ -19,7 +19,7 @@ export abstract class GraphCell<State extends CellState> extends RNNCell<State> 
   override step(input: FloatTensor, state: State, run: CellRun): CellStep<State> {
     const graph = new StepGraph(run, this.variables)
     const x = graph.input(input)
-    const before = mapState<FloatTensor, GraphValue>([state], ([leaf]) => graph.input(leaf!))
+    const before = mapState<FloatTensor, GraphValue>([state], ([leaf]) => graph.input(leaf))
     const after = this.equations(graph, x, before)
     return {
       output: copyTensor(after.output),

@@ -20,7 +20,7 @@ export function split(graph: StepGraph, x: GraphValue, parts: number): GraphValu
 /** The values side by side. */
 export function concat(graph: StepGraph, values: readonly GraphValue[]): GraphValue {
   const columns = values.reduce((sum, value) => sum + value.columns, 0)
-  const { rows } = values[0]!
+  const { rows } = values[0]
   const y = graph.newArray(rows * columns)
   let begin = 0
   const blocks = values.map((value) => {
@@ -31,7 +31,7 @@ export function concat(graph: StepGraph, values: readonly GraphValue[]): GraphVa
   for (const { value, begin: to } of blocks) {
     for (let row = 0; row < rows; row++) copyRow(y, row * columns + to, value.data, row * value.columns, value.columns)
   }
-  return graph.result(y, [...values[0]!.shape.slice(0, -1), columns], (dy) => {
+  return graph.result(y, [...values[0].shape.slice(0, -1), columns], (dy) => {
     for (const { value, begin: from } of blocks) {
       for (let row = 0; row < rows; row++) {
         addRow(value.gradient, row * value.columns, dy, row * columns + from, value.columns)

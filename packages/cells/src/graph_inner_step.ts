@@ -17,10 +17,10 @@ export function innerStep(
   input: GraphValue,
   state: StateTree<GraphValue>,
 ): GraphStep {
-  const given = mapState<GraphValue, FloatTensor>([state], ([value]) => value!)
+  const given = mapState<GraphValue, FloatTensor>([state], ([value]) => value)
   const step = cell.step(input, given, graph.run)
   const output = new GraphValue(step.output.data, step.output.shape)
-  const next = mapState<FloatTensor, GraphValue>([step.state], ([leaf]) => new GraphValue(leaf!.data, leaf!.shape))
+  const next = mapState<FloatTensor, GraphValue>([step.state], ([leaf]) => new GraphValue(leaf.data, leaf.shape))
   graph.record((variables) => {
     const dOutput = { data: output.gradient, shape: output.shape }
     const below = step.backward(dOutput, stateGradients(next), inScope(variables, scope))

@@ -22,16 +22,16 @@ export function layerNorm(
   for (let row = 0; row < rows; row++) {
     const begin = row * columns
     let mean = 0
-    for (let k = 0; k < columns; k++) mean += x.data[begin + k]!
+    for (let k = 0; k < columns; k++) mean += x.data[begin + k]
     mean /= columns
     let variance = 0
-    for (let k = 0; k < columns; k++) variance += (x.data[begin + k]! - mean) ** 2
+    for (let k = 0; k < columns; k++) variance += (x.data[begin + k] - mean) ** 2
     variance /= columns
     inverse[row] = 1 / Math.sqrt(variance + epsilon)
     for (let k = 0; k < columns; k++) {
-      const value = (x.data[begin + k]! - mean) * inverse[row]!
+      const value = (x.data[begin + k] - mean) * inverse[row]
       normalized[begin + k] = value
-      y[begin + k] = value * gamma[k]! + beta[k]!
+      y[begin + k] = value * gamma[k] + beta[k]
     }
   }
   return graph.result(y, x.shape, (dy, variables) => {
@@ -43,18 +43,18 @@ export function layerNorm(
       let mean = 0
       let slope = 0
       for (let k = 0; k < columns; k++) {
-        const d = dy[begin + k]!
-        const value = normalized[begin + k]!
-        dGamma[k]! += d * value
-        dBeta[k]! += d
-        mean += d * gamma[k]!
-        slope += d * gamma[k]! * value
+        const d = dy[begin + k]
+        const value = normalized[begin + k]
+        dGamma[k] += d * value
+        dBeta[k] += d
+        mean += d * gamma[k]
+        slope += d * gamma[k] * value
       }
       mean /= columns
       slope /= columns
       for (let k = 0; k < columns; k++) {
-        const g = dy[begin + k]! * gamma[k]!
-        dx[begin + k]! += (g - mean - normalized[begin + k]! * slope) * inverse[row]!
+        const g = dy[begin + k] * gamma[k]
+        dx[begin + k] += (g - mean - normalized[begin + k] * slope) * inverse[row]
       }
     }
   })

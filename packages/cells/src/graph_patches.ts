@@ -14,8 +14,8 @@ export function patches(graph: StepGraph, x: GraphValue, positions: number, sour
   const y = graph.newArray(rows * taps * columns)
   for (let b = 0; b < batch; b++) {
     for (let k = 0; k < sources.length; k++) {
-      if (sources[k]! < 0) continue
-      const from = (b * positions + sources[k]!) * columns
+      if (sources[k] < 0) continue
+      const from = (b * positions + sources[k]) * columns
       copyRow(y, (b * sources.length + k) * columns, x.data, from, columns)
     }
   }
@@ -23,8 +23,8 @@ export function patches(graph: StepGraph, x: GraphValue, positions: number, sour
     const dx = x.gradient
     for (let b = 0; b < batch; b++) {
       for (let k = 0; k < sources.length; k++) {
-        if (sources[k]! < 0) continue
-        const to = (b * positions + sources[k]!) * columns
+        if (sources[k] < 0) continue
+        const to = (b * positions + sources[k]) * columns
         addRow(dx, to, dy, (b * sources.length + k) * columns, columns)
       }
     }

@@ -17,7 +17,7 @@ export function linear(
 ): GraphValue {
   const kernel = graph.variable(kernelName)
   const columns = kernel.shape.at(-1)!
-  const { rows } = operands[0]!
+  const { rows } = operands[0]
   const z = graph.newArray(rows * columns)
   if (biasName !== undefined) fillRows(z, rows, columns, graph.variable(biasName).data, 0)
   const parts = operandRows(operands)
@@ -32,7 +32,7 @@ export function linear(
       operand.columns,
     )
   }
-  return graph.result(z, [...operands[0]!.shape.slice(0, -1), columns], (dz, gradients) => {
+  return graph.result(z, [...operands[0].shape.slice(0, -1), columns], (dz, gradients) => {
     for (const { operand, begin } of parts) {
       const weights = transposed(matrix(kernel.data, columns, begin * columns))
       const count = operand.columns

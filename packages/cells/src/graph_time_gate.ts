@@ -35,11 +35,11 @@ export function timeGate(
   for (let b = 0; b < batch; b++) {
     for (let unit = 0; unit < units; unit++) {
       const k = b * units + unit
-      const tau = period[unit]!
-      const shifted = time.data[b]! - phase[unit]!
+      const tau = period[unit]
+      const shifted = time.data[b] - phase[unit]
       remainder[k] = shifted - tau * Math.floor(shifted / tau)
-      const phi = remainder[k]! / tau
-      const r = ratio[unit]!
+      const phi = remainder[k] / tau
+      const r = ratio[unit]
       open[k] = phi < r / 2 ? (2 * phi) / r : phi < r ? 2 - (2 * phi) / r : leak * phi
     }
   }
@@ -51,15 +51,15 @@ export function timeGate(
     for (let b = 0; b < batch; b++) {
       for (let unit = 0; unit < units; unit++) {
         const k = b * units + unit
-        const tau = period[unit]!
-        const r = ratio[unit]!
-        const phi = remainder[k]! / tau
+        const tau = period[unit]
+        const r = ratio[unit]
+        const phi = remainder[k] / tau
         const slope = phi < r / 2 ? 2 / r : phi < r ? -2 / r : leak
-        const dPhi = dOpen[k]! * slope
-        dTime[b]! += dPhi / tau
-        dPhase[unit]! -= dPhi / tau
-        dPeriod[unit]! -= (dPhi * remainder[k]!) / (tau * tau)
-        if (phi < r) dRatio[unit]! -= (dPhi * phi) / r
+        const dPhi = dOpen[k] * slope
+        dTime[b] += dPhi / tau
+        dPhase[unit] -= dPhi / tau
+        dPeriod[unit] -= (dPhi * remainder[k]) / (tau * tau)
+        if (phi < r) dRatio[unit] -= (dPhi * phi) / r
       }
     }
     if (trainsRatio) addRow(variables.get(names.ratioOn)!.data, 0, dRatio, 0, units)

@@ -59,31 +59,31 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
     const gates = newArray(this.dtype, 2 * size)
     inputSide(run, gates, gateKernel, this.variables.get('b_ru')!, x)
     addStateSide(run, gates, 0, gateKernel, h, 0, batch)
-    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k]!)
-    const resetState = h.map((value, k) => gates[gate(k)]! * value)
+    for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k])
+    const resetState = h.map((value, k) => gates[gate(k)] * value)
     const candidate = newArray(this.dtype, size)
     inputSide(run, candidate, candidateKernel, this.variables.get('b_c')!, x)
     addStateSide(run, candidate, 0, candidateKernel, resetState, 0, batch)
-    for (let k = 0; k < size; k++) candidate[k] = this.#candidate.apply(candidate[k]!)
+    for (let k = 0; k < size; k++) candidate[k] = this.#candidate.apply(candidate[k])
     const next = h.map((value, k) => {
-      const u = gates[gate(k) + units]!
-      return u * value + (1 - u) * candidate[k]!
+      const u = gates[gate(k) + units]
+      return u * value + (1 - u) * candidate[k]
     })
     const output = { data: next, shape: [batch, units] }
 
     const backward = (dOutput: FloatTensor, dState: FloatTensor, gradients: VariableMap) => {
-      const dNext = next.map((_, k) => dOutput.data[k]! + dState.data[k]!)
-      const dzCandidate = dNext.map((d, k) => d * (1 - gates[gate(k) + units]!) * this.#candidate.slope(candidate[k]!))
+      const dNext = next.map((_, k) => dOutput.data[k] + dState.data[k])
+      const dzCandidate = dNext.map((d, k) => d * (1 - gates[gate(k) + units]) * this.#candidate.slope(candidate[k]))
       const dResetState = newArray(this.dtype, size)
       addStateGradient(run, dResetState, candidateKernel, dzCandidate, 0, batch)
       const dzGates = newArray(this.dtype, 2 * size)
       const dPrevious = zeros(this.dtype, state.shape)
       for (let k = 0; k < size; k++) {
-        const r = gates[gate(k)]!
-        const u = gates[gate(k) + units]!
-        dzGates[gate(k)] = dResetState[k]! * h[k]! * this.#gate.slope(r)
-        dzGates[gate(k) + units] = dNext[k]! * (h[k]! - candidate[k]!) * this.#gate.slope(u)
-        dPrevious.data[k] = dNext[k]! * u + dResetState[k]! * r
+        const r = gates[gate(k)]
+        const u = gates[gate(k) + units]
+        dzGates[gate(k)] = dResetState[k] * h[k] * this.#gate.slope(r)
+        dzGates[gate(k) + units] = dNext[k] * (h[k] - candidate[k]) * this.#gate.slope(u)
+        dPrevious.data[k] = dNext[k] * u + dResetState[k] * r
       }
       addStateGradient(run, dPrevious.data, gateKernel, dzGates, 0, batch)
       const dInput = zeros(this.dtype, input.shape)

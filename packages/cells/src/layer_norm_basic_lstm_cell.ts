@@ -113,12 +113,12 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     const norm = (name: (typeof NORMALIZED)[number], value: GraphValue) =>
       this.layerNorm ? layerNorm(graph, value, `${name}/gamma`, `${name}/beta`, EPSILON) : value
     const [zi, zj, zf, zo] = split(graph, linear(graph, [x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
-    const candidate = act(norm('transform', zj!))
+    const candidate = act(norm('transform', zj))
     const kept = this.#dropped(graph, candidate)
-    const forgotten = multiply(graph, c, sigmoid(graph, norm('forget', zf!), this.forgetBias))
-    const added = multiply(graph, sigmoid(graph, norm('input', zi!)), kept)
+    const forgotten = multiply(graph, c, sigmoid(graph, norm('forget', zf), this.forgetBias))
+    const added = multiply(graph, sigmoid(graph, norm('input', zi)), kept)
     const next = norm('state', add(graph, forgotten, added))
-    const hidden = multiply(graph, act(next), sigmoid(graph, norm('output', zo!)))
+    const hidden = multiply(graph, act(next), sigmoid(graph, norm('output', zo)))
     return { output: hidden, state: { c: next, h: hidden } }
   }
 

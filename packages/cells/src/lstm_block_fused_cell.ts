@@ -69,6 +69,6 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
     lengths: Int32Array | null,
     run: CellRun,
   ): SequencePass<LSTMStateTuple> {
-    return new LSTMLayer(this.rule, this.variables, inputs.shape[2]!, run).forward(inputs, state, lengths)
+    return new LSTMLayer(this.rule, this.variables, inputs.shape[2], run).forward(inputs, state, lengths)
   }
 }

@@ -42,12 +42,12 @@ export function lstmGatesForward(
     const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit
     const zf = gatesBegin + LSTM_COLUMNS.forget * numUnits + unit
     const zo = gatesBegin + LSTM_COLUMNS.output * numUnits + unit
-    const c = cells[previous + unit]!
-    const i = sigmoid(gates[zi]! + (peepholes === undefined ? 0 : peepholes.input.data[unit]! * c))
-    const f = sigmoid(gates[zf]! + forgetBias + (peepholes === undefined ? 0 : peepholes.forget.data[unit]! * c))
-    const g = rule.candidate.apply(gates[zg]!)
+    const c = cells[previous + unit]
+    const i = sigmoid(gates[zi] + (peepholes === undefined ? 0 : peepholes.input.data[unit] * c))
+    const f = sigmoid(gates[zf] + forgetBias + (peepholes === undefined ? 0 : peepholes.forget.data[unit] * c))
+    const g = rule.candidate.apply(gates[zg])
     const newCell = Math.min(cellClip, Math.max(-cellClip, f * c + i * g))
-    const o = sigmoid(gates[zo]! + (peepholes === undefined ? 0 : peepholes.output.data[unit]! * newCell))
+    const o = sigmoid(gates[zo] + (peepholes === undefined ? 0 : peepholes.output.data[unit] * newCell))
     gates[zi] = i
     gates[zg] = g
     gates[zf] = f
@@ -90,26 +90,26 @@ export function lstmGatesBackward(
     const zg = gatesBegin + LSTM_COLUMNS.candidate * numUnits + unit
     const zf = gatesBegin + LSTM_COLUMNS.forget * numUnits + unit
     const zo = gatesBegin + LSTM_COLUMNS.output * numUnits + unit
-    const i = gates[zi]!
-    const g = gates[zg]!
-    const f = gates[zf]!
-    const o = gates[zo]!
-    const c = cells[previous + unit]!
-    const newCell = cells[next + unit]!
+    const i = gates[zi]
+    const g = gates[zg]
+    const f = gates[zf]
+    const o = gates[zo]
+    const c = cells[previous + unit]
+    const newCell = cells[next + unit]
     const activated = act(newCell)
-    const dm = hiddenGradient[stateBegin + unit]!
+    const dm = hiddenGradient[stateBegin + unit]
     const dzo = dm * activated * gate.slope(o)
-    let dNewCell = cellGradient[stateBegin + unit]! + dm * o * slope(activated)
-    if (peepholes !== undefined) dNewCell += dzo * peepholes.output.data[unit]!
+    let dNewCell = cellGradient[stateBegin + unit] + dm * o * slope(activated)
+    if (peepholes !== undefined) dNewCell += dzo * peepholes.output.data[unit]
     if (rule.clipGradient === 'zero_outside' && Math.abs(newCell) >= cellClip) dNewCell = 0
     const dzi = dNewCell * g * gate.slope(i)
     const dzf = dNewCell * c * gate.slope(f)
     let dc = dNewCell * f
     if (peepholes !== undefined && peepholeGradients !== undefined) {
-      dc += dzi * peepholes.input.data[unit]! + dzf * peepholes.forget.data[unit]!
-      peepholeGradients.input.data[unit]! += dzi * c
-      peepholeGradients.forget.data[unit]! += dzf * c
-      peepholeGradients.output.data[unit]! += dzo * newCell
+      dc += dzi * peepholes.input.data[unit] + dzf * peepholes.forget.data[unit]
+      peepholeGradients.input.data[unit] += dzi * c
+      peepholeGradients.forget.data[unit] += dzf * c
+      peepholeGradients.output.data[unit] += dzo * newCell
     }
     gateGradients[zi] = dzi
     gateGradients[zg] = dNewCell * i * candidate.slope(g)

@@ -53,7 +53,7 @@ export class LSTMLayer {
     // Clips as the dtype holds them, so that a stored state that was clipped compares equal to its clip.
     const clips = newArray(dtype, 2)
     clips.set([rule.cellClip, rule.projClip])
-    const [cellClip, projClip] = [clips[0]!, clips[1]!]
+    const [cellClip, projClip] = [clips[0], clips[1]]
     const bounded = (activation: ActivationFunction) => ofBoundedArgument(activation, rule.preactivationClip, dtype)
     this.#rule = {
       ...rule,
@@ -141,7 +141,7 @@ export class LSTMLayer {
         numUnits,
       )
       for (let k = nextBegin * size; k < (nextBegin + batch) * size; k++) {
-        hidden[k] = Math.min(this.#rule.projClip, Math.max(-this.#rule.projClip, hidden[k]!))
+        hidden[k] = Math.min(this.#rule.projClip, Math.max(-this.#rule.projClip, hidden[k]))
       }
     }
     for (let b = 0; b < batch; b++) {
@@ -230,7 +230,7 @@ export class LSTMLayer {
     const { numUnits } = this.#rule
     const size = hiddenSize(this.#rule)
     for (let k = 0; k < dh.length; k++) {
-      if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]!) >= this.#rule.projClip) dh[k] = 0
+      if (Math.abs(trace.hidden[(stepBegin + batch) * size + k]) >= this.#rule.projClip) dh[k] = 0
     }
     const m = transposed(matrix(trace.unprojected, numUnits, stepBegin * numUnits))
     this.#run.products.addProduct(matrix(projectionGradient.data, size), m, matrix(dh, size), numUnits, size, batch)
@@ -242,5 +242,5 @@ export class LSTMLayer {
 }
 
 function hasEnded(lengths: Int32Array | null, t: number, b: number): boolean {
-  return lengths !== null && t >= lengths[b]!
+  return lengths !== null && t >= lengths[b]
 }

@@ -30,7 +30,7 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> {
   }
 
   override step({ data, shape }: FloatTensor, state: LSTMStateTuple, run: CellRun): CellStep<LSTMStateTuple> {
-    const layer = new LSTMLayer(this.rule, this.variables, shape[1]!, run)
+    const layer = new LSTMLayer(this.rule, this.variables, shape[1], run)
     const { outputs, state: next, backward } = layer.forward({ data, shape: [1, ...shape] }, state, null)
     const [, ...outputShape] = outputs.shape
     return {
@@ -48,6 +48,6 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> {
     lengths: Int32Array | null,
     run: CellRun,
   ): SequencePass<LSTMStateTuple> {
-    return new LSTMLayer(this.rule, this.variables, inputs.shape[2]!, run).forward(inputs, state, lengths)
+    return new LSTMLayer(this.rule, this.variables, inputs.shape[2], run).forward(inputs, state, lengths)
   }
 }

@@ -38,7 +38,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
     this.parts = this.cells.map((cell, k) => ({
       scope: joinScopes(`cell_${k}`, cell.scope),
       cell,
-      inputSizeOf: (inputSize) => (k === 0 ? inputSize : this.cells[k - 1]!.outputSize),
+      inputSizeOf: (inputSize) => (k === 0 ? inputSize : this.cells[k - 1].outputSize),
     }))
   }
 
@@ -51,7 +51,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   }
 
   protected override get inputPart(): CellPart {
-    return this.parts[0]!
+    return this.parts[0]
   }
 
   protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
@@ -59,7 +59,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
     const after: StateTree<GraphValue>[] = []
     let output = x
     for (const [k, cell] of this.cells.entries()) {
-      const inner = innerStep(graph, cell, this.parts[k]!.scope, output, before[k]!)
+      const inner = innerStep(graph, cell, this.parts[k].scope, output, before[k])
       after.push(inner.state)
       output = inner.output
     }

@@ -69,11 +69,11 @@ export class NASCell extends GraphCell<LSTMStateTuple> {
     const { c, h } = state as LSTMStateTuple<GraphValue>
     const fromM = split(graph, linear(graph, [h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
     const fromX = split(graph, linear(graph, [x], 'kernel'), 8)
-    const sum = (block: number) => add(graph, fromX[block]!, fromM[block]!)
+    const sum = (block: number) => add(graph, fromX[block], fromM[block])
     const l0 = sigmoid(graph, sum(0))
     const l1 = relu(graph, sum(1))
     const l2 = sigmoid(graph, sum(2))
-    const l3 = relu(graph, multiply(graph, fromX[3]!, fromM[3]!))
+    const l3 = relu(graph, multiply(graph, fromX[3], fromM[3]))
     const l4 = tanh(graph, sum(4))
     const l5 = sigmoid(graph, sum(5))
     const l6 = tanh(graph, sum(6))

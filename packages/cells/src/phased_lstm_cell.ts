@@ -121,7 +121,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
       {
         name: GATE.phase,
         shape: [numUnits],
-        initializer: ({ random, element, made }) => random.uniform() * made.get(GATE.period)!.data[element]!,
+        initializer: ({ random, element, made }) => random.uniform() * made.get(GATE.period)!.data[element],
       },
       { name: GATE.ratioOn, shape: [numUnits], initializer: this.ratioOn },
     ]
@@ -138,7 +138,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     const peephole = (cell: GraphValue) => (this.usePeepholes ? cell : null)
     const [i, f] = split(graph, sigmoid(graph, layer('mask_gates', peephole(c))), 2)
     const candidate = tanh(graph, layer('new_input', null))
-    const proposedC = add(graph, multiply(graph, f!, c), multiply(graph, i!, candidate))
+    const proposedC = add(graph, multiply(graph, f, c), multiply(graph, i, candidate))
     const o = sigmoid(graph, layer('output_gate', peephole(proposedC)))
     const proposedH = multiply(graph, tanh(graph, proposedC), o)
     const open = timeGate(graph, time, GATE, this.leak, this.trainableRatioOn)

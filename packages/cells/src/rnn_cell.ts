@@ -99,7 +99,7 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
       },
     )
     checkArguments(`restore the masks of ${this.name}`, { state }, { state: rule })
-    for (const [index, source] of sources.entries()) source.position = state[index]!
+    for (const [index, source] of sources.entries()) source.position = state[index]
   }
 
   /** The state of zeros for `batch` rows. Throws TypeError `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */

@@ -18,8 +18,8 @@ function sourceOf(position: number, tap: number, spatial: readonly number[], ker
   let restOfPosition = position
   let restOfTap = tap
   for (let axis = spatial.length - 1; axis >= 0; axis--) {
-    const size = spatial[axis]!
-    const width = kernel[axis]!
+    const size = spatial[axis]
+    const width = kernel[axis]
     const at = (restOfPosition % size) + (restOfTap % width) - Math.floor((width - 1) / 2)
     if (at < 0 || at >= size) return -1
     source += at * stride

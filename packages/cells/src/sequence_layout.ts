@@ -46,7 +46,7 @@ export function reverseSteps(sequence: FloatTensor, lengths: Int32Array | null):
   return gatherRows(sequence, [time, batch], (row) => {
     const b = row % batch
     const t = (row - b) / batch
-    const length = lengths === null ? time : lengths[b]!
+    const length = lengths === null ? time : lengths[b]
     return (t < length ? length - 1 - t : t) * batch + b
   })
 }
@@ -56,13 +56,13 @@ export function withoutPadding(sequence: FloatTensor, lengths: Int32Array | null
   if (lengths === null) return { data: sequence.data.slice(), shape: sequence.shape }
   const [, batch] = sequence.shape as [number, number, number]
   const { shape } = sequence
-  return gatherRows(sequence, [shape[0]!, batch], (row) => (Math.floor(row / batch) < lengths[row % batch]! ? row : -1))
+  return gatherRows(sequence, [shape[0], batch], (row) => (Math.floor(row / batch) < lengths[row % batch] ? row : -1))
 }
 
 /** Joins [T,B,M] and [T,B,N] to [T,B,M+N]. */
 export function joinColumns(left: FloatTensor, right: FloatTensor): FloatTensor {
   const [time, batch, m] = left.shape as [number, number, number]
-  const n = right.shape[2]!
+  const n = right.shape[2]
   const data = sameKind(left, time * batch * (m + n))
   for (let row = 0; row < time * batch; row++) {
     copyRow(data, row * (m + n), left.data, row * m, m)
@@ -85,7 +85,7 @@ function gatherRows(
   [first, second]: [number, number],
   sourceOf: (row: number) => number,
 ): FloatTensor {
-  const columns = sequence.shape[2]!
+  const columns = sequence.shape[2]
   const data = sameKind(sequence, sequence.data.length)
   for (let row = 0; row < first * second; row++) {
     const source = sourceOf(row)

@@ -78,7 +78,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
       const steps: FloatTensor[] = []
       for (let t = 0; t < sequence.length; t++) {
         const shape = steps[0]?.shape ?? ['B', columns]
-        steps.push(checkFloatTensor(what, `${name}[${t}]`, sequence[t]!, dtype, shape))
+        steps.push(checkFloatTensor(what, `${name}[${t}]`, sequence[t], dtype, shape))
       }
       return stackSteps(what, name, steps)
     }

@@ -112,17 +112,17 @@ function bidirectionalStack<State extends CellState>(
       { option: 'cellsBw', value: cellsBw.length },
     )
   }
-  const layers = cellsFw.map((fw, layer) => ({ fw, bw: cellsBw[layer]! }))
+  const layers = cellsFw.map((fw, layer) => ({ fw, bw: cellsBw[layer] }))
   const scopeOf = (layer: number, direction: 'fw' | 'bw') =>
-    joinScopes(`cell_${layer}/bidirectional_rnn/${direction}`, layers[layer]![direction].scope)
+    joinScopes(`cell_${layer}/bidirectional_rnn/${direction}`, layers[layer][direction].scope)
   const scoped = layers.flatMap(({ fw, bw }, layer) => [
     { scope: scopeOf(layer, 'fw'), cell: fw },
     { scope: scopeOf(layer, 'bw'), cell: bw },
   ])
   return {
     name: 'stack_bidirectional_rnn',
-    dtype: cellsFw[0]!.dtype,
-    inputSize: cellsFw[0]!.inputSize,
+    dtype: cellsFw[0].dtype,
+    inputSize: cellsFw[0].inputSize,
     stateSize: [cellsFw.map(({ stateSize }) => stateSize), cellsBw.map(({ stateSize }) => stateSize)],
     outputSize: cellsFw.at(-1)!.outputSize + cellsBw.at(-1)!.outputSize,
     build(inputSize) {
@@ -145,8 +145,8 @@ function bidirectionalStack<State extends CellState>(
       let sequence = inputs
       for (const [layer, { fw, bw }] of layers.entries()) {
         const both = {
-          fw: unrolled(fw).pass(sequence, statesFw[layer]!, lengths, run),
-          bw: reversedPass(unrolled(bw), sequence, statesBw[layer]!, lengths, run),
+          fw: unrolled(fw).pass(sequence, statesFw[layer], lengths, run),
+          bw: reversedPass(unrolled(bw), sequence, statesBw[layer], lengths, run),
         }
         passes.push(both)
         sequence = joinColumns(both.fw.outputs, both.bw.outputs)
@@ -159,12 +159,12 @@ function bidirectionalStack<State extends CellState>(
           const bwGradients: State[] = []
           let gradient = dOutputs
           for (let layer = layers.length - 1; layer >= 0; layer--) {
-            const { fw, bw } = layers[layer]!
+            const { fw, bw } = layers[layer]
             const own = (direction: 'fw' | 'bw') => inScope(variableGradients, scopeOf(layer, direction))
             const left = takeColumns(gradient, 0, fw.outputSize)
             const right = takeColumns(gradient, fw.outputSize, bw.outputSize)
-            const below = passes[layer]!.fw.backward(left, dStatesFw[layer]!, own('fw'))
-            const belowBw = passes[layer]!.bw.backward(right, dStatesBw[layer]!, own('bw'))
+            const below = passes[layer].fw.backward(left, dStatesFw[layer], own('fw'))
+            const belowBw = passes[layer].bw.backward(right, dStatesBw[layer], own('bw'))
             addTensor(below.inputs, belowBw.inputs)
             gradient = below.inputs
             fwGradients.unshift(below.state)

@@ -92,24 +92,24 @@ export class StepGraph {
 
   /** Passes the gradients of the results on to the operands and variables; called at most once. */
   backward(variables: VariableMap): void {
-    for (let index = this.#backwards.length - 1; index >= 0; index--) this.#backwards[index]!(variables)
+    for (let index = this.#backwards.length - 1; index >= 0; index--) this.#backwards[index](variables)
   }
 }
 
 /** The values as tensors of a state, in arrays of their own. */
 export function stateOf(values: StateTree<GraphValue>): CellState {
-  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value!.data.slice(), shape: value!.shape }))
+  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value.data.slice(), shape: value.shape }))
 }
 
 /** Adds a tensor to the gradient of a value. */
 export function addGradient(value: GraphValue, { data }: FloatTensor): void {
   const target = value.gradient
-  for (let k = 0; k < target.length; k++) target[k]! += data[k]!
+  for (let k = 0; k < target.length; k++) target[k] += data[k]
 }
 
 /** The gradients of the values of a state. */
 export function stateGradients(values: StateTree<GraphValue>): CellState {
-  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value!.gradient, shape: value!.shape }))
+  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value.gradient, shape: value.shape }))
 }
 
 /** Adds the tensors of a state to the gradients of the values. */

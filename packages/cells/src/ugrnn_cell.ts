@@ -59,8 +59,8 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
   protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
     const h = state as GraphValue
     const [zg, zc] = split(graph, linear(graph, [x, h], 'kernel', 'bias'), 2)
-    const candidate = activate(graph, zc!, ACTIVATIONS[this.activation])
-    const next = mix(graph, sigmoid(graph, zg!, this.forgetBias), h, candidate)
+    const candidate = activate(graph, zc, ACTIVATIONS[this.activation])
+    const next = mix(graph, sigmoid(graph, zg, this.forgetBias), h, candidate)
     return { output: next, state: next }
   }
 }

@@ -46,7 +46,7 @@ function unroll<State extends CellState>(
 
   return {
     outputs: withoutPadding(outputs, lengths),
-    state: mapState([state], ([leaf]) => ({ data: leaf!.data.slice(), shape: leaf!.shape })) as State,
+    state: mapState([state], ([leaf]) => ({ data: leaf.data.slice(), shape: leaf.shape })) as State,
     backward(dOutputs, dState, variableGradients) {
       const dOutputSteps = unstackSteps(withoutPadding(dOutputs, lengths))
       const dInputs: FloatTensor[] = []
@@ -54,7 +54,7 @@ function unroll<State extends CellState>(
       let gradient = dState
       for (let t = time - 1; t >= 0; t--) {
         const arriving = selectRows(gradient, none, t, lengths)
-        const below = steps[t]!.backward(dOutputSteps[t]!, arriving, variableGradients)
+        const below = steps[t].backward(dOutputSteps[t], arriving, variableGradients)
         dInputs.unshift(below.input)
         gradient = selectRows(below.state, gradient, t, lengths)
       }
@@ -73,11 +73,11 @@ function selectRows<State extends CellState>(
 ): State {
   if (lengths === null) return active
   const select = ([running, standing]: readonly FloatTensor[]): FloatTensor => {
-    const { data, shape } = running!
-    const columns = shape[1]!
+    const { data, shape } = running
+    const columns = shape[1]
     const selected = data.slice()
     for (const [b, length] of lengths.entries()) {
-      if (t >= length) copyRow(selected, b * columns, standing!.data, b * columns, columns)
+      if (t >= length) copyRow(selected, b * columns, standing.data, b * columns, columns)
     }
     return { data: selected, shape }
   }

@@ -25,8 +25,8 @@ export function expectClose(
   let scale = 1
   let worst = { index: 0, error: 0 }
   for (let index = 0; index < expected.length; index++) {
-    scale = Math.max(scale, Math.abs(expected[index]!))
-    const error = Math.abs(actual[index]! - expected[index]!)
+    scale = Math.max(scale, Math.abs(expected[index]))
+    const error = Math.abs(actual[index] - expected[index])
     if (!(error <= worst.error)) worst = { index, error }
   }
   const { index, error } = worst
@@ -59,7 +59,7 @@ export function anyState(cell: unknown): RNNCell<CellState> {
 /** Every leaf filled, in the structure of `state`. */
 export function filledLike<State extends CellState>(state: State, formula: readonly [number, number, number]): State {
   return mapState<FloatTensor, FloatTensor>([state], ([leaf]) =>
-    float64(fill(leaf!.data.length, formula), leaf!.shape),
+    float64(fill(leaf.data.length, formula), leaf.shape),
   ) as State
 }
 
@@ -67,8 +67,8 @@ export function filledLike<State extends CellState>(state: State, formula: reado
 export function leaves(state: CellState): FloatTensor[] {
   const found: FloatTensor[] = []
   mapState<FloatTensor, FloatTensor>([state], ([leaf]) => {
-    found.push(leaf!)
-    return leaf!
+    found.push(leaf)
+    return leaf
   })
   return found
 }
@@ -76,11 +76,11 @@ export function leaves(state: CellState): FloatTensor[] {
 /** Σ of the products of corresponding elements. */
 export function dot(a: FloatTensor, b: FloatTensor): number {
   let sum = 0
-  for (let k = 0; k < a.data.length; k++) sum += a.data[k]! * b.data[k]!
+  for (let k = 0; k < a.data.length; k++) sum += a.data[k] * b.data[k]
   return sum
 }
 
 /** As {@link dot}, over all tensors of two states. */
 export function dotState(a: CellState, b: CellState): number {
-  return leaves(a).reduce((sum, leaf, k) => sum + dot(leaf, leaves(b)[k]!), 0)
+  return leaves(a).reduce((sum, leaf, k) => sum + dot(leaf, leaves(b)[k]), 0)
 }

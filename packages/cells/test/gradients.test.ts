@@ -73,7 +73,7 @@ describe('tape.gradients agrees with central differences in float64', () => {
     const gradients = cell.call(x, state).tape.gradients({ output: dOutput, state: dState })
     expectGradient(x, gradients.input, loss, 'input')
     for (const [k, leaf] of leaves(state).entries()) {
-      expectGradient(leaf, leaves(gradients.state)[k]!, loss, `state ${k}`)
+      expectGradient(leaf, leaves(gradients.state)[k], loss, `state ${k}`)
     }
     for (const [name, value] of cell.variables) expectGradient(value, gradients.variables.get(name)!, loss, name)
   })
@@ -97,7 +97,7 @@ describe('tape.gradients agrees with central differences in float64', () => {
     const gradients = dynamicRnn(cell, x, options).tape.gradients({ outputs: dOutputs, state: dState })
     expectGradient(x, gradients.inputs, loss, 'inputs')
     for (const [k, leaf] of leaves(initialState).entries()) {
-      expectGradient(leaf, leaves(gradients.state)[k]!, loss, `state ${k}`)
+      expectGradient(leaf, leaves(gradients.state)[k], loss, `state ${k}`)
     }
     for (const [name, value] of cell.variables) expectGradient(value, gradients.variables.get(name)!, loss, name)
   })
@@ -136,10 +136,10 @@ describe('tape.gradients agrees with central differences in float64', () => {
     const gradients = tape.gradients({ outputs: dOutputs, statesFw: dFw, statesBw: dBw })
     expectGradient(x, gradients.inputs, loss, 'inputs')
     for (const k of [0, 1]) {
-      expectGradient(given.initialStatesFw[k]!, gradients.statesFw[k]!, loss, `fw ${k}`)
-      expectGradient(given.initialStatesBw[k]!, gradients.statesBw[k]!, loss, `bw ${k}`)
+      expectGradient(given.initialStatesFw[k], gradients.statesFw[k], loss, `fw ${k}`)
+      expectGradient(given.initialStatesBw[k], gradients.statesBw[k], loss, `bw ${k}`)
       for (const [direction, cells] of Object.entries({ fw, bw })) {
-        for (const [name, value] of cells[k]!.variables) {
+        for (const [name, value] of cells[k].variables) {
           const scoped = `cell_${k}/bidirectional_rnn/${direction}/gru_cell/${name}`
           expectGradient(value, gradients.variables.get(scoped)!, loss, scoped)
         }
@@ -156,7 +156,7 @@ describe('wrappers agree with each other', () => {
     fused.setVariables(Object.fromEntries(cell.variables))
     const x = inputs()
     for (let t = 0; t < T; t++) {
-      for (let b = 0; b < B; b++) if (t >= LENGTHS[b]!) x.data.fill(Number.NaN, (t * B + b) * I, (t * B + b + 1) * I)
+      for (let b = 0; b < B; b++) if (t >= LENGTHS[b]) x.data.fill(Number.NaN, (t * B + b) * I, (t * B + b + 1) * I)
     }
     const sequenceLength = LENGTHS
     const dOutputs = float64(fill(T * B * H, FILLS.gradOutput), [T, B, H])

@@ -95,7 +95,7 @@ describe("numbers of TensorFlow 1.15's own tests", () => {
     )
     const lstm = (inputs: FloatTensor, units: number) => {
       const cell = new LSTMCell(units, { dtype })
-      setAll(cell, inputs.shape[1]!, { kernel: 0.5 })
+      setAll(cell, inputs.shape[1], { kernel: 0.5 })
       return cell.call(inputs, cell.zeroState(2)).output
     }
     const one = new GLSTMCell(4, { dtype, initializer: 0.5 })

@@ -130,7 +130,7 @@ describe('gradients agree with central differences in float64', () => {
     const gradients = run().tape.gradients({ outputs: dOutputs, state: dState })
     expectGradient(x, gradients.inputs, loss, 'inputs')
     for (const [k, leaf] of leaves(initialState).entries()) {
-      expectGradient(leaf, leaves(gradients.state)[k]!, loss, `state ${k}`)
+      expectGradient(leaf, leaves(gradients.state)[k], loss, `state ${k}`)
     }
     for (const [variable, value] of cell.variables) {
       const gradient = gradients.variables.get(variable)!
@@ -145,9 +145,9 @@ describe('gradients agree with central differences in float64', () => {
     cell.setVariables({ period: float64([2], [1]), phase: float64([0.25], [1]) })
     const x = float64([5.5, 1], [1, 2])
     const state = { c: float64([0.3], [1, 1]), h: float64([-0.2], [1, 1]) }
-    const h = () => cell.call(x, state, { training: false }).output.data[0]!
+    const h = () => cell.call(x, state, { training: false }).output.data[0]
     const { input, variables } = cell.call(x, state).tape.gradients({ output: float64([1], [1, 1]) })
-    const slope = input.data[0]!
+    const slope = input.data[0]
     expectGradient(cell.variables.get('phase')!, variables.get('phase')!, h, 'phase')
     expect(variables.get('phase')!.data[0]).toBeCloseTo(-slope, 12)
     // (t - s) mod τ = 1.25, so that ∂φ/∂τ = -1.25/τ² where ∂φ/∂t = 1/τ.
@@ -321,11 +321,11 @@ describe("variables have TensorFlow's names", () => {
     const [period, phase, ratio] = ['period', 'phase', 'ratio_on'].map((name) => [
       ...phasedCell.variables.get(name)!.data,
     ])
-    expect(Math.min(...period!)).toBeGreaterThanOrEqual(2)
-    expect(Math.max(...period!)).toBeLessThanOrEqual(50)
+    expect(Math.min(...period)).toBeGreaterThanOrEqual(2)
+    expect(Math.max(...period)).toBeLessThanOrEqual(50)
     // Uniform in the logarithm: as many below the geometric mean as above.
-    expect(period!.filter((value) => value < 10).length / 200).toBeCloseTo(0.5, 0)
-    for (const [k, value] of phase!.entries()) expect(value >= 0 && value < period![k]!).toBe(true)
+    expect(period.filter((value) => value < 10).length / 200).toBeCloseTo(0.5, 0)
+    for (const [k, value] of phase.entries()) expect(value >= 0 && value < period[k]).toBe(true)
     expect(new Set(ratio)).toEqual(new Set([0.1]))
     const norm = new LayerNormBasicLSTMCell(2, { dtype, normGain: 0.5, normShift: 0.25 })
     norm.build(2)
@@ -379,7 +379,7 @@ describe('backend', () => {
     expect(products).toBeGreaterThan(forward)
     const steps = unstackSteps(x)
     expect(staticRnn(cell, steps, { backend }).outputs).toEqual(unstackSteps(plain.outputs))
-    expect(cell.call(steps[0]!, cell.zeroState(B), { backend }).output).toEqual(unstackSteps(plain.outputs)[0])
+    expect(cell.call(steps[0], cell.zeroState(B), { backend }).output).toEqual(unstackSteps(plain.outputs)[0])
     using other = openReferenceBackend({ dtype: 'float32' })
     const refused = expect.objectContaining({ code: 'ERR_DTYPE' })
     expect(() => dynamicRnn(cell, x, { backend: other })).toThrow(refused)

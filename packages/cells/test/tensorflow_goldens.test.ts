@@ -48,10 +48,10 @@ describe('TensorFlow 1.15.5 rnn_cell_test.py', () => {
     const { output, state } = cell.call(row(1, 2), [start, start])
     expectClose(output.data, [0.24024698, 0.24024698], 1e-6, 'output')
     const [below, above] = state as readonly (typeof start)[]
-    expectClose(below!.c.data, [0.68967271, 0.68967271], 1e-6, 'c0')
-    expectClose(below!.h.data, [0.44848421, 0.44848421], 1e-6, 'h0')
-    expectClose(above!.c.data, [0.39897051, 0.39897051], 1e-6, 'c1')
-    expectClose(above!.h.data, [0.24024698, 0.24024698], 1e-6, 'h1')
+    expectClose(below.c.data, [0.68967271, 0.68967271], 1e-6, 'c0')
+    expectClose(below.h.data, [0.44848421, 0.44848421], 1e-6, 'h0')
+    expectClose(above.c.data, [0.39897051, 0.39897051], 1e-6, 'c1')
+    expectClose(above.h.data, [0.24024698, 0.24024698], 1e-6, 'h1')
   })
 
   test('LSTMCell in dynamicRnn gives the numbers of the DropoutWrapper tests', () => {

@@ -53,7 +53,7 @@ test.each([
     const { output, state: after } = cell.call(x, before)
     const actual = [output, ...leaves(after)]
     expect(actual).toHaveLength(expected.length)
-    for (const [k, tensor] of actual.entries()) expectClose(tensor.data, expected[k]!, 1e-13, `step ${t}, tensor ${k}`)
+    for (const [k, tensor] of actual.entries()) expectClose(tensor.data, expected[k], 1e-13, `step ${t}, tensor ${k}`)
     before = after
   }
 })

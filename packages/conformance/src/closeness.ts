@@ -23,11 +23,11 @@ export function expectAllclose(
 
 function worstOf(actual: ArrayLike<number>, expected: ArrayLike<number>): { worst: number; error: number } {
   let magnitude = 1
-  for (let k = 0; k < expected.length; k++) magnitude = Math.max(magnitude, Math.abs(expected[k]!))
+  for (let k = 0; k < expected.length; k++) magnitude = Math.max(magnitude, Math.abs(expected[k]))
   let worst = -1
   let error = 0
   for (let k = 0; k < expected.length; k++) {
-    const difference = Math.abs(actual[k]! - expected[k]!) / magnitude
+    const difference = Math.abs(actual[k] - expected[k]) / magnitude
     if (difference <= error) continue
     worst = k
     error = difference

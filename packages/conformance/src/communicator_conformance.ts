@@ -49,7 +49,7 @@ export const COMMUNICATOR_CASES: readonly CommunicatorCase[] = [
       expectEqual(everyone.length, world.size, 'number of ranks')
       for (const [rank, [own, localRank, localSize]] of everyone.entries()) {
         expectEqual(own, rank, 'rank')
-        expectEqual(localRank! < localSize! && localSize! <= world.size, true, 'local rank')
+        expectEqual(localRank < localSize && localSize <= world.size, true, 'local rank')
       }
     },
   },

@@ -54,7 +54,7 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       async ({ labels, weights, loss, gradLogits }) => {
         using backend = await open()
         const logits = make('x', [rows, outputs], 10)
-        const rowWeights = weights && { data: make('x', [rows]).data.map((_, row) => weights[row]!), shape: [rows] }
+        const rowWeights = weights && { data: make('x', [rows]).data.map((_, row) => weights[row]), shape: [rows] }
         const result = backend.ops.softmaxCrossEntropy(logits, int32(labels), rowWeights ?? undefined)
         expect(result.loss.shape).toEqual([])
         expectAllclose('loss', (await result.loss.read()).data, [loss], tolerance)
@@ -69,7 +69,7 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       const { loss, logitsGradient } = backend.ops.softmaxCrossEntropy(logits, int32([0, 1]))
       expect([...(await loss.read()).data]).toEqual([500])
       const [a0, a1, b0, b1] = (await logitsGradient.read()).data
-      expect([a0! + b0!, a1! + b1!]).toEqual([0.5, -0.5])
+      expect([a0 + b0, a1 + b1]).toEqual([0.5, -0.5])
     })
 
     // 3,000 operations, each of which waits for the one before it.
@@ -79,22 +79,22 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
         const points = 100
         const xs = Array.from({ length: points }, (_, n) => -10 + (20 * n) / (points - 1))
         const features = {
-          data: make('x', [points, 3]).data.map((_, k) => xs[Math.floor(k / 3)]! ** (2 - (k % 3))),
+          data: make('x', [points, 3]).data.map((_, k) => xs[Math.floor(k / 3)] ** (2 - (k % 3))),
           shape: [points, 3],
         }
         const kernel = backend.tensor(make('weights', [3, 1]))
         const [first, second, bias] = [backend.zeros([3, 1]), backend.zeros([3, 1]), backend.zeros([1])]
         for (let step = 1; step <= 1000; step++) {
           const y = await backend.ops.linear(features, kernel, bias).read()
-          const error = y.data.map((value, n) => (2 * (value - (5 * xs[n]! ** 2 + 3))) / points)
+          const error = y.data.map((value, n) => (2 * (value - (5 * xs[n] ** 2 + 3))) / points)
           const gradient = backend.ops.linearGradients(features, kernel, { data: error, shape: [points, 1] })
           backend.ops.applyAdam(kernel, first, second, gradient.kernel, { learningRate: 0.1, step })
         }
         const [square, linear, constant] = (await kernel.read()).data
         // 1000 steps of this rate come close, not all the way: the square dominates and the constant follows slowly.
-        expect(Math.abs(square! - 5)).toBeLessThan(0.01)
-        expect(Math.abs(linear!)).toBeLessThan(0.01)
-        expect(Math.abs(constant! - 3)).toBeLessThan(0.5)
+        expect(Math.abs(square - 5)).toBeLessThan(0.01)
+        expect(Math.abs(linear)).toBeLessThan(0.01)
+        expect(Math.abs(constant - 3)).toBeLessThan(0.5)
       })
     }
 
@@ -119,19 +119,19 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       const scale = 1 + 1e-6 / norm
       expectAllclose(
         'a',
-        (await tensors[0]!.read()).data,
+        (await tensors[0].read()).data,
         decodeFloat64(a).map((x) => x * scale),
         tolerance,
       )
       expectAllclose(
         'b',
-        (await tensors[1]!.read()).data,
+        (await tensors[1].read()).data,
         decodeFloat64(b).map((x) => x * scale),
         tolerance,
       )
-      const before = Array.from((await tensors[0]!.read()).data)
+      const before = Array.from((await tensors[0].read()).data)
       backend.ops.clipByGlobalNorm(tensors, 1e6)
-      expect(Array.from((await tensors[0]!.read()).data)).toEqual(before)
+      expect(Array.from((await tensors[0].read()).data)).toEqual(before)
     })
 
     test('assign and accumulate write into the variable itself', async () => {
@@ -203,10 +203,10 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
     const analytic = backend.ops.linearGradients(operands.x, operands.kernel, logitsGradient)
     const lossAt = async (name: keyof typeof operands, index: number, delta: number) => {
       const data = operands[name].data.slice() as FloatArray
-      data[index]! += delta
+      data[index] += delta
       const moved = { ...operands, [name]: { data, shape: operands[name].shape } }
       const { loss } = backend.ops.softmaxCrossEntropy(backend.ops.linear(moved.x, moved.kernel, moved.bias), labels)
-      return (await loss.read()).data[0]!
+      return (await loss.read()).data[0]
     }
     const delta = 1e-5
     for (const [name, gradient] of [

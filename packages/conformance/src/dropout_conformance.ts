@@ -21,8 +21,8 @@ export function registerDropoutConformance({ open, tolerance }: ExecutorUnderTes
         seed: 5,
       })
       const { weights, biases } = await rnn.paramsToCanonical(backend.zeros([rnn.paramsSize]))
-      for (let unit = 0; unit < UNITS; unit++) weights[2]!.data[unit * UNITS + unit] = 1
-      biases[0]!.data.fill(1)
+      for (let unit = 0; unit < UNITS; unit++) weights[2].data[unit * UNITS + unit] = 1
+      biases[0].data.fill(1)
       const { output } = await rnn.forward({
         input: backend.zeros([TIME, BATCH, UNITS]),
         inputH: null,

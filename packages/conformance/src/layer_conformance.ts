@@ -61,7 +61,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     test.each(POOLINGS)('poolSequence: %s', async (pooling) => {
       using backend = await open()
       for (const [index, each] of LENGTHS.entries()) {
-        const expected = fixture.pooling[pooling][index]!
+        const expected = fixture.pooling[pooling][index]
         const x = make('x', SEQUENCE)
         await expectTensor('y', backend.ops.poolSequence(x, each, poolOptions(pooling)), expected.y)
         const dy = make('dOutput', [batch, features])
@@ -73,7 +73,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     test('reverseSequence, its own gradient', async () => {
       using backend = await open()
       for (const [index, each] of LENGTHS.entries()) {
-        const expected = fixture.reverse[index]!
+        const expected = fixture.reverse[index]
         await expectTensor('y', backend.ops.reverseSequence(make('x', SEQUENCE), each), expected.y)
         await expectTensor('∂x', backend.ops.reverseSequence(make('dOutput', SEQUENCE), each), expected.gradInput)
       }
@@ -82,7 +82,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     test('attend', async () => {
       using backend = await open()
       for (const [index, each] of LENGTHS.entries()) {
-        const expected = fixture.attention[index]!
+        const expected = fixture.attention[index]
         const x = make('x', SEQUENCE)
         const { output, weights } = backend.ops.attend(x, make('weights', [time, batch, 1], 4), each)
         await expectTensor('y', output, expected.y)
@@ -97,7 +97,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
       using backend = await open()
       for (const expected of fixture.losses[loss]) {
         const rowWeights = expected.weights?.map(Number)
-        const weights = rowWeights && { data: make('x', [rows]).data.map((_, n) => rowWeights[n]!), shape: [rows] }
+        const weights = rowWeights && { data: make('x', [rows]).data.map((_, n) => rowWeights[n]), shape: [rows] }
         const [p, targets] = [make('x', [rows, columns], 3), make('weights', [rows, columns])]
         const result = backend.ops.elementLoss(p, targets, loss, weights)
         expect(result.loss.shape).toEqual([])
@@ -113,7 +113,7 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
       expect(joined.shape).toEqual([2, 3, 7])
       let begin = 0
       for (const part of parts) {
-        const count = part.shape[2]!
+        const count = part.shape[2]
         const taken = await backend.ops.columns(joined, begin, count).read()
         expect(taken).toEqual({ data: part.data, shape: part.shape })
         begin += count
@@ -233,9 +233,9 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     for (const [name, at, forward, dy, analytic] of cases) {
       const valueAt = async (index: number, change: number) => {
         const data = at.data.slice()
-        data[index]! += change
+        data[index] += change
         const y = (await forward({ data, shape: at.shape }).read()).data
-        return Array.from(y).reduce((sum, value, k) => sum + value * dy.data[k]!, 0)
+        return Array.from(y).reduce((sum, value, k) => sum + value * dy.data[k], 0)
       }
       const slopes: number[] = []
       for (let index = 0; index < at.data.length; index++) {

@@ -30,7 +30,7 @@ export function localCommunicators(size: number): LocalCommunicator[] {
   const meetings: Meeting[] = []
   const made = new Array<number>(size).fill(0)
   const meet = (rank: number, kind: string, data: unknown, combine: (all: readonly unknown[]) => void) => {
-    const index = made[rank]!++
+    const index = made[rank]++
     meetings[index] ??= { kind, arrived: new Map() }
     const { kind: expected, arrived } = meetings[index]
     return new Promise<void>((resolve, reject) => {
@@ -50,20 +50,20 @@ export function localCommunicators(size: number): LocalCommunicator[] {
     const communicator: LocalCommunicator = {
       ...{ engine: 'none', reason: 'ranks of one thread', rank, size, localRank: rank, localSize: size },
       get calls() {
-        return made[rank]!
+        return made[rank]
       },
       allReduce: (array, { op = 'sum' } = {}) =>
         meet(rank, `allReduce ${op} of ${array.length}`, array, (all) => {
           const arrays = all as Elements[]
-          const result = arrays[0]!.slice()
+          const result = arrays[0].slice()
           for (const each of arrays.slice(1)) {
-            for (let k = 0; k < result.length; k++) result[k] = reducers[op](result[k]!, each[k]!)
+            for (let k = 0; k < result.length; k++) result[k] = reducers[op](result[k], each[k])
           }
           for (const each of arrays) each.set(result as never)
         }),
       broadcast: (bytes, root = 0) =>
         meet(rank, `broadcast of ${bytes.length} from ${root}`, bytes, (all) => {
-          const from = (all as Bytes[])[root]!.slice()
+          const from = (all as Bytes[])[root].slice()
           for (const each of all as Bytes[]) each.set(from)
         }),
       async allGather(bytes) {

@@ -19,7 +19,7 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
         input.data[0] = poison
         const result = await network.forward(true, { input })
         const output = await readAll(result)
-        return { output: output.output!, dInput: (await readAll(await network.backward(result))).input! }
+        return { output: output.output, dInput: (await readAll(await network.backward(result))).input }
       }
       const clean = await run(0.5)
       const poisoned = await run(Number.NaN)
@@ -31,7 +31,7 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
           for (let row = 0; row < SMALL_BATCH; row++) {
             const at = (t * SMALL_BATCH + row) * columns
             const values = poisoned[name].slice(at, at + columns)
-            if (t >= lengths[row]!) expect(values).toEqual(values.map(() => 0))
+            if (t >= lengths[row]) expect(values).toEqual(values.map(() => 0))
             else if (row > 0) expect(values).toEqual(clean[name].slice(at, at + columns))
           }
         }
@@ -46,16 +46,16 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
         const { inputH, inputC } = network.inputs
         const poisoned = (state: typeof inputH) => {
           const data = state.data.slice()
-          const columns = state.shape[2]!
+          const columns = state.shape[2]
           data.fill(Number.NaN, columns, 2 * columns)
           return { data, shape: state.shape }
         }
         const states = { inputH: poisoned(inputH), ...(inputC && { inputC: poisoned(inputC) }) }
         const result = await network.forward(true, states)
         const { output, outputH } = await readAll(result)
-        expect(output!.every(Number.isFinite)).toBe(true)
-        const columns = inputH.shape[2]!
-        expect(outputH!.map(Number.isFinite)).toEqual(outputH!.map((_, k) => Math.floor(k / columns) !== 1))
+        expect(output.every(Number.isFinite)).toBe(true)
+        const columns = inputH.shape[2]
+        expect(outputH.map(Number.isFinite)).toEqual(outputH.map((_, k) => Math.floor(k / columns) !== 1))
         const gradients = await readAll(await network.backward(result))
         for (const [name, values] of Object.entries(gradients)) expect(values.every(Number.isFinite), name).toBe(true)
       },
@@ -67,12 +67,12 @@ export function registerNonFiniteConformance({ open, dtype }: ExecutorUnderTest)
       const poisoned = { data: new own(network.rnn.paramsSize).fill(Number.NaN), shape: [network.rnn.paramsSize] }
       const result = await network.forward(true, { params: poisoned })
       const gradients = await readAll(await network.backward(result))
-      const columns = network.inputs.inputH.shape[2]!
+      const columns = network.inputs.inputH.shape[2]
       const ofRow1 = (values: readonly number[]) => values.filter((_, k) => Math.floor(k / columns) % SMALL_BATCH === 1)
       for (const name of ['outputH', 'outputC'] as const) {
         const given = network.outputGradients[name]
         if (given === undefined) continue
-        const gradient = gradients[name === 'outputH' ? 'inputH' : 'inputC']!
+        const gradient = gradients[name === 'outputH' ? 'inputH' : 'inputC']
         expect(ofRow1(gradient), name).toEqual(ofRow1(Array.from(given.data)))
       }
     })

@@ -61,7 +61,7 @@ export function registerNumericalConformance({ open, dtype, extent }: ExecutorUn
         const magnitude = Math.max(...numerical.map(Math.abs), 1e-3)
         expectAllclose(
           `∂loss/∂${name}`,
-          gradients[name]!.map((value) => value / magnitude),
+          gradients[name].map((value) => value / magnitude),
           numerical.map((value) => value / magnitude),
           RELATIVE_TOLERANCE,
         )
@@ -79,7 +79,7 @@ async function differences(
 ): Promise<number[]> {
   const lossWith = async (index: number, delta: number) => {
     const moved = { data: DTYPES[backend.dtype].array.from(data), shape }
-    moved.data[index]! += delta
+    moved.data[index] += delta
     network.rnn.restoreDropoutState(dropoutState)
     const result = await network.forward(true, { [name]: moved })
     return lossOf(network, result)

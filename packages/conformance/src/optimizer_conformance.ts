@@ -74,10 +74,10 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
       const first = backend.zeros([6])
       for (let step = 1; step <= STEPS; step++) {
         const x = (await variable.read()).data
-        const gradient = filled(0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k]!)
+        const gradient = filled(0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k])
         update(backend.ops, [variable, first, second], host(gradient), 0.02 * (1.5 + Math.cos(0.1 * step)))
       }
-      expectAllclose('variable', (await variable.read()).data, expected[String(STEPS)]!, tolerance)
+      expectAllclose('variable', (await variable.read()).data, expected[String(STEPS)], tolerance)
     })
 
     test('applyWeightDecay shrinks the masked elements, or all of them', async () => {
@@ -93,8 +93,8 @@ export function registerOptimizerConformance({ open, dtype, tolerance }: Executo
       using backend = await open()
       const tensors = [backend.tensor(host([-3, 0.5, Number.NaN])), backend.tensor(host([Number.POSITIVE_INFINITY]))]
       backend.ops.clipByValue(tensors, 1)
-      expect([...(await tensors[0]!.read()).data]).toEqual([-1, 0.5, Number.NaN])
-      expect([...(await tensors[1]!.read()).data]).toEqual([1])
+      expect([...(await tensors[0].read()).data]).toEqual([-1, 0.5, Number.NaN])
+      expect([...(await tensors[1].read()).data]).toEqual([1])
     })
 
     test('updates refuse hyperparameters and shapes that make no sense', async () => {

@@ -14,7 +14,7 @@ function expectAllAllclose(
   tolerance: number,
 ): void {
   expect(Object.keys(actual)).toEqual(Object.keys(expected))
-  for (const [name, values] of Object.entries(actual)) expectAllclose(name, values, expected[name]!, tolerance)
+  for (const [name, values] of Object.entries(actual)) expectAllclose(name, values, expected[name], tolerance)
 }
 
 /** Invariants of passes that do not depend on the numbers. */
@@ -42,7 +42,7 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       expect(inference.tape).toBeUndefined()
       const expected = await readAll(training)
       for (const [name, values] of Object.entries(await readAll(inference))) {
-        expectAllclose(name, values, expected[name]!, tolerance)
+        expectAllclose(name, values, expected[name], tolerance)
       }
     })
 

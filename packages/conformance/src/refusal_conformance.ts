@@ -70,7 +70,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       using backend = await open()
       const { rnn, params } = smallNetwork(backend, { cellMode: 'gru' })
       const { weights, biases } = await rnn.paramsToCanonical(params)
-      const replaced = (tensor: object) => [{ ...weights[0]!, ...tensor }, ...weights.slice(1)]
+      const replaced = (tensor: object) => [{ ...weights[0], ...tensor }, ...weights.slice(1)]
       const convert = (tensors: readonly unknown[]) => () =>
         rnn.canonicalToParams({ weights: tensors as never, biases })
       expect(convert(weights.slice(1))).toThrow(coded('ERR_CANONICAL_COUNT'))
@@ -128,7 +128,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
         }
         const result = await network.forward(true, given)
         const tensors: Readonly<Record<string, BackendTensor>> = { ...given, output: result.output }
-        backend.ops.clipByGlobalNorm([tensors[name]!], 1e6)
+        backend.ops.clipByGlobalNorm([tensors[name]], 1e6)
         await expect(network.backward(result)).rejects.toThrow(coded('ERR_TAPE_STALE'))
       },
     )

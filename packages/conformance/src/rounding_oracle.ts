@@ -35,10 +35,10 @@ export async function expectNumbers(
   const expected = isKink ? await run(oracle.rounding) : numbers
   const actual = await run(executor)
   expect(Object.keys(actual).sort()).toEqual(Object.keys(expected).sort())
-  for (const [name, values] of Object.entries(expected)) expectAllclose(name, actual[name]!, values, tolerance)
+  for (const [name, values] of Object.entries(expected)) expectAllclose(name, actual[name], values, tolerance)
   if (!isKink) return
   const exact = await run(oracle.exact)
-  for (const [name, values] of Object.entries(numbers)) expectAllclose(`exact ${name}`, exact[name]!, values, 1e-12)
-  const errors = Object.entries(numbers).map(([name, values]) => errorOf(expected[name]!, values))
+  for (const [name, values] of Object.entries(numbers)) expectAllclose(`exact ${name}`, exact[name], values, 1e-12)
+  const errors = Object.entries(numbers).map(([name, values]) => errorOf(expected[name], values))
   expect(Math.max(...errors), `${id} is not at the kink`).toBeGreaterThan(tolerance)
 }

@@ -83,7 +83,7 @@ export async function lossOf(network: SmallNetwork, result: RnnForwardResult): P
   let loss = 0
   const values = await readAll(result)
   for (const [name, gradient] of Object.entries(network.outputGradients)) {
-    for (const [index, value] of (values[name] ?? []).entries()) loss += value * gradient.data[index]!
+    for (const [index, value] of (values[name] ?? []).entries()) loss += value * gradient.data[index]
   }
   return loss
 }

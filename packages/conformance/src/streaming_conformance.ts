@@ -19,7 +19,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       if (rnn.stepper === undefined) return
       const whole = await readAll(await forward(false, { inputH: null as never, inputC: null as never }))
       const stepper = rnn.stepper(params, SMALL_BATCH)
-      const columns = whole['output']!.length / (SMALL_TIME * SMALL_BATCH)
+      const columns = whole['output'].length / (SMALL_TIME * SMALL_BATCH)
       const out = filled('x', [SMALL_BATCH, columns], backend.dtype)
       for (let t = 0; t < SMALL_TIME; t++) {
         const input = {
@@ -27,11 +27,11 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
           shape: [SMALL_BATCH, 2],
         }
         expect(stepper.stepSync(input, out)).toBe(out)
-        const expected = whole['output']!.slice(t * SMALL_BATCH * columns, (t + 1) * SMALL_BATCH * columns)
+        const expected = whole['output'].slice(t * SMALL_BATCH * columns, (t + 1) * SMALL_BATCH * columns)
         expectAllclose(`output at step ${t}`, out.data, expected, tolerance)
       }
-      expectAllclose('h', stepper.state().h.data, whole['outputH']!, tolerance)
-      if (options.cellMode === 'lstm') expectAllclose('c', stepper.state().c?.data ?? [], whole['outputC']!, tolerance)
+      expectAllclose('h', stepper.state().h.data, whole['outputH'], tolerance)
+      if (options.cellMode === 'lstm') expectAllclose('c', stepper.state().c?.data ?? [], whole['outputC'], tolerance)
       stepper.dispose()
       expect(backend.stats().steppers).toBe(0)
     })
@@ -53,16 +53,16 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
           const input = filled('x', [rows.length, 2], backend.dtype, { start: 1000 * t })
           const before = stepper.state()
           const output = stepper.stepRowsSync(rows, input)
-          const columns = output.shape[1]!
+          const columns = output.shape[1]
           for (const [index, row] of rows.entries()) {
             const data = input.data.slice(index * 2, index * 2 + 2)
-            const expected = alone[row]!.stepSync({ data, shape: [1, 2] }).data
+            const expected = alone[row].stepSync({ data, shape: [1, 2] }).data
             const actual = output.data.slice(index * columns, (index + 1) * columns)
             expectAllclose(`row ${row} at step ${t}`, actual, expected, tolerance)
           }
           for (const row of [0, 1, batch - 1]) {
             const { h, c } = stepper.state([row])
-            const own = rows.includes(row) ? alone[row]!.state() : undefined
+            const own = rows.includes(row) ? alone[row].state() : undefined
             expectAllclose(`h of row ${row}`, h.data, own?.h.data ?? rowOf(before.h, row), tolerance)
             if (c && before.c) expectAllclose('c', c.data, own?.c?.data ?? rowOf(before.c, row), tolerance)
           }

@@ -64,7 +64,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     const shapes = [input.shape, [columns], [columns]]
     const numbers = [rows, columns, epsilon]
     const results = this.#run('layerNormGradients', shapes, [input, gamma, outputGradient], numbers)
-    return { input: results[0]!, gamma: results[1]!, beta: results[2]! }
+    return { input: results[0], gamma: results[1], beta: results[2] }
   }
 
   concat(inputs: readonly TensorLike[], shape: readonly number[], { rows, columns }: RowSizes): HostTensor {
@@ -109,7 +109,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
   attend({ input, scores, lengths }: KernelOperands<'attend'>, sizes: SequenceSizes): Attention {
     const shapes = [[sizes.batch, sizes.columns], scores.shape]
     const [output, weights] = this.#run('attend', shapes, [input, scores], sizesOf(sizes), lengths)
-    return { output: output!, weights: weights! }
+    return { output: output, weights: weights }
   }
 
   attendGradients(
@@ -118,7 +118,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
   ): AttentionGradients {
     const shapes = [input.shape, weights.shape]
     const [dInput, dScores] = this.#run('attendGradients', shapes, [input, weights, outputGradient], sizesOf(sizes))
-    return { input: dInput!, scores: dScores! }
+    return { input: dInput, scores: dScores }
   }
 
   elementLoss(
@@ -133,7 +133,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
       [predictions, targets, weights],
       numbers,
     )
-    return { loss: value!, gradient: gradient! }
+    return { loss: value, gradient: gradient }
   }
 
   #one(
@@ -143,7 +143,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     numbers: readonly number[],
     lengths?: TensorLike,
   ): HostTensor {
-    return this.#run(op, [shape], read, numbers, lengths)[0]!
+    return this.#run(op, [shape], read, numbers, lengths)[0]
   }
 
   /** Queues an operation that writes new tensors of `shapes`. */
@@ -157,7 +157,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     const { memory } = this.executor
     const results = shapes.map((shape) => memory.allocate(elementCount(shape)))
     const job = this.#queue(op, results, read, numbers, lengths)
-    return shapes.map((shape, index) => memory.result(shape, results[index]!, job))
+    return shapes.map((shape, index) => memory.result(shape, results[index], job))
   }
 
   #queue(

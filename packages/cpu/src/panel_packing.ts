@@ -24,7 +24,7 @@ export function packPanels(
   const regions = paramRegions(descriptor)
   for (const kind of ['weights', 'biases'] as const) {
     for (const [index, region] of regions[kind].entries()) {
-      move(network, descriptor, region, params, checked[kind][index]!.data, true)
+      move(network, descriptor, region, params, checked[kind][index].data, true)
     }
   }
   return params

@@ -34,18 +34,18 @@ for (const instructionSet of instructionSetsUnderTest('quantized weights')) {
       const exact = network(cellMode, instructionSet, 'float32')
       const quantized = network(cellMode, instructionSet, weights)
       const [expected, actual] = [exact, quantized].map(({ rnn, pass }) => rnn.forward({ ...pass, training: false }))
-      const { output } = await readAll(await expected!)
-      const values = (await readAll(await actual!))['output']!
-      const error = Math.max(...values.map((value, index) => Math.abs(value - output![index]!)))
+      const { output } = await readAll(await expected)
+      const values = (await readAll(await actual))['output']
+      const error = Math.max(...values.map((value, index) => Math.abs(value - output[index])))
       expect(error).toBeGreaterThan(SMALLEST)
-      expect(error).toBeLessThan(LARGEST[weights]!)
+      expect(error).toBeLessThan(LARGEST[weights])
       for (const { backend } of [exact, quantized]) backend.dispose()
     })
 
     it('steps as it infers, and follows the parameters', async () => {
       const { backend, rnn, params, input, pass } = network('gru', instructionSet, weights)
       const stepper = rnn.stepper(params, SIZES.batch)
-      const infer = async () => (await readAll(await rnn.forward({ ...pass, training: false })))['output']!
+      const infer = async () => (await readAll(await rnn.forward({ ...pass, training: false })))['output']
       const before = await infer()
       expectAllclose('output', stepper.stepSync(input).data, before, ROUNDING)
       backend.ops.accumulate(params, params, 0.5)
@@ -93,7 +93,7 @@ describe.skipIf(!sets.includes('avx512-vnni'))('int8 weights in integers', () =>
     })
     const { output } = await readAll(result)
     backend.dispose()
-    return output!
+    return output
   }
 
   it.each([1, 2, 3])('%i rows are those of products in float32', async (rows) => {

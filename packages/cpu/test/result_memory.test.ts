@@ -59,6 +59,6 @@ it.skipIf(skipped)('memory of results that is used again leaves nothing of them 
   expect(first.map((each) => each.deref())).toEqual([undefined, undefined, undefined])
   for (let again = 0; again < 2; again++) {
     const results = await pass(false)
-    expect(results.map((data, index) => same(data, expected[index]!))).toEqual([true, true, true])
+    expect(results.map((data, index) => same(data, expected[index]))).toEqual([true, true, true])
   }
 })

@@ -36,15 +36,15 @@ describe.skipIf(skipped)('shared memory of the cpu executor', () => {
     const [inA, inB] = [a, b].map(({ backend }) =>
       backend.shared.tensor(elements, { shape: [elements.length], layout, id: 'steps' }),
     )
-    const expected = a.rnn.stepper(inA!, 1).stepSync(x).data
-    expect(b.rnn.stepper(inB!, 1).stepSync(x).data).toEqual(expected)
+    const expected = a.rnn.stepper(inA, 1).stepSync(x).data
+    expect(b.rnn.stepper(inB, 1).stepSync(x).data).toEqual(expected)
     const pass = { inputH: null, inputC: null, sequenceLengths: null, training: false }
-    const { output } = await b.rnn.forward({ input: { ...x, shape: [1, 1, 12] }, params: inB!, ...pass })
+    const { output } = await b.rnn.forward({ input: { ...x, shape: [1, 1, 12] }, params: inB, ...pass })
     expect((await output.read()).data.length).toBe(24)
     // The copy that canonical parameters are made of is a copy.
-    const { weights } = await b.rnn.paramsToCanonical(inB!)
-    weights[0]!.data.fill(0)
-    expect(b.rnn.stepper(inB!, 1).stepSync(x).data).toEqual(expected)
+    const { weights } = await b.rnn.paramsToCanonical(inB)
+    weights[0].data.fill(0)
+    expect(b.rnn.stepper(inB, 1).stepSync(x).data).toEqual(expected)
     for (const { backend } of [a, b]) backend.dispose()
   })
 

@@ -35,7 +35,7 @@ interface Case {
 function drawCase(random: Philox): Case {
   const size = () => Math.max(1, Math.floor(LARGEST ** random.uniform()))
   const chance = (share: number) => random.uniform() < share
-  const cellMode = (Object.keys(CELL_MODES) as CellMode[])[random.uint32() % 4]!
+  const cellMode = (Object.keys(CELL_MODES) as CellMode[])[random.uint32() % 4]
   const numUnits = size()
   const skip = chance(0.2)
   const [time, batch] = [size(), size()]
@@ -48,7 +48,7 @@ function drawCase(random: Philox): Case {
       inputMode: skip ? 'skip_input' : 'linear_input',
       direction: chance(0.4) ? 'bidirectional' : 'unidirectional',
       dropout: chance(0.3) ? 0.3 : 0,
-      biasMode: (['double', 'double', 'single_input', 'single_recurrent', 'none'] as const)[random.uint32() % 5]!,
+      biasMode: (['double', 'double', 'single_input', 'single_recurrent', 'none'] as const)[random.uint32() % 5],
       ...(cellMode === 'lstm' && numUnits > 1 && chance(0.4) && { numProj: 1 + (random.uint32() % (numUnits - 1)) }),
       ...(cellMode === 'lstm' && chance(0.3) && { cellClip: 0.4 }),
     },
@@ -103,7 +103,7 @@ async function run(backend: Backend, { options, time, batch, lengths, initialSta
     gradients: await readAll(gradients),
     params: Object.fromEntries([...weights, ...biases].map(({ data }, index) => [index, Array.from(data)])),
     inferred,
-    streamed: { output: stream(rnn, pass, batch) ?? inferred['output']! },
+    streamed: { output: stream(rnn, pass, batch) ?? inferred['output'] },
   }
 }
 
@@ -180,9 +180,9 @@ for (const [set, instructionSet] of instructionSetsUnderTest('sizes').entries())
       const expected = await expectedOf(drawn)
       const actual = await run(backend, drawn)
       for (const [part, tensors] of Object.entries(expected)) {
-        expect(Object.keys(actual[part]!)).toEqual(Object.keys(tensors))
+        expect(Object.keys(actual[part])).toEqual(Object.keys(tensors))
         for (const [name, values] of Object.entries(tensors)) {
-          expectAllclose(`${part} ${name}`, actual[part]![name]!, values, TOLERANCES[dtype])
+          expectAllclose(`${part} ${name}`, actual[part][name], values, TOLERANCES[dtype])
         }
       }
     })

@@ -82,7 +82,7 @@ export function ctcBeamSearchDecoder<State = undefined>(
     const paths = beam.best(topPaths)
     if (paths.length < topPaths) throw tooFewPaths(topPaths, paths.length, `the prefixes of row ${row}`)
     for (const [path, { node, total }] of paths.entries()) {
-      decoded[path]![row] = node.labels(mergeRepeated)
+      decoded[path][row] = node.labels(mergeRepeated)
       logProbabilities[row * topPaths + path] = total
     }
   }
@@ -126,7 +126,7 @@ class Beam<State> {
     for (const node of survivors) {
       if (!kept.admits(node.before.total)) continue
       for (let label = 0; label < logY.length; label++) {
-        if (label !== this.#blank) this.#grow(node, label, logY[label]!, kept)
+        if (label !== this.#blank) this.#grow(node, label, logY[label], kept)
       }
     }
     this.#nodes = kept.descending
@@ -146,9 +146,9 @@ class Beam<State> {
     let label = Number.NEGATIVE_INFINITY
     if (parent !== undefined) {
       const arriving = parent.isActive ? passedOn(parent, node) : Number.NEGATIVE_INFINITY
-      label = logAddExp(before.label, arriving) + logY[node.label]!
+      label = logAddExp(before.label, arriving) + logY[node.label]
     }
-    const blank = before.total + logY[this.#blank]!
+    const blank = before.total + logY[this.#blank]
     return { blank, label, total: logAddExp(blank, label) }
   }
 

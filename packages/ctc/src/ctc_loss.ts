@@ -113,14 +113,14 @@ export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promis
   }
   // Checks the labels before they are collapsed.
   const { labelLengths, logitLengths } = checkCtcLoss(backend.dtype, logits, given.labels, operation)
-  const isTooLong = Array.from(labelLengths, (length, row) => length > logitLengths[row]!)
+  const isTooLong = Array.from(labelLengths, (length, row) => length > logitLengths[row])
   const ignoresLong = options.ignoreLongerOutputsThanInputs ?? false
   if (convention.refusesLongLabels && !ignoresLong && !options.zeroInfinity) {
     refuseLongLabels(isTooLong, labelLengths, logitLengths)
   }
   const labels = options.preprocessCollapseRepeated ? collapseRepeated(given) : given
   const rowWeights = isTooLong.map((tooLong, row) =>
-    ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row]!, batch),
+    ignoresLong && tooLong ? 0 : rowWeight(reduction, labels.labelLengths[row], batch),
   )
   return compute(backend, logits, labels.labels, { ...operation, labelLengths: labels.labelLengths, rowWeights })
 }

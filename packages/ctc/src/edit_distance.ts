@@ -59,7 +59,7 @@ export function labelErrorRate(hypotheses: readonly Sequence[], truths: readonly
   let labels = 0
   let rates = 0
   for (const [index, truth] of truths.entries()) {
-    const hypothesis = hypotheses[index]!
+    const hypothesis = hypotheses[index]
     edits += editDistance(hypothesis, truth, { normalize: false })
     labels += truth.length
     rates += editDistance(hypothesis, truth)
@@ -73,12 +73,12 @@ function levenshtein(a: Sequence, b: Sequence): number {
   for (let i = 1; i <= a.length; i++) {
     const row = [i]
     for (let j = 1; j <= b.length; j++) {
-      const substituted = above[j - 1]! + Number(a[i - 1] !== b[j - 1])
-      row.push(Math.min(substituted, above[j]! + 1, row[j - 1]! + 1))
+      const substituted = above[j - 1] + Number(a[i - 1] !== b[j - 1])
+      row.push(Math.min(substituted, above[j] + 1, row[j - 1] + 1))
     }
     above = row
   }
-  return above[b.length]!
+  return above[b.length]
 }
 
 function checkSequence(name: string, sequence: Sequence): void {

@@ -43,8 +43,8 @@ export function ctcGreedyDecoder(
     for (let t = 0; t < length; t++) {
       const at = (t * batch + row) * classes
       let best = 0
-      for (let k = 1; k < classes; k++) if (data[at + k]! > data[at + best]!) best = k
-      negSumLogits[row]! -= data[at + best]!
+      for (let k = 1; k < classes; k++) if (data[at + k] > data[at + best]) best = k
+      negSumLogits[row] -= data[at + best]
       if (best !== blank && !(mergeRepeated && best === before)) labels.push(best)
       before = best
     }

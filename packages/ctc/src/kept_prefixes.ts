@@ -24,7 +24,7 @@ export class KeptPrefixes<State> {
     let low = 0
     for (let high = this.descending.length; low < high; ) {
       const middle = (low + high) >> 1
-      if (this.descending[middle]!.now.total >= node.now.total) low = middle + 1
+      if (this.descending[middle].now.total >= node.now.total) low = middle + 1
       else high = middle
     }
     this.descending.splice(low, 0, node)

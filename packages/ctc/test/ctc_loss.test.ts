@@ -40,7 +40,7 @@ async function computed(backend: Backend, options: CtcLossOptions) {
     options.logits.shape,
   ])
   const [scalar, rows, gradient] = await Promise.all([loss.read(), rowLosses.read(), logitsGradient.read()])
-  return { loss: scalar.data[0]!, rowLosses: rows.data as FloatArray, gradient: gradient.data as FloatArray }
+  return { loss: scalar.data[0], rowLosses: rows.data as FloatArray, gradient: gradient.data as FloatArray }
 }
 
 describe.each(EXECUTORS)('ctcLoss on %s in %s', (_, dtype, open) => {
@@ -70,7 +70,7 @@ describe.each(EXECUTORS)('ctcLoss on %s in %s', (_, dtype, open) => {
         const [T, B, K] = plain.gradient.length === 0 ? [0, 0, 0] : [fixture.T, fixture.B, fixture.K]
         for (let t = 0; t < T; t++) {
           const frame = plain.gradient.subarray((t * B + row) * K, (t * B + row + 1) * K)
-          expect(frame.every((value) => (t < logitLengths[row]! ? Number.isNaN(value) : value === 0))).toBe(true)
+          expect(frame.every((value) => (t < logitLengths[row] ? Number.isNaN(value) : value === 0))).toBe(true)
         }
       }
     }
@@ -116,7 +116,7 @@ describe('ctcLoss', () => {
   it("gives Graves's losses of TensorFlow's own test", async () => {
     using backend = openReferenceBackend({ dtype: 'float64' })
     const { probs, labels, loss, loss_recomputed_f64 } = golden.tf_test_vectors.ctc_loss_basic
-    const [B, T, K] = [probs.length, probs[0]!.length, probs[0]![0]!.length]
+    const [B, T, K] = [probs.length, probs[0].length, probs[0][0].length]
     const logits = uniform(T, B, K)
     for (const [b, row] of probs.entries()) {
       for (const [t, frame] of row.entries()) logits.data.set(frame.map(Math.log), (t * B + b) * K)
@@ -142,7 +142,7 @@ describe('ctcLoss', () => {
       const { maxError } = await checkGradients({
         inputs: { logits },
         gradients: { logits: { data: gradient, shape: logits.shape } },
-        loss: async (inputs) => (await computed(backend, { ...options, logits: inputs['logits']! })).loss,
+        loss: async (inputs) => (await computed(backend, { ...options, logits: inputs['logits'] })).loss,
       })
       expect(maxError).toBeLessThan(1e-8)
     },
@@ -154,7 +154,7 @@ describe('ctcLoss', () => {
     for (let t = 0; t < 2000; t++) logits.data[t * 3 + 1] = 50
     const { rowLosses, gradient } = await computed(backend, { logits, labels: [[0, 0]] })
     // Two labels in the right class, a blank in each other frame: 50 nats for every frame.
-    expect(rowLosses[0]! / 2000).toBeGreaterThan(49)
+    expect(rowLosses[0] / 2000).toBeGreaterThan(49)
     expect(gradient.every(Number.isFinite)).toBe(true)
   })
 

@@ -5,7 +5,7 @@ import { ctcBeamSearchDecoder, ctcGreedyDecoder, type PrefixScorer } from '../sr
 import { decodeFloat64, filledLogits, largestError } from './fixture.js'
 
 const logitsOf = (rows: readonly (readonly number[])[][]) => {
-  const [T, B, K] = [rows.length, rows[0]!.length, rows[0]![0]!.length]
+  const [T, B, K] = [rows.length, rows[0].length, rows[0][0].length]
   return { data: Float64Array.from(rows.flat(2)), shape: [T, B, K] }
 }
 
@@ -42,7 +42,7 @@ describe('ctcBeamSearchDecoder', () => {
   const widths = Object.entries(golden.beam_search_case_A.results)
   test.each(widths)('golden case A, %s', (name, expected) => {
     const [, width, paths, merge] = /^width(\d+)_top(\d+)_merge_(\w+)$/.exec(name)!
-    const { logits } = golden.cases[0]!
+    const { logits } = golden.cases[0]
     const options = { beamWidth: Number(width), topPaths: Number(paths), mergeRepeated: merge === 'true' }
     const { logit_lengths, blank } = golden.beam_search_case_A
     const { decoded, logProbabilities } = ctcBeamSearchDecoder(logitsOf(logits), logit_lengths, { ...options, blank })

@@ -30,7 +30,7 @@ export function largestError(actual: ArrayLike<number>, expected: ArrayLike<numb
   let largest = 0
   for (let k = 0; k < actual.length; k++) {
     if (Object.is(actual[k], expected[k])) continue
-    const error = Math.abs(actual[k]! - expected[k]!) / Math.max(1, Math.abs(expected[k]!))
+    const error = Math.abs(actual[k] - expected[k]) / Math.max(1, Math.abs(expected[k]))
     if (!(error <= largest)) largest = error
   }
   return largest

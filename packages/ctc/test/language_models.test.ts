@@ -90,7 +90,7 @@ describe('scorers', () => {
     return { data, shape: [2 * text.length, 1, K] }
   }
   const read = (result: ReturnType<typeof ctcBeamSearchDecoder>) =>
-    result.decoded[0]![0]!.map((k) => alphabet[k]).join('')
+    result.decoded[0][0].map((k) => alphabet[k]).join('')
   const logits = spelled('the cat sat', { 4: 'h' })
 
   it('correct a character by those around it', () => {

@@ -37,7 +37,7 @@ async function batchGradients({ backend, lstm, params, kernel, bias }: ReturnTyp
   const logits = backend.ops.linear(output, kernel.value, bias.value)
   const { loss, logitsGradient } = await ctcLoss(backend, { logits, labels: batch.labels, logitLengths: batch.lengths })
   const dense = backend.ops.linearGradients(output, kernel.value, logitsGradient)
-  const { params: ofParams } = await lstm.gradients(tape!, { output: dense.input })
+  const { params: ofParams } = await lstm.gradients(tape, { output: dense.input })
   return { loss, gradients: [ofParams, dense.kernel, dense.bias] }
 }
 
@@ -62,18 +62,18 @@ describe('ctcLoss in training', () => {
     const [p, k, b] = await read(variables.map(({ value }) => value))
     const [dp, dk, db] = await read(gradients)
     const { maxError } = await checkGradients({
-      inputs: { params: p!, kernel: k!, bias: b! },
-      gradients: { params: dp!, kernel: dk!, bias: db! },
+      inputs: { params: p, kernel: k, bias: b },
+      gradients: { params: dp, kernel: dk, bias: db },
       method: 'directional',
       loss: async (inputs) => {
-        backend.ops.assign(params.value, inputs['params']!)
-        backend.ops.assign(kernel.value, inputs['kernel']!)
-        backend.ops.assign(bias.value, inputs['bias']!)
-        return (await (await batchGradients(model, batch)).loss.read()).data[0]!
+        backend.ops.assign(params.value, inputs['params'])
+        backend.ops.assign(kernel.value, inputs['kernel'])
+        backend.ops.assign(bias.value, inputs['bias'])
+        return (await (await batchGradients(model, batch)).loss.read()).data[0]
       },
     })
     expect(maxError).toBeLessThan(1e-8)
-    expect(lstm.paramsSize()).toBe(dp!.data.length)
+    expect(lstm.paramsSize()).toBe(dp.data.length)
     backend.dispose()
   })
 

@@ -54,5 +54,5 @@ function libc(): 'gnu' | 'musl' {
 }
 
 function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).split('\n')[0]!
+  return String(error instanceof Error ? error.message : error).split('\n')[0]
 }

@@ -65,7 +65,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       const [first, second] = [slot(), slot()]
       const { ops, steps } = backend
       const changes: Readonly<Record<string, () => unknown>> = {
-        assign: () => ops.assign(params, { data: new Float32Array(params.shape[0]!).fill(0.2), shape: params.shape }),
+        assign: () => ops.assign(params, { data: new Float32Array(params.shape[0]).fill(0.2), shape: params.shape }),
         accumulate: () => ops.accumulate(params, params, 0.5),
         applySgd: () => ops.applySgd(params, params, { learningRate: 0.25 }),
         applyMomentum: () => ops.applyMomentum(params, first, params, { learningRate: 0.1, momentum: 0.9 }),

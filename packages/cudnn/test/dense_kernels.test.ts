@@ -26,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnDenseKernels (${gpu.problem ?? 
       if (id < 0 || id >= vocabulary) continue
       for (let e = 0; e < columns; e++) {
         const at = id * columns + e
-        expected[at] = expected[at]! + rows[n * columns + e]!
+        expected[at] = expected[at] + rows[n * columns + e]
       }
     }
     await using backend = await open()
@@ -39,10 +39,10 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnDenseKernels (${gpu.problem ?? 
     await using backend = await open()
     const sizes = [1, 5000, 300_000, 2]
     const tensors = sizes.map((size) => backend.tensor({ data: new Float32Array(size).fill(2), shape: [size] }))
-    const allocated = () => libraries.report().calls['cudaMallocAsync']!
+    const allocated = () => libraries.report().calls['cudaMallocAsync']
     await backend.ops.globalNorm(tensors).read()
     const before = allocated()
-    const norm = (await backend.ops.globalNorm(tensors).read()).data[0]!
+    const norm = (await backend.ops.globalNorm(tensors).read()).data[0]
     expect(norm).toBeCloseTo(2 * Math.sqrt(sizes.reduce((sum, size) => sum + size, 0)), 2)
     // The norm itself, and the partial sums of all tensors.
     expect(allocated() - before).toBe(2)

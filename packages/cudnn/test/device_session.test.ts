@@ -29,7 +29,7 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     const { run } = backend.steps
     const steps = vi.spyOn(backend.steps, 'run').mockImplementation(async (step) => {
       libraries.configure(`slow=${HELD_MICROSECONDS}`)
-      const before = model.variables[0]!.read().then(() => ended.push('device'))
+      const before = model.variables[0].read().then(() => ended.push('device'))
       const result = await run.call(backend.steps, step)
       ended.push('step')
       libraries.configure('slow=0')
@@ -68,7 +68,7 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     expect(execs()).toBe(1)
     const second = smallLstm(backend)
     libraries.configure('fault.cudaStreamBeginCapture=900@1+')
-    const tried = libraries.report().calls['cudaStreamBeginCapture']!
+    const tried = libraries.report().calls['cudaStreamBeginCapture']
     for (let pass = 0; pass < 10; pass++) await second.forward(false)
     expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(tried + 3)
   })
@@ -86,7 +86,7 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     const called = vi.spyOn(addon, 'bindLibraries')
     openCudaLibraries(addon, libraries.folder)
     const driver = opened.mock.calls.findIndex(([path]) => path.includes('libcuda.so.1'))
-    expect(opened.mock.invocationCallOrder[driver]).toBeLessThan(called.mock.invocationCallOrder[0]!)
+    expect(opened.mock.invocationCallOrder[driver]).toBeLessThan(called.mock.invocationCallOrder[0])
   })
 
   it.each([226, 700, 710, 719, 721])('error %i of the runtime is the loss of the device', (status) => {

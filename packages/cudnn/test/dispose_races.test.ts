@@ -58,7 +58,7 @@ describe.skipIf(gpu.problem !== undefined)(`dispose beside calls (${gpu.problem 
   it.each(Object.keys(CALLS))('%s ends, or rejects as the backend was disposed; nothing is left', async (name) => {
     for (const turns of TURNS) {
       const backend = await open({ algorithm: name === 'a first forward' ? 'measured' : 'standard', graphs: true })
-      const begin = await CALLS[name]!(backend)
+      const begin = await CALLS[name](backend)
       const calls = begin()
       const settled = Promise.allSettled(calls)
       for (let turn = 0; turn < turns; turn++) await new Promise((resolve) => setImmediate(resolve))

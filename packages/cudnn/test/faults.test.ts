@@ -145,7 +145,7 @@ describe.skipIf(gpu.problem !== undefined)(
       const backend = await open({ algorithm: 'standard' })
       const held = backend.zeros([1 << 20])
       await held.read()
-      const before = libraries.report().live['device bytes']!
+      const before = libraries.report().live['device bytes']
       expect(before).toBeGreaterThan(4 << 20)
       libraries.configure(`slow=${HELD_MICROSECONDS}`)
       const read = backend.zeros([1]).read()
@@ -182,7 +182,7 @@ describe.skipIf(gpu.problem !== undefined)(
       }
       // The garbage collector may have found something of an earlier test meanwhile.
       for (const [what, count] of Object.entries(libraries.report().live)) {
-        expect(count, what).toBeLessThanOrEqual(before[what]!)
+        expect(count, what).toBeLessThanOrEqual(before[what])
       }
     })
 
@@ -196,7 +196,7 @@ describe.skipIf(gpu.problem !== undefined)(
       using last = backend.zeros([1])
       await last.read()
       expect(backend.stats().tensors).toBe(2)
-      expect(libraries.report().live['device bytes']).toBeLessThanOrEqual(before! + 2048)
+      expect(libraries.report().live['device bytes']).toBeLessThanOrEqual(before + 2048)
     })
 
     it('counts its tensors, tapes and networks back to nothing', async () => {

@@ -58,7 +58,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
         if (!readsLoss) return { loss, gradients }
         const { data } = await loss.read()
         loss.dispose()
-        return { loss: data[0]!, gradients }
+        return { loss: data[0], gradients }
       },
       optimizer,
       learningRate: cosineRate({ peak: 0.05, steps: 15, warmup: 3 }),
@@ -101,7 +101,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
       await using backend = await open({ algorithm: 'standard' })
       const found = await updated(backend)
       expect(found.step).toBe(10)
-      for (const [k, value] of found.values.entries()) expect(value).toBeCloseTo(expected.values[k]!, 5)
+      for (const [k, value] of found.values.entries()) expect(value).toBeCloseTo(expected.values[k], 5)
     },
   )
 

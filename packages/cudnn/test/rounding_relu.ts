@@ -82,9 +82,9 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
         .slice(first, first + this.#directions)
         .entries()) {
         const side: Float64Array[] = []
-        let h = firstStates[first + direction]!
+        let h = firstStates[first + direction]
         for (const t of timeOrder(time, direction)) {
-          const step = { data: x[t]!, shape: [1, batch, x[t]!.length / batch] }
+          const step = { data: x[t], shape: [1, batch, x[t].length / batch] }
           const inputs = { input: step, inputH: { data: h, shape: [1, batch, numUnits] }, inputC: null, params }
           const { outputH, tape } = await cell.forward({ ...inputs, sequenceLengths: null, training: true })
           h = this.#round((await outputH.read()).data)
@@ -96,7 +96,7 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
       }
       x = x.map((_, t) =>
         sideBySide(
-          sides.map((side) => side[t]!),
+          sides.map((side) => side[t]),
           batch,
         ),
       )
@@ -106,7 +106,7 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
       outputH: reference.tensor({ data: joined(firstStates), shape: [this.#layers.length, batch, numUnits] }),
       outputC: undefined,
       // Stands for all of them.
-      tape: this.#layers[0]!.tapes[0],
+      tape: this.#layers[0].tapes[0],
     }
   }
 
@@ -118,15 +118,15 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
     for (let first = this.#layers.length - this.#directions; first >= 0; first -= this.#directions) {
       const below: Float64Array[] = above.map(() => new Float64Array(0))
       for (const [direction, layer] of this.#layers.slice(first, first + this.#directions).entries()) {
-        let dh = states[first + direction]!
+        let dh = states[first + direction]
         for (const t of timeOrder(time, direction).reverse()) {
-          const dy = columns(above[t]!, batch, direction, this.#directions)
-          const gradients = await layer.cell.backward(layer.tapes[t]!, {
+          const dy = columns(above[t], batch, direction, this.#directions)
+          const gradients = await layer.cell.backward(layer.tapes[t], {
             output: { data: dy, shape: [1, batch, numUnits] },
             outputH: { data: dh, shape: [1, batch, numUnits] },
           })
           dh = Float64Array.from((await gradients.inputH.read()).data)
-          below[t] = sum(below[t]!, (await gradients.input.read()).data)
+          below[t] = sum(below[t], (await gradients.input.read()).data)
           layer.gradient.set(sum(layer.gradient, (await gradients.params.read()).data))
         }
         states[first + direction] = dh
@@ -164,12 +164,12 @@ function joined(parts: readonly Float64Array[]): Float64Array {
 /** Matrices of `batch` rows as one: [B,H] each to [B,D·H]. */
 function sideBySide(parts: readonly Float64Array[], batch: number): Float64Array {
   const split = parts.map((part) => rows(part, batch))
-  return joined(Array.from({ length: batch }, (_, b) => joined(split.map((part) => part[b]!))))
+  return joined(Array.from({ length: batch }, (_, b) => joined(split.map((part) => part[b]))))
 }
 
 /** The columns of one direction, [B,H] of [B,D·H]. */
 function columns(matrix: Float64Array, batch: number, direction: number, directions: number): Float64Array {
-  return joined(rows(matrix, batch).map((row) => rows(row, directions)[direction]!))
+  return joined(rows(matrix, batch).map((row) => rows(row, directions)[direction]))
 }
 
 function sum(a: Float64Array, b: ArrayLike<number>): Float64Array {

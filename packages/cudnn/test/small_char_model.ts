@@ -61,15 +61,15 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
       const count = ++done
       const result = await steps!.run(async () => {
         const made: (BackendTensor | undefined)[] = []
-        const x = ops.embedding(variables[0]!, inputs)
+        const x = ops.embedding(variables[0], inputs)
         const common = { sequenceLengths: lengths, training: true }
-        const low = await lstm.forward({ input: x, inputH: before, inputC: null, params: variables[1]!, ...common })
+        const low = await lstm.forward({ input: x, inputH: before, inputC: null, params: variables[1], ...common })
         const states = { inputH: null, inputC: null }
-        const high = await gru.forward({ input: low.output, ...states, params: variables[2]!, ...common })
-        const logits = ops.linear(high.output, variables[3]!, variables[4]!)
+        const high = await gru.forward({ input: low.output, ...states, params: variables[2], ...common })
+        const logits = ops.linear(high.output, variables[3], variables[4])
         const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, labels)
         if (readsEarly) await loss.read()
-        const top = ops.linearGradients(high.output, variables[3]!, logitsGradient)
+        const top = ops.linearGradients(high.output, variables[3], logitsGradient)
         const middle = await gru.backward(high.tape!, { output: top.input })
         const bottom = await lstm.backward(low.tape!, { output: middle.input })
         const embedding = ops.embeddingGradient(VOCABULARY, inputs, bottom.input)
@@ -77,9 +77,9 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
         const norm = ops.clipByGlobalNorm(gradients, 0.5)
         steps!.whereFinite([loss, norm], () => {
           for (const [k, gradient] of gradients.entries()) {
-            const [first, second] = slots[k]!
-            if (optimizer === 'sgd') ops.applySgd(variables[k]!, gradient, { learningRate })
-            else ops.applyAdam(variables[k]!, first!, second!, gradient, { learningRate, step: count })
+            const [first, second] = slots[k]
+            if (optimizer === 'sgd') ops.applySgd(variables[k], gradient, { learningRate })
+            else ops.applyAdam(variables[k], first, second, gradient, { learningRate, step: count })
           }
         })
         made.push(x, low.output, low.outputC, high.output, high.outputH, logits, logitsGradient, top.input)
@@ -89,7 +89,7 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
       })
       this.state?.dispose()
       this.state = result.state
-      this.losses.push((await result.loss.read()).data[0]!, (await result.norm.read()).data[0]!)
+      this.losses.push((await result.loss.read()).data[0], (await result.norm.read()).data[0])
       result.loss.dispose()
       result.norm.dispose()
     },

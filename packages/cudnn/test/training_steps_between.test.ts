@@ -58,8 +58,8 @@ describe.skipIf(gpu.problem !== undefined)(
         (model: Model, step: number) => {
           if (step !== 6) return
           const [table] = model.variables
-          model.variables[0] = model.backend.tensor({ data: new Float32Array(28).fill(0.1), shape: table!.shape })
-          table!.dispose()
+          model.variables[0] = model.backend.tensor({ data: new Float32Array(28).fill(0.1), shape: table.shape })
+          table.dispose()
         },
       ],
       [
@@ -181,8 +181,7 @@ describe.skipIf(gpu.problem !== undefined)(
       }
       const values = async () => {
         const read: number[][] = []
-        for (const name of names)
-          read.push(await Promise.all(tensors[name].map(async (t) => (await t.read()).data[0]!)))
+        for (const name of names) read.push(await Promise.all(tensors[name].map(async (t) => (await t.read()).data[0])))
         return read
       }
       const before = await values()
@@ -190,7 +189,7 @@ describe.skipIf(gpu.problem !== undefined)(
       update(1, Number.POSITIVE_INFINITY)
       expect(await values()).toEqual(before)
       update(1, 1)
-      for (const [first] of (await values()).entries()) expect((await values())[first]![0]).not.toBe(before[first]![0])
+      for (const [first] of (await values()).entries()) expect((await values())[first][0]).not.toBe(before[first][0])
       expect(() => steps.whereFinite([tensor], () => {})).toThrow(expect.objectContaining({ code: 'ERR_SHAPE' }))
     })
 
@@ -257,7 +256,7 @@ describe.skipIf(gpu.problem !== undefined)(
       const expected = await calls()
       const found = await train(true, (_, step) => {
         if (step !== 3) return
-        const used = libraries.report().live['device bytes']!
+        const used = libraries.report().live['device bytes']
         libraries.configure(`memory=${used + 100_000}`)
       })
       expect(found).toEqual(expected)

@@ -20,7 +20,7 @@ export function callModel(
   { time, batch, lengths, training = true, fault }: Pass & Partial<Pick<CallStatement, 'training' | 'fault'>>,
 ): Promise<Called> {
   const rows = Array.from({ length: batch }, (_, row) => row)
-  const sequenceLengths = lengths && rows.map((row) => lengths[row % lengths.length]! % (time + 1))
+  const sequenceLengths = lengths && rows.map((row) => lengths[row % lengths.length] % (time + 1))
   if (fault === 'lengthTooLong') sequenceLengths?.splice(0, 1, time + 1)
   if (fault === 'lengthNaN') sequenceLengths?.splice(0, 1, Number.NaN)
   if (fault === 'lengthMissing') sequenceLengths?.pop()

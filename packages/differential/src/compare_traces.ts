@@ -29,7 +29,7 @@ export function firstDifference(
     const names = Object.keys(values)
     if (String(Object.keys(counterpart.values)) !== String(names)) return `${statement}: other results`
     for (const name of names) {
-      const [value, wanted, truth] = [counterpart.values[name]!, values[name]!, exact?.[index]?.values[name]]
+      const [value, wanted, truth] = [counterpart.values[name], values[name], exact?.[index]?.values[name]]
       if (value.length !== wanted.length) {
         return `${statement}: ${name} has ${value.length} elements instead of ${wanted.length}`
       }
@@ -71,12 +71,12 @@ function isNearOverflow(values: Trace[number]['values'], largest: number): boole
 function largestError(actual: ArrayLike<number>, expected: ArrayLike<number>): { error: number; at: number } {
   let magnitude = 1
   for (let k = 0; k < expected.length; k++) {
-    if (Number.isFinite(expected[k]!)) magnitude = Math.max(magnitude, Math.abs(expected[k]!))
+    if (Number.isFinite(expected[k])) magnitude = Math.max(magnitude, Math.abs(expected[k]))
   }
   let largest = { error: 0, at: -1 }
   for (let k = 0; k < expected.length; k++) {
-    if (!Number.isFinite(expected[k]!)) continue
-    const error = Math.abs(actual[k]! - expected[k]!) / magnitude
+    if (!Number.isFinite(expected[k])) continue
+    const error = Math.abs(actual[k] - expected[k]) / magnitude
     if (error > largest.error) largest = { error, at: k }
   }
   return largest

@@ -53,9 +53,9 @@ export const beginImport: Begin<StatementOf<'import'>> = (programState, statemen
   const { weights: exported, biases } = extreme === undefined ? from.canonical : withExtreme(from.canonical, extreme)
   const [first, ...rest] = exported
   const wrong = {
-    size: () => ({ data: first!.data.slice(1), shape: first!.shape }),
-    otherFloat: () => ({ ...first, data: Array.from(first!.data) }),
-    integers: () => ({ ...first, data: new Int32Array(first!.data.length) }),
+    size: () => ({ data: first.data.slice(1), shape: first.shape }),
+    otherFloat: () => ({ ...first, data: Array.from(first.data) }),
+    integers: () => ({ ...first, data: new Int32Array(first.data.length) }),
     nothing: () => undefined,
   } as const
   const make = wrong[fault as keyof typeof wrong]
@@ -119,7 +119,7 @@ export const beginCall: Begin<CallStatement> = (programState, statement) => {
     }
     const last = results.at(-1)!
     return {
-      made: { output: last.output, outputH: last.outputH, outputC: last.outputC, first: results[0]!.output },
+      made: { output: last.output, outputH: last.outputH, outputC: last.outputC, first: results[0].output },
       commit: () => {
         owner.states = { h: last.outputH, c: last.outputC }
         for (const { output, outputH, outputC, tape } of results) {

@@ -109,7 +109,7 @@ class ProgramRun {
     }
     const left = [...KINDS.flatMap((kind) => this.#state.owned(kind)), backend]
     for (let order = program.ending + 1; left.length > 0; order = (order * 48_271) % 0x7fffffff) {
-      left.splice(order % left.length, 1)[0]!.dispose()
+      left.splice(order % left.length, 1)[0].dispose()
     }
     const stats = backend.stats()
     const alive = Object.entries(stats).filter(([, count]) => count !== 0)

@@ -38,7 +38,7 @@ export const beginApply: Begin<StatementOf<'apply'>> = async (
   const made = pick(programState.optimizers, index)
   if (made === undefined) return {}
   const chosen = made.opaques.map((opaque, k) =>
-    pickOpaque(programState, gradients[k % gradients.length]!, opaque.owner),
+    pickOpaque(programState, gradients[k % gradients.length], opaque.owner),
   )
   if (chosen.some((gradient) => gradient === undefined)) return {}
   const tensors = chosen.map((gradient) => gradient!.variable.value)

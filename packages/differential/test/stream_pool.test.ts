@@ -67,7 +67,7 @@ async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions
   using pool = model.streamPool(params, { maxStreams: STREAMS, ...poolOptions })
   const pooled = Array.from({ length: STREAMS }, () => pool.open())
   const own = pooled.map(() => model.stream(params))
-  const given = await stateOf(own[0]!, backend)
+  const given = await stateOf(own[0], backend)
   const expected: (() => Promise<readonly Tensor[]>)[] = []
   const actual: Promise<readonly Tensor[]>[] = []
   const pair = (mine: Promise<readonly Tensor[]>, theirs: () => Promise<readonly Tensor[]>) => {
@@ -85,29 +85,29 @@ async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions
       await new Promise((resolve) => setTimeout(resolve, 0))
       continue
     }
-    const single = own[call.stream]!
+    const single = own[call.stream]
     if (call.op === 'step') {
       const frame = wave(backend, [...(call.time === 0 ? [] : [call.time]), SIZES.inputSize], index)
       const kept = { data: frame.data.slice(), shape: [call.time || 1, 1, SIZES.inputSize] }
       steps += call.time || 1
       pair(
-        pooled[call.stream]!.step(frame).then((y) => [y]),
+        pooled[call.stream].step(frame).then((y) => [y]),
         async () => [await single.step(kept)],
       )
       // The caller may reuse its memory.
       frame.data.fill(9)
     } else if (call.op === 'state') {
-      pair(pooled[call.stream]!.state().then(parts), async () => parts(await single.state()))
+      pair(pooled[call.stream].state().then(parts), async () => parts(await single.state()))
     } else if (call.op === 'reset') {
-      pooled[call.stream]!.reset()
+      pooled[call.stream].reset()
       change(() => single.reset())
     } else if (call.op === 'restore') {
-      pooled[call.stream]!.restore(given)
+      pooled[call.stream].restore(given)
       change(() => single.restore(given))
     } else {
       // A stream that is closed waits for nothing; the next one takes its row, from zeros or from a state.
-      await pooled[call.stream]!.state()
-      pooled[call.stream]!.close()
+      await pooled[call.stream].state()
+      pooled[call.stream].close()
       const from = index % 2 === 0 ? given : undefined
       pooled[call.stream] = pool.open(from)
       change(() => (from ? single.restore(from) : single.reset()))
@@ -119,9 +119,9 @@ async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions
   for (const [index, compute] of expected.entries()) {
     const tensors = await compute()
     for (const [part, { data }] of tensors.entries()) {
-      const mine = results[index]![part]!.data
+      const mine = results[index][part].data
       expect(mine.length).toBe(data.length)
-      for (const [k, value] of data.entries()) expect(Math.abs(mine[k]! - value)).toBeLessThan(1e-6)
+      for (const [k, value] of data.entries()) expect(Math.abs(mine[k] - value)).toBeLessThan(1e-6)
     }
   }
   for (const single of own) single.dispose()

@@ -103,7 +103,7 @@ describe.each(cases)('a pool of workers on $name $weights', (executor) => {
       results.push(stream.step(frame(index + 2)))
       for (const [t, { data, shape }] of (await Promise.all(results)).entries()) {
         expect(shape).toEqual([20])
-        for (const [k, value] of data.entries()) expect(Math.abs(value - expected[t]![k]!)).toBeLessThan(1e-6)
+        for (const [k, value] of data.entries()) expect(Math.abs(value - expected[t][k])).toBeLessThan(1e-6)
       }
       const { h, c } = await stream.state()
       const state = await own.state()
@@ -112,7 +112,7 @@ describe.each(cases)('a pool of workers on $name $weights', (executor) => {
         [c!, state.c!],
       ] as const) {
         expect(mine.shape).toEqual(theirs.shape)
-        for (const [k, value] of mine.data.entries()) expect(Math.abs(value - theirs.data[k]!)).toBeLessThan(1e-6)
+        for (const [k, value] of mine.data.entries()) expect(Math.abs(value - theirs.data[k])).toBeLessThan(1e-6)
       }
       own.dispose()
     }
@@ -158,7 +158,7 @@ describe.each(cases)('a pool of workers on $name $weights', (executor) => {
 })
 
 describe('a pool of workers', () => {
-  const reference = cases[0]!
+  const reference = cases[0]
   beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/stream_worker.ts', import.meta.url)), program))
 
   it('passes on the refusals of the pool in the worker, and serves later steps', async () => {

@@ -198,7 +198,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   ): void {
     const taken = this.taken(action, { ...written, ...source })
     checkUpdate(action, this.memory.dtype, taken)
-    const owned = Object.keys(written).map((name) => writableTensor(this.memory, action, name, taken[name]!))
+    const owned = Object.keys(written).map((name) => writableTensor(this.memory, action, name, taken[name]))
     const [sourceName] = Object.keys(source)
     this.kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
     for (const tensor of owned) tensor.version++
@@ -231,7 +231,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     const { dtype } = this.memory
     return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
       const name = `tensors[${index}]`
-      const taken = this.taken(action, { [name]: tensor })[name]!
+      const taken = this.taken(action, { [name]: tensor })[name]
       const own = (isWritten ? writableTensor : ownTensor)(this.memory, action, name, taken)
       checkTensor(action, name, own, { dtype })
       return own

@@ -94,10 +94,10 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
     const { dtype } = this.memory
     const taken = Array.from(inputs, (input, index) => {
       const name = `inputs[${index}]`
-      return this.taken(action, { [name]: input })[name]!
+      return this.taken(action, { [name]: input })[name]
     })
-    const { rows } = checkRows(action, dtype, 'inputs[0]', taken[0]!)
-    const leading = taken[0]!.shape.slice(0, -1)
+    const { rows } = checkRows(action, dtype, 'inputs[0]', taken[0])
+    const leading = taken[0].shape.slice(0, -1)
     for (const [index, input] of taken.entries()) {
       checkTensor(action, `inputs[${index}]`, input, { dtype, shape: [...leading, 'E'] })
     }

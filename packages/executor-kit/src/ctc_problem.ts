@@ -69,7 +69,7 @@ export function checkCtcLoss(
   }
   const given = checkIsHostTensor(ACTION, 'labels', labels)
   checkTensor(ACTION, 'labels', given, { dtype: 'int32', shape: [batch, 'S'] })
-  const maxLabels = given.shape[1]!
+  const maxLabels = given.shape[1]
   const { blank, mergeRepeated = true, infeasible = 'infinite', rowWeights } = options
   checkBlank(blank, classes)
   if (typeof mergeRepeated !== 'boolean') {
@@ -149,7 +149,7 @@ function checkLabels(
   const checked = new Int32Array(lengths.length * maxLabels)
   for (const [row, length] of lengths.entries()) {
     for (let position = 0; position < length; position++) {
-      const label = labels[row * maxLabels + position]!
+      const label = labels[row * maxLabels + position]
       if (label < 0 || label >= classes || label === blank) {
         throw codedRangeError(
           'ERR_CTC_LABEL',

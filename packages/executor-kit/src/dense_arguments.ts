@@ -64,7 +64,7 @@ export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outpu
 /** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
 export function checkIdValues(action: string, name: string, ids: Int32Array, count: number): void {
   for (let index = 0; index < ids.length; index++) {
-    const id = ids[index]!
+    const id = ids[index]
     if (id >= 0 && id < count) continue
     throw codedRangeError(
       'ERR_ID_OUT_OF_RANGE',

@@ -28,7 +28,7 @@ export class Philox {
   /** The next 32 random bits. */
   uint32(): number {
     if (this.#next === 4) this.#fill()
-    return this.#words[this.#next++]!
+    return this.#words[this.#next++]
   }
 
   /** Uniform in [0, 1) with 24 bits, exact in float32. */

@@ -77,7 +77,7 @@ export class StreamRows {
       named[row] = 1
       numbers[taken] = row
     }
-    for (let index = 0; index < taken; index++) named[numbers[index]!] = 0
+    for (let index = 0; index < taken; index++) named[numbers[index]] = 0
     if (taken === count) return count
     if (!isRow(refused, batch)) throw outOfRange(action, batch, refused)
     throw codedRangeError(

@@ -117,7 +117,7 @@ export function joinedInputs(
   })
   if (isSequence) {
     const padded = padSequences(tensors)
-    if (padded.tensor.shape[0]! > 0) return { tensor: padded.tensor, lengths: padded.lengths }
+    if (padded.tensor.shape[0] > 0) return { tensor: padded.tensor, lengths: padded.lengths }
     // Rows without a single step: one step of padding.
     const [, ...rest] = padded.tensor.shape
     const shape = [1, ...rest]
@@ -135,7 +135,7 @@ function joinedLabels(
   const type = isIds ? Int32Array : DTYPES[dtype].array
   const ending = isIds ? [] : [output.features!]
   const tensors = labels.map((label, row) => {
-    const steps = output.isSequence ? [lengths![row]!] : []
+    const steps = output.isSequence ? [lengths![row]] : []
     const shape = [...steps, ...ending]
     const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
     // A list of numbers will do for [1] and for [t,1].
@@ -148,7 +148,7 @@ function joinedLabels(
   })
   if (output.isSequence) {
     const padded = padSequences(tensors).tensor
-    if (padded.shape[0]! > 0) return padded
+    if (padded.shape[0] > 0) return padded
     const shape = [1, ...padded.shape.slice(1)]
     return { data: new type(elementCount(shape)) as FloatArray, shape }
   }
@@ -186,17 +186,17 @@ function stacked(rows: readonly Tensor[], type: Elements): Tensor {
       'Cannot make a batch as there must be at least one row: current number is 0',
     )
   }
-  const size = rows[0]!.data.length
+  const size = rows[0].data.length
   const data = new type(rows.length * size)
   for (const [row, tensor] of rows.entries()) data.set(tensor.data as Float32Array, row * size)
-  return { data: data as FloatArray, shape: [rows.length, ...rows[0]!.shape] }
+  return { data: data as FloatArray, shape: [rows.length, ...rows[0].shape] }
 }
 
 /** Weights of a sequence's steps: 1 within a row's length, 0 past it. */
 export function stepWeights(time: number, lengths: ArrayLike<number>, dtype: FloatDType): Tensor<FloatArray> {
   const batch = lengths.length
   const data: FloatArray = new DTYPES[dtype].array(time * batch)
-  for (let b = 0; b < batch; b++) for (let t = 0; t < lengths[b]!; t++) data[t * batch + b] = 1
+  for (let b = 0; b < batch; b++) for (let t = 0; t < lengths[b]; t++) data[t * batch + b] = 1
   return { data, shape: [time, batch] }
 }
 

@@ -112,8 +112,8 @@ class CellLayer extends Layer {
       },
       reset: (rows) => {
         for (const [index, fresh] of zero().entries()) {
-          const columns = fresh.shape[1]!
-          for (const row of rows ?? Array(batch).keys()) state[index]!.data.fill(0, row * columns, (row + 1) * columns)
+          const columns = fresh.shape[1]
+          for (const row of rows ?? Array(batch).keys()) state[index].data.fill(0, row * columns, (row + 1) * columns)
         }
       },
       state: async () => state.map(({ data, shape }) => ({ data: data.slice(), shape })),
@@ -132,7 +132,7 @@ class CellLayer extends Layer {
   ) {
     const cell = this.#cell
     const values = await Promise.all(this.variables.map(({ value }) => hostTensor(value)))
-    cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]!])))
+    cell.setVariables(Object.fromEntries(this.#names.map((name, index) => [name, values[index]])))
     const x = await hostTensor(input)
     const initialState = initial === null ? undefined : stateOf(cell.stateSize, initial)
     const { backend } = this

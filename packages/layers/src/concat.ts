@@ -41,16 +41,16 @@ export function concat(
         for (const chain of chains) layers.push(buildChain(chain, input, build))
         const outputs = layers.map((chain) => chain.at(-1)?.output ?? input)
         const [first] = outputs
-        const other = outputs.find(({ isSequence }) => isSequence !== first!.isSequence)
+        const other = outputs.find(({ isSequence }) => isSequence !== first.isSequence)
         if (other !== undefined) {
           throw codedRangeError(
             'ERR_LAYERS_DO_NOT_FIT',
-            `Cannot build ${name} (concat) as all branches must give sequences, or none: ${nameOf(layers, 0)} gives ${signalText(first!)}, ${nameOf(layers, outputs.indexOf(other))} gives ${signalText(other)}`,
-            { layer: name, before: nameOf(layers, 0), expected: signalText(first!), actual: signalText(other) },
+            `Cannot build ${name} (concat) as all branches must give sequences, or none: ${nameOf(layers, 0)} gives ${signalText(first)}, ${nameOf(layers, outputs.indexOf(other))} gives ${signalText(other)}`,
+            { layer: name, before: nameOf(layers, 0), expected: signalText(first), actual: signalText(other) },
           )
         }
         const features = outputs.reduce((sum, each) => sum + each.features!, 0)
-        const output = { isSequence: first!.isSequence, features }
+        const output = { isSequence: first.isSequence, features }
         const variables = layers.flat().flatMap((layer) => layer.variables)
         return new ConcatLayer(build, { definition, name, input, output, variables }, layers)
       } catch (error) {
@@ -144,7 +144,7 @@ export class ConcatLayer extends Layer {
   }
 
   #columnsOf(branch: number): number {
-    return (this.branches[branch]!.at(-1)?.output ?? this.input).features!
+    return (this.branches[branch].at(-1)?.output ?? this.input).features!
   }
 }
 
@@ -158,5 +158,5 @@ function checkIsList(branches: unknown): void {
 }
 
 function nameOf(layers: readonly (readonly Layer[])[], branch: number): string {
-  return layers[branch]!.at(-1)?.name ?? `branch ${branch}`
+  return layers[branch].at(-1)?.name ?? `branch ${branch}`
 }

@@ -72,7 +72,7 @@ class DenseLayer extends Layer {
     const backward = (dy: BackendTensor) => {
       const dProduct = activation === 'linear' ? dy : ops.activationGradient(output, dy, activation)
       try {
-        const gradients = ops.linearGradients(input, this.variables[0]!.value, dProduct)
+        const gradients = ops.linearGradients(input, this.variables[0].value, dProduct)
         return { input: gradients.input, variables: [gradients.kernel, gradients.bias] }
       } finally {
         if (dProduct !== dy) dProduct.dispose()
@@ -88,7 +88,7 @@ class DenseLayer extends Layer {
   #apply(input: TensorLike): BackendTensor {
     const { ops } = this.backend
     const [kernel, bias] = this.variables
-    const product = ops.linear(input, kernel!.value, bias!.value)
+    const product = ops.linear(input, kernel.value, bias.value)
     if (this.#activation === 'linear') return product
     using finished = product
     return ops.activate(finished, this.#activation)

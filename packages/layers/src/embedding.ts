@@ -47,7 +47,7 @@ class EmbeddingLayer extends Layer {
     const output = this.#lookUp(ids)
     const backward = (dy: BackendTensor) => ({
       input: undefined,
-      variables: [ops.embeddingGradient(this.variables[0]!.shape[0]!, ids, dy)],
+      variables: [ops.embeddingGradient(this.variables[0].shape[0], ids, dy)],
     })
     return { output, backward }
   }
@@ -57,6 +57,6 @@ class EmbeddingLayer extends Layer {
   }
 
   #lookUp(ids: TensorLike): BackendTensor {
-    return this.backend.ops.embedding(this.variables[0]!.value, ids)
+    return this.backend.ops.embedding(this.variables[0].value, ids)
   }
 }

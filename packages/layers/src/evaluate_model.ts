@@ -42,7 +42,7 @@ export async function evaluateModel(
     const { loss: mean, gradient } = lossOf(backend, loss, result, batch.labels, weights)
     gradient.dispose()
     using scalar = mean
-    const [value, outputs] = [(await scalar.read()).data[0]!, (await result.read()) as Tensor<FloatArray>]
+    const [value, outputs] = [(await scalar.read()).data[0], (await result.read()) as Tensor<FloatArray>]
     const counted = countHits(loss, outputs, batch.labels, weights as Tensor<FloatArray> | undefined)
     // A batch without a row that counts has a loss of 0.
     sum += value * counted.total

@@ -94,7 +94,7 @@ async function kerasLayers(layers: readonly Layer[]): Promise<KerasLayer[]> {
 async function recurrentLayers({ name, model, variables }: RecurrentLayer, isLast: boolean): Promise<KerasLayer[]> {
   const { descriptor } = model
   if (descriptor.cellClip !== undefined) throw noExport('Keras', { name, kind: `${model.rnnMode} with cellClip` })
-  const canonical = (await model.paramsToCanonical(variables[0]!)) as CanonicalParams<FloatArray>
+  const canonical = (await model.paramsToCanonical(variables[0])) as CanonicalParams<FloatArray>
   const weights = canonicalToKeras(descriptor, canonical)
   const { cellMode, numLayers, numUnits, dropout } = descriptor
   const className = CLASS_NAMES[cellMode]
@@ -110,7 +110,7 @@ async function recurrentLayers({ name, model, variables }: RecurrentLayer, isLas
       return_sequences: !(isLast && layer === numLayers - 1),
     }
     const paths = (pseudoLayer: number, side: string) =>
-      OWN_NAMES.map((key, index) => [`${side}cell/vars/${index}`, weights[pseudoLayer]![key]!] as const)
+      OWN_NAMES.map((key, index) => [`${side}cell/vars/${index}`, weights[pseudoLayer][key]] as const)
     if (directions === 1) return { className, config: own, variables: Object.fromEntries(paths(layer, '')) }
     const side = (prefix: string, goBackwards: boolean) =>
       described(className, { name: `${prefix}_${className.toLowerCase()}`, ...own, go_backwards: goBackwards })

@@ -50,7 +50,7 @@ export async function encodeOnnx(model: WholeModel): Promise<Uint8Array> {
       inputs: [
         isIds
           ? { name: first, elementType: 'int64', shape: leading(input.isSequence) }
-          : { name: first, elementType, shape: [...leading(input.isSequence), input.features!] },
+          : { name: first, elementType, shape: [...leading(input.isSequence), input.features] },
       ],
       outputs: [{ name: 'output', elementType, shape: [...leading(output.isSequence), output.features!] }],
     },
@@ -78,7 +78,7 @@ class OnnxGraph {
     attributes: NodeToWrite['attributes'] = {},
   ): string {
     this.nodes.push({ opType, name: this.#fresh(`${name}_node`), inputs, outputs, attributes })
-    return outputs[0]!
+    return outputs[0]
   }
 
   async chain(layers: readonly Layer[], input: string): Promise<string> {
@@ -128,7 +128,7 @@ class OnnxGraph {
       case 'reverse': {
         // The end is clamped to the beginning of the axis.
         const [starts, ends, axes, steps] = [[-1], [-(2 ** 31)], [0], [-1]].map((list) => this.#integers(name, list))
-        return one('Slice', [x, starts!, ends!, axes!, steps!])
+        return one('Slice', [x, starts, ends, axes, steps])
       }
     }
     throw noExport('ONNX', layer)
@@ -139,12 +139,12 @@ class OnnxGraph {
     if (descriptor.cellClip !== undefined) {
       throw noExport('ONNX', { name, kind: `${model.rnnMode} with cellClip` })
     }
-    const canonical = (await model.paramsToCanonical(variables[0]!)) as CanonicalParams<FloatArray>
+    const canonical = (await model.paramsToCanonical(variables[0])) as CanonicalParams<FloatArray>
     const { numUnits: H, cellMode } = descriptor
     const isBoth = numDirections(descriptor) === 2
     let x = input
     for (const tensors of canonicalToOnnx(descriptor, canonical)) {
-      const inputs = ['W', 'R', 'B'].map((key) => this.#initializer(`${name}_${key}`, tensors[key]!))
+      const inputs = ['W', 'R', 'B'].map((key) => this.#initializer(`${name}_${key}`, tensors[key]))
       const y = this.node(OPERATORS[cellMode], name, [x, ...inputs], undefined, {
         hidden_size: H,
         direction: isBoth ? 'bidirectional' : 'forward',
@@ -190,7 +190,7 @@ class OnnxGraph {
   }
 
   async #variable({ name, variables }: Layer, index: number): Promise<string> {
-    const { data, shape } = await variables[index]!.value.read()
+    const { data, shape } = await variables[index].value.read()
     return this.#initializer(name, { data: data.slice() as FloatArray, shape })
   }
 

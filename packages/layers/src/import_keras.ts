@@ -68,7 +68,7 @@ export async function importKeras(backend: Backend, input: WeightInput): Promise
       inputOf(layers, imported),
     )
     try {
-      for (const [index, each] of imported.entries()) await setValues(backend, model.layers[index]!, each)
+      for (const [index, each] of imported.entries()) await setValues(backend, model.layers[index], each)
       return model
     } catch (error) {
       model.dispose()
@@ -85,11 +85,11 @@ async function setValues(
   { values = [], network }: Imported,
 ) {
   const ofDtype = ({ data, shape }: Tensor<FloatArray>) => ({ data: DTYPES[backend.dtype].array.from(data), shape })
-  for (const [index, value] of values.entries()) layer.variables[index]!.assign(ofDtype(value))
+  for (const [index, value] of values.entries()) layer.variables[index].assign(ofDtype(value))
   if (network === undefined || !(layer instanceof RecurrentLayer)) return
   const { weights, biases } = network.canonical
   using params = await layer.model.canonicalToParams(weights.map(ofDtype), biases.map(ofDtype))
-  layer.variables[0]!.assign(params)
+  layer.variables[0].assign(params)
 }
 
 /** The layers of the model, without its InputLayer. */

@@ -49,7 +49,7 @@ class LayerNormLayer extends Layer {
 
   async forward(input: TensorLike): Promise<Forwarded> {
     const backward = (dy: BackendTensor) => {
-      const gradients = this.backend.ops.layerNormGradients(input, this.variables[0]!.value, dy, this.#options)
+      const gradients = this.backend.ops.layerNormGradients(input, this.variables[0].value, dy, this.#options)
       return { input: gradients.input, variables: [gradients.gamma, gradients.beta] }
     }
     return { output: this.#apply(input), backward }
@@ -61,6 +61,6 @@ class LayerNormLayer extends Layer {
 
   #apply(input: TensorLike): BackendTensor {
     const [gamma, beta] = this.variables
-    return this.backend.ops.layerNorm(input, gamma!.value, beta!.value, this.#options)
+    return this.backend.ops.layerNorm(input, gamma.value, beta.value, this.#options)
   }
 }

@@ -58,7 +58,7 @@ function layerFromConfig(
 ): LayerDefinition {
   const { kind, name, config = {} } = asRecord(layer, 'a layer')
   const label = typeof name === 'string' ? name : String(kind)
-  if (Object.hasOwn(given, label)) return given[label]!
+  if (Object.hasOwn(given, label)) return given[label]
   const named = typeof name === 'string' ? { name } : {}
   const options = asRecord(config, `the options of ${label}`)
   try {
@@ -70,8 +70,7 @@ function layerFromConfig(
       )
     }
     if (kind === 'timeDistributed') return timeDistributed(layerFromConfig(options['layer'], given, depth + 1), named)
-    if (typeof kind === 'string' && Object.hasOwn(MAKERS, kind))
-      return MAKERS[kind]!({ ...options, ...named } as Config)
+    if (typeof kind === 'string' && Object.hasOwn(MAKERS, kind)) return MAKERS[kind]({ ...options, ...named } as Config)
   } catch (cause) {
     if ((cause as { code?: unknown }).code === 'ERR_UNKNOWN_LAYER') throw cause
     throw unknownLayer(`layer ${label} cannot be made: ${(cause as Error).message}`, { cause, layer: label })

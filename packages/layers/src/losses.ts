@@ -76,7 +76,7 @@ export function countHits(
     const row = output.data.subarray(n * columns, (n + 1) * columns)
     if (loss === 'softmax_cross_entropy') hits += weight * Number(indexOfLargest(row) === labels.data[n])
     else if (loss === 'sigmoid_cross_entropy') {
-      hits += (weight * row.filter((value, k) => value > 0 === labels.data[n * columns + k]! > 0.5).length) / columns
+      hits += (weight * row.filter((value, k) => value > 0 === labels.data[n * columns + k] > 0.5).length) / columns
     }
   }
   return { hits, total }
@@ -84,6 +84,6 @@ export function countHits(
 
 function indexOfLargest(row: FloatArray): number {
   let best = 0
-  for (let index = 1; index < row.length; index++) if (row[index]! > row[best]!) best = index
+  for (let index = 1; index < row.length; index++) if (row[index] > row[best]) best = index
   return best
 }

@@ -11,7 +11,7 @@ export function weightsOf(model: Pick<Layer, 'output'>, batch: LayerBatch, dtype
   if (batch.weights !== undefined) return batch.weights
   const { sequenceLengths, labels } = batch
   if (!model.output.isSequence || sequenceLengths === null || sequenceLengths === undefined) return undefined
-  return stepWeights(labels.shape[0]!, sequenceLengths, dtype)
+  return stepWeights(labels.shape[0], sequenceLengths, dtype)
 }
 
 /** Loss and gradients of one batch. Nothing is read, so that executors can queue a step as a whole. */

@@ -56,7 +56,7 @@ export async function predictRows(
     const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
     const result = await predictTensor(model, tensor, { sequenceLengths: lengths })
     for (const row of rows.keys())
-      results.push(output.isSequence ? steps(result, row, lengths![row]!) : vector(result, row))
+      results.push(output.isSequence ? steps(result, row, lengths![row]) : vector(result, row))
   }
   return results
 }

@@ -141,7 +141,7 @@ export class RecurrentLayer extends Layer {
     states: readonly TensorLike[] | null,
   ): Promise<Forwarded> {
     const { model } = this
-    const params = this.variables[0]!
+    const params = this.variables[0]
     const options = { isTraining, sequenceLengths: lengths?.data ?? null }
     const [h = null, c = null] = states ?? []
     const result =
@@ -163,7 +163,7 @@ export class RecurrentLayer extends Layer {
   }
 
   override openStream(batch: number): LayerStream {
-    const stream: Stream = this.model.stream(this.variables[0]!, { batch })
+    const stream: Stream = this.model.stream(this.variables[0], { batch })
     return {
       step: (input) => stream.step(input),
       reset: (rows) => stream.reset(rows),

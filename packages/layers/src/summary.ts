@@ -13,10 +13,10 @@ export function summaryOf({ layers, input }: WholeModel): string {
     ...layers.map((layer, index) => [layer.name, layer.kind, signalText(layer.output), String(counts[index])]),
     ['', '', 'total', String(counts.reduce((sum, count) => sum + count, 0))],
   ]
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]!.length)))
+  const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column].length)))
   const line = (row: readonly string[]) =>
     row
-      .map((cell, column) => (column === 3 ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!)))
+      .map((cell, column) => (column === 3 ? cell.padStart(widths[column]) : cell.padEnd(widths[column])))
       .join('  ')
       .trimEnd()
   return rows.map(line).join('\n')

@@ -259,7 +259,7 @@ async function listedOrThere(folder: string, skipped: SkippedCheckpoint[]): Prom
   })
   for (const name of names) {
     const match = CHECKPOINT_FILE.exec(name)
-    if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(join(folder, match[1]!))
+    if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(join(folder, match[1]))
   }
   return [...prefixes]
 }

@@ -33,5 +33,5 @@ it('methods of a model refuse arguments of another kind with a code', async () =
   const sizes = { data: new Float32Array(3), shape: [1, {}] }
   expect(() => model.batchInputs([sizes as never])).toThrow(/current value is an object/)
   const [layer] = model.layers
-  expect(() => layer!.restoreRandomState('a\0b')).toThrow(coded('ERR_DROPOUT_STATE'))
+  expect(() => layer.restoreRandomState('a\0b')).toThrow(coded('ERR_DROPOUT_STATE'))
 })

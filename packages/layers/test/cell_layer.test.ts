@@ -93,7 +93,7 @@ describe('rnn(cell)', () => {
         const step = { data: x.data.slice(t * 2 * FEATURES, (t + 1) * 2 * FEATURES), shape: [2, FEATURES] }
         rows.push(...(await stream.step(step)).data)
       }
-      for (const [k, value] of rows.entries()) expect(value).toBeCloseTo(whole.data[k]!, 6)
+      for (const [k, value] of rows.entries()) expect(value).toBeCloseTo(whole.data[k], 6)
 
       const path = join(directory, kind)
       await model.save(path)
@@ -134,7 +134,7 @@ describe('rnn(cell)', () => {
     const [expected, actual] = results as [Float32Array[], Float32Array[]]
     for (const [k, tensor] of expected.entries()) {
       const scale = Math.max(1, ...tensor.map(Math.abs))
-      for (const [n, value] of tensor.entries()) expect(Math.abs(actual[k]![n]! - value) / scale).toBeLessThan(2e-5)
+      for (const [n, value] of tensor.entries()) expect(Math.abs(actual[k][n] - value) / scale).toBeLessThan(2e-5)
     }
   })
 

@@ -67,7 +67,7 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     await using backend = await open()
     using reference = openReferenceBackend()
     const [own, expected] = [await losses(backend, 9), await losses(reference, 9)]
-    for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step]!, 4)
+    for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step], 4)
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
     expect(libraries.report().violations).toEqual([])
   })
@@ -93,7 +93,7 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     // of gradients; the one of Adam's count.
     const scalars = 4 * (2 * 3 + 2 + 6 + 4 + 1)
     // Ids for the lookup and its gradient.
-    expect(after!.up - before!.up).toBe(2 * ids + labels + adamNumbers + scalars)
-    expect(after!.down - before!.down).toBe(2 * 4)
+    expect(after.up - before.up).toBe(2 * ids + labels + adamNumbers + scalars)
+    expect(after.down - before.down).toBe(2 * 4)
   })
 })

@@ -43,7 +43,7 @@ const INPUTS: Readonly<Record<string, Tensor>> = {
   numbers: {
     data: Float32Array.from({ length: TIME * BATCH * FEATURES }, (_, k) => {
       const [t, b, i] = [Math.floor(k / (BATCH * FEATURES)), Math.floor(k / FEATURES) % BATCH, k % FEATURES]
-      return waves([BATCH, TIME, FEATURES]).data[(b * TIME + t) * FEATURES + i]!
+      return waves([BATCH, TIME, FEATURES]).data[(b * TIME + t) * FEATURES + i]
     }),
     shape: [TIME, BATCH, FEATURES],
   },
@@ -56,7 +56,7 @@ function decoded(text: string): number[] {
 
 function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance = 1e-5): void {
   expect(actual.length).toBe(expected.length)
-  const worst = Array.from(expected).reduce((most, value, k) => Math.max(most, Math.abs(value - actual[k]!)), 0)
+  const worst = Array.from(expected).reduce((most, value, k) => Math.max(most, Math.abs(value - actual[k])), 0)
   expect(worst).toBeLessThan(tolerance)
 }
 
@@ -66,7 +66,7 @@ describe('Keras', () => {
       test(`importKeras computes what Keras does: keras_${name}.${ending}`, async () => {
         using backend = openReferenceBackend()
         using model = await importKeras(backend, join(FOLDER, `keras_${name}.${ending}`))
-        const { data } = await model.predict(INPUTS[name]!)
+        const { data } = await model.predict(INPUTS[name])
         expectClose(data, decoded(fixture.imported[name]), 1e-6)
       })
     }
@@ -80,7 +80,7 @@ describe('Keras', () => {
       if (!existsSync(path)) await writeFile(path, bytes)
       using again = await importKeras(backend, bytes)
       using recorded = await importKeras(backend, await readFile(path))
-      const outputs = await Promise.all([model, again, recorded].map((each) => each.predict(INPUTS[name]!)))
+      const outputs = await Promise.all([model, again, recorded].map((each) => each.predict(INPUTS[name])))
       const keras = decoded(fixture.exported[name])
       for (const { data } of outputs) expectClose(data, keras)
       expect(again.summary()).toBe(recorded.summary())
@@ -146,7 +146,7 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
     test(name, async () => {
       using backend = openReferenceBackend()
       using model = make(backend)
-      const input = model.input.features === null ? INPUTS['text']! : INPUTS['numbers']!
+      const input = model.input.features === null ? INPUTS['text'] : INPUTS['numbers']
       const expected = await model.predict(input)
       const ort: typeof import('onnxruntime-node') = createRequire(import.meta.url)('onnxruntime-node')
       const session = await ort.InferenceSession.create(await model.export('onnx'))
@@ -155,8 +155,8 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
           ? { ids: new ort.Tensor('int64', BigInt64Array.from(input.data, BigInt), [...input.shape]) }
           : { input: new ort.Tensor('float32', input.data as Float32Array, [...input.shape]) }
       const { output } = await session.run(feed)
-      expect(output!.dims).toEqual(expected.shape)
-      expectClose(output!.data as Float32Array, expected.data)
+      expect(output.dims).toEqual(expected.shape)
+      expectClose(output.data as Float32Array, expected.data)
       await session.release()
     })
   }

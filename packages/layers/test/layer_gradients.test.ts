@@ -122,7 +122,7 @@ async function expectTrueGradients(
     const pass = await call(x)
     const { data } = await pass.output.read()
     pass.tape?.dispose()
-    return Array.from(data).reduce((sum, value, k) => sum + value * dy.data[k]!, 0)
+    return Array.from(data).reduce((sum, value, k) => sum + value * dy.data[k], 0)
   }
   const analytic = await model.gradients(tape!, dy)
   const delta = 1e-5
@@ -130,14 +130,14 @@ async function expectTrueGradients(
     const values = (await gradient.read()).data
     const slopes: number[] = []
     for (let k = 0; k < at.length; k++) {
-      const value = at[k]!
+      const value = at[k]
       at[k] = value + delta
       const above = await lossOf(moved())
       at[k] = value - delta
       slopes.push((above - (await lossOf(moved()))) / (2 * delta))
       at[k] = value
     }
-    const worst = slopes.reduce((most, slope, k) => Math.max(most, Math.abs(slope - values[k]!)), 0)
+    const worst = slopes.reduce((most, slope, k) => Math.max(most, Math.abs(slope - values[k])), 0)
     expect(worst, name).toBeLessThan(1e-7)
     expect(
       slopes.some((slope) => Math.abs(slope) > 1e-3),
@@ -151,7 +151,7 @@ async function expectTrueGradients(
   for (const [index, variable] of model.variables.entries()) {
     // read() of a host executor is a view of the variable itself.
     const { data } = await variable.value.read()
-    await compare(variable.name, analytic.variables[index]!, data as Float64Array, () => input)
+    await compare(variable.name, analytic.variables[index], data as Float64Array, () => input)
   }
   void backend
 }

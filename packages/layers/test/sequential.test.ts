@@ -93,10 +93,10 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
       SENTENCES.map(({ input }) => input),
       { batchSize: 5 },
     )
-    expect(logits.map(({ data }) => Number(data[1]! > data[0]!))).toEqual(SENTENCES.map(({ label }) => label))
+    expect(logits.map(({ data }) => Number(data[1] > data[0]))).toEqual(SENTENCES.map(({ label }) => label))
     // The same row, whatever it is batched with.
-    const [alone] = await model.predict([SENTENCES[3]!.input])
-    expect(alone!.data[0]).toBeCloseTo(logits[3]!.data[0]!, 5)
+    const [alone] = await model.predict([SENTENCES[3].input])
+    expect(alone.data[0]).toBeCloseTo(logits[3].data[0], 5)
   })
 
   test('a run that is aborted and resumed ends in the very numbers of one that was not', async () => {
@@ -173,7 +173,7 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     const rest = { data: input.data.slice(2), shape: [3, 2] }
     const later = await stream.step(rest)
     const joined = [...first.data, ...later.data]
-    for (const [k, value] of joined.entries()) expect(value).toBeCloseTo(whole.data[k]!, 6)
+    for (const [k, value] of joined.entries()) expect(value).toBeCloseTo(whole.data[k], 6)
     stream.restore(state)
     expect(await stream.step(rest)).toEqual(later)
     stream.reset()
@@ -213,13 +213,13 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
       const { output, tape } = await model.call(input)
       const { variables } = await model.gradients(tape!, output)
       await scope(async () => backend.ops.activate(output, 'tanh'))
-      return { output, first: [variables[0]!] }
+      return { output, first: [variables[0]] }
     })
     expect(backend.stats()).toMatchObject({ tensors: tensors + 2, tapes: 0 })
     expect(kept.output.disposed).toBe(false)
-    expect((await kept.first[0]!.read()).shape).toEqual([5, 4])
+    expect((await kept.first[0].read()).shape).toEqual([5, 4])
     kept.output.dispose()
-    kept.first[0]!.dispose()
+    kept.first[0].dispose()
     // Side by side, and with an error.
     const sums = [1, 2, 3].map((n) =>
       scope(async () => {
@@ -367,10 +367,10 @@ describe('data that does not fit is refused', () => {
     using backend = openCpuBackend()
     using model = classifier(backend)
     const [empty, one] = await model.predict([[], [1]])
-    expect(empty!.shape).toEqual([2])
-    expect(one!.shape).toEqual([2])
+    expect(empty.shape).toEqual([2])
+    expect(one.shape).toEqual([2])
     const [alone] = await model.predict([[]])
-    expect(alone!.data).toEqual(empty!.data)
+    expect(alone.data).toEqual(empty.data)
   })
 
   test('a tape is for one gradients of its own layer (ERR_LAYER_TAPE)', async () => {
@@ -402,8 +402,8 @@ describe('data that does not fit is refused', () => {
     ])
     const second = await model.call(half(1), { ...options, states: first.states })
     const joined = [...(await first.output.read()).data, ...(await second.output.read()).data]
-    for (const [k, value] of joined.entries()) expect(value).toBeCloseTo(whole.data[k]!, 6)
-    await expect(model.call(half(0), { states: [first.states[0]!] })).rejects.toThrow(coded('ERR_LAYER_STATES'))
+    for (const [k, value] of joined.entries()) expect(value).toBeCloseTo(whole.data[k], 6)
+    await expect(model.call(half(0), { states: [first.states[0]] })).rejects.toThrow(coded('ERR_LAYER_STATES'))
   })
 })
 
@@ -416,7 +416,7 @@ describe('loadModel refuses', () => {
     await model.save(path)
     await expect(loadModel(backend, path)).rejects.toThrow(coded('ERR_UNKNOWN_LAYER'))
     await expect(loadModel(backend, path)).rejects.toThrow(/loadModel\(…, \{ layers: \{ mine: rnn\(new LSTMCell/)
-    using again = await loadModel(backend, path, { layers: { mine: layers()[0]! } })
+    using again = await loadModel(backend, path, { layers: { mine: layers()[0] } })
     expect(await values(again)).toEqual(await values(model))
     await expect(loadModel(backend, join(directory, 'none'))).rejects.toThrow(coded('ERR_CHECKPOINT_NOT_FOUND'))
     const { tensors } = backend.stats()

@@ -7,7 +7,7 @@ export function waves(
   type = Float64Array,
 ): Tensor<Float64Array> {
   const count = shape.reduce((product, size) => product * size, 1)
-  return { data: type.from({ length: count }, (_, k) => s! * Math.sin(w! * (k + 1) + p!)), shape }
+  return { data: type.from({ length: count }, (_, k) => s * Math.sin(w * (k + 1) + p)), shape }
 }
 
 /** Sentences of class ids in 1..4; the label is whether a 4 is in them. */

@@ -298,7 +298,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     this.#rounds++
     this.#batchSizes.add(streams.length)
     for (let index = 0; index < streams.length; index++) {
-      const stream = streams[index]!
+      const stream = streams[index]
       const result = this.#results.copyOf(output, index, streams.length)
       const call = stream.calls[0] as QueuedStep | undefined
       if (stream.ended === undefined && call !== undefined) {
@@ -377,7 +377,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     const given = checkIsTensor(action, 'frame', frame)
     const rank = given.shape.length === 1 ? [] : ['T']
     checkTensor(action, 'frame', given, { dtype: this.#network.dtype, shape: [...rank, this.#inputSize] })
-    const steps = given.shape.length === 1 ? 1 : given.shape[0]!
+    const steps = given.shape.length === 1 ? 1 : given.shape[0]
     return { frames: isBackendTensor(given) ? undefined : (given.data as FloatArray), shape: given.shape, steps }
   }
 

@@ -54,7 +54,7 @@ export function initialCanonical(
   const biases = regions.biases.map((region) => {
     const bias = tensor(region, options.biasInitializer ?? 0)
     if (region.gate === 'forget' && region.side === 'input') {
-      for (let unit = 0; unit < bias.data.length; unit++) bias.data[unit]! += forgetBias
+      for (let unit = 0; unit < bias.data.length; unit++) bias.data[unit] += forgetBias
     }
     return bias
   })
@@ -94,7 +94,7 @@ const orthogonal: InitializerFunction = (values, { shape }, random) => {
     // Twice, as one pass leaves rounding errors of the size of the removed components.
     for (const other of [...vectors, ...vectors]) {
       const overlap = dot(vector, other)
-      for (let index = 0; index < length; index++) vector[index]! -= overlap * other[index]!
+      for (let index = 0; index < length; index++) vector[index] -= overlap * other[index]
     }
     const norm = Math.sqrt(dot(vector, vector))
     if (norm > 1e-6) vectors.push(vector.map((value) => value / norm))
@@ -107,5 +107,5 @@ const orthogonal: InitializerFunction = (values, { shape }, random) => {
 }
 
 function dot(a: Float64Array, b: Float64Array): number {
-  return a.reduce((sum, value, index) => sum + value * b[index]!, 0)
+  return a.reduce((sum, value, index) => sum + value * b[index], 0)
 }

@@ -213,7 +213,7 @@ describe('traps of tf.contrib.cudnn_rnn', () => {
     const { biases } = await lstm.paramsToCanonical(
       (await lstm.gradients(run.tape, { output: run.output, outputC: run.outputC })).params,
     )
-    for (let gate = 0; gate < 4; gate++) expect([...biases[gate]!.data]).toEqual([...biases[4 + gate]!.data])
+    for (let gate = 0; gate < 4; gate++) expect([...biases[gate].data]).toEqual([...biases[4 + gate].data])
   })
 
   it('dropout is the probability to drop, between layers, in training alone', async () => {

@@ -36,7 +36,7 @@ describe.each([
       const rest = await Promise.all([3, 4, 5].map((t) => stream.step(step(t, 1))))
       for (const { data } of rest) outputs.push(...data)
       const expected = await valuesOf(whole.output)
-      for (const [index, value] of outputs.entries()) expect(value).toBeCloseTo(expected[index]!, 6)
+      for (const [index, value] of outputs.entries()) expect(value).toBeCloseTo(expected[index], 6)
       const h = Array.from((await stream.state()).h.data)
       for (const [index, value] of (await valuesOf(whole.outputH)).entries()) expect(h[index]).toBeCloseTo(value, 6)
       stream.dispose()
@@ -78,13 +78,13 @@ describe.each([
     const expected = [await alone.step(x), await alone.step(x)]
     for (const [index, { data, shape }] of (await Promise.all(steps)).entries()) {
       expect(shape).toEqual([3, 2])
-      for (const [k, value] of data.entries()) expect(value).toBeCloseTo(expected[index]!.data[k]!, 6)
+      for (const [k, value] of data.entries()) expect(value).toBeCloseTo(expected[index].data[k], 6)
     }
     const state = await stream.state([3, 0, 1])
     const own = await alone.state()
     for (const name of ['h', 'c'] as const) {
       expect(state[name]!.shape).toEqual(own[name]!.shape)
-      for (const [k, value] of state[name]!.data.entries()) expect(value).toBeCloseTo(own[name]!.data[k]!, 6)
+      for (const [k, value] of state[name]!.data.entries()) expect(value).toBeCloseTo(own[name]!.data[k], 6)
     }
     expect((await stream.state([2])).h.data.every((value) => value === 0)).toBe(true)
     stream.restore(await stream.state([3]), [2])

@@ -35,14 +35,14 @@ describe.each([
     const { pool } = openPool(open())
     const streams = [pool.open(), pool.open()]
     const [a, b] = await Promise.all(streams.map((stream, k) => stream.step(frame(k))))
-    const values = [...b!.data]
+    const values = [...b.data]
     await Promise.all(streams.map((stream, k) => stream.step(frame(k + 5))))
     try {
-      structuredClone(a!.data, { transfer: [a!.data.buffer as ArrayBuffer] })
+      structuredClone(a.data, { transfer: [a.data.buffer as ArrayBuffer] })
     } catch {
       // Node.js 20 copies where later releases refuse.
     }
-    expect([...b!.data]).toEqual(values)
+    expect([...b.data]).toEqual(values)
     pool.dispose()
   })
 
@@ -82,7 +82,7 @@ describe.each([
     const restored = await stream.state()
     const as2 = ({ data }: { data: Float32Array }) => ({ data, shape: [1, 2] })
     const expected = await own.step(as2(frame(1)))
-    for (const [k, value] of (await first).data.entries()) expect(value).toBeCloseTo(expected.data[k]!, 6)
+    for (const [k, value] of (await first).data.entries()) expect(value).toBeCloseTo(expected.data[k], 6)
     expect((await state).h.shape).toEqual([2, 1, 3])
     for (const [k, value] of (await own.state()).h.data.entries()) expect((await state).h.data[k]).toBeCloseTo(value, 6)
     for (const [k, value] of (await own.step(as2(frame(2)))).data.entries()) {
@@ -157,8 +157,8 @@ describe.each([
     const c = pool.open()
     const first = c.step(frame())
     const results = await Promise.allSettled(steps)
-    expect(results[0]!.status).toBe('fulfilled')
-    expect((await first).data).toEqual((await steps[0]!).data)
+    expect(results[0].status).toBe('fulfilled')
+    expect((await first).data).toEqual((await steps[0]).data)
     expect(pool.stats()).toMatchObject({ streams: 2, waiting: 0 })
     pool.dispose()
   })

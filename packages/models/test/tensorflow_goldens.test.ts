@@ -91,10 +91,10 @@ it.each([
       const own = await one.canonicalToParams(part(weights), part(biases))
       outputs.push(await valuesOf((await one.call(sequence, null, null, own, inference)).output))
     }
-    const backward = [...reverseSteps(Float64Array.from(outputs[1]!), time)]
+    const backward = [...reverseSteps(Float64Array.from(outputs[1]), time)]
     for (let row = 0; row < time * batch; row++) {
       const pair = [
-        ...outputs[0]!.slice(row * numUnits, (row + 1) * numUnits),
+        ...outputs[0].slice(row * numUnits, (row + 1) * numUnits),
         ...backward.slice(row * numUnits, (row + 1) * numUnits),
       ]
       for (const [column, value] of pair.entries()) expect(whole[row * 2 * numUnits + column]).toBeCloseTo(value, 12)

@@ -40,7 +40,7 @@ describe('createParams', () => {
     const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 64, inputSize: 16 })
     const { weights } = await lstm.paramsToCanonical(lstm.createParams({ seed: 9 }))
     for (const { data, shape } of weights) {
-      const limit = Math.sqrt(6 / (shape[0]! + shape[1]!))
+      const limit = Math.sqrt(6 / (shape[0] + shape[1]))
       const largest = Math.max(...[...data].map(Math.abs))
       expect(largest).toBeLessThanOrEqual(limit)
       expect(largest).toBeGreaterThan(0.97 * limit)
@@ -59,12 +59,12 @@ describe('createParams', () => {
       const vectors = Array.from({ length: Math.min(rows, columns) }, (_, v) =>
         Array.from(
           { length: Math.max(rows, columns) },
-          (_, k) => data[rows <= columns ? v * columns + k : k * columns + v]!,
+          (_, k) => data[rows <= columns ? v * columns + k : k * columns + v],
         ),
       )
       for (const [i, a] of vectors.entries()) {
         for (const [j, b] of vectors.entries()) {
-          expect(a.reduce((sum, value, k) => sum + value * b[k]!, 0)).toBeCloseTo(i === j ? 1 : 0, 12)
+          expect(a.reduce((sum, value, k) => sum + value * b[k], 0)).toBeCloseTo(i === j ? 1 : 0, 12)
         }
       }
     }

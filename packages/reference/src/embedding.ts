@@ -3,7 +3,7 @@ import { addRow, copyRow } from '@cudnn-rnn/executor-kit'
 
 /** Copies row ids[n] of table [V,E] into row n of `rows` [N,E]. */
 export function embedding(rows: FloatArray, table: FloatArray, ids: Int32Array, columns: number): void {
-  for (let n = 0; n < ids.length; n++) copyRow(rows, n * columns, table, ids[n]! * columns, columns)
+  for (let n = 0; n < ids.length; n++) copyRow(rows, n * columns, table, ids[n] * columns, columns)
 }
 
 /** Adds row n of `rowsGradient` [N,E] to row ids[n] of `tableGradient` [V,E]. */
@@ -13,5 +13,5 @@ export function embeddingGradient(
   rowsGradient: FloatArray,
   columns: number,
 ): void {
-  for (let n = 0; n < ids.length; n++) addRow(tableGradient, ids[n]! * columns, rowsGradient, n * columns, columns)
+  for (let n = 0; n < ids.length; n++) addRow(tableGradient, ids[n] * columns, rowsGradient, n * columns, columns)
 }

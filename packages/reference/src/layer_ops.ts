@@ -89,7 +89,7 @@ export function dropout(y: FloatArray, x: FloatArray, mask: DropoutMask): void {
       counter[1] = Math.floor(block / 2 ** 32)
       philoxBlock(counter, key, words)
     }
-    y[k] = words[k % 4]! >>> 8 < mask.threshold ? 0 : floatAt(x, k) * mask.kept
+    y[k] = words[k % 4] >>> 8 < mask.threshold ? 0 : floatAt(x, k) * mask.kept
   }
 }
 

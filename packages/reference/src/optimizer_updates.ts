@@ -9,7 +9,7 @@ export function applyUpdate(
   written: readonly FloatArray[],
   source: FloatArray | undefined,
 ): void {
-  const [x, first, second, g] = [written[0]!, written[1]!, written[2]!, source!]
+  const [x, first, second, g] = [written[0], written[1], written[2], source!]
   switch (update.rule) {
     case 'addScaled':
       addScaled(x, g, update.scale)

@@ -89,13 +89,13 @@ export class ReferenceDenseKernels extends ReferenceLayerKernels implements Dens
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
     let sum = 0
     for (const { data } of tensors) {
-      for (let index = 0; index < data.length; index++) sum += data[index]! * data[index]!
+      for (let index = 0; index < data.length; index++) sum += data[index] * data[index]
     }
     const norm = Math.sqrt(sum)
     // A norm that is not finite leaves the tensors as they are, for the caller to see.
     if (norm > maxNorm && Number.isFinite(norm)) {
       for (const { data } of tensors) {
-        for (let index = 0; index < data.length; index++) data[index]! *= maxNorm / norm
+        for (let index = 0; index < data.length; index++) data[index] *= maxNorm / norm
       }
     }
     return this.scalar(norm)
@@ -107,7 +107,7 @@ export class ReferenceDenseKernels extends ReferenceLayerKernels implements Dens
 
   clip(tensors: readonly HostTensor[], limit: number): void {
     for (const { data } of tensors) {
-      for (let index = 0; index < data.length; index++) data[index] = Math.max(-limit, Math.min(limit, data[index]!))
+      for (let index = 0; index < data.length; index++) data[index] = Math.max(-limit, Math.min(limit, data[index]))
     }
   }
 

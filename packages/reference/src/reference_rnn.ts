@@ -120,7 +120,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
         if (record !== undefined) records.push(record)
         runLayerForward({
           ...pass,
-          input: layerInputs[layer]!,
+          input: layerInputs[layer],
           output,
           hidden: statesOf(states.h, pass.pseudoLayer, descriptor),
           cell: statesOf(states.c, pass.pseudoLayer, descriptor),
@@ -162,12 +162,12 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     const flatGradient = memory.allocate(this.paramsSize)
     let outputGradient = output === null ? memory.allocate(elementCount(shapes.output)) : memory.floats(output)
     for (let layer = descriptor.numLayers - 1; layer >= 0; layer--) {
-      const input = layerInputs[layer]!
+      const input = layerInputs[layer]
       let inputGradient = memory.allocate(input.length)
       for (const pass of this.#layerPasses(layer, flat, sizes)) {
         runLayerBackward({
           ...pass,
-          record: records[pass.pseudoLayer]!,
+          record: records[pass.pseudoLayer],
           input,
           outputGradient,
           hiddenGradient: statesOf(states.h, pass.pseudoLayer, descriptor),
@@ -231,7 +231,7 @@ export class ReferenceRnn extends Inspectable implements Rnn, PreparedNetwork {
     return Array.from({ length: directions }, (_, direction) => ({
       descriptor,
       pseudoLayer: layer * directions + direction,
-      params: this.layers[layer * directions + direction]!,
+      params: this.layers[layer * directions + direction],
       flat,
       order: timeOrder(direction, time, sequenceLengths),
       time,

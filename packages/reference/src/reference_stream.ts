@@ -44,7 +44,7 @@ export class ReferenceStream implements StreamKernel {
     const columns = hiddenColumns(this.#network.descriptor)
     const last = this.#layers.at(-1)!.hidden
     for (let index = 0; index < count; index++) {
-      const row = rows[index]!
+      const row = rows[index]
       copyRow(this.#input, row * inputSize, input, index * inputSize, inputSize)
       this.#step(this.#layersOf(row), 1)
       copyRow(output, index * columns, last, row * columns, columns)
@@ -65,7 +65,7 @@ export class ReferenceStream implements StreamKernel {
     const columns = hiddenColumns(this.#network.descriptor)
     for (const [layer, { hidden, cell }] of this.#layers.entries()) {
       for (let index = 0; index < count; index++) {
-        const row = rows === null ? index : rows[index]!
+        const row = rows === null ? index : rows[index]
         move(hidden, row * columns, h, (layer * count + index) * columns, columns, restoring)
         if (c !== null) move(cell, row * units, c, (layer * count + index) * units, units, restoring)
       }
@@ -177,7 +177,7 @@ function createLayers(
   buffers: readonly LayerBuffers[],
 ): Layer[] {
   return network.layers.map((layerParams, index) =>
-    createLayer(network, layerParams, params, buffers[index - 1]?.hidden ?? input, batch, buffers[index]!),
+    createLayer(network, layerParams, params, buffers[index - 1]?.hidden ?? input, batch, buffers[index]),
   )
 }
 

@@ -38,7 +38,7 @@ export function softmaxCrossEntropy(
       gradient[begin + v] = exponential
       sum += exponential
     }
-    const label = begin + labels[row]!
+    const label = begin + labels[row]
     if (weight !== 0) loss += weight * (Math.log(sum) - (floatAt(logits, label) - maximum))
     const scale = weight / sum
     for (let v = 0; v < classes; v++) gradient[begin + v] = floatAt(gradient, begin + v) * scale

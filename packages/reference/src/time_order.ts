@@ -17,7 +17,7 @@ export interface TimeOrder {
 export function timeOrder(direction: number, time: number, lengths: Int32Array | null): TimeOrder {
   const steps = lengths === null ? time : lengths.reduce((longest, length) => Math.max(longest, length), 0)
   const shortest = lengths === null ? time : lengths.reduce((least, length) => Math.min(least, length), time)
-  const lengthOf = (b: number) => (lengths === null ? time : lengths[b]!)
+  const lengthOf = (b: number) => (lengths === null ? time : lengths[b])
   return {
     steps,
     isActive: (step, b) => step < lengthOf(b),

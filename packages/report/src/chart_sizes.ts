@@ -20,6 +20,6 @@ svg.narrow { display: none; } svg.wide, svg.narrow { width: 100%; }
 /** The SVG of every size, one of which is seen. */
 export function everySize(draw: (size: ChartSize) => { readonly outerHTML: string }): string {
   return SIZES.map((size) => draw(size).outerHTML.replace('<svg ', `<svg data-size="${size.className}" `))
-    .map((svg, index) => svg.replace(/class="([^"]*)"/, `class="$1 ${SIZES[index]!.className}"`))
+    .map((svg, index) => svg.replace(/class="([^"]*)"/, `class="$1 ${SIZES[index].className}"`))
     .join('\n')
 }

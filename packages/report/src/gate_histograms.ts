@@ -37,7 +37,7 @@ export function gateHistograms(gates: readonly GateWeights[]): string {
       ...place,
       low: limits[k - 1] ?? min,
       limit,
-      share: counts[k]! / Math.max(1, num),
+      share: counts[k] / Math.max(1, num),
     }))
   })
   const domain: [number, number] = [

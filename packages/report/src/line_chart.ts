@@ -209,7 +209,7 @@ function ruleLabels(
       frameAnchor: 'right',
       textAnchor: 'start',
       dx: 8,
-      dy: moved[index]! - places[index]!,
+      dy: moved[index] - places[index],
       fill: 'var(--baseline)',
     }),
   )

@@ -41,10 +41,10 @@ export function tableText(table: ResultTable): string {
   const header = table.header.map(visibleText)
   const rows = table.rows.map((row) => row.map(visibleText))
   const widths = header.map((_, column) => {
-    return [header, ...rows].reduce((widest, row) => Math.max(widest, Array.from(row[column]!).length), 0)
+    return [header, ...rows].reduce((widest, row) => Math.max(widest, Array.from(row[column]).length), 0)
   })
   const line = (row: readonly string[]) =>
-    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[column]!))).join('  ')
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[column]))).join('  ')
   return [header, widths.map((width) => '─'.repeat(width)), ...rows].map((row) => line(row).trimEnd()).join('\n')
 }
 

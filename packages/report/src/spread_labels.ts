@@ -3,12 +3,12 @@
  * form a block around their mean (the pool-adjacent-violators algorithm).
  */
 export function spread(places: readonly number[], distance: number): number[] {
-  const order = places.map((_, index) => index).sort((a, b) => places[a]! - places[b]!)
+  const order = places.map((_, index) => index).sort((a, b) => places[a] - places[b])
   const blocks: { readonly members: number[]; start: number }[] = []
   const startOf = (members: readonly number[]) =>
-    members.reduce((sum, index, k) => sum + places[index]! - k * distance, 0) / members.length
+    members.reduce((sum, index, k) => sum + places[index] - k * distance, 0) / members.length
   for (const index of order) {
-    blocks.push({ members: [index], start: places[index]! })
+    blocks.push({ members: [index], start: places[index] })
     for (;;) {
       const [before, last] = blocks.slice(-2)
       if (before === undefined || last === undefined) break

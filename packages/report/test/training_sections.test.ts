@@ -60,7 +60,7 @@ it('trainingSections scales to the later losses, and names the values above the 
   const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: k === 0 ? 6.9 : 1 + 0.1 * Math.sin(k) }))
   const [loss] = trainingSections({ ...curves, reports, rules: [] })
   expect(loss?.html).toContain('The loss of step 1, 6.90, lies above the chart.')
-  expect(parseHTML(loss!.html).document.querySelector('svg')?.textContent).not.toContain('6.5')
+  expect(parseHTML(loss.html).document.querySelector('svg')?.textContent).not.toContain('6.5')
 })
 
 it('trainingSections keeps the whole axis where no loss is much higher than the others', () => {
@@ -71,9 +71,9 @@ it('trainingSections keeps the whole axis where no loss is much higher than the 
 it('trainingSections draws the mean of the steps around each step, which does not lag', () => {
   const reports = Array.from({ length: 101 }, (_, k) => report(k + 1, { loss: k }))
   const [loss] = trainingSections({ ...curves, reports, rules: [], metric: undefined })
-  const [thin, thick] = [...parseHTML(loss!.html).document.querySelectorAll('svg.wide [aria-label=line] path')].map(
+  const [thin, thick] = [...parseHTML(loss.html).document.querySelectorAll('svg.wide [aria-label=line] path')].map(
     (path) => path.getAttribute('d')!.match(/[-\d.]+,[-\d.]+/g)!,
   )
   // Of a straight line the mean is the line itself, but for its ends.
-  expect(thick![50]).toBe(thin![50])
+  expect(thick[50]).toBe(thin[50])
 })

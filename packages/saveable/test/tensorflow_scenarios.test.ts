@@ -306,7 +306,7 @@ describe('optimizer slots', () => {
       )
     const step = async (t: number) => {
       const { output, tape } = await lstm.call(waves(5, 2, 3), null, null, params)
-      const { params: gradient } = await lstm.gradients(tape!, { output })
+      const { params: gradient } = await lstm.gradients(tape, { output })
       backend.ops.applyAdam(params.value, m.value, v.value, gradient, { learningRate: 0.05, step: t })
     }
     return { lstm, params, m, saver: new Saver(saveables), values, step }

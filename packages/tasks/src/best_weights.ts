@@ -25,11 +25,11 @@ export class BestWeights implements TrainingSaver {
 
   /** Gives the variables the values of the best evaluation. */
   restoreBest(): void {
-    for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(value, this.#copies[n]!)
+    for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(value, this.#copies[n])
   }
 
   #copy(): void {
-    for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(this.#copies[n]!, value)
+    for (const [n, { value }] of this.#variables.entries()) this.#backend.ops.assign(this.#copies[n], value)
   }
 
   [Symbol.dispose](): void {

@@ -49,7 +49,7 @@ export function splitOrigins(length: number, shape: ForecastShape, series: TimeS
 
 /** The value one season, or as many as it takes, before step `ahead` (from 1) after `origin`. */
 export function seasonalNaive(values: ArrayLike<number>, origin: number, ahead: number, season: number): number {
-  return values[origin + ahead - season * Math.ceil(ahead / season)]!
+  return values[origin + ahead - season * Math.ceil(ahead / season)]
 }
 
 const COUNT = integerFrom(1)

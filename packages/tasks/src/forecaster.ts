@@ -59,7 +59,7 @@ export class Forecaster {
     checkTimeSeries('forecast', series)
     const prepared = prepareSeries(series, readingOf(this.record), true)
     const [forecast] = await this.#forecasts(series, prepared, [prepared.values.length - 1])
-    return forecast!
+    return forecast
   }
 
   /**
@@ -121,9 +121,9 @@ export class Forecaster {
     const values = await forecastPlaces(this.model, this.#encoder, this.#blend, this.record.share, places)
     return places.map((place, n) => {
       const scale = this.#encoder.scale(place)
-      const side = (sign: number) => values[n]!.map((value, k) => value + sign * scale * this.record.widths[k]!)
-      const naive = values[n]!.map((_, k) => this.#encoder.anchor('seasonal_naive', place, k + 1))
-      return { origin: place.origin, values: values[n]!, low: side(-1), high: side(1), seasonalNaive: naive }
+      const side = (sign: number) => values[n].map((value, k) => value + sign * scale * this.record.widths[k])
+      const naive = values[n].map((_, k) => this.#encoder.anchor('seasonal_naive', place, k + 1))
+      return { origin: place.origin, values: values[n], low: side(-1), high: side(1), seasonalNaive: naive }
     })
   }
 }

@@ -133,7 +133,7 @@ export class ForecasterTraining {
     const { season = 1, coverage = 0.8 } = options
     this.#options = options
     this.shape = usualShape(Math.min(...lengths), season, options)
-    this.origins = series.map((each, n) => splitOrigins(lengths[n]!, this.shape, each))
+    this.origins = series.map((each, n) => splitOrigins(lengths[n], this.shape, each))
     const { window, horizon } = this.shape
     this.#record = {
       format: FORECASTER_FORMAT,
@@ -148,9 +148,9 @@ export class ForecasterTraining {
     const prepared = series.map((each) => prepareSeries(each, reading, false))
     const places = (part: 'train' | 'calibration') =>
       prepared.flatMap((each, n) =>
-        this.origins[n]![part].filter((origin) => each.isKnown[origin] === 1).map(
-          (origin): WindowPlace => ({ series: each, origin }),
-        ),
+        this.origins[n][part]
+          .filter((origin) => each.isKnown[origin] === 1)
+          .map((origin): WindowPlace => ({ series: each, origin })),
       )
     const [train, calibration] = [places('train'), places('calibration')]
     this.trainingWindows = train.length
@@ -186,11 +186,11 @@ export class ForecasterTraining {
     const places = this.#calibration.map(({ place }) => place)
     const corrections = await correctionsOf(this.model, this.#encoder, places)
     const errors = SHARES.map((share) => this.#meanError(corrections, share))
-    const share = SHARES[errors.indexOf(Math.min(...errors))]!
+    const share = SHARES[errors.indexOf(Math.min(...errors))]
     const values = await forecastPlaces(this.model, this.#encoder, this.#blend, share, places)
     const scaled = places.map((place, n) => {
       const scale = this.#encoder.scale(place)
-      return this.#encoder.actuals(place).map((actual, k) => (actual - values[n]![k]!) / scale)
+      return this.#encoder.actuals(place).map((actual, k) => (actual - values[n][k]) / scale)
     })
     const widths = intervalWidths(scaled, this.#record.coverage)
     return new Forecaster(this.model, { ...this.#record, members: this.#blend.members, share, widths })
@@ -214,8 +214,8 @@ export class ForecasterTraining {
     lengths: readonly number[],
   ): Covariate {
     const values = series.flatMap((each, n) => {
-      const { train } = this.origins[n]!
-      const all = covariateValues(each, { name, isKnownAhead: false }, lengths[n]!, 0)
+      const { train } = this.origins[n]
+      const all = covariateValues(each, { name, isKnownAhead: false }, lengths[n], 0)
       return Array.from(all.subarray(0, train.at(-1)! + 1))
     })
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length
@@ -228,7 +228,7 @@ export class ForecasterTraining {
     const { horizon } = this.shape
     const scale = this.#encoder.scale(place)
     const base = this.#blend.forecast(place)
-    const target = base.map((value, k) => (place.series.values[place.origin + 1 + k]! - value) / scale)
+    const target = base.map((value, k) => (place.series.values[place.origin + 1 + k] - value) / scale)
     const known = this.#encoder.actuals(place).filter((value) => !Number.isNaN(value)).length
     return { place, target, weight: known / horizon }
   }
@@ -257,7 +257,7 @@ export class ForecasterTraining {
     for (const [n, { place, target }] of this.#calibration.entries()) {
       for (const [k, actual] of this.#encoder.actuals(place).entries()) {
         if (Number.isNaN(actual)) continue
-        sum += Math.abs(target[k]! - share * corrections[n]![k]!)
+        sum += Math.abs(target[k] - share * corrections[n][k])
         count++
       }
     }

@@ -7,7 +7,7 @@
 export function intervalWidths(errors: readonly (readonly number[])[], coverage: number): number[] {
   const horizon = errors[0]?.length ?? 0
   return Array.from({ length: horizon }, (_, k) => {
-    const known = errors.map((row) => Math.abs(row[k]!)).filter((error) => !Number.isNaN(error))
+    const known = errors.map((row) => Math.abs(row[k])).filter((error) => !Number.isNaN(error))
     const place = Math.min(known.length, Math.ceil((known.length + 1) * coverage)) - 1
     return known.sort((a, b) => a - b)[place] ?? 0
   })

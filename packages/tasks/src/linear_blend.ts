@@ -50,7 +50,7 @@ export class LinearBlend {
     })
     const leastSquares = {
       anchor: 'last' as const,
-      coefficients: solved(inputs, targetsOf(encoder, places, 'last'), RIDGES[0]!),
+      coefficients: solved(inputs, targetsOf(encoder, places, 'last'), RIDGES[0]),
     }
     const all = [...fitted, leastSquares, { anchor: 'seasonal_naive' as const }]
     const errors = all.map(error)
@@ -59,7 +59,7 @@ export class LinearBlend {
     const weights = errors.map((each) => (best === 0 ? Number(each === 0) : (best / each) ** 4))
     return new LinearBlend(
       encoder,
-      all.map((member, index) => ({ ...member, weight: weights[index]! })),
+      all.map((member, index) => ({ ...member, weight: weights[index] })),
     )
   }
 
@@ -74,7 +74,7 @@ export class LinearBlend {
       if (weight === 0) continue
       const changes = this.#matrices[index] && inputs.mmul(this.#matrices[index]).getRow(0)
       for (let k = 0; k < horizon; k++) {
-        sums[k]! += weight * (this.#encoder.anchor(anchor, place, k + 1) + scale * (changes?.[k] ?? 0))
+        sums[k] += weight * (this.#encoder.anchor(anchor, place, k + 1) + scale * (changes?.[k] ?? 0))
       }
       total += weight
     }
@@ -89,7 +89,7 @@ export class LinearBlend {
       const forecast = this.forecast(place)
       for (const [k, actual] of this.#encoder.actuals(place).entries()) {
         if (Number.isNaN(actual)) continue
-        sum += Math.abs(forecast[k]! - actual) / scale
+        sum += Math.abs(forecast[k] - actual) / scale
         count++
       }
     }
@@ -103,7 +103,7 @@ function targetsOf(encoder: WindowEncoder, places: readonly WindowPlace[], ancho
     places.map((place) => {
       const scale = encoder.scale(place)
       return Array.from({ length: encoder.shape.horizon }, (_, k) => {
-        return (place.series.values[place.origin + 1 + k]! - encoder.anchor(anchor, place, k + 1)) / scale
+        return (place.series.values[place.origin + 1 + k] - encoder.anchor(anchor, place, k + 1)) / scale
       })
     }),
   )
@@ -115,7 +115,7 @@ function robust(inputs: Matrix, targets: Matrix, ridge: number): number[][] {
   for (let round = 1; round < ROUNDS; round++) {
     const residuals = Matrix.sub(targets, inputs.mmul(new Matrix(coefficients))).abs()
     const errors = residuals.mean('row')
-    const median = errors.toSorted((a, b) => a - b)[errors.length >> 1]!
+    const median = errors.toSorted((a, b) => a - b)[errors.length >> 1]
     if (median === 0) return coefficients
     coefficients = solved(
       inputs,

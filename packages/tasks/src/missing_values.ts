@@ -13,12 +13,12 @@ export function fillMissing(values: ArrayLike<number>, season: number): Float64A
   if (first < 0) return filled
   for (let index = first - 1; index >= 0; index--) {
     const later = index + season
-    filled[index] = later < filled.length && !Number.isNaN(filled[later]!) ? filled[later]! : filled[index + 1]!
+    filled[index] = later < filled.length && !Number.isNaN(filled[later]) ? filled[later] : filled[index + 1]
   }
   for (let begin = first; begin < filled.length; begin++) {
-    if (!Number.isNaN(filled[begin]!)) continue
+    if (!Number.isNaN(filled[begin])) continue
     let end = begin
-    while (end < filled.length && Number.isNaN(filled[end]!)) end++
+    while (end < filled.length && Number.isNaN(filled[end])) end++
     fillGap(filled, begin, end, season)
     begin = end
   }
@@ -30,9 +30,9 @@ function fillGap(values: Float64Array, begin: number, end: number, season: numbe
   // The last season before the gap, repeated; without one 0, which leaves the values themselves to interpolate.
   const hasSeason = season > 1 && begin > season
   const last = hasSeason ? values.slice(begin - season, begin) : Float64Array.of(0)
-  const reference = (index: number) => last[(((index - begin) % last.length) + last.length) % last.length]!
-  const left = hasSeason ? 0 : values[begin - 1]!
-  const right = end < values.length ? values[end]! - reference(end) : left
+  const reference = (index: number) => last[(((index - begin) % last.length) + last.length) % last.length]
+  const left = hasSeason ? 0 : values[begin - 1]
+  const right = end < values.length ? values[end] - reference(end) : left
   for (let index = begin; index < end; index++) {
     const share = (index - begin + 1) / (end - begin + 1)
     values[index] = reference(index) + left + share * (right - left)

@@ -37,7 +37,7 @@ export interface PreparedSeries {
  */
 export function prepareSeries(series: TimeSeries, reading: SeriesReading, isAheadNeeded: boolean): PreparedSeries {
   const length = lastKnown(series.values) + 1
-  const known = Float64Array.from({ length }, (_, index) => series.values[index]!)
+  const known = Float64Array.from({ length }, (_, index) => series.values[index])
   return {
     values: fillMissing(known, reading.season),
     isKnown: Uint8Array.from(known, (value) => (Number.isNaN(value) ? 0 : 1)),
@@ -67,7 +67,7 @@ export function covariateValues(
     )
   }
   const filled = fillMissing(
-    Float64Array.from({ length: needed }, (_, index) => given[index]!),
+    Float64Array.from({ length: needed }, (_, index) => given[index]),
     1,
   )
   if (filled.every(Number.isFinite)) return filled
@@ -87,7 +87,7 @@ function calendarRows(series: TimeSeries, { calendar }: SeriesReading, length: n
   if (calendar === 'none') return Array.from({ length }, () => [])
   const { dates } = series
   if (dates !== undefined && dates.length >= length && usualStep(dates) > 0) {
-    return Array.from({ length }, (_, index) => calendarFeatures(calendar, dates[index]!))
+    return Array.from({ length }, (_, index) => calendarFeatures(calendar, dates[index]))
   }
   throw codedRangeError(
     'ERR_SERIES',

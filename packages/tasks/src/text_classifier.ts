@@ -156,7 +156,7 @@ export class TextClassifier {
     checkArguments('make examples', { texts }, { texts: LABELLED })
     return texts.map(({ text, label }) => ({
       input: this.encode(text),
-      label: this.encoding.labels.encode([label])[0]!,
+      label: this.encoding.labels.encode([label])[0],
     }))
   }
 
@@ -242,11 +242,11 @@ export async function loadTextClassifier(backend: Backend, path: string): Promis
 
 function classification(labels: readonly string[], probabilities: ArrayLike<number>): Classification {
   let best = 0
-  for (let id = 1; id < labels.length; id++) if (probabilities[id]! > probabilities[best]!) best = id
+  for (let id = 1; id < labels.length; id++) if (probabilities[id] > probabilities[best]) best = id
   return {
-    label: labels[best]!,
-    probability: probabilities[best]!,
-    probabilities: Object.fromEntries(labels.map((label, id) => [label, probabilities[id]!])),
+    label: labels[best],
+    probability: probabilities[best],
+    probabilities: Object.fromEntries(labels.map((label, id) => [label, probabilities[id]])),
   }
 }
 

@@ -48,13 +48,13 @@ export class WindowEncoder {
     for (let t = 0; t < window; t++) {
       for (const [row, { series, origin }] of places.entries()) {
         const index = origin - window + 1 + t
-        data[next++] = (series.values[index]! - series.values[origin]!) / scales[row]!
-        data[next++] = series.isKnown[index]!
+        data[next++] = (series.values[index] - series.values[origin]) / scales[row]
+        data[next++] = series.isKnown[index]
         for (const [n, { isKnownAhead }] of this.#reading.covariates.entries()) {
-          data[next++] = series.covariates[n]![index]!
-          if (isKnownAhead) data[next++] = series.covariates[n]![index + horizon]!
+          data[next++] = series.covariates[n][index]
+          if (isKnownAhead) data[next++] = series.covariates[n][index + horizon]
         }
-        for (const number of series.calendar[index]!) data[next++] = number
+        for (const number of series.calendar[index]) data[next++] = number
       }
     }
     return { data, shape: [window, places.length, this.inputSize] }
@@ -64,23 +64,23 @@ export class WindowEncoder {
   linearInputs({ series, origin }: WindowPlace): number[] {
     const { window, horizon } = this.shape
     const scale = this.scale({ series, origin })
-    const last = series.values[origin]!
+    const last = series.values[origin]
     const values = Array.from(series.values.subarray(origin - window + 1, origin), (value) => (value - last) / scale)
     const covariates = this.#reading.covariates.flatMap(({ isKnownAhead }, n) =>
-      Array.from(series.covariates[n]!.subarray(origin - window + 1, origin + 1 + (isKnownAhead ? horizon : 0))),
+      Array.from(series.covariates[n].subarray(origin - window + 1, origin + 1 + (isKnownAhead ? horizon : 0))),
     )
-    return [...values, ...covariates, ...series.calendar[origin]!, 1]
+    return [...values, ...covariates, ...series.calendar[origin], 1]
   }
 
   /** The forecast of an anchor `ahead` steps (from 1) after the origin. */
   anchor(anchor: Anchor, { series, origin }: WindowPlace, ahead: number): number {
     const { window, season } = this.shape
     const { values } = series
-    if (anchor === 'last') return values[origin]!
+    if (anchor === 'last') return values[origin]
     if (anchor === 'seasonal_naive') return seasonalNaive(values, origin, ahead, season)
     let [sum, count] = [0, 0]
     for (let index = origin + ahead - season * Math.ceil(ahead / season); index > origin - window; index -= season) {
-      sum += values[index]!
+      sum += values[index]
       count++
     }
     return count === 0 ? seasonalNaive(values, origin, ahead, season) : sum / count
@@ -90,7 +90,7 @@ export class WindowEncoder {
   actuals({ series, origin }: WindowPlace): number[] {
     return Array.from({ length: this.shape.horizon }, (_, k) => {
       const index = origin + 1 + k
-      return series.isKnown[index] === 1 ? series.values[index]! : Number.NaN
+      return series.isKnown[index] === 1 ? series.values[index] : Number.NaN
     })
   }
 }

@@ -45,12 +45,12 @@ describe('Forecaster', () => {
     const origins = Array.from({ length: 12 }, (_, n) => 123 + n)
     const errorOf = (own: (n: number, k: number) => number) =>
       origins
-        .flatMap((origin, n) => [0, 1, 2, 3].map((k) => Math.abs(own(n, k) - values[origin + 1 + k]!)))
+        .flatMap((origin, n) => [0, 1, 2, 3].map((k) => Math.abs(own(n, k) - values[origin + 1 + k])))
         .reduce((a, b) => a + b)
     const forecasts = await loaded.backtest({ values }, origins)
-    const naive = errorOf((n, k) => forecasts[n]!.seasonalNaive[k]!)
-    expect(forecasts[0]!.seasonalNaive).toEqual([...values.slice(118, 122)])
-    expect(errorOf((n, k) => forecasts[n]!.values[k]!)).toBeLessThan(naive)
+    const naive = errorOf((n, k) => forecasts[n].seasonalNaive[k])
+    expect(forecasts[0].seasonalNaive).toEqual([...values.slice(118, 122)])
+    expect(errorOf((n, k) => forecasts[n].values[k])).toBeLessThan(naive)
   })
 
   it('reads nothing after the origin, and neither level nor unit matter', async () => {
@@ -60,7 +60,7 @@ describe('Forecaster', () => {
     const [after] = await forecaster.backtest({ values: values.map((value, k) => (k > 100 ? 1e6 : value)) }, [100])
     expect(after).toEqual(before)
     const [other] = await forecaster.backtest({ values: values.map((value) => 1000 + 10 * value) }, [100])
-    for (const [k, value] of before!.values.entries()) expect(other!.values[k]).toBeCloseTo(1000 + 10 * value, 2)
+    for (const [k, value] of before.values.entries()) expect(other.values[k]).toBeCloseTo(1000 + 10 * value, 2)
   })
 
   it('leaves missing values out: the forecast begins after the last one, and origins without one have none', async () => {
@@ -80,22 +80,22 @@ describe('Forecaster', () => {
     const price = Float64Array.from({ length: 144 }, (_, k) => Math.round(3 * Math.sin(k * k * 3.7)))
     const series = [1, 10].map((unit) => ({
       name: `store ${unit}`,
-      values: values.map((value, k) => unit * (value + 6 * price[k]!)),
+      values: values.map((value, k) => unit * (value + 6 * price[k])),
       covariates: { price },
     }))
     const covariates = [{ name: 'price', isKnownAhead: true }]
     using forecaster = await trainForecaster(backend, series, { ...SMALL, covariates })
     using without = await trainForecaster(backend, series, SMALL)
     const errorOf = async (own: typeof forecaster) => {
-      const forecasts = await own.backtest(series[1]!, [125, 130])
+      const forecasts = await own.backtest(series[1], [125, 130])
       const errors = forecasts.flatMap((each) =>
-        each.values.map((value, k) => value - series[1]!.values[each.origin + 1 + k]!),
+        each.values.map((value, k) => value - series[1].values[each.origin + 1 + k]),
       )
       return errors.reduce((sum, error) => sum + Math.abs(error), 0)
     }
     expect(await errorOf(forecaster)).toBeLessThan((await errorOf(without)) / 2)
-    expect((await forecaster.forecast(series[0]!)).values).toHaveLength(4)
-    const short = { ...series[0]!, covariates: { price: price.subarray(0, 141) } }
+    expect((await forecaster.forecast(series[0])).values).toHaveLength(4)
+    const short = { ...series[0], covariates: { price: price.subarray(0, 141) } }
     await expect(forecaster.forecast(short)).rejects.toMatchObject({ code: 'ERR_COVARIATES', needed: 144, length: 141 })
     await expect(forecaster.forecast({ values })).rejects.toMatchObject({ code: 'ERR_COVARIATES' })
   })

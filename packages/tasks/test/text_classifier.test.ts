@@ -39,7 +39,7 @@ describe('TextClassifier', () => {
     expect(results.slice(0, 2).map(({ label }) => label)).toEqual(['spam', 'ham'])
     for (const { probability, probabilities, label } of results) {
       expect(probabilities[label]).toBe(probability)
-      expect(probabilities['ham']! + probabilities['spam']!).toBeCloseTo(1, 6)
+      expect(probabilities['ham'] + probabilities['spam']).toBeCloseTo(1, 6)
     }
     expect(await loaded.classify([])).toEqual([])
   })

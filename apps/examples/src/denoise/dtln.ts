@@ -72,8 +72,8 @@ export class Dtln {
         gamma: await read('layer_normalization/layer_normalization/gamma:0', [FEATURES]),
         beta: await read('layer_normalization/layer_normalization/beta:0', [FEATURES]),
       }
-      const first = await LstmStream.open(backend, stackNetworks([a!, b!]))
-      return new Dtln(first, await LstmStream.open(backend, stackNetworks([c!, d!])), layers)
+      const first = await LstmStream.open(backend, stackNetworks([a, b]))
+      return new Dtln(first, await LstmStream.open(backend, stackNetworks([c, d])), layers)
     } finally {
       await file.close()
     }
@@ -85,19 +85,19 @@ export class Dtln {
     this.#input.set(samples, BLOCK - SHIFT)
     const spectrum = this.#fft.createComplexArray()
     this.#fft.realTransform(spectrum, this.#input)
-    const magnitudes = Float32Array.from({ length: BINS }, (_, k) => Math.hypot(spectrum[2 * k]!, spectrum[2 * k + 1]!))
+    const magnitudes = Float32Array.from({ length: BINS }, (_, k) => Math.hypot(spectrum[2 * k], spectrum[2 * k + 1]))
     const mask = await this.magnitudeMask(magnitudes)
     for (let k = 0; k < BINS; k++) {
-      spectrum[2 * k]! *= mask[k]!
-      spectrum[2 * k + 1]! *= mask[k]!
+      spectrum[2 * k] *= mask[k]
+      spectrum[2 * k + 1] *= mask[k]
     }
     this.#fft.completeSpectrum(spectrum)
     const inverse = this.#fft.createComplexArray()
     this.#fft.inverseTransform(inverse, spectrum)
-    const block = await this.refine(Float32Array.from({ length: BLOCK }, (_, n) => inverse[2 * n]!))
+    const block = await this.refine(Float32Array.from({ length: BLOCK }, (_, n) => inverse[2 * n]))
     this.#output.copyWithin(0, SHIFT)
     this.#output.fill(0, BLOCK - SHIFT)
-    for (let n = 0; n < BLOCK; n++) this.#output[n]! += block[n]!
+    for (let n = 0; n < BLOCK; n++) this.#output[n] += block[n]
     return this.#output.slice(0, SHIFT)
   }
 
@@ -114,7 +114,7 @@ export class Dtln {
     const hidden = await this.#second.step(normalized(features, gamma, beta))
     const mask = sigmoid(dense(hidden, mask2, new Float32Array(FEATURES)))
     return dense(
-      features.map((value, k) => value * mask[k]!),
+      features.map((value, k) => value * mask[k]),
       decode,
       new Float32Array(BLOCK),
     )
@@ -131,5 +131,5 @@ function normalized(values: Float32Array, gamma: Float32Array, beta: Float32Arra
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length
   const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
   const scale = 1 / Math.sqrt(variance + EPSILON)
-  return values.map((value, k) => (value - mean) * scale * gamma[k]! + beta[k]!)
+  return values.map((value, k) => (value - mean) * scale * gamma[k] + beta[k])
 }

@@ -25,7 +25,7 @@ export function spectrogram(samples: Float32Array): readonly Float32Array[] {
     const spectrum = fft.createComplexArray()
     fft.realTransform(spectrum, windowed)
     return Float32Array.from({ length: BINS }, (__, k) => {
-      return 10 * Math.log10(spectrum[2 * k]! ** 2 + spectrum[2 * k + 1]! ** 2 + 1e-12)
+      return 10 * Math.log10(spectrum[2 * k] ** 2 + spectrum[2 * k + 1] ** 2 + 1e-12)
     })
   })
 }
@@ -47,7 +47,7 @@ export function spectrogramChart(
   const png = new PNG({ width: levels.length, height: BINS })
   for (const [x, column] of levels.entries()) {
     for (let k = 0; k < BINS; k++) {
-      const level = Math.max(0, Math.min(1, 1 + (column[k]! - loudest) / RANGE_DB))
+      const level = Math.max(0, Math.min(1, 1 + (column[k] - loudest) / RANGE_DB))
       png.data.set([...heat(level), 255], 4 * ((BINS - 1 - k) * levels.length + x))
     }
   }

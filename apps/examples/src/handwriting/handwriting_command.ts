@@ -78,10 +78,10 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
       header: ['held-out lines', 'greedy', `beam of ${BEAM_WIDTH}, ${ORDER}-grams of letters`],
       rows: parts.map(({ heading, rates }) => [heading, ...rates.map(percent)]),
     }
-    const [seen, unseen] = parts.map(({ rates }) => rates[0]!)
+    const [seen, unseen] = parts.map(({ rates }) => rates[0])
     const page = readerPage({
       result,
-      resultHtml: `<b>${percent(seen!)}</b> of letters read wrongly in the fonts of the training, <b>${percent(unseen!)}</b> in an unseen one.`,
+      resultHtml: `<b>${percent(seen)}</b> of letters read wrongly in the fonts of the training, <b>${percent(unseen)}</b> in an unseen one.`,
       parts,
       reports,
       linesPerStep: BATCH,
@@ -133,5 +133,5 @@ const percent = (rate: number) => `${(100 * rate).toFixed(2)} %`
 function bundledBook(): string {
   const places = ['../../cli/data/moby_dick.txt', '../../../cli/data/moby_dick.txt']
   const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))
-  return paths.find((path) => existsSync(path)) ?? paths[0]!
+  return paths.find((path) => existsSync(path)) ?? paths[0]
 }

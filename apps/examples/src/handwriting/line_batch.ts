@@ -40,7 +40,7 @@ export function randomLines(drawing: LineDrawing, { words, fonts, count, width, 
   const drawn = () => width.from + (width.to - width.from) * random.uniform()
   const shared = drawn()
   return Array.from({ length: count }, () => {
-    const font = fonts[Math.floor(random.uniform() * fonts.length)]!
+    const font = fonts[Math.floor(random.uniform() * fonts.length)]
     const limit = width.shared ? shared : drawn()
     const text = randomText(words, (longer) => drawing.widthOf(longer, font) <= limit, random)
     return { text, font, image: drawing.draw(text, font, random) }
@@ -52,7 +52,7 @@ export function batchOf(lines: readonly Line[]): LineBatch {
   const time = Math.max(...lengths)
   const data = new Float32Array(time * lines.length * FRAME_SIZE)
   for (const [row, { image }] of lines.entries()) {
-    for (let t = 0; t < lengths[row]!; t++) writeFrame(data, (t * lines.length + row) * FRAME_SIZE, image, t)
+    for (let t = 0; t < lengths[row]; t++) writeFrame(data, (t * lines.length + row) * FRAME_SIZE, image, t)
   }
   return {
     frames: { data, shape: [time, lines.length, FRAME_SIZE] },
@@ -67,6 +67,6 @@ function writeFrame(data: Float32Array, at: number, { width, data: pixels }: Lin
   for (let column = 0; column < WINDOW; column++) {
     const x = first + column
     if (x < 0 || x >= width) continue
-    for (let y = 0; y < LINE_HEIGHT; y++) data[at + column * LINE_HEIGHT + y] = pixels[y * width + x]!
+    for (let y = 0; y < LINE_HEIGHT; y++) data[at + column * LINE_HEIGHT + y] = pixels[y * width + x]
   }
 }

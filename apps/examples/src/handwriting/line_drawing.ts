@@ -57,7 +57,7 @@ export class LineDrawing {
     context.lineWidth = between(0.2, 1)
     context.strokeText(text, 0, 0)
     const pixels = context.getImageData(0, 0, width, LINE_HEIGHT).data
-    const ink = Float32Array.from({ length: width * LINE_HEIGHT }, (_, pixel) => 1 - pixels[4 * pixel]! / 255)
+    const ink = Float32Array.from({ length: width * LINE_HEIGHT }, (_, pixel) => 1 - pixels[4 * pixel] / 255)
     blur(ink, width, between(0, 0.22))
     shade(ink, width, random)
     return { width, data: ink }
@@ -86,7 +86,7 @@ function blur(data: Float32Array, width: number, share: number): void {
   for (const stride of [1, width]) {
     const sharp = data.slice()
     for (let pixel = stride; pixel < data.length - stride; pixel++) {
-      data[pixel] = (1 - 2 * share) * sharp[pixel]! + share * (sharp[pixel - stride]! + sharp[pixel + stride]!)
+      data[pixel] = (1 - 2 * share) * sharp[pixel] + share * (sharp[pixel - stride] + sharp[pixel + stride])
     }
   }
 }
@@ -99,7 +99,7 @@ function shade(data: Float32Array, width: number, random: Philox): void {
     // The sum of two uniform numbers: near enough to a camera's noise, and cheap.
     const grain = noise * (random.uniform() + random.uniform() - 1)
     const ground = paper + light * ((pixel % width) / width - 0.5)
-    data[pixel] = Math.min(1, Math.max(0, ground + data[pixel]! * (darkness - ground) + grain))
+    data[pixel] = Math.min(1, Math.max(0, ground + data[pixel] * (darkness - ground) + grain))
   }
 }
 

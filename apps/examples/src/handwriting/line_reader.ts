@@ -45,7 +45,7 @@ export class LineReader {
     const logits = backend.ops.linear(called.output, kernel.value, bias.value)
     const { loss, rowLosses, logitsGradient } = await ctcLoss(backend, { logits, labels, logitLengths: lengths })
     const dense = backend.ops.linearGradients(called.output, kernel.value, logitsGradient)
-    const gradients = await lstm.gradients(called.tape!, { output: dense.input })
+    const gradients = await lstm.gradients(called.tape, { output: dense.input })
     const { input: ofInput, inputH, inputC } = gradients
     disposeAll([input, called.output, called.outputH, called.outputC, logits, rowLosses, logitsGradient])
     disposeAll([dense.input, ofInput, inputH, inputC])
@@ -71,7 +71,7 @@ export class LineReader {
   /** The texts of a batch, by beam search with a language model. */
   async readWith<State>(batch: LineBatch, scorer: PrefixScorer<State>, beamWidth: number): Promise<string[]> {
     const options = { beamWidth, scorer, mergeRepeated: false }
-    return ctcBeamSearchDecoder(await this.logits(batch), batch.lengths, options).decoded[0]!.map(textOf)
+    return ctcBeamSearchDecoder(await this.logits(batch), batch.lengths, options).decoded[0].map(textOf)
   }
 }
 

@@ -18,10 +18,10 @@ export function wordsOf(book: string): { readonly training: readonly string[]; r
 /** Successive words from a random place on, as many as fit, and one at least. */
 export function randomText(words: readonly string[], fits: (text: string) => boolean, random: Philox): string {
   let at = Math.floor(random.uniform() * words.length)
-  let text = words[at]!
+  let text = words[at]
   for (;;) {
     at = (at + 1) % words.length
-    const longer = `${text} ${words[at]!}`
+    const longer = `${text} ${words[at]}`
     if (!fits(longer)) return text
     text = longer
   }

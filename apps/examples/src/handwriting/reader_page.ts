@@ -38,7 +38,7 @@ export function readerPage(options: {
 }
 
 function linesHtml({ lines, read }: ReadLines): string {
-  return lines.map((line, index) => lineHtml(line, read[index]!)).join('\n')
+  return lines.map((line, index) => lineHtml(line, read[index])).join('\n')
 }
 
 /** The image, the text that the model read with wrong words marked, and the true text where it differs. */

@@ -51,7 +51,7 @@ export class CalamariModel {
       const convolutions: Conv2d[] = []
       for (const [index, outputs] of FILTERS.entries()) {
         const name = `${scope}conv2d${index === 0 ? '' : `_${index}`}`
-        const inputs = index === 0 ? 1 : FILTERS[index - 1]!
+        const inputs = index === 0 ? 1 : FILTERS[index - 1]
         const kernel = await read(`${name}/kernel`, [3, 3, inputs, outputs])
         convolutions.push({ kernel, bias: await read(`${name}/bias`, [outputs]), size: [3, 3], inputs })
       }
@@ -107,7 +107,7 @@ export class CalamariModel {
    */
   async read(line: Float32Array, charset: readonly string[]): Promise<string> {
     const { decoded } = ctcGreedyDecoder(await this.logits(line), null)
-    return decoded[0]!.map((label) => charset[label + 1] ?? '').join('')
+    return decoded[0].map((label) => charset[label + 1] ?? '').join('')
   }
 
   dispose(): void {

@@ -27,12 +27,12 @@ export function conv2dRelu({ width, height, channels, data }: Planes, { kernel, 
         const [fromX, fromY] = [x + Math.floor(i / size[1]) - left, y + (i % size[1]) - top]
         if (fromX < 0 || fromX >= width || fromY < 0 || fromY >= height) continue
         for (let c = 0; c < inputs; c++) {
-          const value = data[(fromX * height + fromY) * channels + c]!
+          const value = data[(fromX * height + fromY) * channels + c]
           const at = (i * inputs + c) * outputs
-          for (let o = 0; o < outputs; o++) out[o]! += value * kernel[at + o]!
+          for (let o = 0; o < outputs; o++) out[o] += value * kernel[at + o]
         }
       }
-      for (let o = 0; o < outputs; o++) out[o] = Math.max(0, out[o]!)
+      for (let o = 0; o < outputs; o++) out[o] = Math.max(0, out[o])
     }
   }
   return { width, height, channels: outputs, data: result }
@@ -46,7 +46,7 @@ export function maxPool2({ width, height, channels, data }: Planes): Planes {
     for (let y = 0; y < height; y++) {
       const at = ((x >> 1) * halfHeight + (y >> 1)) * channels
       for (let c = 0; c < channels; c++) {
-        result[at + c] = Math.max(result[at + c]!, data[(x * height + y) * channels + c]!)
+        result[at + c] = Math.max(result[at + c], data[(x * height + y) * channels + c])
       }
     }
   }

@@ -28,7 +28,7 @@ export class DeepSpeechModel {
   private constructor(backend: Backend, layers: readonly DenseLayer[], lstm: CudnnLSTM, params: Variable) {
     const [first, second, third, fifth, sixth] = layers as [DenseLayer, DenseLayer, DenseLayer, DenseLayer, DenseLayer]
     this.backend = backend
-    this.classes = sixth.bias.shape[0]!
+    this.classes = sixth.bias.shape[0]
     this.#before = [first, second, third]
     this.#lstm = lstm
     this.#params = params
@@ -51,7 +51,7 @@ export class DeepSpeechModel {
         [1, FEATURES, h1],
         [2, h1, h2],
         [3, h2, h3],
-        [5, lstmNetwork!.descriptor.numUnits, h5],
+        [5, lstmNetwork.descriptor.numUnits, h5],
         [6, h5, classes],
       ] as const
       const layers: DenseLayer[] = []
@@ -63,9 +63,9 @@ export class DeepSpeechModel {
           bias: backend.tensor({ data: bias, shape: [outputs] }),
         })
       }
-      const lstm = new CudnnLSTM(backend, lstmNetwork!.descriptor)
+      const lstm = new CudnnLSTM(backend, lstmNetwork.descriptor)
       const params = lstm.createParams()
-      const { weights, biases } = lstmNetwork!.canonical
+      const { weights, biases } = lstmNetwork.canonical
       using canonical = await lstm.canonicalToParams(weights, biases)
       backend.ops.assign(params.value, canonical)
       return new DeepSpeechModel(backend, layers, lstm, params)

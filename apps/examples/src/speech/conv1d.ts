@@ -17,12 +17,12 @@ export function conv1d(input: Float32Array, { weight, bias, inputs, width, strid
   const output = new Float32Array(bias.length * steps)
   for (let channel = 0; channel < bias.length; channel++) {
     for (let step = 0; step < steps; step++) {
-      let sum = bias[channel]!
+      let sum = bias[channel]
       const start = step * stride - padding
       const [first, last] = [Math.max(0, -start), Math.min(width, T - start)]
       for (let row = 0; row < inputs; row++) {
         const at = (channel * inputs + row) * width
-        for (let k = first; k < last; k++) sum += weight[at + k]! * input[row * T + start + k]!
+        for (let k = first; k < last; k++) sum += weight[at + k] * input[row * T + start + k]
       }
       output[channel * steps + step] = sum
     }
@@ -31,6 +31,6 @@ export function conv1d(input: Float32Array, { weight, bias, inputs, width, strid
 }
 
 export function relu(values: Float32Array): Float32Array {
-  for (let index = 0; index < values.length; index++) if (values[index]! < 0) values[index] = 0
+  for (let index = 0; index < values.length; index++) if (values[index] < 0) values[index] = 0
   return values
 }

@@ -45,7 +45,7 @@ export async function shareSilero(backend: Backend, weights: SileroWeights): Pro
       weights.transform,
       Array.from({ length: WINDOW }, (_, tap) => tap),
     ),
-    encoder: weights.encoder.map((layer, index) => sharedConvolution(layer, ENCODER_TAPS[index]!)),
+    encoder: weights.encoder.map((layer, index) => sharedConvolution(layer, ENCODER_TAPS[index])),
     output: { id: crypto.randomUUID(), kernel: shared(kernel), bias: shared(bias) },
   }
 }
@@ -57,7 +57,7 @@ function sharedConvolution({ weight, bias, inputs, width }: Conv1d, taps: readon
   for (const [place, tap] of taps.entries()) {
     for (let input = 0; input < inputs; input++) {
       for (let output = 0; output < outputs; output++) {
-        kernel[(place * inputs + input) * outputs + output] = weight[(output * inputs + input) * width + tap]!
+        kernel[(place * inputs + input) * outputs + output] = weight[(output * inputs + input) * width + tap]
       }
     }
   }
@@ -131,7 +131,7 @@ export class SileroRows implements RowNetwork<SileroState> {
     // States change after the last operation that can fail.
     for (let index = 0; index < count; index++) {
       const last = (index + 1) * FRAME
-      this.#contexts.set(frames.subarray(last - CONTEXT, last), rows[index]! * CONTEXT)
+      this.#contexts.set(frames.subarray(last - CONTEXT, last), rows[index] * CONTEXT)
       output[index] = this.#probability(hidden as Float32Array, index * UNITS)
     }
   }
@@ -180,10 +180,10 @@ export class SileroRows implements RowNetwork<SileroState> {
     const padded = new Float32Array(CONTEXT + FRAME + CONTEXT)
     const last = CONTEXT + FRAME - 1
     for (let index = 0; index < rows.length; index++) {
-      const context = rows[index]! * CONTEXT
+      const context = rows[index] * CONTEXT
       padded.set(this.#contexts.subarray(context, context + CONTEXT))
       padded.set(frames.subarray(index * FRAME, (index + 1) * FRAME), CONTEXT)
-      for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]!
+      for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]
       for (let t = 0; t < STEPS; t++) {
         const begin = t * (WINDOW / 2)
         this.#windows.set(padded.subarray(begin, begin + WINDOW), (index * STEPS + t) * WINDOW)
@@ -201,8 +201,8 @@ export class SileroRows implements RowNetwork<SileroState> {
         const from = step * 2 * BINS
         const middle = step * width + BINS
         for (let k = 0; k < BINS; k++) {
-          const real = spectrum[from + k]!
-          const imaginary = spectrum[from + BINS + k]!
+          const real = spectrum[from + k]
+          const imaginary = spectrum[from + BINS + k]
           to[middle + k] = Math.sqrt(real * real + imaginary * imaginary)
         }
         if (t > 0) to.copyWithin((step - 1) * width + 2 * BINS, middle, middle + BINS)
@@ -213,10 +213,10 @@ export class SileroRows implements RowNetwork<SileroState> {
 
   #probability(hidden: Float32Array, begin: number): number {
     const { kernel, bias } = this.#output
-    let sum = bias[0]!
+    let sum = bias[0]
     for (let k = 0; k < UNITS; k++) {
-      const value = hidden[begin + k]!
-      if (value > 0) sum += value * kernel[k]!
+      const value = hidden[begin + k]
+      if (value > 0) sum += value * kernel[k]
     }
     return 1 / (1 + Math.exp(-sum))
   }
@@ -235,7 +235,7 @@ function gatherHalved(to: Float32Array, from: Float32Array, count: number): void
 }
 
 function relu(values: Float32Array): Float32Array {
-  for (let index = 0; index < values.length; index++) if (values[index]! < 0) values[index] = 0
+  for (let index = 0; index < values.length; index++) if (values[index] < 0) values[index] = 0
   return values
 }
 

@@ -34,7 +34,7 @@ export class SileroVad {
     let x = magnitudes(spectrum)
     for (const layer of this.#encoder) x = relu(conv1d(x, layer))
     const hidden = relu(await this.#lstm.step(x).then((h) => h.slice()))
-    return sigmoid(dense(hidden, this.#output, new Float32Array(1)))[0]!
+    return sigmoid(dense(hidden, this.#output, new Float32Array(1)))[0]
   }
 
   dispose(): void {
@@ -47,7 +47,7 @@ export class SileroVad {
     padded.set(this.#context)
     padded.set(samples, CONTEXT)
     const last = CONTEXT + FRAME - 1
-    for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]!
+    for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]
     this.#context.set(samples.subarray(FRAME - CONTEXT))
     return padded
   }
@@ -56,5 +56,5 @@ export class SileroVad {
 /** Real parts [129,T] above imaginary ones → magnitudes [129,T]. */
 function magnitudes(spectrum: Float32Array): Float32Array {
   const half = spectrum.length / 2
-  return Float32Array.from({ length: half }, (_, k) => Math.hypot(spectrum[k]!, spectrum[half + k]!))
+  return Float32Array.from({ length: half }, (_, k) => Math.hypot(spectrum[k], spectrum[half + k]))
 }

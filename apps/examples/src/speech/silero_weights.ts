@@ -54,7 +54,7 @@ export async function readSileroWeights(path: string): Promise<SileroWeights> {
       bias: await read('model.decoder.decoder.2.bias', [1]),
     }
     const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
-    return { transform, encoder, lstm: lstm!, output }
+    return { transform, encoder, lstm: lstm, output }
   } finally {
     await file.close()
   }

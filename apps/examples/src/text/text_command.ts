@@ -61,7 +61,7 @@ export async function writeLine(
   let text = prompt
   while (text.length < LONGEST) {
     const [probabilities] = await model.probabilities([ids])
-    const id = choose(probabilities!)
+    const id = choose(probabilities)
     if (model.decode(id) === BOUNDARY) break
     ids.push(id)
     text += model.decode(id)

@@ -133,13 +133,13 @@ export class Textgenrnn {
       }
       return said
     })
-    const scores = steps.map((said) => said.reduce((sum, value, k) => sum + value * this.#attention[k]!, 0))
+    const scores = steps.map((said) => said.reduce((sum, value, k) => sum + value * this.#attention[k], 0))
     const most = Math.max(...scores)
     const shares = scores.map((score) => Math.exp(score - most))
     const total = shares.reduce((sum, share) => sum + share, 0) + EPSILON
     const mean = new Float32Array(this.#attention.length)
     for (const [time, said] of steps.entries())
-      for (const [k, value] of said.entries()) mean[k]! += (value * shares[time]!) / total
+      for (const [k, value] of said.entries()) mean[k] += (value * shares[time]) / total
     return softmax(dense(mean, this.#output, new Float32Array(this.#output.bias.length)))
   }
 }

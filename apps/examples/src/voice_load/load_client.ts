@@ -94,11 +94,11 @@ export class LoadClient {
     const due = Math.floor((performance.now() - this.#started) / (FRAME_MS / PHASES))
     for (; this.#ticks < due; this.#ticks++) {
       for (let index = this.#ticks % PHASES; index < this.#connections.length; index += PHASES) {
-        const connection = this.#connections[index]!
+        const connection = this.#connections[index]
         if (connection.socket.readyState !== WebSocket.OPEN) continue
         if (this.#isMeasuring) this.#sent++
         connection.sentAt.push(performance.now())
-        connection.socket.send(this.#frames[connection.frame++ % this.#frames.length]!)
+        connection.socket.send(this.#frames[connection.frame++ % this.#frames.length])
       }
     }
   }

@@ -59,7 +59,7 @@ export function addLoadCommand(program: Command): void {
 
 async function measureAll(options: Options): Promise<void> {
   const cores = availableParallelism()
-  const loadBefore = loadavg()[0]! / cores
+  const loadBefore = loadavg()[0] / cores
   const samples = (await readFile(options.audio)).subarray(WAV_HEADER)
   const implementations: ImplementationLoad[] = []
   for (const name of Object.keys(IMPLEMENTATIONS) as ImplementationName[]) {
@@ -69,7 +69,7 @@ async function measureAll(options: Options): Promise<void> {
     process.stdout.write(`${load.label}: ${load.leftOut ?? `${load.held} streams`}\n`)
     const report: LoadReport = {
       date: new Date().toISOString().slice(0, 10),
-      machine: { processor: cpus()[0]!.model, cores: String(cores), 'Node.js': process.version },
+      machine: { processor: cpus()[0].model, cores: String(cores), 'Node.js': process.version },
       loadBefore,
       implementations,
     }
@@ -88,7 +88,7 @@ async function measureImplementation(
   const { label } = IMPLEMENTATIONS[name]
   const { weights, peers, cores, maxStreams, budget, window, fixed } = options
   const server = fork(
-    process.argv[1]!,
+    process.argv[1],
     ['voice-load-server', name, JSON.stringify({ weights, peers, cores, maxStreams })],
     {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

@@ -71,8 +71,8 @@ async function openSessions({ weights, peers, maxStreams }: ImplementationOption
               state,
               sr: rate,
             })
-            state = outputs['stateN']!
-            return { data: outputs['output']!.data, shape: [1] }
+            state = outputs['stateN']
+            return { data: outputs['output'].data, shape: [1] }
           })
           previous = result.catch(() => undefined)
           return result.finally(() => waiting--)
@@ -127,14 +127,14 @@ async function openBatched({ weights, peers, cores, maxStreams }: Implementation
           state: new Tensor('float32', state, [2, count, UNITS]),
           sr: rate,
         })
-        const next = outputs['stateN']!.data
+        const next = outputs['stateN'].data
         for (const [row, { stream, samples, resolve }] of batch.entries()) {
           stream.context = samples.slice(FRAME - CONTEXT)
           for (const part of [0, 1]) {
             const begin = (part * count + row) * UNITS
             stream.state.set(next.subarray(begin, begin + UNITS), part * UNITS)
           }
-          resolve(outputs['output']!.data[row]!)
+          resolve(outputs['output'].data[row])
         }
       } catch (error) {
         for (const { reject } of batch) reject(error)

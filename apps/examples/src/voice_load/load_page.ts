@@ -52,7 +52,7 @@ export function loadPage({ date, machine, loadBefore, implementations }: LoadRep
     rules: [{ y: LIMIT_MS, text: `${LIMIT_MS} ms` }],
     series: measured.map(({ label, windows }, index) => ({
       label,
-      color: COLORS[index % COLORS.length]!,
+      color: COLORS[index % COLORS.length],
       dots: true,
       points: [...windows]
         .sort((a, b) => a.streams - b.streams)

@@ -118,7 +118,7 @@ export class VoiceSession {
         if (this.#isClosed) return
         this.#metrics.frames.inc()
         this.#metrics.latency.observe((performance.now() - since) / 1000)
-        this.#report(data[0]!)
+        this.#report(data[0])
         this.#finishIfIdle()
       },
       (error: unknown) => {

@@ -40,7 +40,7 @@ describeWithModels('SileroRows', () => {
       await Promise.all(
         active
           .filter(({ index }) => index >= 0 && index < frames)
-          .map(async ({ stream, start, index }) => actual[start]!.push((await stream.step(frame(index))).data[0]!)),
+          .map(async ({ stream, start, index }) => actual[start].push((await stream.step(frame(index))).data[0])),
       )
     }
     const expected = reference().slice(0, frames)
@@ -59,10 +59,10 @@ describeWithModels('SileroRows', () => {
     const state = await one.state()
     const expected = (await one.step(frame(20))).data[0]
     one.reset()
-    expect((await one.step(frame(0))).data[0]).toBeCloseTo(reference()[0]!, 4)
+    expect((await one.step(frame(0))).data[0]).toBeCloseTo(reference()[0], 4)
     other.restore(state)
-    expect((await other.step(frame(20))).data[0]).toBeCloseTo(expected!, 5)
-    expect(expected).toBeCloseTo(reference()[20]!, 4)
+    expect((await other.step(frame(20))).data[0]).toBeCloseTo(expected, 5)
+    expect(expected).toBeCloseTo(reference()[20], 4)
     backend.dispose()
   })
 

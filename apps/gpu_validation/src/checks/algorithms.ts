@@ -93,7 +93,7 @@ async function timed(network: RawNetwork, add: (list: CommandList) => void): Pro
   await network.run(add)
   const times: number[] = []
   for (let n = 0; n < 3; n++) times.push(Math.round((await network.time(add)) * 1000))
-  return times.sort((a, b) => a - b)[1]!
+  return times.sort((a, b) => a - b)[1]
 }
 
 /** Section 7, last: PERSIST_DYNAMIC, which has crashed for others, for the cell mode in `argument`. Runs in a process of its own. */
@@ -159,7 +159,7 @@ async function problemsOfFallbacks(
 ): Promise<Readonly<Record<string, string>>> {
   const problems: Record<string, string> = {}
   const dims = [isQuick ? 5 : 20, 4, descriptor.inputSize]
-  const input = { data: Float32Array.from(wave(dims[0]! * dims[1]! * dims[2]!, 1)), shape: dims }
+  const input = { data: Float32Array.from(wave(dims[0] * dims[1] * dims[2], 1)), shape: dims }
   let standard: ArrayLike<number> | undefined
   for (const algorithm of ['standard', 'persist_static', 'persist_static_small_h', 'measured'] as const) {
     if (performance.now() > deadline) return problems

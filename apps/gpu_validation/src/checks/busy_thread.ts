@@ -21,11 +21,11 @@ export const busyThread: CheckGroup = async (context) => {
         [2048, 256],
       ]) {
     await using backend = await openCudnnBackend(options)
-    const shape = { numLayers: 1, numUnits: numUnits!, inputSize: numUnits!, inputMode: 'linear_input' } as const
+    const shape = { numLayers: 1, numUnits: numUnits, inputSize: numUnits, inputMode: 'linear_input' } as const
     const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', ...shape }))
     const params = backend.tensor({ data: new Float32Array(rnn.paramsSize).fill(0.01), shape: [rnn.paramsSize] })
     const moments = [backend.zeros([rnn.paramsSize]), backend.zeros([rnn.paramsSize])] as const
-    const input = backend.zeros([isQuick ? 5 : 70, batch!, numUnits!])
+    const input = backend.zeros([isQuick ? 5 : 70, batch, numUnits])
     const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
     const times: Record<string, number[]> = {}
     /** The call itself, and the rest of it that runs on this thread before its promise settles. */
@@ -36,7 +36,7 @@ export const busyThread: CheckGroup = async (context) => {
       times[name].push((performance.now() - began) * 1000)
       return result
     }
-    const most = numUnits! * batch! >= 2 ** 19 ? CALLS_OF_LARGE : CALLS
+    const most = numUnits * batch >= 2 ** 19 ? CALLS_OF_LARGE : CALLS
     let rounds = 0
     for (; rounds < most && performance.now() < deadline; rounds++) {
       const one = await clocked('inference', () => rnn.forward({ ...given, training: false }))
@@ -56,7 +56,7 @@ export const busyThread: CheckGroup = async (context) => {
         report(skipped('13.2', `${name} of LSTM H ${numUnits} B ${batch}`, `no time after ${rounds} rounds`))
         continue
       }
-      const at = (share: number) => Math.round(settled[Math.floor(settled.length * share)]! * 10) / 10
+      const at = (share: number) => Math.round(settled[Math.floor(settled.length * share)] * 10) / 10
       const what = `${name} of LSTM H ${numUnits} B ${batch}: µs of JavaScript's thread per call`
       const measured = { median: at(0.5), p90: at(0.9), p99: at(0.99) }
       report(judged('13.2', what, `median below ${MOST_MICROSECONDS}`, measured, measured.median < MOST_MICROSECONDS))
@@ -86,7 +86,7 @@ const issuing = (context: CheckContext) =>
         await network.run(() => {})
         done.push((performance.now() - began) * 1000)
       }
-      const median = (times: number[]) => Math.round(times.sort((a, b) => a - b)[10]!)
+      const median = (times: number[]) => Math.round(times.sort((a, b) => a - b)[10])
       const measured = { issued: median(issued), done: median(done) }
       report(
         noted(

@@ -50,7 +50,7 @@ async function replayed(session: DeviceSession, options: RawOptions): Promise<st
         await clear()
         await network.replay(graph)
         const results = await network.get(...names)
-        const wrong = names.filter((name) => distance(results[name]!, expected[name]!) !== 0)
+        const wrong = names.filter((name) => distance(results[name], expected[name]) !== 0)
         if (wrong.length > 0) return `other ${wrong.join(', ')} in replay ${replay + 1}`
       }
     } finally {
@@ -64,7 +64,7 @@ async function replayed(session: DeviceSession, options: RawOptions): Promise<st
 
 function zeros({ sizes }: RawNetwork, name: string): Float64Array {
   const counts: Record<string, number> = { y: sizes.y, hy: sizes.h, dx: sizes.x, dw: sizes.params }
-  return new Float64Array(counts[name]!)
+  return new Float64Array(counts[name])
 }
 
 /** A generator in the graph goes on from replay to replay. */
@@ -81,7 +81,7 @@ async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]
     for (let replay = 0; replay < 3; replay++) {
       await network.replay(graph)
       const { y, dw } = await network.get('y', 'dw')
-      results.add(`${y!.join()} ${dw!.join()}`)
+      results.add(`${y.join()} ${dw.join()}`)
     }
     session.destroy(graph)
     report(judged('10.2', what, '3 different results', results.size, results.size === 3))
@@ -102,7 +102,7 @@ async function ragged(session: DeviceSession, report: Parameters<CheckGroup>[0][
       const step = (list: CommandList) => network.step(list)
       await network.run(step)
       const names = training ? ['y', 'hy', 'dx', 'dw'] : ['y', 'hy']
-      const bits = async () => JSON.stringify(Object.values(await network.get(...names)).map((values) => [...values!]))
+      const bits = async () => JSON.stringify(Object.values(await network.get(...names)).map((values) => [...values]))
       const called = await bits()
       const graph = await network.captured(step)
       {

@@ -18,11 +18,11 @@ export const gradients: CheckGroup = (context) =>
         await network.run((list) => network.forward(list))
         await network.run((list) => network.backwardData(list))
         await network.run((list) => network.backwardWeights(list))
-        const once = (await network.get('dw'))['dw']!
+        const once = (await network.get('dw'))['dw']
         await network.run((list) => network.forward(list))
         await network.run((list) => network.backwardData(list))
         await network.run((list) => network.backwardWeights(list))
-        const twice = (await network.get('dw'))['dw']!
+        const twice = (await network.get('dw'))['dw']
         const off = distance(
           twice,
           once.map((value) => 2 * value),
@@ -50,13 +50,10 @@ export const reserveTwice: CheckGroup = (context) =>
     await network.set({ x: wave(sizes.x, 1), params: wave(sizes.params, 0.3, 0.77), dy: wave(sizes.y, 0.7, 0.43) })
     await network.run((list) => network.forward(list))
     await network.run((list) => network.backwardData(list))
-    const first = (await network.get('dx'))['dx']!
+    const first = (await network.get('dx'))['dx']
     const answer = await network
       .run((list) => network.backwardData(list))
-      .then(
-        async () => (distance((await network.get('dx'))['dx']!, first) === 0 ? 'the same dx' : 'another dx'),
-        nameOf,
-      )
+      .then(async () => (distance((await network.get('dx'))['dx'], first) === 0 ? 'the same dx' : 'another dx'), nameOf)
     context.report(noted('8.3', 'a second backward of data on one reserve space', answer))
   })
 

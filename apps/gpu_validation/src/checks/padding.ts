@@ -31,7 +31,7 @@ export const padding: CheckGroup = (context) =>
         for (const fill of [0, 7, null]) {
           await attempt('6.1', `fill ${fill}`, async () => {
             const results = await pass(session, { ...options, fill }, values)
-            const past = pastTheEnd(results['y']!, options)
+            const past = pastTheEnd(results['y'], options)
             const what = `${name}: y past a row's end with fill ${fill}`
             if (fill === null) report(noted('6.1', what, range(past)))
             else
@@ -44,12 +44,12 @@ export const padding: CheckGroup = (context) =>
                   past.every((v) => v === fill),
                 ),
               )
-            const dx = pastTheEnd(results['dx']!, options)
+            const dx = pastTheEnd(results['dx'], options)
             report(noted('6.2', `${name}: dx past a row's end with fill ${fill}`, range(dx)))
           })
         }
         await attempt('6.3', 'dy of NaN past the end', async () => {
-          const dy = values['dy']!.map((value, k) => (isPast(k, values['dy']!.length, options) ? Number.NaN : value))
+          const dy = values['dy'].map((value, k) => (isPast(k, values['dy'].length, options) ? Number.NaN : value))
           const [spoilt, clean] = [
             await pass(session, options, { ...values, dy }),
             await pass(session, options, values),
@@ -109,11 +109,11 @@ async function packed(
   const values = inputs(sorted)
   const within = (array: Float64Array) => array.filter((_, k) => !isPast(k, array.length, sorted))
   const padded = await pass(session, sorted, values)
-  const given = { ...values, x: within(values['x']!), dy: within(values['dy']!) }
+  const given = { ...values, x: within(values['x']), dy: within(values['dy']) }
   const results = await pass(session, { ...sorted, layout: 'packed' }, given)
   const worst = Math.max(
-    ...(['y', 'dx'] as const).map((key) => distance(results[key]!, within(padded[key]!))),
-    ...(['hy', 'dhx', 'dw'] as const).map((key) => distance(results[key]!, padded[key]!)),
+    ...(['y', 'dx'] as const).map((key) => distance(results[key], within(padded[key]))),
+    ...(['hy', 'dhx', 'dw'] as const).map((key) => distance(results[key], padded[key])),
   )
   report(judged('6.7', `${name}packed and padded rows`, `within ${TOLERANCE} of each other`, worst, worst <= TOLERANCE))
 }
@@ -157,11 +157,11 @@ async function pass(session: DeviceSession, options: RawOptions, values: Values)
 function worstOf(actual: Values, expected: Values, options: RawOptions, names: readonly string[]): number {
   let worst = 0
   for (const name of names) {
-    if (actual[name] === undefined || expected[name]!.length === 0) continue
+    if (actual[name] === undefined || expected[name].length === 0) continue
     const isSequence = name === 'y' || name === 'dx'
     const within = (array: Float64Array) =>
       isSequence ? array.filter((_, k) => !isPast(k, array.length, options)) : array
-    const found = distance(within(actual[name]), within(expected[name]!))
+    const found = distance(within(actual[name]), within(expected[name]))
     if (Number.isNaN(found)) return found
     worst = Math.max(worst, found)
   }
@@ -172,7 +172,7 @@ function worstOf(actual: Values, expected: Values, options: RawOptions, names: r
 function isPast(k: number, elements: number, { time, batch, lengths }: RawOptions): boolean {
   const columns = elements / (time * batch)
   const vector = Math.floor(k / columns)
-  return Math.floor(vector / batch) >= lengths![vector % batch]!
+  return Math.floor(vector / batch) >= lengths![vector % batch]
 }
 
 function pastTheEnd(array: Float64Array, options: RawOptions): number[] {

@@ -18,7 +18,7 @@ export const soak: CheckGroup = async (context) => {
     withSession(context, async (session) => {
       const list = session.list('ask')
       list.add('memoryInfo', {})
-      return (await session.run(list))[0]!
+      return (await session.run(list))[0]
     })
   // What the first executors of a process load stays loaded.
   for (let n = 0; n < 3; n++) await trainOnce(options)

@@ -88,7 +88,7 @@ export class NGramModel {
     const contexts = new Map<string, Followers>()
     for (const [context, pairs] of Object.entries(saved.counts)) {
       const followers: Followers = { total: 0, counts: new Map() }
-      for (let k = 0; k < pairs.length; k += 2) addCount(followers, pairs[k]!, pairs[k + 1]!)
+      for (let k = 0; k < pairs.length; k += 2) addCount(followers, pairs[k], pairs[k + 1])
       contexts.set(context, followers)
     }
     return new NGramModel(saved.order, numbers, contexts)
@@ -159,7 +159,7 @@ function countSequence(contexts: Map<string, Followers>, padded: readonly number
         followers = { total: 0, counts: new Map() }
         contexts.set(context, followers)
       }
-      addCount(followers, padded[at]!, 1)
+      addCount(followers, padded[at], 1)
     }
   }
 }

@@ -87,7 +87,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const at = operation.operand(ids)
     const count = elementCount(ids.shape) * columns
     const rows = memory.allocate(operation.list, count)
-    const fields = { rows, table: from, ids: at, count, columns, vocabulary: table.shape[0]! }
+    const fields = { rows, table: from, ids: at, count, columns, vocabulary: table.shape[0] }
     launchEach(session, operation.list, 'embedding', count, fields)
     operation.post()
     return memory.tensor(rows, [...ids.shape, columns])
@@ -184,7 +184,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
       steps: update.rule === 'adam' && update.count ? operation.operand(update.count) : undefined,
       guard: this.#guard?.buffer,
     }
-    launchUpdate(this.executor.session, operation.list, update, elementCount(written[0]!.shape), operands)
+    launchUpdate(this.executor.session, operation.list, update, elementCount(written[0].shape), operands)
     operation.post()
   }
 

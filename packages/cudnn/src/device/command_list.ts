@@ -193,7 +193,7 @@ export class CommandList {
 
   /** Fills a buffer from a host array, which may change afterwards. */
   upload(buffer: DeviceBuffer, data: HostArray): void {
-    const slot = this.slots[this.#slotOf(buffer, true)]!
+    const slot = this.slots[this.#slotOf(buffer, true)]
     const read = this.#isDeferred ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() : data
     if (slot.isAllocated) slot.upload = read
     this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
@@ -221,8 +221,8 @@ export class CommandList {
   #encode({ names, encodings }: Encoder, fields: Readonly<Record<string, unknown>>): void {
     const { words } = this
     for (let k = 0; k < names.length; k++) {
-      const value = fields[names[k]!]
-      const encoding = encodings[k]!
+      const value = fields[names[k]]
+      const encoding = encodings[k]
       if (encoding === 'scalar') this.scalars.push(value as number)
       else if (value === null || value === undefined) words.push(encoding === 'optional double' ? Number.NaN : ABSENT)
       else if (encoding === 'read' || encoding === 'write') {
@@ -235,7 +235,7 @@ export class CommandList {
 
   #slotOf(buffer: DeviceBuffer, isWritten: boolean): number {
     const index = buffer.listId === this.id ? buffer.slot : this.#define(buffer, false)
-    if (isWritten) this.slots[index]!.isWritten = true
+    if (isWritten) this.slots[index].isWritten = true
     return index
   }
 

@@ -146,7 +146,7 @@ export function messageOf(
   message[6] = releases.length
   let at = HEADER
   for (const word of words) message[at++] = word
-  for (let k = 0; k < slots.length; k++) message[at++] = (buffers?.[k] ?? slots[k]!.buffer).id
+  for (let k = 0; k < slots.length; k++) message[at++] = (buffers?.[k] ?? slots[k].buffer).id
   for (const value of values) message[at++] = value
   for (const id of releases) message[at++] = id
   return { message, count }

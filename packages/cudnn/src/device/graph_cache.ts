@@ -59,12 +59,12 @@ export class GraphCache {
   #entryOf(list: CommandList): CacheEntry {
     const entries = this.#entries
     let index = entries.length - 1
-    while (index >= 0 && !entries[index]!.fits(list)) index--
-    if (index >= 0 && index === entries.length - 1) return entries[index]!
+    while (index >= 0 && !entries[index].fits(list)) index--
+    if (index >= 0 && index === entries.length - 1) return entries[index]
     const [entry] = index < 0 ? [new CacheEntry(list, this.#policy === 'measured')] : entries.splice(index, 1)
-    entries.push(entry!)
+    entries.push(entry)
     if (entries.length > MOST_ENTRIES) entries.shift()!.drop()
-    return entry!
+    return entry
   }
 
   async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
@@ -150,7 +150,7 @@ class CacheEntry {
     const keys = this.#slotKeys
     if (words.length !== mine.length || slots.length !== keys.length) return false
     for (let k = 0; k < words.length; k++) if (words[k] !== mine[k]) return false
-    for (let k = 0; k < slots.length; k++) if (slotKey(slots[k]!) !== keys[k]) return false
+    for (let k = 0; k < slots.length; k++) if (slotKey(slots[k]) !== keys[k]) return false
     return true
   }
 
@@ -158,7 +158,7 @@ class CacheEntry {
   next({ slots }: CommandList): 'issue' | 'capture' | 'replay' {
     let isNew = false
     for (let k = 0; k < slots.length; k++) {
-      const { buffer, isAllocated } = slots[k]!
+      const { buffer, isAllocated } = slots[k]
       if (isAllocated || buffer === this.#outside[k]) continue
       this.#outside[k] = buffer
       if (this.changing.has(k)) continue
@@ -262,9 +262,9 @@ class CapturedGraph {
     // Memory that is released serves again, as the order of the commands allows. Uploads go before all commands.
     const idle = new Map<number, DeviceBuffer[]>()
     for (const event of lifetimes) {
-      const { buffer, upload } = slots[event < 0 ? ~event : event]!
+      const { buffer, upload } = slots[event < 0 ? ~event : event]
       if (event >= 0) buffers[event] = (upload ? undefined : idle.get(buffer.bytes)?.pop()) ?? allocate(buffer.bytes)
-      else idle.set(buffer.bytes, [...(idle.get(buffer.bytes) ?? []), buffers[~event]!])
+      else idle.set(buffer.bytes, [...(idle.get(buffer.bytes) ?? []), buffers[~event]])
     }
     if (scalars.length > 0) this.scalars = allocate(scalars.length * DTYPES[dtype].bytes)
     this.buffers = buffers
@@ -275,16 +275,16 @@ class CapturedGraph {
   launchOf({ slots, scalars }: CommandList): CommandList {
     const launch = new CommandList(this.#home, 'replay commands')
     for (let k = 0; k < slots.length; k++) {
-      const { buffer, upload, isAllocated } = slots[k]!
-      const own = this.buffers[k]!
+      const { buffer, upload, isAllocated } = slots[k]
+      const own = this.buffers[k]
       if (upload !== undefined) launch.upload(own, upload)
       else if (!isAllocated && own !== buffer) launch.copy(own, buffer)
     }
     this.#sendScalars(launch, scalars)
     launch.add('launchGraph', { exec: this.id })
     for (let k = 0; k < slots.length; k++) {
-      const { buffer, isAllocated, isReleased, isWritten } = slots[k]!
-      const own = this.buffers[k]!
+      const { buffer, isAllocated, isReleased, isWritten } = slots[k]
+      const own = this.buffers[k]
       if (isAllocated && !isReleased) launch.copy(launch.adopt(buffer), own)
       else if (!isAllocated && own !== buffer && isWritten) launch.copy(buffer, own)
     }

@@ -45,8 +45,8 @@ export async function replaysDropout(
       for (const n of [0, 2]) {
         list.add('clear', { to: made.reserve, offset: 0, bytes: made.reserve.bytes })
         run(list)
-        list.add('download', { from: states, offset: 0, to: drawn[n]! })
-        list.add('download', { from: made.reserve, offset: 0, to: drawn[n + 1]! })
+        list.add('download', { from: states, offset: 0, to: drawn[n] })
+        list.add('download', { from: made.reserve, offset: 0, to: drawn[n + 1] })
       }
       list.copy(states, copy)
       await queue.run(list)
@@ -56,7 +56,7 @@ export async function replaysDropout(
     const exec = await made.captured((list) => made.forward(list))
     graph = exec
     const replayed = await drawnBy((list) => list.add('launchGraph', { exec }))
-    return !isEqual(called[0]!, called[2]!) && called.every((bytes, k) => isEqual(bytes, replayed[k]!))
+    return !isEqual(called[0], called[2]) && called.every((bytes, k) => isEqual(bytes, replayed[k]))
   } catch {
     // What cannot be captured is not replayed either; a lost device shows in whatever comes next.
     return false

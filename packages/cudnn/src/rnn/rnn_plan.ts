@@ -81,7 +81,7 @@ export class PlanCache {
     this.#plans.set(key, plan)
     if (this.#plans.size <= this.#capacity) return
     const [oldest] = this.#plans.keys()
-    this.#drop(oldest!)
+    this.#drop(oldest)
   }
 
   clear(): void {

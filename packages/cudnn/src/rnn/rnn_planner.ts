@@ -203,7 +203,7 @@ export class RnnPlanner {
     list.add('tempSpaceSizes', { descriptor, mode, xDesc: full.x })
     try {
       const [workspaceBytes, reserveBytes] = await queue.run(list)
-      const temp = { workspaceBytes: workspaceBytes!, reserveBytes: reserveBytes! }
+      const temp = { workspaceBytes: workspaceBytes, reserveBytes: reserveBytes }
       this.#tempSpaces.set(key, temp)
       return temp
     } finally {
@@ -249,7 +249,7 @@ export class RnnPlanner {
     const size = this.#executor.session.list('size the weight space')
     size.add('weightSpaceSize', { descriptor })
     const [reported] = await queue.run(size)
-    if (reported !== bytes) throw layoutError('the weight space', reported!, bytes)
+    if (reported !== bytes) throw layoutError('the weight space', reported, bytes)
     const list = this.#executor.session.list('ask for the weight layout')
     for (let pseudoLayer = 0; pseudoLayer < layers; pseudoLayer++) {
       for (let linLayerID = 0; linLayerID < linearLayers; linLayerID++) {
@@ -268,7 +268,7 @@ export class RnnPlanner {
     const offset = region.size === 0 ? -1 : region.offset * this.#executor.arithmetic.bytes
     if (numbers[at] === offset) return
     const { kind, pseudoLayer, linLayerId } = region
-    throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at]!, offset)
+    throw layoutError(`the ${kind} ${linLayerId} of pseudo-layer ${pseudoLayer}`, numbers[at], offset)
   }
 }
 

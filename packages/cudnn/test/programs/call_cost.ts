@@ -24,7 +24,7 @@ const input = backend.zeros([TIME, BATCH, COLUMNS])
 
 async function inference(): Promise<void> {
   const { output, outputH, outputC } = await rnn.forward({
-    ...{ input, inputH: null, inputC: null, params: params!, sequenceLengths: null, training: false },
+    ...{ input, inputH: null, inputC: null, params: params, sequenceLengths: null, training: false },
   })
   for (const tensor of [output, outputH, outputC]) tensor?.dispose()
 }
@@ -34,17 +34,17 @@ async function step(): Promise<void> {
   await steps.run(async () => {
     const x = ops.embedding(table, ids)
     const states = { inputH: null, inputC: null, sequenceLengths: null }
-    const run = await rnn.forward({ input: x, params: params!, training: true, ...states })
-    const logits = ops.linear(run.output, kernel!, bias!)
+    const run = await rnn.forward({ input: x, params: params, training: true, ...states })
+    const logits = ops.linear(run.output, kernel, bias)
     const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids)
-    const top = ops.linearGradients(run.output, kernel!, logitsGradient)
+    const top = ops.linearGradients(run.output, kernel, logitsGradient)
     const bottom = await rnn.backward(run.tape!, { output: top.input })
     const gradients = [ops.embeddingGradient(VOCABULARY, ids, bottom.input), bottom.params, top.kernel, top.bias]
     const norm = ops.clipByGlobalNorm(gradients, 5)
     steps.whereFinite([loss, norm], () => {
       ops.accumulate(count, one)
       for (const [index, variable] of variables.entries()) {
-        ops.applyAdam(variable, ...moments[index]!, gradients[index]!, { learningRate: 1e-3, step: count })
+        ops.applyAdam(variable, ...moments[index], gradients[index], { learningRate: 1e-3, step: count })
       }
     })
     const made = [x, run.output, run.outputH, run.outputC, logits, loss, logitsGradient, norm, top.input, ...gradients]
@@ -81,7 +81,7 @@ async function crossing(call: () => Promise<void>): Promise<number> {
     times.push(spent)
   }
   addon.submit = submit
-  return 1000 * times.sort((a, b) => a - b)[CALLS / 2]!
+  return 1000 * times.sort((a, b) => a - b)[CALLS / 2]
 }
 
 const calls = { inference, 'character step': step }
@@ -96,15 +96,14 @@ const settled = Promise.resolve(new Float64Array(1))
 for (const [name, call] of Object.entries(calls)) {
   const words: number[] = []
   addon.submit = (_session: unknown, message: Float64Array) => {
-    words.push(message[3]!)
-    return (message[0]! & MODE.promise) === 0 ? undefined : settled
+    words.push(message[3])
+    return (message[0] & MODE.promise) === 0 ? undefined : settled
   }
   await call()
   const submitted = words.join(' and ')
-  addon.submit = (_session: unknown, message: Float64Array) =>
-    (message[0]! & MODE.promise) === 0 ? undefined : settled
+  addon.submit = (_session: unknown, message: Float64Array) => ((message[0] & MODE.promise) === 0 ? undefined : settled)
   const own = await cost(call)
-  const [all, part] = [own + crossings[name]!, crossings[name]!].map((time) => time.toFixed(1))
+  const [all, part] = [own + crossings[name], crossings[name]].map((time) => time.toFixed(1))
   console.log(`a replayed ${name}: ${all} µs, of which the addon takes ${part} (${submitted} words)`)
 }
 addon.submit = submit

@@ -52,12 +52,12 @@ interface StateChain {
 }
 
 function stateChain({ labels, labelLengths, maxLabels, blank, mergeRepeated }: CtcProblem, row: number): StateChain {
-  const count = 2 * labelLengths[row]! + 1
+  const count = 2 * labelLengths[row] + 1
   const classes = new Int32Array(count).fill(blank)
   const stays = new Uint8Array(count).fill(1)
   const skips = new Uint8Array(count)
   for (let s = 1; s < count; s += 2) {
-    classes[s] = labels[row * maxLabels + (s >> 1)]!
+    classes[s] = labels[row * maxLabels + (s >> 1)]
     stays[s] = Number(mergeRepeated)
     skips[s] = Number(s > 1 && (classes[s] !== classes[s - 2] || !mergeRepeated))
   }
@@ -68,7 +68,7 @@ function stateChain({ labels, labelLengths, maxLabels, blank, mergeRepeated }: C
 function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProblem, row: number): number {
   const { batch, classes, logitLengths, infeasible } = problem
   const weight = floatAt(problem.rowWeights, row)
-  const time = logitLengths[row]!
+  const time = logitLengths[row]
   const chain = stateChain(problem, row)
   const states = chain.classes.length
   const frame = (t: number) => (t * batch + row) * classes
@@ -96,8 +96,8 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
   for (let t = time - 1; t >= 0; t--) {
     const posterior = new Float64Array(classes)
     for (let s = 0; s < states; s++) {
-      posterior[chain.classes[s]!] =
-        floatAt(posterior, chain.classes[s]!) + Math.exp(floatAt(logAlpha, t * states + s) + floatAt(logBeta, s) - logP)
+      posterior[chain.classes[s]] =
+        floatAt(posterior, chain.classes[s]) + Math.exp(floatAt(logAlpha, t * states + s) + floatAt(logBeta, s) - logP)
     }
     for (let k = 0; k < classes; k++) {
       gradient[frame(t) + k] = weight * (Math.exp(floatAt(logY, t * classes + k)) - floatAt(posterior, k))
@@ -111,14 +111,14 @@ function rowCtcLoss(gradient: FloatArray, logits: FloatArray, problem: CtcProble
 function forwardVariables(logY: Float64Array, chain: StateChain, time: number, classes: number): Float64Array {
   const states = chain.classes.length
   const logAlpha = new Float64Array(time * states).fill(Number.NEGATIVE_INFINITY)
-  for (let s = 0; time > 0 && s < Math.min(2, states); s++) logAlpha[s] = floatAt(logY, chain.classes[s]!)
+  for (let s = 0; time > 0 && s < Math.min(2, states); s++) logAlpha[s] = floatAt(logY, chain.classes[s])
   for (let t = 1; t < time; t++) {
     const before = (t - 1) * states
     for (let s = 0; s < states; s++) {
       let sum = chain.stays[s] ? floatAt(logAlpha, before + s) : Number.NEGATIVE_INFINITY
       if (s > 0) sum = logAddExp(sum, floatAt(logAlpha, before + s - 1))
       if (chain.skips[s]) sum = logAddExp(sum, floatAt(logAlpha, before + s - 2))
-      logAlpha[t * states + s] = sum + floatAt(logY, t * classes + chain.classes[s]!)
+      logAlpha[t * states + s] = sum + floatAt(logY, t * classes + chain.classes[s])
     }
   }
   return logAlpha
@@ -127,7 +127,7 @@ function forwardVariables(logY: Float64Array, chain: StateChain, time: number, c
 /** ln β_{t-1} from ln β_t and ln y_t. */
 function previousBeta(logBeta: Float64Array, logY: Float64Array, { classes, stays, skips }: StateChain): Float64Array {
   const states = classes.length
-  const arriving = logBeta.map((value, s) => value + floatAt(logY, classes[s]!))
+  const arriving = logBeta.map((value, s) => value + floatAt(logY, classes[s]))
   return logBeta.map((_, s) => {
     let sum = stays[s] ? floatAt(arriving, s) : Number.NEGATIVE_INFINITY
     if (s + 1 < states) sum = logAddExp(sum, floatAt(arriving, s + 1))

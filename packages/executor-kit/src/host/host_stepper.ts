@@ -111,7 +111,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     const data = input?.data
     const shape = input?.shape
     const rank = Array.isArray(shape) ? shape.length : 0
-    const steps = rank === 3 ? shape[0]! : 1
+    const steps = rank === 3 ? shape[0] : 1
     if (!this.#fits(data, shape, this.batch, inputSize, steps)) {
       this.#refuse('input', input, rank === 3 ? [steps] : [], this.batch, inputSize)
     }

@@ -89,16 +89,16 @@ function pack(
   let q = begin
   if (lines === TILE) {
     for (let p = panelBegin; p < end; p += TILE, q += stepStride) {
-      panel[p] = source[q]!
-      panel[p + 1] = source[q + lineStride]!
-      panel[p + 2] = source[q + 2 * lineStride]!
-      panel[p + 3] = source[q + 3 * lineStride]!
+      panel[p] = source[q]
+      panel[p + 1] = source[q + lineStride]
+      panel[p + 2] = source[q + 2 * lineStride]
+      panel[p + 3] = source[q + 3 * lineStride]
     }
     return
   }
   panel.fill(0, panelBegin, end)
   for (let p = panelBegin; p < end; p += TILE, q += stepStride) {
-    for (let line = 0; line < lines; line++) panel[p + line] = source[q + line * lineStride]!
+    for (let line = 0; line < lines; line++) panel[p + line] = source[q + line * lineStride]
   }
 }
 
@@ -131,14 +131,14 @@ function multiplyTile(
   let c33 = 0
   const end = TILE * inner
   for (let q = 0, p = begin; q < end; q += TILE, p += TILE) {
-    const a0 = aPanel[p]!
-    const a1 = aPanel[p + 1]!
-    const a2 = aPanel[p + 2]!
-    const a3 = aPanel[p + 3]!
-    const b0 = bPanel[q]!
-    const b1 = bPanel[q + 1]!
-    const b2 = bPanel[q + 2]!
-    const b3 = bPanel[q + 3]!
+    const a0 = aPanel[p]
+    const a1 = aPanel[p + 1]
+    const a2 = aPanel[p + 2]
+    const a3 = aPanel[p + 3]
+    const b0 = bPanel[q]
+    const b1 = bPanel[q + 1]
+    const b2 = bPanel[q + 2]
+    const b3 = bPanel[q + 3]
     c00 += a0 * b0
     c01 += a0 * b1
     c02 += a0 * b2
@@ -183,7 +183,7 @@ function addTile(
   for (let i = 0; i < TILE; i++) {
     let p = offset + (row + i) * rowStride + column * columnStride
     for (let j = 0; j < columns; j++) {
-      data[p]! += tile[i * TILE + j]!
+      data[p] += tile[i * TILE + j]
       p += columnStride
     }
   }
@@ -245,25 +245,25 @@ function addMatrixVector(
     let p = aBegin + i * rowStride
     let q = xBegin
     for (let step = 0; step < inner; step++) {
-      const x = xData[q]!
-      y0 += aData[p]! * x
-      y1 += aData[p + rowStride]! * x
-      y2 += aData[p + 2 * rowStride]! * x
-      y3 += aData[p + 3 * rowStride]! * x
+      const x = xData[q]
+      y0 += aData[p] * x
+      y1 += aData[p + rowStride] * x
+      y2 += aData[p + 2 * rowStride] * x
+      y3 += aData[p + 3 * rowStride] * x
       p += columnStride
       q += xStride
     }
     const r = yBegin + i * yStride
-    yData[r]! += y0
-    yData[r + yStride]! += y1
-    yData[r + 2 * yStride]! += y2
-    yData[r + 3 * yStride]! += y3
+    yData[r] += y0
+    yData[r + yStride] += y1
+    yData[r + 2 * yStride] += y2
+    yData[r + 3 * yStride] += y3
   }
   for (let i = fullRows; i < rows; i++) {
     let y = 0
     for (let step = 0; step < inner; step++) {
-      y += aData[aBegin + i * rowStride + step * columnStride]! * xData[xBegin + step * xStride]!
+      y += aData[aBegin + i * rowStride + step * columnStride] * xData[xBegin + step * xStride]
     }
-    yData[yBegin + i * yStride]! += y
+    yData[yBegin + i * yStride] += y
   }
 }

@@ -15,7 +15,7 @@ export function fillRows(
     return
   }
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) target[i * columns + j] = row[rowBegin + j]!
+    for (let j = 0; j < columns; j++) target[i * columns + j] = row[rowBegin + j]
   }
 }
 
@@ -29,9 +29,9 @@ export function addColumnSums(
 ): void {
   const sums = new Float64Array(columns)
   for (let i = 0; i < rows; i++) {
-    for (let j = 0; j < columns; j++) sums[j]! += source[i * columns + j]!
+    for (let j = 0; j < columns; j++) sums[j] += source[i * columns + j]
   }
-  for (let j = 0; j < columns; j++) target[targetBegin + j]! += sums[j]!
+  for (let j = 0; j < columns; j++) target[targetBegin + j] += sums[j]
 }
 
 /** target[targetBegin…] = source[sourceBegin…], `count` elements; a bare loop, as `subarray` in a time loop allocates. */
@@ -42,7 +42,7 @@ export function copyRow(
   sourceBegin: number,
   count: number,
 ): void {
-  for (let j = 0; j < count; j++) target[targetBegin + j] = source[sourceBegin + j]!
+  for (let j = 0; j < count; j++) target[targetBegin + j] = source[sourceBegin + j]
 }
 
 /** target[targetBegin…] += source[sourceBegin…], `count` elements. */
@@ -53,5 +53,5 @@ export function addRow(
   sourceBegin: number,
   count: number,
 ): void {
-  for (let j = 0; j < count; j++) target[targetBegin + j]! += source[sourceBegin + j]!
+  for (let j = 0; j < count; j++) target[targetBegin + j] += source[sourceBegin + j]
 }

@@ -7,8 +7,7 @@ function productElement(a: MatrixView, b: MatrixView, i: number, j: number, k: n
   let sum = 0
   for (let n = 0; n < k; n++) {
     sum +=
-      a.data[a.offset + i * a.rowStride + n * a.columnStride]! *
-      b.data[b.offset + n * b.rowStride + j * b.columnStride]!
+      a.data[a.offset + i * a.rowStride + n * a.columnStride] * b.data[b.offset + n * b.rowStride + j * b.columnStride]
   }
   return sum
 }

@@ -77,11 +77,11 @@ function placeAt(
   const [size, packedSize, offset] = [number(24), number(20), number(42)]
   return {
     name,
-    offset: offset!,
+    offset: offset,
     method: view.getUint16(at + 10, true),
     isEncrypted: (view.getUint16(at + 8, true) & ENCRYPTED) !== 0,
-    packedSize: packedSize!,
-    size: size!,
+    packedSize: packedSize,
+    size: size,
     checksum: view.getUint32(at + 16, true),
   }
 }

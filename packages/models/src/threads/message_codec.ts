@@ -40,14 +40,14 @@ export class MessageWriter {
   writeTensor({ data, shape }: Tensor): void {
     const dtype = DTYPE_NAMES.indexOf(dtypeOf(data) as DType)
     this.#numbers.push(dtype, shape.length, ...shape)
-    this.#tensors[dtype]!.push(data.slice())
+    this.#tensors[dtype].push(data.slice())
   }
 
   /** The message, and the buffers to transfer with it; the writer is empty afterwards. */
   take(): { readonly message: PackedMessage; readonly transfer: readonly ArrayBuffer[] } {
     const elements = this.#tensors.map((arrays, dtype) => {
       if (arrays.length === 0) return undefined
-      const joined = new DTYPES[DTYPE_NAMES[dtype]!].array(arrays.reduce((sum, { length }) => sum + length, 0))
+      const joined = new DTYPES[DTYPE_NAMES[dtype]].array(arrays.reduce((sum, { length }) => sum + length, 0))
       let offset = 0
       for (const array of arrays) {
         joined.set(array, offset)
@@ -80,7 +80,7 @@ export class MessageReader {
   }
 
   read(): number {
-    return this.#message.numbers[this.#number++]!
+    return this.#message.numbers[this.#number++]
   }
 
   readValue(): unknown {
@@ -92,7 +92,7 @@ export class MessageReader {
     const dtype = this.read()
     const shape = Array.from({ length: this.read() }, () => this.read())
     const count = shape.reduce((product, size) => product * size, 1)
-    const begin = this.#offsets[dtype]!
+    const begin = this.#offsets[dtype]
     this.#offsets[dtype] = begin + count
     return { data: this.#message.elements[dtype]!.subarray(begin, begin + count), shape }
   }

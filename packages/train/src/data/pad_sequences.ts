@@ -36,14 +36,14 @@ export function padSequences<Data extends FloatArray | Int32Array>(
       { row, expected: [undefined, ...step], actual: shape },
     )
   }
-  const lengths = Int32Array.from(tensors, ({ shape }) => shape[0]!)
+  const lengths = Int32Array.from(tensors, ({ shape }) => shape[0])
   const time = lengths.reduce((longest, length) => Math.max(longest, length), 0)
   const batch = tensors.length
   const columns = elementCount(step)
   const data = new (first.data.constructor as new (length: number) => Data)(time * batch * columns).fill(value) as Data
   const mask = new Float32Array(time * batch)
   for (const [row, sequence] of tensors.entries()) {
-    for (let t = 0; t < lengths[row]!; t++) {
+    for (let t = 0; t < lengths[row]; t++) {
       data.set(sequence.data.subarray(t * columns, (t + 1) * columns), (t * batch + row) * columns)
       mask[t * batch + row] = 1
     }

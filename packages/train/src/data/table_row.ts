@@ -75,7 +75,7 @@ export function missingColumn(
   known: readonly string[],
 ): DataError {
   // A header that was not divided: the file has another delimiter.
-  const other = known.length === 1 ? /[;\t|]/.exec(known[0]!)?.[0] : undefined
+  const other = known.length === 1 ? /[;\t|]/.exec(known[0])?.[0] : undefined
   const advice = other === undefined ? '' : `. Read it with the delimiter ${JSON.stringify(other)}`
   return new DataError(
     'ERR_DATA_COLUMN',

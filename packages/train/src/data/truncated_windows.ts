@@ -39,7 +39,7 @@ export function truncatedWindows(
   const window = (index: number, shift: number): Tensor<Int32Array> => {
     const data = new Int32Array(time * batch)
     for (let t = 0; t < time; t++) {
-      for (let b = 0; b < batch; b++) data[t * batch + b] = ids[b * laneLength + index * time + t + shift]!
+      for (let b = 0; b < batch; b++) data[t * batch + b] = ids[b * laneLength + index * time + t + shift]
     }
     return { data, shape: [time, batch] }
   }

@@ -69,7 +69,7 @@ export async function beamSearch<State>(options: BeamSearchOptions<State>): Prom
     checkIsObject('search', 'what update returns', result)
     checkLogits(checkFloats('search', 'logits', result.logits).shape, batch * beamWidth)
     const { data, shape } = logSoftmax(result.logits)
-    const classes = shape[1]!
+    const classes = shape[1]
     const parents = new Int32Array(batch * beamWidth)
     const nextIds = new Int32Array(batch * beamWidth)
     for (const [b, search] of searches.entries()) {
@@ -115,7 +115,7 @@ class Search {
     const candidates: { parent: number; id: number; total: number }[] = []
     for (const [parent, beam] of this.#living.entries()) {
       for (let id = 0; id < classes; id++) {
-        const total = beam.logProbability + logProbabilities[parent * classes + id]!
+        const total = beam.logProbability + logProbabilities[parent * classes + id]
         if (total > Number.NEGATIVE_INFINITY) candidates.push({ parent, id, total })
       }
     }
@@ -128,7 +128,7 @@ class Search {
       else if (place < this.#width) this.#finish(candidate)
     }
     this.#living = living.map(({ parent, id, total }) => ({
-      ids: [...this.#living[parent]!.ids, id],
+      ids: [...this.#living[parent].ids, id],
       logProbability: total,
     }))
     return living
@@ -155,7 +155,7 @@ class Search {
   }
 
   #finish({ parent, id, total }: { parent: number; id: number; total: number }): void {
-    const ids = [...this.#living[parent]!.ids, id]
+    const ids = [...this.#living[parent].ids, id]
     const hypothesis = { ids, logProbability: total, score: this.#rank(total, ids.length), finished: true }
     this.#finished = best([...this.#finished, hypothesis], this.#width)
   }

@@ -32,8 +32,8 @@ export function sampleToken(logits: FloatArray, random: Philox, options: Samplin
   const uniform = random.uniform()
   const ids = Array.from(logits.keys())
   // Equal logits keep the order of their ids.
-  ids.sort((a, b) => logits[b]! - logits[a]! || a - b)
-  const best = logits[ids[0]!]
+  ids.sort((a, b) => logits[b] - logits[a] || a - b)
+  const best = logits[ids[0]]
   if (best === undefined || !Number.isFinite(best) || logits.some((logit) => Number.isNaN(logit))) {
     throw codedRangeError(
       'ERR_NOT_FINITE',
@@ -43,16 +43,16 @@ export function sampleToken(logits: FloatArray, random: Philox, options: Samplin
       },
     )
   }
-  if (temperature === 0) return ids[0]!
+  if (temperature === 0) return ids[0]
   const kept = ids.slice(0, topK)
-  const shares = kept.map((id) => Math.exp((logits[id]! - best) / temperature))
+  const shares = kept.map((id) => Math.exp((logits[id] - best) / temperature))
   const nucleus = reaching(shares, topP * sum(shares))
   let left = uniform * sum(shares.slice(0, nucleus))
   for (let k = 0; k < nucleus; k++) {
-    left -= shares[k]!
-    if (left < 0) return kept[k]!
+    left -= shares[k]
+    if (left < 0) return kept[k]
   }
-  return kept[nucleus - 1]!
+  return kept[nucleus - 1]
 }
 
 /** How many leading shares it takes for their sum to reach `target`; at least one. */

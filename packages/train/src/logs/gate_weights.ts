@@ -35,6 +35,6 @@ export async function gateWeights(model: CanonicalReader, params: BackendTensor)
       side,
       ...(gate === undefined ? [] : [gate]),
     ]
-    return size === 0 ? [] : [{ name: path.join('/'), values: weights[index]!.data }]
+    return size === 0 ? [] : [{ name: path.join('/'), values: weights[index].data }]
   })
 }

@@ -18,7 +18,7 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
   checkArguments('count values', { values }, { values: NUMBERS })
   let [min, max, num, sum, sumSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0]
   for (let k = 0; k < values.length; k++) {
-    const value = values[k]!
+    const value = values[k]
     if (!Number.isFinite(value)) continue
     min = Math.min(min, value)
     max = Math.max(max, value)
@@ -32,8 +32,8 @@ export function histogramOf(values: ArrayLike<number>): Histogram {
   if (width === 0) return { min, max, num, sum, sumSquares, limits: [max, max + 1], counts: [num, 0] }
   const counts = new Array<number>(BUCKETS).fill(0)
   for (let k = 0; k < values.length; k++) {
-    const value = values[k]!
-    if (Number.isFinite(value)) counts[Math.min(BUCKETS - 1, Math.floor((value - min) / width))]!++
+    const value = values[k]
+    if (Number.isFinite(value)) counts[Math.min(BUCKETS - 1, Math.floor((value - min) / width))]++
   }
   const limits = counts.map((_, k) => (k === BUCKETS - 1 ? max : min + (k + 1) * width))
   return { min, max, num, sum, sumSquares, limits, counts }

@@ -222,7 +222,7 @@ async function metricsOf<Batch>(
   if (evaluate === undefined) return undefined
   // JSON has no infinity.
   const [first] = await ranks.agree(async () => Object.entries(await evaluate()).map(([name, m]) => [name, String(m)]))
-  return Object.fromEntries(first!.map(([name, metric]) => [name, Number(metric)]))
+  return Object.fromEntries(first.map(([name, metric]) => [name, Number(metric)]))
 }
 
 /** A step whose outcome is not known. */

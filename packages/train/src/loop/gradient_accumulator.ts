@@ -67,7 +67,7 @@ export class GradientAccumulator {
       return
     }
     for (const [index, gradient] of gradients.entries()) {
-      if (weight > 0) this.#backend.ops.accumulate(this.#gradients[index]!, gradient, weight / this.#base)
+      if (weight > 0) this.#backend.ops.accumulate(this.#gradients[index], gradient, weight / this.#base)
       gradient.dispose()
     }
   }
@@ -83,7 +83,7 @@ export class GradientAccumulator {
       const sums = this.#gradients
       this.#gradients = this.#variables.map(({ value }, index) => {
         const mean = this.#backend.zeros(value.shape, { layout: value.layout })
-        this.#backend.ops.accumulate(mean, sums[index]!, this.#base / this.#total)
+        this.#backend.ops.accumulate(mean, sums[index], this.#base / this.#total)
         return mean
       })
       for (const sum of sums) sum.dispose()

@@ -27,7 +27,7 @@ export async function parallelStep<Batch>(
   const reduced = await ranks.reduce({ isStopping: isStopping(), isOutOfData: batches.length === 0 })
   if (reduced.isOutOfData) return undefined
   using norm = clipGradients(backend, ranks.gradients, options)
-  const gradientNorm = (await norm.read()).data[0]!
+  const gradientNorm = (await norm.read()).data[0]
   const { loss } = reduced
   const outcome: StepOutcome = {
     loss,
@@ -46,7 +46,7 @@ async function addBatch<Batch>(
   const result = checkedResult(await batchGradients(batch))
   const tensors = [result.loss, ...result.gradients].filter(isBackendTensor)
   try {
-    const loss = isBackendTensor(result.loss) ? (await result.loss.read()).data[0]! : result.loss
+    const loss = isBackendTensor(result.loss) ? (await result.loss.read()).data[0] : result.loss
     await ranks.add(loss, result.gradients, weightOf(batch, result))
   } finally {
     for (const tensor of tensors) tensor.dispose()

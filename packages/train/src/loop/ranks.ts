@@ -89,7 +89,7 @@ export class Ranks implements Disposable {
     if (failure !== undefined) throw failure.error
     const rank = all.findIndex(({ failed }) => failed !== undefined)
     if (rank < 0) return all.map(({ own: result }) => result as Result)
-    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on training as rank ${rank} failed: ${all[rank]!.failed}`, {
+    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on training as rank ${rank} failed: ${all[rank].failed}`, {
       rank,
     })
   }
@@ -103,10 +103,10 @@ export class Ranks implements Disposable {
   /** Refuses ranks of which `description` differs. */
   async compare(description: Readonly<Record<string, unknown>>): Promise<void> {
     const all = await this.agree(() => Object.entries(description).map(([name, value]) => [name, shown(value)]))
-    for (const [index, [name, expected]] of all[0]!.entries()) {
+    for (const [index, [name, expected]] of all[0].entries()) {
       const rank = all.findIndex((other) => other[index]?.[1] !== expected)
       if (rank < 0) continue
-      const other = all[rank]![index]?.[1]
+      const other = all[rank][index]?.[1]
       throw codedRangeError(
         'ERR_RANKS_DIFFER',
         `Cannot train as all ranks must have the same ${name}: rank 0 has ${expected}, rank ${rank} has ${other}`,
@@ -173,14 +173,14 @@ export class Ranks implements Disposable {
     if (weight === 0) return
     let at = 0
     for (const [index, gradient] of gradients.entries()) {
-      const { name, value } = variables[index]!
+      const { name, value } = variables[index]
       checkShape('add gradients', `gradient of ${name}`, gradient.shape, value.shape)
       const { data } = await gradient.read()
-      for (let k = 0; k < data.length; k++) buffer[at + k]! += weight * data[k]!
+      for (let k = 0; k < data.length; k++) buffer[at + k] += weight * data[k]
       at += data.length
     }
-    buffer[at + CONTROLS.loss]! += weight * loss
-    buffer[at + CONTROLS.weight]! += weight
+    buffer[at + CONTROLS.loss] += weight * loss
+    buffer[at + CONTROLS.weight] += weight
   }
 
   /**
@@ -196,20 +196,20 @@ export class Ranks implements Disposable {
     controls[CONTROLS.failed] = this.#failure === undefined ? 0 : 1
     await this.#withFailure(this.#communicator.allReduce(buffer))
     if (controls[CONTROLS.failed] !== 0) await this.agree(() => null)
-    const ended = controls[CONTROLS.outOfData]!
+    const ended = controls[CONTROLS.outOfData]
     if (ended !== 0 && ended !== this.size)
       await this.compare({ data: own.isOutOfData ? 'no further batch' : 'a batch' })
-    const total = controls[CONTROLS.weight]!
+    const total = controls[CONTROLS.weight]
     const scale = total === 0 ? 0 : 1 / total
     let at = 0
     for (const [index, { value }] of this.#variables.entries()) {
       const data = buffer.subarray(at, at + elementsOf(value))
-      for (let k = 0; k < data.length; k++) data[k]! *= scale
-      this.#backend.ops.assign(this.#gradients[index]!, { data, shape: value.shape })
+      for (let k = 0; k < data.length; k++) data[k] *= scale
+      this.#backend.ops.assign(this.#gradients[index], { data, shape: value.shape })
       at += data.length
     }
-    const loss = controls[CONTROLS.loss]! * scale
-    return { loss, isStopping: controls[CONTROLS.stopping]! > 0, isOutOfData: ended > 0 }
+    const loss = controls[CONTROLS.loss] * scale
+    return { loss, isStopping: controls[CONTROLS.stopping] > 0, isOutOfData: ended > 0 }
   }
 
   /** Of the last step, the same on all ranks. */
@@ -252,6 +252,6 @@ function shown(value: unknown): string {
 function hashOf(data: FloatArray, start: number): number {
   const words = new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)
   let hash = start ^ 0x811c9dc5
-  for (let k = 0; k < words.length; k++) hash = Math.imul(hash ^ words[k]!, 0x01000193)
+  for (let k = 0; k < words.length; k++) hash = Math.imul(hash ^ words[k], 0x01000193)
   return hash
 }

@@ -92,11 +92,10 @@ interface Queued {
 /** Reads and disposes the tensors. */
 async function readOutcome({ losses, norm }: Queued): Promise<StepOutcome> {
   try {
-    const scalars = losses.map(async ({ loss }) => (isBackendTensor(loss) ? (await loss.read()).data[0]! : loss))
-    const [gradientNorm, ...values] = await Promise.all([norm.read().then(({ data }) => data[0]!), ...scalars])
+    const scalars = losses.map(async ({ loss }) => (isBackendTensor(loss) ? (await loss.read()).data[0] : loss))
+    const [gradientNorm, ...values] = await Promise.all([norm.read().then(({ data }) => data[0]), ...scalars])
     const total = losses.reduce((sum, { weight }) => sum + weight, 0)
-    const loss =
-      total === 0 ? values[0]! : values.reduce((sum, value, k) => sum + (losses[k]!.weight * value) / total, 0)
+    const loss = total === 0 ? values[0] : values.reduce((sum, value, k) => sum + (losses[k].weight * value) / total, 0)
     return { loss, gradientNorm, skipped: !(Number.isFinite(gradientNorm) && Number.isFinite(loss)) }
   } finally {
     for (const tensor of [...losses.map(({ loss }) => loss), norm]) if (isBackendTensor(tensor)) tensor.dispose()

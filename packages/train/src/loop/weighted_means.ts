@@ -16,8 +16,8 @@ export async function weightedMeans(
   const rules = { communicator: fields({ allReduce: FUNCTION }), means: recordOf(NUMBER), weight: NUMBER }
   checkArguments('average metrics', { communicator, means, weight }, rules)
   const names = Object.keys(means).sort()
-  const sums = Float64Array.of(weight, ...names.map((name) => (weight === 0 ? 0 : weight * means[name]!)))
+  const sums = Float64Array.of(weight, ...names.map((name) => (weight === 0 ? 0 : weight * means[name])))
   await communicator.allReduce(sums)
-  const total = sums[0]!
-  return Object.fromEntries(names.map((name, k) => [name, sums[k + 1]! / total]))
+  const total = sums[0]
+  return Object.fromEntries(names.map((name, k) => [name, sums[k + 1] / total]))
 }

@@ -42,7 +42,7 @@ export function crossEntropy(
   const result = meanOverRows(logits, smooth as FloatArray, rows, classes, options)
   const labelGradient = emptyLike(logits.data)
   for (let k = 0; k < labelGradient.length; k++) {
-    labelGradient[k] = -(1 - smoothing) * result.rowFactor(Math.floor(k / classes)) * result.logProbabilities[k]!
+    labelGradient[k] = -(1 - smoothing) * result.rowFactor(Math.floor(k / classes)) * result.logProbabilities[k]
   }
   return {
     loss: result.loss,
@@ -66,7 +66,7 @@ export function sparseCrossEntropy(
   checkIdValues(ACTION, 'labels', labels.data, classes)
   const smoothing = options.labelSmoothing ?? 0
   const dense = emptyLike(logits.data).fill(smoothing / classes)
-  for (let row = 0; row < rows; row++) dense[row * classes + labels.data[row]!]! += 1 - smoothing
+  for (let row = 0; row < rows; row++) dense[row * classes + labels.data[row]] += 1 - smoothing
   const { loss, rowLosses, gradient } = meanOverRows(logits, dense, rows, classes, options)
   return { loss, rowLosses, gradients: { logits: gradient } }
 }
@@ -109,12 +109,12 @@ function meanOverRows(
     let rowLoss = 0
     let mass = 0
     for (let k = row * classes; k < (row + 1) * classes; k++) {
-      mass += labels[k]!
+      mass += labels[k]
       // 0·log 0 is 0: a class that has no share cannot make the loss NaN.
-      if (labels[k] !== 0) rowLoss -= labels[k]! * logProbabilities[k]!
+      if (labels[k] !== 0) rowLoss -= labels[k] * logProbabilities[k]
     }
     for (let k = row * classes; k < (row + 1) * classes; k++) {
-      gradient[k] = factor * (mass * Math.exp(logProbabilities[k]!) - labels[k]!)
+      gradient[k] = factor * (mass * Math.exp(logProbabilities[k]) - labels[k])
     }
     losses[row] = rowLoss
     // A masked row counts for nothing, also when its logits are not finite.

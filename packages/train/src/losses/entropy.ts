@@ -9,7 +9,7 @@ export function entropyFromLogits(given: FloatTensor, axis = -1): FloatTensor {
   const result = emptyLike(logits.data, lines.count)
   for (let line = 0; line < lines.count; line++) {
     const offset = lines.offset(line)
-    for (let j = 0; j < lines.length; j++) result[line]! -= plogp(logProbabilities[offset + j * lines.stride]!)
+    for (let j = 0; j < lines.length; j++) result[line] -= plogp(logProbabilities[offset + j * lines.stride])
   }
   return { data: result, shape: withoutAxis(logits.shape, axis) }
 }
@@ -25,7 +25,7 @@ export function entropyGradient(given: FloatTensor, axis = -1): FloatTensor {
     const offset = lines.offset(line)
     for (let j = 0; j < lines.length; j++) {
       const at = offset + j * lines.stride
-      result[at] = -plogp(logProbabilities[at]!) - Math.exp(logProbabilities[at]!) * entropy[line]!
+      result[at] = -plogp(logProbabilities[at]) - Math.exp(logProbabilities[at]) * entropy[line]
     }
   }
   return { data: result, shape: logits.shape }

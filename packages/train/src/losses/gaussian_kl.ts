@@ -42,12 +42,12 @@ export function gaussianKl(q: DiagonalGaussian, p?: DiagonalGaussian): GaussianK
   const gradients = { qMean: make(), qLogVariance: make(), pMean: make(), pLogVariance: make() }
   const divergence = emptyLike(q.mean.data, columns === 0 ? 0 : q.mean.data.length / columns)
   for (let k = 0; k < q.mean.data.length; k++) {
-    const difference = q.mean.data[k]! - prior.mean.data[k]!
-    const logRatio = q.logVariance.data[k]! - prior.logVariance.data[k]!
+    const difference = q.mean.data[k] - prior.mean.data[k]
+    const logRatio = q.logVariance.data[k] - prior.logVariance.data[k]
     const ratio = Math.exp(logRatio)
-    const precision = Math.exp(-prior.logVariance.data[k]!)
+    const precision = Math.exp(-prior.logVariance.data[k])
     const distance = difference * difference * precision
-    divergence[Math.floor(k / columns)]! += (ratio - logRatio + distance - 1) / 2
+    divergence[Math.floor(k / columns)] += (ratio - logRatio + distance - 1) / 2
     gradients.qMean[k] = difference * precision
     gradients.pMean[k] = -difference * precision
     gradients.qLogVariance[k] = (ratio - 1) / 2

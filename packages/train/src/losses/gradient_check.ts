@@ -52,12 +52,12 @@ export async function checkGradients(options: GradientCheckOptions): Promise<Gra
   let worst: GradientMismatch = { input: '', index: -1, numeric: 0, analytic: 0, error: -1 }
   let magnitude = 0
   for (const [input, tensor] of Object.entries(inputs)) {
-    const gradient = gradients[input]!.data
+    const gradient = gradients[input].data
     const directions =
       method === 'jacobian' ? unitDirections(tensor.data.length) : randomDirection(tensor.data.length, seed)
     for (const { index, along } of directions) {
       const numeric = await slope(options, input, along, delta)
-      const analytic = along.reduce((sum, [k, length]) => sum + length * gradient[k]!, 0)
+      const analytic = along.reduce((sum, [k, length]) => sum + length * gradient[k], 0)
       const error = Math.abs(numeric - analytic)
       magnitude = Math.max(magnitude, Math.abs(numeric), Math.abs(analytic))
       if (error > worst.error || Number.isNaN(error)) worst = { input, index, numeric, analytic, error }
@@ -90,9 +90,9 @@ async function slope(
   delta: number,
 ): Promise<number> {
   const at = async (sign: number) => {
-    const { data, shape } = inputs[input]!
+    const { data, shape } = inputs[input]
     const moved = data.slice() as FloatArray
-    for (const [k, length] of along) moved[k]! += sign * delta * length
+    for (const [k, length] of along) moved[k] += sign * delta * length
     const value = await loss({ ...inputs, [input]: { data: moved, shape } })
     if (Number.isFinite(value)) return { value, moved }
     throw codedRangeError(
@@ -104,8 +104,8 @@ async function slope(
   const above = await at(1)
   const below = await at(-1)
   // The difference after rounding to the element type, not the requested one.
-  const [k, length] = along[0]!
-  const distance = (above.moved[k]! - below.moved[k]!) / length
+  const [k, length] = along[0]
+  const distance = (above.moved[k] - below.moved[k]) / length
   return (above.value - below.value) / distance
 }
 

@@ -29,7 +29,7 @@ export function meanSquaredError(
   for (let k = 0; k < gradient.length; k++) {
     const factor = count === 0 ? 0 : (weights?.data[k] ?? 1) / count
     if (factor === 0) continue
-    const difference = predictions.data[k]! - targets.data[k]!
+    const difference = predictions.data[k] - targets.data[k]
     loss += factor * difference * difference
     gradient[k] = 2 * factor * difference
   }

@@ -25,11 +25,11 @@ export function logSoftmax(logits: FloatTensor, axis = -1): FloatTensor {
     const maximum = lineMaximum(data, lines, line)
     // (logits - max) - log Σ exp(logits - max): the sum of both would lose the small one beside a large maximum.
     let sum = 0
-    for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride]! - maximum)
+    for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride] - maximum)
     const logSum = Math.log(sum)
     for (let j = 0; j < lines.length; j++) {
       const at = offset + j * lines.stride
-      result[at] = data[at]! - maximum - logSum
+      result[at] = data[at] - maximum - logSum
     }
   }
   return { data: result, shape }
@@ -55,10 +55,10 @@ export function softmaxGradient(probabilities: FloatTensor, outputGradient: Floa
   for (let line = 0; line < lines.count; line++) {
     const offset = lines.offset(line)
     let inner = 0
-    for (let j = 0; j < lines.length; j++) inner += g[offset + j * lines.stride]! * p[offset + j * lines.stride]!
+    for (let j = 0; j < lines.length; j++) inner += g[offset + j * lines.stride] * p[offset + j * lines.stride]
     for (let j = 0; j < lines.length; j++) {
       const at = offset + j * lines.stride
-      result[at] = p[at]! * (g[at]! - inner)
+      result[at] = p[at] * (g[at] - inner)
     }
   }
   return { data: result, shape }
@@ -67,7 +67,7 @@ export function softmaxGradient(probabilities: FloatTensor, outputGradient: Floa
 function lineMaximum(data: FloatTensor['data'], lines: AxisLines, line: number): number {
   const offset = lines.offset(line)
   let maximum = Number.NEGATIVE_INFINITY
-  for (let j = 0; j < lines.length; j++) maximum = Math.max(maximum, data[offset + j * lines.stride]!)
+  for (let j = 0; j < lines.length; j++) maximum = Math.max(maximum, data[offset + j * lines.stride])
   return maximum
 }
 
@@ -76,6 +76,6 @@ function lineLogSumExp(data: FloatTensor['data'], lines: AxisLines, line: number
   const maximum = lineMaximum(data, lines, line)
   if (maximum === Number.NEGATIVE_INFINITY) return maximum
   let sum = 0
-  for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride]! - maximum)
+  for (let j = 0; j < lines.length; j++) sum += Math.exp(data[offset + j * lines.stride] - maximum)
   return maximum + Math.log(sum)
 }

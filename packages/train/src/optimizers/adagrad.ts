@@ -36,6 +36,6 @@ export class Adagrad extends Optimizer {
     [sumOfSquares]: readonly BackendTensor[],
     learningRate: number,
   ): void {
-    this.backend.ops.applyAdagrad(variable, sumOfSquares!, gradient, { learningRate, ...this.#root })
+    this.backend.ops.applyAdagrad(variable, sumOfSquares, gradient, { learningRate, ...this.#root })
   }
 }

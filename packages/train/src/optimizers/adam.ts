@@ -69,7 +69,7 @@ export class Adam extends Optimizer {
     learningRate: number,
   ): void {
     const numbers = { learningRate, beta1: this.#beta1, beta2: this.#beta2, epsilon: this.#epsilon }
-    this.backend.ops.applyAdam(variable, firstMoment!, secondMoment!, gradient, {
+    this.backend.ops.applyAdam(variable, firstMoment, secondMoment, gradient, {
       ...numbers,
       epsilonHat: this.#definition === 'tensorflow',
       step: this.#count?.updates ?? this.step,

@@ -72,7 +72,7 @@ export function piecewiseRate(boundaries: readonly number[], rates: readonly num
       { boundaries, rates },
     )
   }
-  return (step) => rates[boundaries.filter((boundary) => step >= boundary).length]!
+  return (step) => rates[boundaries.filter((boundary) => step >= boundary).length]
 }
 
 const ACTION = 'make a learning-rate schedule'

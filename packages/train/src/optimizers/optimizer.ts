@@ -104,7 +104,7 @@ export abstract class Optimizer {
     for (const [index, { value }] of this.variables.entries()) {
       this.#decay(index, learningRate)
       const slots = this.#slotsOf(index).map((slot) => slot.value)
-      this.update(value, gradients[index]!, slots, learningRate)
+      this.update(value, gradients[index], slots, learningRate)
     }
   }
 
@@ -130,7 +130,7 @@ export abstract class Optimizer {
 
   /** All that the executor would find wrong with one variable's update, before it has made another's. */
   #checkOperands(action: string, index: number, gradient: TensorLike): void {
-    const { name, value } = this.variables[index]!
+    const { name, value } = this.variables[index]
     const operands: Record<string, TensorLike> = { [name]: value, [`gradient of ${name}`]: gradient }
     for (const slot of this.#slotsOf(index)) operands[slot.name] = slot.value
     const mask = this.#decayMasks[index]
@@ -147,7 +147,7 @@ export abstract class Optimizer {
     const mask = this.#decayMasks[index]
     if (this.#weightDecay === 0 || mask === false) return
     const rate = learningRate * this.#weightDecay
-    this.backend.ops.applyWeightDecay(this.variables[index]!.value, mask === true ? { rate } : { rate, mask })
+    this.backend.ops.applyWeightDecay(this.variables[index].value, mask === true ? { rate } : { rate, mask })
   }
 }
 

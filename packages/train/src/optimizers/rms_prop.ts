@@ -34,6 +34,6 @@ export class RmsProp extends Optimizer {
     [meanSquare, velocity]: readonly BackendTensor[],
     learningRate: number,
   ): void {
-    this.backend.ops.applyRmsProp(variable, meanSquare!, velocity!, gradient, { learningRate, ...this.#options })
+    this.backend.ops.applyRmsProp(variable, meanSquare, velocity, gradient, { learningRate, ...this.#options })
   }
 }

@@ -31,7 +31,7 @@ const PIPELINES: Readonly<Record<string, () => Dataset<unknown>>> = {
 }
 
 it.each(Object.keys(PIPELINES))('%s resumes from the position after any element, through JSON', async (name) => {
-  const make = PIPELINES[name]!
+  const make = PIPELINES[name]
   const whole = await collect(make())
   expect(whole.length).toBeGreaterThan(2)
   for (let taken = 0; taken <= whole.length; taken++) {
@@ -111,7 +111,7 @@ it('Dataset.batch keeps or drops the remainder', async () => {
 it('Dataset.bucketByLength keeps every element and sorts within a batch', async () => {
   const batches = await collect(numbers(11).bucketByLength({ length: (n) => n % 4, batchSize: 3 }))
   expect(batches.flat().toSorted((a, b) => a - b)).toEqual(await collect(numbers(11)))
-  const spreads = batches.map((batch) => (batch.at(-1)! % 4) - (batch[0]! % 4))
+  const spreads = batches.map((batch) => (batch.at(-1)! % 4) - (batch[0] % 4))
   expect(Math.max(...spreads)).toBeLessThanOrEqual(1)
 })
 
@@ -133,8 +133,8 @@ it('Dataset.paddedBatch joins sequences and hands the elements on', async () => 
   )
   const [first, second] = await collect(words)
   expect(first).toMatchObject({ items: ['a', 'bcd'], lengths: Int32Array.of(1, 3) })
-  expect(first!.tensor).toEqual({ data: Int32Array.of(97, 98, -1, 99, -1, 100), shape: [3, 2] })
-  expect(first!.mask.data).toEqual(Float32Array.of(1, 1, 0, 1, 0, 1))
+  expect(first.tensor).toEqual({ data: Int32Array.of(97, 98, -1, 99, -1, 100), shape: [3, 2] })
+  expect(first.mask.data).toEqual(Float32Array.of(1, 1, 0, 1, 0, 1))
   expect(second).toMatchObject({ items: ['ef'], lengths: Int32Array.of(2) })
 })
 
@@ -142,9 +142,9 @@ it('truncatedWindows continues each row where the window before ended', async ()
   const ids = Int32Array.from({ length: 25 }, (_, k) => k)
   const windows = await collect(new Dataset(truncatedWindows(ids, { time: 3, batch: 2 })))
   expect(windows).toHaveLength(4)
-  expect([...windows[0]!.inputs.data]).toEqual([0, 12, 1, 13, 2, 14])
-  expect([...windows[0]!.labels.data]).toEqual([1, 13, 2, 14, 3, 15])
-  expect([...windows[1]!.inputs.data]).toEqual([3, 15, 4, 16, 5, 17])
+  expect([...windows[0].inputs.data]).toEqual([0, 12, 1, 13, 2, 14])
+  expect([...windows[0].labels.data]).toEqual([1, 13, 2, 14, 3, 15])
+  expect([...windows[1].inputs.data]).toEqual([3, 15, 4, 16, 5, 17])
   expect(windows.map(({ restarts }) => restarts)).toEqual([true, false, false, false])
   expect(() => truncatedWindows(ids, { time: 25, batch: 1 })).toThrow(
     expect.objectContaining({ code: 'ERR_SEQUENCE_TOO_SHORT' }),

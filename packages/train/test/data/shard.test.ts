@@ -14,7 +14,7 @@ it.each([1, 2, 3, 5])(
   async (size) => {
     const batches = await all(whole)
     const shares = await Promise.all(Array.from({ length: size }, (_, rank) => all(whole.shard({ rank, size }))))
-    expect(batches.map((_, step) => shares.flatMap((share) => share[step]!))).toEqual(batches)
+    expect(batches.map((_, step) => shares.flatMap((share) => share[step]))).toEqual(batches)
     for (const share of shares) expect(share).toHaveLength(batches.length)
   },
 )
@@ -36,13 +36,13 @@ it('Dataset.shard continues from a position over another number of ranks', async
   }
   const batches = (await all(whole)).slice(2)
   const [left, right] = [await rest(0, 2), await rest(1, 2)]
-  expect(left.map((share, step) => [...share, ...right[step]!])).toEqual(batches)
+  expect(left.map((share, step) => [...share, ...right[step]])).toEqual(batches)
 })
 
 it('Dataset.shard splits batches that are not arrays by the given function', async () => {
   const batch = { rows: [1, 2, 3] }
   const halves = Dataset.fromArray([batch]).shard({ rank: 1, size: 3 }, ({ rows }, { rank }) => ({
-    rows: [rows[rank]!],
+    rows: [rows[rank]],
   }))
   expect(await all(halves)).toEqual([{ rows: [2] }])
 })

@@ -23,11 +23,11 @@ function search(beamWidth: number, length: number, more: Partial<BeamSearchOptio
     initialState: rows,
     update: async (state, ids) => {
       updates++
-      const next = state.map((row, k) => ({ ...row, ids: [...row.ids, ids[k]!] }))
+      const next = state.map((row, k) => ({ ...row, ids: [...row.ids, ids[k]] }))
       const data = Float64Array.from(next.flatMap((row) => [...logitsAfter(row.ids, row.sequence)]))
       return { state: next, logits: { data, shape: [batch * beamWidth, CLASSES] } }
     },
-    gather: (state, parents) => Array.from(parents, (parent) => state[parent]!),
+    gather: (state, parents) => Array.from(parents, (parent) => state[parent]),
     batch,
     beamWidth,
     length,
@@ -45,7 +45,7 @@ function enumerate(sequence: number, length: number, penalty = 0) {
     if (ids.length === length || ids.at(-1) === END) all.push({ ids, score: total / ids.length ** penalty })
     else {
       const { data } = logSoftmax({ data: logitsAfter([0, ...ids], sequence), shape: [CLASSES] })
-      for (let id = 0; id < CLASSES; id++) walk([...ids, id], total + data[id]!)
+      for (let id = 0; id < CLASSES; id++) walk([...ids, id], total + data[id])
     }
   }
   walk([], 0)
@@ -60,8 +60,8 @@ it.each([0, 1])(
     for (const [sequence, found] of hypotheses.entries()) {
       const expected = enumerate(sequence, 4, lengthPenalty)
       for (let k = 0; k < 10; k++) {
-        expect(found[k]!.ids).toEqual(expected[k]!.ids)
-        expect(found[k]!.score).toBeCloseTo(expected[k]!.score, 10)
+        expect(found[k].ids).toEqual(expected[k].ids)
+        expect(found[k].score).toBeCloseTo(expected[k].score, 10)
       }
     }
   },
@@ -75,7 +75,7 @@ it('beamSearch of width 1 is at least as good as greedy choice', async () => {
     const allowed = Array.from(logits)
     ids.push(allowed.indexOf(Math.max(...allowed)))
   }
-  expect(hypotheses[0]![0]!.logProbability).toBeGreaterThanOrEqual(
+  expect(hypotheses[0][0].logProbability).toBeGreaterThanOrEqual(
     enumerate(0, 3).find((one) => one.ids.join() === ids.join())!.score - 1e-9,
   )
 })

@@ -65,10 +65,10 @@ it('beamSearch with gatherStateRows and a GRU finds the result of an exhaustive 
     }
     const { output } = await gru.call(oneHot([0, ...ids.slice(0, -1)], 1), null, params, { isTraining: false })
     const { data } = await logProbabilities(output)
-    every.push({ ids, total: ids.reduce((sum, id, t) => sum + data[t * CLASSES + id]!, 0) })
+    every.push({ ids, total: ids.reduce((sum, id, t) => sum + data[t * CLASSES + id], 0) })
   }
   await walk([])
   every.sort((a, b) => b.total - a.total)
-  expect(hypotheses!.slice(0, 10).map(({ ids }) => ids)).toEqual(every.slice(0, 10).map(({ ids }) => ids))
-  expect(hypotheses![0]!.logProbability).toBeCloseTo(every[0]!.total, 5)
+  expect(hypotheses.slice(0, 10).map(({ ids }) => ids)).toEqual(every.slice(0, 10).map(({ ids }) => ids))
+  expect(hypotheses[0].logProbability).toBeCloseTo(every[0].total, 5)
 })

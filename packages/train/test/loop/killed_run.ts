@@ -41,7 +41,7 @@ const saver: TrainingSaver = {
     if (file === undefined) return undefined
     const { elements, record } = deserialize(file) as Checkpoint
     for (const [index, { value }] of tensors.entries()) {
-      backend.ops.assign(value, { data: elements[index]!, shape: value.shape })
+      backend.ops.assign(value, { data: elements[index], shape: value.shape })
     }
     return record
   },
@@ -49,7 +49,7 @@ const saver: TrainingSaver = {
 
 const wave = (phases: readonly number[], shift: number, columns: number) => ({
   data: Float32Array.from({ length: T * B * columns }, (_, k) =>
-    Math.sin(phases[Math.floor(k / columns) % B]! + (Math.floor(k / columns / B) + shift) / 2),
+    Math.sin(phases[Math.floor(k / columns) % B] + (Math.floor(k / columns / B) + shift) / 2),
   ),
   shape: [T, B, columns],
 })

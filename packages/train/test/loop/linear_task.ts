@@ -33,7 +33,7 @@ export class MemorySaver implements TrainingSaver {
     const latest = this.saved.get('latest')
     if (latest === undefined) return undefined
     for (const [index, { value }] of tensors.entries()) {
-      this.#backend.ops.assign(value, { data: latest.elements[index]!, shape: value.shape })
+      this.#backend.ops.assign(value, { data: latest.elements[index], shape: value.shape })
     }
     return JSON.parse(latest.record) as TrainingRecord
   }
@@ -55,7 +55,7 @@ export function linearTask(backend: Backend, saver: MemorySaver, more: Partial<F
       using y = backend.ops.linear(x, kernel.value, bias)
       const errors = Float32Array.from(
         (await y.read()).data,
-        (value, row) => value - (2 * x.data[2 * row]! - x.data[2 * row + 1]!) + noise,
+        (value, row) => value - (2 * x.data[2 * row] - x.data[2 * row + 1]) + noise,
       )
       const outputGradient = { data: errors.map((error) => (2 * error) / 5), shape: [5, 1] }
       const gradients = backend.ops.linearGradients(x, kernel.value, outputGradient)

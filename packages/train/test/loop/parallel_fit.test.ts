@@ -50,7 +50,7 @@ async function train(
     const { output, tape } = await gru.call(batch.tensor, null, params, { isTraining, sequenceLengths })
     const { data } = await output.read()
     const weight = batch.mask.data.reduce((sum, each) => sum + each, 0)
-    const errors = Float32Array.from(data, (y, k) => (y - 0.3) * batch.mask.data[Math.floor(k / UNITS)]!)
+    const errors = Float32Array.from(data, (y, k) => (y - 0.3) * batch.mask.data[Math.floor(k / UNITS)])
     return { tape, shape: output.shape, errors, weight, loss: errors.reduce((sum, e) => sum + e * e, 0) / weight }
   }
   const padded = (sequences: readonly Sequence[]) => padSequences(sequences)
@@ -124,24 +124,24 @@ describe('fit over several ranks', () => {
       expect(result).toMatchObject({ ending: 'out of data', step: 19 })
       expect(result.best!.step).toBe(alone.result.best!.step)
       expectAllclose('best', [result.best!.value], [alone.result.best!.value], TOLERANCE)
-      expect(elements).toEqual(runs[0]!.elements)
+      expect(elements).toEqual(runs[0].elements)
     }
-    expectAllclose('params', runs[0]!.elements, alone.elements, TOLERANCE)
+    expectAllclose('params', runs[0].elements, alone.elements, TOLERANCE)
     const [first, ...others] = runs
     expect(others.every(({ reports }) => reports.length === 0)).toBe(true)
     for (const name of ['loss', 'gradientNorm'] as const) {
       const of = ({ reports }: Run) => reports.map((report) => report[name])
-      expectAllclose(name, of(first!), of(alone), TOLERANCE)
+      expectAllclose(name, of(first), of(alone), TOLERANCE)
     }
     const metrics = ({ reports }: Run) => reports.flatMap((report) => report.metrics?.['loss'] ?? [])
-    expectAllclose('metrics', metrics(first!), metrics(alone), TOLERANCE)
+    expectAllclose('metrics', metrics(first), metrics(alone), TOLERANCE)
   })
 
   it('weighs accumulated batches by their rows, as one process does', async () => {
     const more = { accumulate: 3, maxSteps: 6 }
     const alone = await train(undefined, undefined, more)
     const [first] = await trainOver(3, undefined, () => more)
-    expectAllclose('params', first!.elements, alone.elements, TOLERANCE)
+    expectAllclose('params', first.elements, alone.elements, TOLERANCE)
   })
 
   it('makes one all-reduce for an update', async () => {
@@ -149,7 +149,7 @@ describe('fit over several ranks', () => {
       const communicators = localCommunicators(2)
       const more = { maxSteps, evaluate: undefined, earlyStopping: undefined, evaluateEvery: undefined }
       await Promise.all(communicators.map((each) => train(each, undefined, more)))
-      return communicators[0]!.calls
+      return communicators[0].calls
     }
     expect((await calls(12)) - (await calls(5))).toBe(7)
   })
@@ -169,8 +169,8 @@ describe('fit over several ranks', () => {
       const of = (rank: number) => (rank === 0 ? saver : new MemorySaver(backend))
       const runs =
         size === 1 ? [await train(undefined, saver, { maxSteps })] : await trainOver(size, of, () => ({ maxSteps }))
-      lengths.push(runs[0]!.reports.length)
-      if (maxSteps === 1000) expectAllclose('params', runs[0]!.elements, alone.elements, TOLERANCE)
+      lengths.push(runs[0].reports.length)
+      if (maxSteps === 1000) expectAllclose('params', runs[0].elements, alone.elements, TOLERANCE)
     }
     expect(lengths).toEqual([6, 5, 4, 4])
   })

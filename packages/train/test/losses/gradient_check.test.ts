@@ -12,7 +12,7 @@ import {
 const w = { data: Float64Array.of(0.9, 0.5, 0.4, -0.6, -0.5), shape: [1, 5] }
 
 /** Minus the entropy of softmax(w), written as a cross-entropy of its own probabilities (Effective TensorFlow). */
-const loss = ({ w: at }: Readonly<Record<string, typeof w>>) => -crossEntropy(at!, softmax(at!)).loss
+const loss = ({ w: at }: Readonly<Record<string, typeof w>>) => -crossEntropy(at, softmax(at)).loss
 
 it.each(['jacobian', 'directional'] as const)(
   'checkGradients (%s) accepts the gradient through logits and labels',
@@ -20,7 +20,7 @@ it.each(['jacobian', 'directional'] as const)(
     const p = softmax(w)
     const { gradients } = crossEntropy(w, p)
     const throughLabels = softmaxGradient(p, gradients.labels!)
-    const data = gradients.logits.data.map((g, k) => -(g + throughLabels.data[k]!)) as Float64Array
+    const data = gradients.logits.data.map((g, k) => -(g + throughLabels.data[k])) as Float64Array
     const { maxError } = await checkGradients({
       inputs: { w },
       loss: loss as never,
@@ -46,7 +46,7 @@ it('checkGradients in float32 stays near 1e-4, as tf.test.compute_gradient_error
   const single = { data: Float32Array.from(w.data), shape: [1, 5] }
   const { maxError } = await checkGradients({
     inputs: { w: single },
-    loss: ({ w: at }) => entropyFromLogits(at!).data[0]!,
+    loss: ({ w: at }) => entropyFromLogits(at).data[0],
     gradients: { w: entropyGradient(single) },
     delta: 1e-3,
   })
@@ -55,10 +55,10 @@ it('checkGradients in float32 stays near 1e-4, as tf.test.compute_gradient_error
 
 it('checkGradients names the one element that is wrong', async () => {
   const gradient = entropyGradient(w)
-  gradient.data[3]! += 0.01
+  gradient.data[3] += 0.01
   const { worst } = await checkGradients({
     inputs: { w },
-    loss: ({ w: at }) => entropyFromLogits(at!).data[0]!,
+    loss: ({ w: at }) => entropyFromLogits(at).data[0],
     gradients: { w: gradient },
   })
   expect(worst.index).toBe(3)

@@ -22,9 +22,9 @@ it('logSoftmax keeps the small term beside a large maximum', () => {
 it('softmax normalizes the axis that is named, the last by default', () => {
   const logits = { data: Float64Array.of(0, 1, 2, 3, 4, 5), shape: [2, 3] }
   const rows = softmax(logits).data
-  expect(rows[0]! + rows[1]! + rows[2]!).toBeCloseTo(1, 14)
+  expect(rows[0] + rows[1] + rows[2]).toBeCloseTo(1, 14)
   const columns = softmax(logits, 0).data
-  expect(columns[1]! + columns[4]!).toBeCloseTo(1, 14)
+  expect(columns[1] + columns[4]).toBeCloseTo(1, 14)
   expect([...softmax(logits, -2).data]).toEqual([...columns])
   expect(() => softmax(logits, 2)).toThrow(expect.objectContaining({ code: 'ERR_AXIS' }))
 })
@@ -32,6 +32,6 @@ it('softmax normalizes the axis that is named, the last by default', () => {
 it('softmaxGradient is orthogonal to a shift of all logits', () => {
   const p = softmax({ data: Float64Array.of(0.3, -1, 2), shape: [3] })
   const g = softmaxGradient(p, { data: Float64Array.of(1, -2, 0.5), shape: [3] }).data
-  expect(g[0]! + g[1]! + g[2]!).toBeCloseTo(0, 14)
-  expect(g[0]).toBeCloseTo(p.data[0]! * (1 - (p.data[0]! - 2 * p.data[1]! + 0.5 * p.data[2]!)), 14)
+  expect(g[0] + g[1] + g[2]).toBeCloseTo(0, 14)
+  expect(g[0]).toBeCloseTo(p.data[0] * (1 - (p.data[0] - 2 * p.data[1] + 0.5 * p.data[2])), 14)
 })

@@ -42,7 +42,7 @@ async function run(make: Make, definition: Definition, onStep: (step: number, x:
   using optimizer = make(backend, [{ name: 'x', value }], definition)
   for (let step = 1; step <= 100; step++) {
     const x = (await value.read()).data
-    const gradient = filled(6, 0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k]!)
+    const gradient = filled(6, 0.7, 0.43, 0.15 + 0.1 * step).map((g, k) => g + 0.1 * x[k])
     optimizer.apply([{ data: gradient, shape: [6] }], learningRate(step))
     onStep(step, (await value.read()).data)
   }
@@ -53,15 +53,15 @@ const oracles = { pytorch: pytorch.optimizers, tensorflow: tensorflow.optimizers
 const cases = Object.keys(OPTIMIZERS).flatMap((name) => [[name, 'pytorch'] as const, [name, 'tensorflow'] as const])
 
 it.each(cases)('%s follows %s over 100 steps with a moving rate', async (name, definition) => {
-  const expected = oracles[definition][name]!
-  await run(OPTIMIZERS[name]!, definition, (step, x) => {
+  const expected = oracles[definition][name]
+  await run(OPTIMIZERS[name], definition, (step, x) => {
     const values = expected[String(step)]
     if (values !== undefined) expectAllclose(`x after step ${step}`, x, values, 1e-12)
   })
 })
 
 it("Sgd with momentum follows TensorFlow's own ApplyMomentum, whose velocity is without the rate", async () => {
-  await run(OPTIMIZERS['momentum']!, 'pytorch', (step, x) => {
+  await run(OPTIMIZERS['momentum'], 'pytorch', (step, x) => {
     if (step === 100) expectAllclose('x', x, tensorflow.rawMomentum, 1e-12)
   })
 })
@@ -74,7 +74,7 @@ it('clipByGlobalNorm and clipByValue equal TensorFlow', async () => {
   const { norm, clipped } = tensorflow.clipByGlobalNorm
   expectAllclose('norm', (await backend.ops.clipByGlobalNorm(tensors, 1.5).read()).data, [norm], 1e-12)
   for (const [k, tensor] of tensors.entries()) {
-    expectAllclose(`tensor ${k}`, (await tensor.read()).data, clipped[k]!, 1e-12)
+    expectAllclose(`tensor ${k}`, (await tensor.read()).data, clipped[k], 1e-12)
   }
   const tensor = make(5, 3, 0.37, 0.1)
   backend.ops.clipByValue([tensor], 1)
@@ -106,7 +106,7 @@ it('Optimizer.apply refuses before it updates anything', async () => {
   expect(() => optimizer.apply([ones(2), ones(2)], Number.NaN)).toThrow(coded('ERR_HYPERPARAMETER'))
   using elsewhere = openReferenceBackend()
   expect(() => optimizer.apply([ones(2), elsewhere.zeros([2])], 1)).toThrow(coded('ERR_FOREIGN_TENSOR'))
-  expect([...(await variables[0]!.value.read()).data]).toEqual([0, 0])
+  expect([...(await variables[0].value.read()).data]).toEqual([0, 0])
   expect(optimizer.step).toBe(0)
 })
 
@@ -129,7 +129,7 @@ it('Optimizer slots have the layout of their variable and TensorFlow names', () 
   const params = lstm.createParams({ name: 'opaque_kernel' })
   const { slots } = new Adam(backend, [params])
   expect(slots.map(({ name }) => name)).toEqual(['opaque_kernel/Adam', 'opaque_kernel/Adam_1'])
-  expect(slots[0]!.value.layout).toBe(params.value.layout)
+  expect(slots[0].value.layout).toBe(params.value.layout)
 })
 
 it.each([Sgd, Adam, RmsProp, Adagrad])(
