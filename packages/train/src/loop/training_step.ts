@@ -20,6 +20,8 @@ export interface StepOutcome {
 
 /** A step that is computed or queued. */
 export interface TrainingStep {
+  /** The outcome is computed: to wait for it costs nothing. */
+  readonly isKnown: boolean
   /** The result of the step; waits for the device, and takes a skipped update out of the optimizer's count. */
   outcome(): Promise<StepOutcome>
 }
@@ -67,7 +69,7 @@ export async function trainingStep<Batch>(
     if (isCounted) optimizer.restoreStep(optimizer.step - 1)
     throw error
   }
-  if (!('norm' in done)) return { outcome: async () => done }
+  if (!('norm' in done)) return { isKnown: true, outcome: async () => done }
   const queued = done
   const settled = async () => {
     const outcome = await readOutcome(queued)
@@ -76,6 +78,7 @@ export async function trainingStep<Batch>(
   }
   let outcome: Promise<StepOutcome> | undefined
   return {
+    isKnown: false,
     outcome() {
       outcome ??= settled()
       return outcome

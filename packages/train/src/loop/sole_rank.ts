@@ -1,0 +1,71 @@
+import type { AbortSignalLike } from '@cudnn-rnn/canonical'
+import type { Position } from '../data/source.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import type { TrainingRanks } from './training_ranks.js'
+import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
+import { type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
+
+/** The ranks of a training in one process: every call runs its work, and its errors are thrown at once. */
+export class SoleRank implements TrainingRanks {
+  readonly #signal: AbortSignalLike | undefined
+
+  constructor(signal: AbortSignalLike | undefined) {
+    this.#signal = signal
+  }
+
+  get isStopping(): boolean {
+    return this.#signal?.aborted === true
+  }
+
+  async attempt<Result>(work: () => Promise<Result> | Result): Promise<Result> {
+    return await work()
+  }
+
+  async attemptFirst(work: () => Promise<unknown> | unknown): Promise<void> {
+    await work()
+  }
+
+  async lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined> {
+    return await saver?.lock?.()
+  }
+
+  async compare(): Promise<void> {}
+
+  async restore(saver: TrainingSaver | undefined, tensors: readonly Trainable[]): Promise<RestoredRecord | undefined> {
+    return await saver?.restore(tensors)
+  }
+
+  /** Of a training over several ranks the first one's. */
+  ownState({ extra, ranks }: TrainingRecord) {
+    if (ranks === undefined) return { saved: extra, by: { rank: 0, size: 1 } }
+    const [saved = null] = extra as readonly Position[]
+    return { saved, by: { rank: 0, size: ranks } }
+  }
+
+  async gatherState(own: () => Promise<Position>) {
+    return { extra: await own() }
+  }
+
+  async onFirst(work: () => Promise<unknown>): Promise<void> {
+    await work()
+  }
+
+  async shareSignal(): Promise<void> {}
+
+  async step<Batch>(
+    options: TrainingStepOptions<Batch>,
+    batches: readonly Batch[],
+    learningRate: number,
+    before: TrainingStep | undefined,
+  ): Promise<TrainingStep | undefined> {
+    return batches.length === 0 ? undefined : await trainingStep(options, batches, learningRate, before)
+  }
+
+  async evaluate(evaluate: (() => Promise<Readonly<Record<string, number>>>) | undefined) {
+    return await evaluate?.()
+  }
+
+  async finish(): Promise<undefined> {}
+
+  [Symbol.dispose](): void {}
+}

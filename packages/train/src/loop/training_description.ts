@@ -1,0 +1,20 @@
+import type { Trainable } from '../optimizers/trainable.js'
+import type { FitOptions } from './fit_options.js'
+
+/** The settings that all ranks of a training must share; each is compared by itself, under its name. */
+export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly<Record<string, unknown>> {
+  const { backend, optimizer, state, learningRate } = options
+  const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps } = options
+  const form = ({ name, value }: Trainable) => [name, value.shape, value.dtype, value.layout]
+  return {
+    executor: [backend.name, backend.dtype],
+    optimizer: optimizer.constructor.name,
+    variables: optimizer.variables.map(form),
+    slots: optimizer.slots.map(form),
+    state: state?.tensors?.map(form),
+    ...{ accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps },
+    learningRate: typeof learningRate === 'number' ? learningRate : learningRate(0),
+    evaluation: options.evaluate !== undefined,
+    saver: options.saver !== undefined,
+  }
+}

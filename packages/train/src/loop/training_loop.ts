@@ -1,0 +1,254 @@
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { DatasetIterator } from '../data/dataset.js'
+import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import { watchBest } from './early_stopping.js'
+import { nextTurn } from './event_loop.js'
+import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
+import { NonFiniteError } from './non_finite_error.js'
+import { trainingDescription } from './training_description.js'
+import type { RankSeconds, TrainingRanks } from './training_ranks.js'
+import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
+import type { StepOutcome, TrainingStep } from './training_step.js'
+
+export interface FitResult {
+  readonly step: number
+  readonly ending: 'finished' | 'out of data' | 'stopped early' | 'aborted'
+  readonly best: TrainingRecord['best']
+  /** Checkpoints that the resume skipped; absent if none. */
+  readonly skipped?: readonly SkippedCheckpoint[]
+  /** Of each rank, in the steps of this call; absent for one process. */
+  readonly ranks?: readonly RankSeconds[]
+}
+
+/** A step whose outcome is not reported yet. */
+interface QueuedStep {
+  readonly number: number
+  readonly work: TrainingStep
+  readonly learningRate: number
+  /** Milliseconds of `performance.now()`. */
+  readonly began: number
+}
+
+/** One call of `fit`: its steps, and the evaluations, reports and saves between them. */
+export class TrainingLoop<Batch> {
+  readonly #options: FitOptions<Batch>
+  readonly #ranks: TrainingRanks
+  readonly #rateOf: Schedule
+  /** Everything that a checkpoint holds. */
+  readonly #tensors: readonly Trainable[]
+  readonly #skipped: readonly SkippedCheckpoint[]
+  /** Undefined where this rank failed to open its data, which the first call of all ranks throws. */
+  #batches: DatasetIterator<Batch> | undefined
+  #step: number
+  #best: TrainingRecord['best']
+  #skippedInARow: number
+  #savedAt: number
+  #ending: FitResult['ending'] | undefined
+  /** Until the first report. */
+  #resumed: ResumedTraining | undefined
+  /** The step that was queued last, until its outcome is read. */
+  #queued: QueuedStep | undefined
+  #reportedAt = 0
+
+  private constructor(options: FitOptions<Batch>, ranks: TrainingRanks, restored: RestoredRecord | undefined) {
+    const { learningRate } = options
+    this.#options = options
+    this.#ranks = ranks
+    this.#rateOf = typeof learningRate === 'number' ? constantRate(learningRate) : learningRate
+    this.#tensors = tensorsOf(options)
+    const { step, best, skippedInARow } = restored ?? { step: 0, best: null, skippedInARow: 0 }
+    this.#step = step
+    this.#best = best
+    this.#skippedInARow = skippedInARow
+    this.#savedAt = step
+    this.#skipped = restored?.skipped ?? []
+    this.#resumed = restored && { step, skipped: this.#skipped }
+  }
+
+  /** Compares the ranks, and restores the newest checkpoint of the saver where it has one. */
+  static async restore<Batch>(options: FitOptions<Batch>, ranks: TrainingRanks): Promise<TrainingLoop<Batch>> {
+    const { optimizer, state, saver, data } = options
+    await ranks.compare(() => trainingDescription(options))
+    const restored = await ranks.restore(saver, tensorsOf(options))
+    if (restored !== undefined) {
+      optimizer.restoreStep(restored.optimizerStep)
+      const { saved, by } = ranks.ownState(restored)
+      await ranks.attempt(() => state?.restore?.(saved, by))
+    }
+    const loop = new TrainingLoop(options, ranks, restored)
+    loop.#batches = await ranks.attempt(() => data.iterate(restored?.position))
+    return loop
+  }
+
+  /** Trains to the end, which is saved. */
+  async run(): Promise<FitResult> {
+    const { maxSteps, onStart } = this.#options
+    try {
+      await this.#ranks.attemptFirst(() => onStart?.(this.#step, this.#resumed))
+      await this.#ranks.shareSignal()
+      if (this.#hasStopped) this.#ending = 'stopped early'
+      while (this.#ending === undefined && this.#step < maxSteps) {
+        await this.#advance()
+        // The executor may compute on this very thread: let signals and timers in.
+        await nextTurn()
+      }
+      return await this.#finish(this.#ending ?? 'finished')
+    } finally {
+      // After a failure: the count of updates is settled, and the step's results are disposed.
+      await this.#queued?.work.outcome().catch(() => {})
+      await this.#batches?.return()
+    }
+  }
+
+  /** One step, or the reason why there is none. */
+  async #advance(): Promise<void> {
+    if (this.#ranks.isStopping) {
+      this.#ending = 'aborted'
+      return
+    }
+    const began = performance.now()
+    const batches = (await this.#ranks.attempt(() => this.#take())) ?? []
+    const learningRate = this.#rateOf(this.#step)
+    const before = this.#queued
+    let work: TrainingStep | undefined
+    try {
+      work = await this.#ranks.step(this.#options, batches, learningRate, before?.work)
+    } catch (error) {
+      if (before) await this.#settle(before).catch(() => {})
+      throw error
+    }
+    if (work === undefined) {
+      this.#ending = 'out of data'
+      return
+    }
+    this.#step++
+    const queued = { number: this.#step, work, learningRate, began }
+    this.#queued = queued
+    // The device computes this step while the one before it is reported.
+    if (before) await this.#settle(before)
+    if (this.#mustSettle(work)) await this.#settle(queued)
+  }
+
+  /** The batches of one update; fewer at the end of the data. */
+  async #take(): Promise<Batch[]> {
+    const { accumulate = 1 } = this.#options
+    const taken: Batch[] = []
+    while (taken.length < accumulate) {
+      const { done, value } = await this.#batches!.next()
+      if (done) break
+      taken.push(value)
+    }
+    return taken
+  }
+
+  /** Whether the outcome of the newest step must be read before the next one begins. */
+  #mustSettle(work: TrainingStep): boolean {
+    const step = this.#step
+    return (
+      work.isKnown || this.#isEvaluatedAt(step) || this.#isSavedAt(step) || this.#skippedInARow + 1 >= this.#maxSkipped
+    )
+  }
+
+  /** Waits for a step, reports it, and runs the evaluations and saves that are due after it. */
+  async #settle({ number, work, learningRate, began }: QueuedStep): Promise<void> {
+    if (this.#queued?.number === number) this.#queued = undefined
+    const outcome = await work.outcome()
+    const now = performance.now()
+    const seconds = (now - Math.max(began, this.#reportedAt)) / 1000
+    this.#reportedAt = now
+    this.#skippedInARow = outcome.skipped ? this.#skippedInARow + 1 : 0
+    const isEvaluated = this.#isEvaluatedAt(number)
+    const { metrics, isBest } = isEvaluated ? await this.#evaluate() : { metrics: undefined, isBest: false }
+    await this.#report({ step: number, ...outcome, learningRate, seconds }, metrics)
+    if (isBest) await this.#save('best')
+    if (isEvaluated || this.#isSavedAt(number)) {
+      await this.#save('latest')
+      this.#savedAt = number
+    }
+    if (this.#skippedInARow >= this.#maxSkipped) throw new NonFiniteError(number, this.#skippedInARow)
+    if (this.#hasStopped) this.#ending = 'stopped early'
+  }
+
+  async #report(
+    { step, loss, learningRate, gradientNorm, skipped, seconds }: StepOutcome & StepReport,
+    metrics: StepReport['metrics'],
+  ): Promise<void> {
+    const resumed = this.#resumed
+    this.#resumed = undefined
+    await this.#ranks.attemptFirst(() =>
+      this.#options.onStep?.({
+        ...{ step, loss, learningRate, gradientNorm, skipped, seconds },
+        ...(metrics && { metrics }),
+        ...(resumed && resumed.skipped.length > 0 && { resumed }),
+      }),
+    )
+  }
+
+  async #evaluate(): Promise<{ readonly metrics: StepReport['metrics']; readonly isBest: boolean }> {
+    const { evaluate, earlyStopping } = this.#options
+    const metrics = await this.#ranks.evaluate(evaluate)
+    if (earlyStopping === undefined || metrics === undefined) return { metrics, isBest: false }
+    const watched = watchBest(this.#best, metricOf(metrics, earlyStopping.metric), this.#step, earlyStopping)
+    this.#best = watched.best
+    return { metrics, isBest: watched.improved }
+  }
+
+  async #save(kind: 'latest' | 'best'): Promise<void> {
+    const { saver, state, optimizer } = this.#options
+    if (saver === undefined) return
+    const saved = await this.#ranks.gatherState(async () => (await state?.save?.()) ?? null)
+    const { position } = this.#batches!
+    const progress = { step: this.#step, optimizerStep: optimizer.step, position }
+    const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...saved }
+    await this.#ranks.onFirst(() => saver.save(kind, this.#tensors, record))
+  }
+
+  async #finish(ending: FitResult['ending']): Promise<FitResult> {
+    if (this.#queued) await this.#settle(this.#queued)
+    if (this.#savedAt !== this.#step) {
+      // An interrupted run does not evaluate.
+      if (ending === 'out of data' && (await this.#evaluate()).isBest) await this.#save('best')
+      await this.#save('latest')
+    }
+    const ranks = await this.#ranks.finish()
+    const skipped = this.#skipped
+    return {
+      ...{ step: this.#step, ending, best: this.#best },
+      ...(skipped.length > 0 && { skipped }),
+      ...(ranks && { ranks }),
+    }
+  }
+
+  #isEvaluatedAt(step: number): boolean {
+    const { evaluateEvery = Number.POSITIVE_INFINITY, maxSteps } = this.#options
+    return step % evaluateEvery === 0 || step === maxSteps
+  }
+
+  #isSavedAt(step: number): boolean {
+    return step % (this.#options.saveEvery ?? Number.POSITIVE_INFINITY) === 0
+  }
+
+  /** Of early stopping. */
+  get #hasStopped(): boolean {
+    return (this.#best?.evaluationsSince ?? 0) >= (this.#options.earlyStopping?.patience ?? Number.POSITIVE_INFINITY)
+  }
+
+  get #maxSkipped(): number {
+    return this.#options.maxSkipped ?? 10
+  }
+}
+
+function tensorsOf<Batch>({ optimizer, state }: FitOptions<Batch>): readonly Trainable[] {
+  return [...optimizer.variables, ...optimizer.slots, ...(state?.tensors ?? [])]
+}
+
+function metricOf(metrics: Readonly<Record<string, number>>, name: string): number {
+  const value = metrics[name]
+  if (value !== undefined) return value
+  throw codedRangeError(
+    'ERR_UNKNOWN_METRIC',
+    `Cannot watch ${name} as evaluate must return it: current metrics are ${Object.keys(metrics).join(', ') || 'none'}`,
+    { metric: name },
+  )
+}

@@ -1,0 +1,62 @@
+import type { World } from '../data/shard_stage.js'
+import type { Position } from '../data/source.js'
+import type { Trainable } from '../optimizers/trainable.js'
+import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
+import type { TrainingStep, TrainingStepOptions } from './training_step.js'
+
+/** Seconds of a rank in the steps of a training. */
+export interface RankSeconds {
+  /** In forward and backward passes. */
+  readonly computing: number
+  /** In the all-reduce of the gradients: the communication, and the wait for slower ranks. */
+  readonly reducing: number
+}
+
+/** The `state.save` of all ranks, as a checkpoint has it. */
+export type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
+
+/**
+ * The ranks of a training, as its loop sees them. The loop is the same for one process ({@link SoleRank}) and for several
+ * ({@link SeveralRanks}); all ranks call the same methods in the same order.
+ */
+export interface TrainingRanks extends Disposable {
+  /** A rank asks for the end of the training: one process at once, several after the step in which it asked. */
+  readonly isStopping: boolean
+  /** Runs `work` here. Its error is thrown at the next call that all ranks make; then the result is undefined. */
+  attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined>
+  /** As {@link TrainingRanks.attempt}, on the first rank alone. */
+  attemptFirst(work: () => Promise<unknown> | unknown): Promise<void>
+  /** Takes the lock of the first rank's saver. */
+  lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined>
+  /** Refuses ranks of which `description` differs. */
+  compare(description: () => Readonly<Record<string, unknown>>): Promise<void>
+  /** Restores the newest checkpoint; every rank has its record and tensors then. */
+  restore(saver: TrainingSaver | undefined, tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
+  /** The saved state of this rank, and the rank that saved it. */
+  ownState(record: TrainingRecord): { readonly saved: Position; readonly by: World }
+  /** The state of every rank, for a checkpoint. */
+  gatherState(own: () => Promise<Position>): Promise<SavedState>
+  /** Runs `work` on the first rank; all wait for it. */
+  onFirst(work: () => Promise<unknown>): Promise<void>
+  /** Knows from now on of a signal of any rank that came before the first step. */
+  shareSignal(): Promise<void>
+  /**
+   * One update over the batches of all ranks.
+   *
+   * @param batches none at the end of the data
+   * @param before the step before this one, where its outcome was not read
+   * @returns undefined at the end of the data
+   */
+  step<Batch>(
+    options: TrainingStepOptions<Batch>,
+    batches: readonly Batch[],
+    learningRate: number,
+    before: TrainingStep | undefined,
+  ): Promise<TrainingStep | undefined>
+  /** The metrics of `evaluate`, the same on all ranks. */
+  evaluate(
+    evaluate: (() => Promise<Readonly<Record<string, number>>>) | undefined,
+  ): Promise<Readonly<Record<string, number>> | undefined>
+  /** Waits until all ranks have ended without a failure. @returns undefined for one process */
+  finish(): Promise<readonly RankSeconds[] | undefined>
+}
