@@ -25,6 +25,11 @@ export interface Backend {
   readonly name: string
   /** Why this executor was chosen, for people. */
   readonly reason: string
+  /**
+   * Instruction set, or library and device: executors that differ in it may round otherwise, and lay out opaque buffers
+   * otherwise. The ranks of a training must agree in it.
+   */
+  readonly implementation?: string | undefined
   /** The floating type of everything it computes. */
   readonly dtype: FloatDType
   readonly ops: DenseOps

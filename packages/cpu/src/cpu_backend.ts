@@ -71,6 +71,7 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   return new HostBackend({
     name: 'cpu',
     reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
+    implementation: weights === 'float32' ? instructionSet : `${instructionSet}, ${weights} weights`,
     memory: executor.memory,
     kernels: new CpuDenseKernels(executor),
     products: new CpuProducts(executor),

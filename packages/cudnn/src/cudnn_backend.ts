@@ -27,6 +27,7 @@ import type { SessionInfo } from './sys/native_addon.js'
 export class CudnnBackend extends Inspectable implements Backend {
   readonly name = 'cudnn'
   readonly reason: string
+  readonly implementation: string
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<CudnnTensor>
   readonly steps: CudnnTrainingSteps
@@ -37,7 +38,8 @@ export class CudnnBackend extends Inspectable implements Backend {
     const { info } = executor.session
     this.#executor = executor
     this.dtype = executor.memory.dtype
-    this.reason = `cudnn: ${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
+    this.implementation = `${info.name}, cuDNN ${versionText(info.cudnnVersion)}, ${executor.arithmetic.precision}`
+    this.reason = `cudnn: ${this.implementation}`
     const kernels = new CudnnDenseKernels(executor)
     this.ops = new CheckedDenseOps(executor.memory, kernels)
     const isRecorded = executor.graphs !== 'never'

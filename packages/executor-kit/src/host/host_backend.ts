@@ -25,6 +25,7 @@ import type { HostTensor } from './host_tensor.js'
 export interface HostExecutor<OwnRnn extends Rnn> {
   readonly name: string
   readonly reason: string
+  readonly implementation?: string
   readonly memory: HostMemory
   readonly kernels: DenseKernels<HostTensor>
   readonly products: HostProducts
@@ -36,6 +37,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
 export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implements Backend {
   readonly name: string
   readonly reason: string
+  readonly implementation: string | undefined
   readonly dtype: FloatDType
   readonly ops: CheckedDenseOps<HostTensor>
   readonly shared: SharedMemory
@@ -43,10 +45,11 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly #memory: HostMemory
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
-  constructor({ name, reason, memory, kernels, products, prepare }: HostExecutor<OwnRnn>) {
+  constructor({ name, reason, implementation, memory, kernels, products, prepare }: HostExecutor<OwnRnn>) {
     super()
     this.name = name
     this.reason = reason
+    this.implementation = implementation
     this.dtype = memory.dtype
     this.ops = new CheckedDenseOps(memory, kernels)
     this.products = products

@@ -1,3 +1,4 @@
+import { fingerprintOf } from './fingerprint.js'
 import type { Source } from './source.js'
 
 /** The elements of an array, in order; a position is an index, reached without reading earlier elements. */
@@ -14,5 +15,6 @@ export function arraySource<T>(array: readonly T[]): Source<T> {
         async close() {},
       }
     },
+    describe: () => `array of ${array.length} elements ${fingerprintOf(array)}`,
   }
 }

@@ -1,4 +1,4 @@
-import type { Source } from './source.js'
+import { describe, type Source } from './source.js'
 
 /** Arrays of `size` consecutive elements; the last may be smaller, or is dropped. */
 export function batched<T>(source: Source<T>, size: number, dropRemainder: boolean): Source<readonly T[]> {
@@ -21,5 +21,6 @@ export function batched<T>(source: Source<T>, size: number, dropRemainder: boole
         close: () => upstream.close(),
       }
     },
+    describe: () => `${describe(source)}, batches of ${size}${dropRemainder ? ' without the remainder' : ''}`,
   }
 }

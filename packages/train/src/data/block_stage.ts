@@ -1,14 +1,16 @@
-import type { Position, Source } from './source.js'
+import { describe, type Position, type Source } from './source.js'
 
 /**
  * Reads `size` elements, lets `arrange` make a list of them, and yields that list. A position is the one before the
  * block and how much of its list was yielded: going back reads one block again and nothing else need be saved.
  *
+ * @param arrangement names what `arrange` does, for the description of the source
  * @param arrange must give the same list for the same block, block number and epoch.
  */
 export function inBlocks<T, U>(
   source: Source<T>,
   size: number,
+  arrangement: string,
   arrange: (block: readonly T[], number: number, epoch: number) => readonly U[],
 ): Source<U> {
   return {
@@ -51,5 +53,6 @@ export function inBlocks<T, U>(
         close: () => upstream.close(),
       }
     },
+    describe: () => `${describe(source)}, ${arrangement}`,
   }
 }

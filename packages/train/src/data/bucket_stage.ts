@@ -15,7 +15,8 @@ export interface BucketOptions<T> {
 /** Batches of elements of similar length: pools are sorted by length, cut into batches, and the batches shuffled. */
 export function bucketedByLength<T>(source: Source<T>, options: BucketOptions<T>): Source<readonly T[]> {
   const { length, batchSize, poolSize = 100 * batchSize, seed = 0 } = options
-  return inBlocks(source, poolSize, (pool, number, epoch) => {
+  const arrangement = `batches of ${batchSize} by length from pools of ${poolSize} by seed ${seed}`
+  return inBlocks(source, poolSize, arrangement, (pool, number, epoch) => {
     const sorted = pool.toSorted((a, b) => length(a) - length(b))
     const batches: T[][] = []
     for (let from = 0; from < sorted.length; from += batchSize) batches.push(sorted.slice(from, from + batchSize))

@@ -22,7 +22,7 @@ import { prefetched } from './prefetch_stage.js'
 import { repeated } from './repeat_stage.js'
 import { sharded, shareOf, type World } from './shard_stage.js'
 import { shuffled } from './shuffle_stage.js'
-import { type Cursor, countedSource, type Position, type Source } from './source.js'
+import { type Cursor, countedSource, describe, type Position, type Source } from './source.js'
 
 export interface MapOptions {
   /** Transforms that run at a time; default 1. */
@@ -147,6 +147,11 @@ export class Dataset<T> implements AsyncIterable<T> {
   /** Reads from `position` (a value of {@link DatasetIterator.position}), or from the start. */
   iterate(position?: Position): DatasetIterator<T> {
     return new DatasetIterator(this.#source.open(position ?? undefined, 0), position ?? null)
+  }
+
+  /** The elements and their order in words, with a fingerprint of arrays; ranks of a training must agree in it. */
+  describe(): string {
+    return describe(this.#source)
   }
 
   [Symbol.asyncIterator](): DatasetIterator<T> {

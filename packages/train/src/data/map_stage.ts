@@ -1,5 +1,5 @@
 import { EMPTY_SHARE } from './shard_stage.js'
-import type { Item, Source } from './source.js'
+import { describe, type Item, type Source } from './source.js'
 
 /** Applies `transform` to each element, up to `concurrency` at a time; the order stays. */
 export function mapped<T, U>(
@@ -31,5 +31,6 @@ export function mapped<T, U>(
         close: () => upstream.close(),
       }
     },
+    describe: () => describe(source),
   }
 }

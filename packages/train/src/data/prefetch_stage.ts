@@ -1,4 +1,4 @@
-import type { Item, Source } from './source.js'
+import { describe, type Item, type Source } from './source.js'
 
 /**
  * Reads up to `size` elements ahead while the consumer works. The position is that of the element handed out, so elements
@@ -37,5 +37,6 @@ export function prefetched<T>(source: Source<T>, size: number): Source<T> {
         },
       }
     },
+    describe: () => describe(source),
   }
 }

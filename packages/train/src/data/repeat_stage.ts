@@ -1,4 +1,4 @@
-import type { Cursor, Position, Source } from './source.js'
+import { type Cursor, describe, type Position, type Source } from './source.js'
 
 /** The source again and again, `count` times; each pass is an epoch. Ends when a pass yields nothing. */
 export function repeated<T>(source: Source<T>, count: number): Source<T> {
@@ -26,5 +26,6 @@ export function repeated<T>(source: Source<T>, count: number): Source<T> {
         close: async () => upstream?.close(),
       }
     },
+    describe: () => `${describe(source)}, ${count} times`,
   }
 }

@@ -1,4 +1,4 @@
-import type { Source } from './source.js'
+import { describe, type Source } from './source.js'
 
 /** The ranks of a job: a `Communicator`, or its numbers. */
 export interface World {
@@ -33,6 +33,7 @@ export function sharded<T>(source: Source<T>, share: (batch: T) => T): Source<T>
         close: () => upstream.close(),
       }
     },
+    describe: () => describe(source),
   }
 }
 

@@ -7,7 +7,8 @@ import type { Source } from './source.js'
  * permutation follows from seed, epoch and block number alone, so a saved position resumes it exactly.
  */
 export function shuffled<T>(source: Source<T>, bufferSize: number, seed: number): Source<T> {
-  return inBlocks(source, bufferSize, (block, number, epoch) => {
+  const arrangement = `shuffled in blocks of ${bufferSize} by seed ${seed}`
+  return inBlocks(source, bufferSize, arrangement, (block, number, epoch) => {
     const random = new Philox(seed, epoch)
     random.seek(number * bufferSize)
     return permuted(block, random)

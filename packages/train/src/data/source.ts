@@ -24,6 +24,13 @@ export interface Cursor<T> {
  */
 export interface Source<T> {
   open(position: Position | undefined, epoch: number): Cursor<T>
+  /** Names the elements and their order: ranks of a training whose sources differ in it are refused. Default: not known. */
+  describe?(): string
+}
+
+/** The description of a source, for one that has none too. */
+export function describe<T>(source: Source<T>): string {
+  return source.describe?.() ?? 'elements'
 }
 
 const SEQUENCE = either(ITERABLE, ASYNC_ITERABLE)

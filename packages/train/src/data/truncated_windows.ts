@@ -1,5 +1,6 @@
 import { checkArguments, checkOptions, integerFrom, kind } from '@cudnn-rnn/arguments'
 import { arrayTypeOf, codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
+import { fingerprintOf } from './fingerprint.js'
 import type { Source } from './source.js'
 
 /** One window of truncated back-propagation through time. */
@@ -56,5 +57,6 @@ export function truncatedWindows(
         async close() {},
       }
     },
+    describe: () => `windows of ${time} steps × ${batch} rows of ${ids.length} ids ${fingerprintOf(ids)}`,
   }
 }

@@ -1,3 +1,4 @@
+import { version } from '../../package.json'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { FitOptions } from './fit_options.js'
 
@@ -7,7 +8,9 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
   const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps } = options
   const form = ({ name, value }: Trainable) => [name, value.shape, value.dtype, value.layout]
   return {
-    executor: [backend.name, backend.dtype],
+    version,
+    executor: [backend.name, backend.dtype, backend.implementation],
+    data: options.data.describe(),
     optimizer: optimizer.constructor.name,
     variables: optimizer.variables.map(form),
     slots: optimizer.slots.map(form),

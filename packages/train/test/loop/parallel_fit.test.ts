@@ -28,6 +28,15 @@ const SEQUENCES: readonly Sequence[] = Array.from({ length: 23 }, (_, row) => {
   return { data: Float32Array.from({ length: time }, (_, t) => Math.sin(row + t / 2)), shape: [time, 1] }
 })
 
+/** Shuffled batches of 5, four times. */
+const batches = (seed: number, sequences: readonly Sequence[], world = { rank: 0, size: 1 }) =>
+  Dataset.fromArray(sequences)
+    .shuffle({ bufferSize: 23, seed })
+    .repeat(4)
+    .batch(5)
+    .shard(world)
+    .map((share) => padSequences(share))
+
 interface Run {
   readonly reports: readonly StepReport[]
   readonly result: FitResult
@@ -53,12 +62,10 @@ async function train(
     const errors = Float32Array.from(data, (y, k) => (y - 0.3) * batch.mask.data[Math.floor(k / UNITS)])
     return { tape, shape: output.shape, errors, weight, loss: errors.reduce((sum, e) => sum + e * e, 0) / weight }
   }
-  const padded = (sequences: readonly Sequence[]) => padSequences(sequences)
-  const batches = Dataset.fromArray(SEQUENCES).shuffle({ bufferSize: 23, seed: 4 })
   const reports: StepReport[] = []
   const result = await fit({
     backend,
-    data: batches.repeat(4).batch(5).shard(world).map(padded),
+    data: batches(4, SEQUENCES, world),
     async batchGradients(batch) {
       const { tape, shape, errors, weight, loss } = await passOf(batch, true)
       const data = errors.map((error) => (2 * error) / weight)
@@ -250,7 +257,7 @@ describe('fit over several ranks', () => {
     ['evaluate', 2, { evaluate: () => Promise.reject(new Error('no memory')) }],
     ['onStep', 0, { onStep: () => Promise.reject(new Error('no memory')) }],
     ['onStart', 0, { onStart: () => Promise.reject(new Error('no memory')) }],
-    ['the data', 1, { data: Dataset.from<never>(() => failing()) }],
+    ['the data', 1, { data: batches(4, SEQUENCES).map(() => Promise.reject(new Error('no memory'))) }],
     ['state.save', 1, { state: { save: () => Promise.reject(new Error('no memory')) } }],
   ] as const)('rejects on all ranks where %s fails on rank %d', async (_, failed, more) => {
     const errors = await failuresOver(3, (rank) => ({
@@ -272,6 +279,21 @@ describe('fit over several ranks', () => {
     ['maxSteps', { maxSteps: 7 }, /the same maxSteps: rank 0 has "1000", rank 1 has "7"/],
     ['clipNorm', { clipNorm: 1 }, /the same clipNorm/],
     [
+      'instruction set',
+      { backend: Object.assign(openReferenceBackend(), { implementation: 'another' }) },
+      /the same executor: rank 0 has \["reference","float32"(,null)?\], rank 1 has \["reference","float32","another"\]/,
+    ],
+    [
+      'elements',
+      { data: batches(4, SEQUENCES.toSpliced(3, 1, SEQUENCES[0]!)) },
+      /the same data: rank 0 has "array of 23 elements \w+, .*rank 1 has "array of 23 elements/,
+    ],
+    [
+      'shuffle',
+      { data: batches(5, SEQUENCES) },
+      /the same data: rank 0 has "array of 23 elements \w+, shuffled in blocks of 23 by seed 4, 4 times, batches of 5", rank 1 has ".* by seed 5/,
+    ],
+    [
       'data',
       {
         data: Dataset.fromArray(SEQUENCES)
@@ -286,7 +308,3 @@ describe('fit over several ranks', () => {
     }
   })
 })
-
-function failing(): Iterable<never> {
-  throw new Error('no memory')
-}
