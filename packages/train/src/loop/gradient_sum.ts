@@ -50,14 +50,14 @@ export class GradientSum implements Disposable {
     if (weight === 0) return
     let at = 0
     for (const [index, gradient] of gradients.entries()) {
-      const { name, value } = variables[index]!
+      const { name, value } = variables[index]
       checkShape('add gradients', `gradient of ${name}`, gradient.shape, value.shape)
       const { data } = await gradient.read()
-      for (let k = 0; k < data.length; k++) buffer[at + k]! += weight * data[k]!
+      for (let k = 0; k < data.length; k++) buffer[at + k] += weight * data[k]
       at += data.length
     }
-    this.#controls[CONTROLS.loss]! += weight * loss
-    this.#controls[CONTROLS.weight]! += weight
+    this.#controls[CONTROLS.loss] += weight * loss
+    this.#controls[CONTROLS.weight] += weight
   }
 
   /** Raises a flag of this rank. */
@@ -67,21 +67,21 @@ export class GradientSum implements Disposable {
 
   /** Ranks that have raised the flag, after the all-reduce. */
   count(flag: RankFlag): number {
-    return this.#controls[CONTROLS[flag]]!
+    return this.#controls[CONTROLS[flag]]
   }
 
   /** Writes the means over the weights of all ranks into the gradients. @returns the mean loss */
   takeMeans(): number {
-    const total = this.#controls[CONTROLS.weight]!
+    const total = this.#controls[CONTROLS.weight]
     const scale = total === 0 ? 0 : 1 / total
     let at = 0
     for (const [index, { value }] of this.#variables.entries()) {
       const data = this.buffer.subarray(at, at + elementsOf(value))
-      for (let k = 0; k < data.length; k++) data[k]! *= scale
-      this.#backend.ops.assign(this.gradients[index]!, { data, shape: value.shape })
+      for (let k = 0; k < data.length; k++) data[k] *= scale
+      this.#backend.ops.assign(this.gradients[index], { data, shape: value.shape })
       at += data.length
     }
-    return this.#controls[CONTROLS.loss]! * scale
+    return this.#controls[CONTROLS.loss] * scale
   }
 
   [Symbol.dispose](): void {

@@ -66,12 +66,12 @@ export class SeveralRanks implements TrainingRanks {
   async compare(description: () => Readonly<Record<string, unknown>>): Promise<void> {
     const all = await this.#gather(() => Object.entries(description()).map(([name, value]) => [name, shown(value)]))
     const [first, ...others] = all.map((entries) => new Map(entries as [string, string][]))
-    for (const [name, expected] of first!) {
+    for (const [name, expected] of first) {
       const index = others.findIndex((other) => other.get(name) !== expected)
       if (index < 0) continue
       throw codedRangeError(
         'ERR_RANKS_DIFFER',
-        `Cannot train as all ranks must have the same ${name}: rank 0 has ${expected}, rank ${index + 1} has ${others[index]!.get(name)}`,
+        `Cannot train as all ranks must have the same ${name}: rank 0 has ${expected}, rank ${index + 1} has ${others[index].get(name)}`,
         { difference: name, rank: index + 1 },
       )
     }
@@ -137,7 +137,7 @@ export class SeveralRanks implements TrainingRanks {
     if (sum.count('outOfData') > 0) return undefined
     const loss = sum.takeMeans()
     using norm = clipGradients(options.backend, sum.gradients, options)
-    const gradientNorm = (await norm.read()).data[0]!
+    const gradientNorm = (await norm.read()).data[0]
     const skipped = !(Number.isFinite(gradientNorm) && Number.isFinite(loss))
     if (!skipped) options.optimizer.apply(sum.gradients, learningRate)
     const outcome: StepOutcome = { loss, gradientNorm, skipped }
@@ -152,7 +152,7 @@ export class SeveralRanks implements TrainingRanks {
     const entries = async () =>
       Object.entries(await evaluate()).map(([name, metric]) => [name, String(metric)] as const)
     const [first] = await this.#gather(entries)
-    return Object.fromEntries(first!.map(([name, metric]) => [name, Number(metric)]))
+    return Object.fromEntries(first.map(([name, metric]) => [name, Number(metric)]))
   }
 
   async finish(): Promise<readonly RankSeconds[]> {
@@ -172,7 +172,7 @@ export class SeveralRanks implements TrainingRanks {
     const result = checkedResult(await batchGradients(batch))
     const tensors = [result.loss, ...result.gradients].filter(isBackendTensor)
     try {
-      const loss = isBackendTensor(result.loss) ? (await result.loss.read()).data[0]! : result.loss
+      const loss = isBackendTensor(result.loss) ? (await result.loss.read()).data[0] : result.loss
       await this.#sum.add(loss, result.gradients, weightOf(batch, result))
     } finally {
       for (const tensor of tensors) tensor.dispose()
@@ -221,7 +221,7 @@ export class SeveralRanks implements TrainingRanks {
     if (failure !== undefined) throw failure.error
     const rank = all.findIndex(({ failed }) => failed !== undefined)
     if (rank < 0) return all.map(({ own: result }) => result as Result)
-    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on training as rank ${rank} failed: ${all[rank]!.failed}`, {
+    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on training as rank ${rank} failed: ${all[rank].failed}`, {
       rank,
     })
   }
@@ -252,6 +252,6 @@ function shown(value: unknown): string {
 function hashOf(data: FloatArray, start: number): number {
   const words = new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)
   let hash = start ^ 0x811c9dc5
-  for (let k = 0; k < words.length; k++) hash = Math.imul(hash ^ words[k]!, 0x01000193)
+  for (let k = 0; k < words.length; k++) hash = Math.imul(hash ^ words[k], 0x01000193)
   return hash
 }

@@ -285,7 +285,7 @@ describe('fit over several ranks', () => {
     ],
     [
       'elements',
-      { data: batches(4, SEQUENCES.toSpliced(3, 1, SEQUENCES[0]!)) },
+      { data: batches(4, SEQUENCES.toSpliced(3, 1, SEQUENCES[0])) },
       /the same data: rank 0 has "array of 23 elements \w+, .*rank 1 has "array of 23 elements/,
     ],
     [
