@@ -1,6 +1,5 @@
 import { checkArguments, kind, OBJECT } from '@cudnn-rnn/arguments'
 import { codedTypeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { Uint8ArrayReader, Uint8ArrayWriter, ZipWriter } from '@zip.js/zip.js'
 import { FLOAT_TENSOR } from '../float_tensor.js'
 import { encodeHdf5Variables } from './hdf5_writer.js'
 
@@ -32,6 +31,8 @@ export async function encodeKerasArchive(
 ): Promise<Uint8Array> {
   checkArguments(ACTION, { model, variables }, { model: OBJECT, variables: VARIABLES })
   const config = jsonText(model)
+  // Loaded on first use: it would be a third of the time to import the package.
+  const { Uint8ArrayReader, Uint8ArrayWriter, ZipWriter } = await import('@zip.js/zip.js')
   const writer = new ZipWriter(new Uint8ArrayWriter(), { level: 0 })
   const encoder = new TextEncoder()
   const metadata = { keras_version: KERAS_VERSION, date_saved: '1980-01-01@00:00:00' }

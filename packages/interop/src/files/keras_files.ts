@@ -102,18 +102,21 @@ async function inOrder(file: Hdf5File): Promise<readonly StoredTensor[]> {
     for (const weight of weights) places.set(`${groups[index]}/${weight}`, places.size)
   }
   const placeOf = ({ name }: StoredTensor) => places.get(name) ?? Number.POSITIVE_INFINITY
+  const compareNames = nameOrder()
   return [...file.tensors].sort((a, b) => {
     const [one, other] = [placeOf(a), placeOf(b)]
     return one === other ? compareNames(a.name, b.name) : one - other
   })
 }
 
-const { compare } = new Intl.Collator('en', { numeric: true })
-
 /** Path by path: `vars/2` before `vars/10`, `lstm` before `lstm_1`. */
-function compareNames(one: string, other: string): number {
-  const [a, b] = [one.split('/'), other.split('/')]
-  const differing = a.findIndex((segment, index) => segment !== b[index])
-  if (differing === -1) return a.length - b.length
-  return b[differing] === undefined ? 1 : compare(a[differing]!, b[differing])
+function nameOrder(): (one: string, other: string) => number {
+  // Made here, as the first collator of a process takes 8 ms.
+  const { compare } = new Intl.Collator('en', { numeric: true })
+  return (one, other) => {
+    const [a, b] = [one.split('/'), other.split('/')]
+    const differing = a.findIndex((segment, index) => segment !== b[index])
+    if (differing === -1) return a.length - b.length
+    return b[differing] === undefined ? 1 : compare(a[differing]!, b[differing])
+  }
 }
