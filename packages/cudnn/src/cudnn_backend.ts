@@ -22,6 +22,7 @@ import type { Arithmetic } from './device/precision.js'
 import { CudnnTrainingSteps } from './device/training_steps.js'
 import { CudnnRnn } from './rnn/cudnn_rnn.js'
 import type { SessionInfo } from './sys/native_addon.js'
+import { versionText } from './sys/version_text.js'
 
 /** The executor over cuDNN: one GPU, one stream, one thread that makes all calls. */
 export class CudnnBackend extends Inspectable implements Backend {
@@ -113,11 +114,4 @@ export class CudnnBackend extends Inspectable implements Backend {
   protected override summary(): Summary {
     return backendSummary(this, this.#executor.memory.life)
   }
-}
-
-/** 92400 is 9.24.0; before 9 the thousands were the major version. */
-export function versionText(version: number): string {
-  const major = version >= 10_000 ? Math.floor(version / 10_000) : Math.floor(version / 1000)
-  const rest = version - major * (version >= 10_000 ? 10_000 : 1000)
-  return `${major}.${Math.floor(rest / 100)}.${rest % 100}`
 }

@@ -1,9 +1,9 @@
 import { type BackendAttempt, isBackendUnavailableError } from '@cudnn-rnn/backend'
-import { versionText } from './cudnn_backend.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import { type CudnnBackendOptions, checkOptions, openCudnnBackend } from './open_cudnn_backend.js'
 import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'
 import type { SessionInfo } from './sys/native_addon.js'
+import { versionText } from './sys/version_text.js'
 
 /** What stands between this machine and the cuDNN executor, for people and for bug reports. */
 export interface CudnnReport {

@@ -1,17 +1,14 @@
 import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
-import { CudnnBackend, versionText } from './cudnn_backend.js'
-import { loadKernels } from './device/device_kernels.js'
-import { DeviceMemory } from './device/device_memory.js'
-import { DeviceSession } from './device/device_session.js'
-import { KernelCache } from './device/kernel_cache.js'
+import type { CudnnBackend } from './cudnn_backend.js'
 import { type Arithmetic, arithmeticOf, type Precision } from './device/precision.js'
 import { ADDON_ADVICE, loadAddon } from './load_addon.js'
 import { type CudaLibraries, openCudaLibraries } from './sys/cuda_libraries.js'
 import { ALGORITHMS, type Algorithm } from './sys/cudnn_enums.js'
 import { isCudnnError } from './sys/cudnn_error.js'
 import type { NativeAddon } from './sys/native_addon.js'
+import { versionText } from './sys/version_text.js'
 
 export interface CudnnBackendOptions {
   /** Element type of tensors and parameters; default float32. */
@@ -75,15 +72,12 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const { addon } = loaded
   const found = openCudaLibraries(addon, libraryDir)
   const libraries = checkLibraries(addon, found, device, arithmetic)
-  let session: DeviceSession | undefined
+  const policy = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
   try {
-    const policy = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
-    session = await DeviceSession.open(addon, libraries, device, { graphs: policy, dtype })
-    await loadKernels(session, dtype, new KernelCache(cacheDir))
-    const memory = new DeviceMemory(session, dtype)
-    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs: policy })
+    // Loaded here: most machines have no GPU, and the executor is most of this package.
+    const { startBackend } = await import('./start_backend.js')
+    return await startBackend(addon, libraries, { device, dtype, arithmetic, algorithm, graphs: policy, cacheDir })
   } catch (error) {
-    await session?.close()
     if (!isCudnnError(error)) throw error
     const advice = 'Run `nvidia-smi`, and see that driver, CUDA libraries and cuDNN fit each other.'
     throw unavailable([{ name: 'cudnn', reason: error.message }], advice, { cause: error })

@@ -1,0 +1,37 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { CudnnBackend } from './cudnn_backend.js'
+import { loadKernels } from './device/device_kernels.js'
+import { DeviceMemory } from './device/device_memory.js'
+import { DeviceSession } from './device/device_session.js'
+import type { GraphPolicy } from './device/graph_cache.js'
+import { KernelCache } from './device/kernel_cache.js'
+import type { Arithmetic } from './device/precision.js'
+import type { Algorithm } from './sys/cudnn_enums.js'
+import type { Libraries, NativeAddon } from './sys/native_addon.js'
+
+/** Options of an executor, checked. */
+export interface StartOptions {
+  readonly device: number
+  readonly dtype: FloatDType
+  readonly arithmetic: Arithmetic
+  readonly algorithm: Algorithm | 'measured'
+  readonly graphs: GraphPolicy
+  readonly cacheDir: string | undefined
+}
+
+/** Opens the device and compiles the kernels. A failure leaves nothing open. */
+export async function startBackend(
+  addon: NativeAddon,
+  libraries: Libraries,
+  { device, dtype, arithmetic, algorithm, graphs, cacheDir }: StartOptions,
+): Promise<CudnnBackend> {
+  const session = await DeviceSession.open(addon, libraries, device, { graphs, dtype })
+  try {
+    await loadKernels(session, dtype, new KernelCache(cacheDir))
+    const memory = new DeviceMemory(session, dtype)
+    return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs })
+  } catch (error) {
+    await session.close()
+    throw error
+  }
+}
