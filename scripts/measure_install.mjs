@@ -1,5 +1,5 @@
-// Prints the disk space of an installation and the time of an import, beside onnxruntime-node's; fails where a
-// package is larger than its limit. Times are of this machine and are printed only.
+// Prints the disk space of an installation and the JavaScript and time of an import, beside onnxruntime-node's; fails
+// where a package is larger than its limit, or loads more than its limit. Times are of this machine and are printed only.
 import { execFileSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,11 +11,11 @@ import { readJson } from './workspace.mjs'
 const MEGABYTE = 1e6
 const IMPORTS = 15
 
-/** Packages, the megabytes that they may take, and whether they can be imported. */
+/** Packages, the megabytes that they may take, and the megabytes of JavaScript that an import of them may load. */
 const MEASURED = [
-  { name: '@cudnn-rnn/rnn', limit: 12, imported: true },
-  { name: '@cudnn-rnn/cpu', limit: 4, imported: true },
-  { name: '@cudnn-rnn/cli', limit: 25, imported: false },
+  { name: '@cudnn-rnn/rnn', limit: 12, loadLimit: 1.25 },
+  { name: '@cudnn-rnn/cpu', limit: 4, loadLimit: 0.3 },
+  { name: '@cudnn-rnn/cli', limit: 25 },
 ]
 
 /** Bytes of the files below a folder, links not followed, and the number of packages that are among them. */
@@ -37,6 +37,24 @@ function importTime(specifier, folder) {
     Number(execFileSync(process.execPath, ['--input-type=module', '-e', program], { cwd: folder, encoding: 'utf8' }))
   const times = Array.from({ length: IMPORTS }, measure).toSorted((a, b) => a - b)
   return times[Math.floor(IMPORTS / 2)]
+}
+
+/** Bytes of the modules that an import of `specifier` loads: what its time depends on, alike on every machine. */
+function loadedBytes(specifier, folder) {
+  const hooks = `import { writeSync } from 'node:fs'
+    export async function load(url, context, next) {
+      const module = await next(url, context)
+      if (module.source) writeSync(1, module.source.length + ' ')
+      return module
+    }`
+  const program = `import { register } from 'node:module'
+    register('data:text/javascript,' + encodeURIComponent(${JSON.stringify(hooks)}))
+    await import(${JSON.stringify(specifier)})`
+  const sizes = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  return sizes.split(' ').reduce((sum, size) => sum + Number(size), 0)
 }
 
 /** onnxruntime-node and all that it depends on, as they are installed in this repository. */
@@ -62,24 +80,31 @@ const rows = []
 let failures = 0
 const packed = await packPackages(MEASURED.map(({ name }) => name))
 try {
-  for (const { name, limit, imported } of MEASURED) {
+  for (const { name, limit, loadLimit } of MEASURED) {
     const folder = await packed.install([name])
     const { bytes, packages } = sizeOf(join(folder, 'node_modules'))
-    rows.push({ name, bytes, packages, limit, milliseconds: imported ? importTime(name, folder) : undefined })
+    const row = { name, bytes, packages, limit }
     if (bytes > limit * MEGABYTE) failures++
+    if (loadLimit !== undefined) {
+      row.loaded = loadedBytes(name, folder)
+      row.milliseconds = importTime(name, folder)
+      if (row.loaded > loadLimit * MEGABYTE) failures++
+    }
+    rows.push(row)
   }
 } finally {
   packed.close()
 }
 rows.push({ name: 'onnxruntime-node', ...onnxRuntime() })
 
-console.log(`${'installed'.padEnd(18)}  packages      MB   limit  import (median of ${IMPORTS})`)
-for (const { name, packages, bytes, limit = '', milliseconds } of rows) {
-  const import_ = milliseconds === undefined ? '–' : `${milliseconds.toFixed(0)} ms`
-  const size = (bytes / MEGABYTE).toFixed(1)
-  console.log(
-    `${name.padEnd(18)}  ${String(packages).padStart(8)}  ${size.padStart(6)}  ${String(limit).padStart(6)}  ${import_.padStart(6)}`,
-  )
+const megabytes = (bytes) => (bytes === undefined ? '–' : (bytes / MEGABYTE).toFixed(1))
+console.log(`${'installed'.padEnd(18)}  packages      MB   limit  MB loaded  import (median of ${IMPORTS})`)
+for (const { name, packages, bytes, limit = '', loaded, milliseconds } of rows) {
+  const time = milliseconds === undefined ? '–' : `${milliseconds.toFixed(0)} ms`
+  const columns = [String(packages).padStart(8), megabytes(bytes).padStart(6), String(limit).padStart(6)]
+  console.log(`${name.padEnd(18)}  ${[...columns, megabytes(loaded).padStart(9), time.padStart(6)].join('  ')}`)
 }
-console.log(`Install sizes: ${MEASURED.length} checks, ${failures} failures`)
+console.log(
+  `Install sizes: ${MEASURED.flatMap(({ loadLimit }) => loadLimit ?? []).length + MEASURED.length} checks, ${failures} failures`,
+)
 process.exitCode = failures === 0 ? 0 : 1
