@@ -7,21 +7,14 @@ import {
   isBackendTensor,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import {
-  checkIsObject,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  type FloatArray,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
+import { checkIsObject, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkCtcLoss, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
-import { type Blank, blankClass } from './blank.js'
-import { CONVENTIONS, type CtcConvention, REDUCTIONS, type Reduction } from './ctc_convention.js'
+import { blankClass } from './blank.js'
+import { CONVENTIONS, type Reduction } from './ctc_convention.js'
+import { type CtcLossSettings, checkCtcLossSettings } from './ctc_loss_settings.js'
 import { type CtcLabels, collapseRepeated, paddedLabels } from './labels.js'
 
-export interface CtcLossOptions {
+export interface CtcLossOptions extends CtcLossSettings {
   /** [T,B,K], time-major. Softmax is part of the loss; log-probabilities give the same, as softmax leaves them. */
   readonly logits: TensorLike
   readonly labels: CtcLabels
@@ -29,42 +22,9 @@ export interface CtcLossOptions {
   readonly labelLengths?: readonly number[] | Int32Array | undefined
   /** [B], TensorFlow's `sequence_length`. Default: T for every row. */
   readonly logitLengths?: readonly number[] | Int32Array | undefined
-  /** Whose defaults apply; default `tensorflow`. */
-  readonly convention?: CtcConvention | undefined
-  /** Default `last` (`tensorflow`) or `first` (`pytorch`). */
-  readonly blank?: Blank | undefined
-  /** TensorFlow's `preprocess_collapse_repeated`: equal neighbors among the labels are one label. Default false. */
-  readonly preprocessCollapseRepeated?: boolean | undefined
-  /** TensorFlow's `ctc_merge_repeated`. False: every frame that is not blank is a label of its own. Default true. */
-  readonly ctcMergeRepeated?: boolean | undefined
-  /** TensorFlow's `ignore_longer_outputs_than_inputs`: rows with more labels than time steps get loss and gradient 0. Default false. */
-  readonly ignoreLongerOutputsThanInputs?: boolean | undefined
-  /** PyTorch's `zero_infinity`: rows whose labels no path spells get loss and gradient 0. Default false. */
-  readonly zeroInfinity?: boolean | undefined
-  /** Default `mean` (`tensorflow`) or `mean_per_label` (`pytorch`). */
-  readonly reduction?: Reduction | undefined
 }
 
 const ACTION = 'compute the CTC loss'
-const OPTION_NAMES: readonly (keyof CtcLossOptions)[] = [
-  'logits',
-  'labels',
-  'labelLengths',
-  'logitLengths',
-  'convention',
-  'blank',
-  'preprocessCollapseRepeated',
-  'ctcMergeRepeated',
-  'ignoreLongerOutputsThanInputs',
-  'zeroInfinity',
-  'reduction',
-]
-const FLAGS = [
-  'preprocessCollapseRepeated',
-  'ctcMergeRepeated',
-  'ignoreLongerOutputsThanInputs',
-  'zeroInfinity',
-] as const
 
 /**
  * The CTC loss of logits [T,B,K] against label sequences: `tf.nn.ctc_loss` of TensorFlow 1, or
@@ -91,17 +51,9 @@ const FLAGS = [
 export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promise<CtcLossResult> {
   checkIsObject(ACTION, 'backend', backend)
   checkIsObject(ACTION, 'backend.ops', backend.ops)
-  checkOptionNames(ACTION, options, OPTION_NAMES)
-  for (const flag of FLAGS) checkFlag(flag, options[flag])
-  const convention = CONVENTIONS[checkedConvention(options.convention)]
+  checkCtcLossSettings(ACTION, options, ['logits', 'labels', 'labelLengths', 'logitLengths'])
+  const convention = CONVENTIONS[options.convention ?? 'tensorflow']
   const { logits, reduction = convention.reduction } = options
-  if (!REDUCTIONS.includes(reduction)) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot ${ACTION} as reduction must be one of ${REDUCTIONS.join(', ')}: current value is ${describeValue(reduction)}`,
-      { option: 'reduction', value: reduction },
-    )
-  }
   const given = paddedLabels(ACTION, options.labels, options.labelLengths)
   const [time = 0, batch = 0, classes = 0] = logits?.shape ?? []
   const operation: CtcOperationOptions = {
@@ -170,23 +122,5 @@ function refuseLongLabels(isTooLong: readonly boolean[], labelLengths: Int32Arra
     'ERR_CTC_LABELS_TOO_LONG',
     `Cannot ${ACTION} as labels[${row}] must not be longer than its ${logitLengths[row]} time steps: current number of labels is ${labelLengths[row]}. Set ignoreLongerOutputsThanInputs to leave such rows out.`,
     { row, labels: labelLengths[row], timeSteps: logitLengths[row] },
-  )
-}
-
-function checkedConvention(convention: CtcConvention = 'tensorflow'): CtcConvention {
-  if (Object.hasOwn(CONVENTIONS, convention)) return convention
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot ${ACTION} as convention must be one of ${Object.keys(CONVENTIONS).join(', ')}: current value is ${describeValue(convention)}`,
-    { option: 'convention', value: convention },
-  )
-}
-
-function checkFlag(option: (typeof FLAGS)[number], value: unknown): void {
-  if (value === undefined || typeof value === 'boolean') return
-  throw codedTypeError(
-    'ERR_INVALID_OPTION_TYPE',
-    `Cannot ${ACTION} as ${option} must be a boolean: current value is ${describeValue(value)}`,
-    { option, value },
   )
 }

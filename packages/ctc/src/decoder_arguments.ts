@@ -1,6 +1,6 @@
 import { codedRangeError, codedTypeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor, checkSequenceLengths, checkShape, checkTensor, tensorDType } from '@cudnn-rnn/executor-kit'
-import { type Blank, blankClass } from './blank.js'
+import { type Blank, checkedBlank } from './blank.js'
 
 /** The checked arguments that both decoders take. */
 export interface DecoderArguments {
@@ -31,14 +31,7 @@ export function checkDecoderArguments(
   checkShape(action, 'logits', logits.shape, ['T', 'B', 'K'])
   const [time, batch, classes] = logits.shape as [number, number, number]
   const lengths = checkSequenceLengths(action, sequenceLength, time, batch) ?? new Int32Array(batch).fill(time)
-  const number = blankClass(blank, classes)
-  if (!(Number.isInteger(number) && number >= 0 && number < classes)) {
-    throw codedRangeError(
-      'ERR_CTC_BLANK',
-      `Cannot ${action} as the blank must be 'first', 'last' or an integer in 0..${classes - 1}: current value is ${describeValue(blank)}`,
-      { value: blank, classes },
-    )
-  }
+  const number = checkedBlank(action, blank, classes)
   const data = logits.data as FloatArray
   checkNoNaN(action, data, lengths, classes)
   return { data, batch, classes, lengths, blank: number }

@@ -6,7 +6,9 @@ it('@cudnn-rnn/ctc exports these names', () => {
     [
       "NGramModel",
       "characterScorer",
+      "checkCtcLossSettings",
       "ctcBeamSearchDecoder",
+      "ctcBlank",
       "ctcGreedyDecoder",
       "ctcLoss",
       "editDistance",

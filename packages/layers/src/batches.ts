@@ -1,14 +1,17 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
-import type { LossName } from './losses.js'
+import { type CheckedLoss, isCtc } from './losses.js'
 import { type Signal, signalText } from './signal.js'
 
 /** One row of a batch. */
 export interface LayerExample {
   /** Class ids (of a sequence, or one), or numbers [t,I] (of a model without a time axis: [I]). */
   readonly input: readonly number[] | Int32Array | Tensor
-  /** A class id, or one for each step; or the numbers [O] (of every step: [t,O]) that the output is compared with. */
+  /**
+   * A class id, or one for each step; the numbers [O] (of every step: [t,O]) that the output is compared with; for `ctc` a
+   * sequence of labels of any length.
+   */
   readonly label: number | readonly number[] | Int32Array | FloatArray | Tensor
 }
 
@@ -16,12 +19,22 @@ export interface LayerExample {
 export interface LayerBatch {
   /** [T,B,I], [B,I], or class ids [T,B], [B]. */
   readonly input: Tensor
-  /** Class ids (int32) or numbers in the shape of the output; class ids lack its last dimension. */
-  readonly labels: Tensor
+  /**
+   * Class ids (int32) or numbers in the shape of the output; class ids lack its last dimension. For `ctc` a label sequence
+   * for each row, or an int32 tensor [B,S] of them.
+   */
+  readonly labels: Tensor | readonly (readonly number[] | Int32Array)[]
+  /** [B], for `ctc`: labels of each row of a tensor. Default: S. */
+  readonly labelLengths?: readonly number[] | Int32Array | undefined
   /** [B] */
   readonly sequenceLengths?: readonly number[] | Int32Array | null | undefined
-  /** Weights of the rows of the output, [B] or [T,B]. Default: 1 within a row's length, 0 past it. */
+  /** Weights of the rows of the output, [B] or [T,B]. Default: 1 within a row's length, 0 past it. Not for `ctc`. */
   readonly weights?: Tensor | undefined
+  /**
+   * False: row b goes on from the recurrent states in which row b of the batch before ended, as windows of one long text do;
+   * gradients stop at the batch. True: the states are zeros, as they are for all batches where `restarts` is absent.
+   */
+  readonly restarts?: boolean | undefined
 }
 
 export type LayerData = Dataset<LayerExample> | Dataset<LayerBatch> | readonly LayerExample[] | readonly LayerBatch[]
@@ -38,7 +51,7 @@ export interface DataShape {
   readonly input: Signal
   readonly output: Signal
   readonly dtype: FloatDType
-  readonly loss: LossName
+  readonly loss: CheckedLoss
 }
 
 /** Data as batches, one epoch of it. Throws TypeError `ERR_EXAMPLE`; RangeError `ERR_INVALID_OPTION`. */
@@ -65,7 +78,10 @@ export function batchesOf(
 }
 
 function checkedBatch(batch: LayerBatch): LayerBatch {
-  if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) return batch
+  if (typeof batch === 'object' && batch !== null && 'input' in batch && 'labels' in batch) {
+    if (batch.restarts === undefined || typeof batch.restarts === 'boolean') return batch
+    throw exampleError(`restarts of a batch must be a boolean: current value is ${describeValue(batch.restarts)}`)
+  }
   const hint =
     typeof batch === 'object' && batch !== null && 'label' in batch ? ' Give batchSize to batch examples.' : ''
   throw exampleError(`a batch must be { input, labels }: current value is ${describeValue(batch)}.${hint}`)
@@ -81,11 +97,8 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatc
     examples.map(({ input }) => input),
     shape,
   )
-  const labels = joinedLabels(
-    examples.map(({ label }) => label),
-    shape,
-    lengths,
-  )
+  const given = examples.map(({ label }) => label)
+  const labels = isCtc(shape.loss) ? labelSequences(given) : joinedLabels(given, shape, lengths)
   return { input, labels, sequenceLengths: lengths }
 }
 
@@ -155,6 +168,17 @@ function joinedLabels(
   return stacked(tensors, type)
 }
 
+function labelSequences(labels: readonly LayerExample['label'][]): Int32Array[] {
+  return labels.map((label, row) => {
+    const tensor = typeof label === 'number' ? undefined : asTensor(label, Int32Array)
+    if (tensor?.shape.length === 1) return tensor.data as Int32Array
+    throw exampleError(
+      `the label of row ${row} must be a list of class ids for ctc: current value is ${describeValue(label)}`,
+      { row },
+    )
+  })
+}
+
 type Elements = typeof Int32Array | typeof Float32Array | typeof Float64Array
 
 /** Numbers as a tensor of `type`; undefined for other values. Integers must be integers. */
@@ -204,6 +228,6 @@ function emptyData() {
   return exampleError('there must be at least one: current number is 0')
 }
 
-function exampleError(rule: string, details: Readonly<Record<string, unknown>> = {}) {
+export function exampleError(rule: string, details: Readonly<Record<string, unknown>> = {}) {
   return codedRangeError('ERR_EXAMPLE', `Cannot read the data as ${rule}`, details)
 }

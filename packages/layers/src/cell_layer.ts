@@ -69,6 +69,10 @@ class CellLayer extends Layer {
     return sizesOf(this.#cell.stateSize).length
   }
 
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    return leavesOf(this.#cell.zeroState(batch)).map(({ shape }) => shape)
+  }
+
   async forward(
     input: TensorLike,
     { isTraining, lengths, keepsStates }: Pass,

@@ -74,6 +74,10 @@ export class ConcatLayer extends Layer {
     return this.branches.flat().reduce((sum, { stateCount }) => sum + stateCount, 0)
   }
 
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.branches.flat().flatMap((layer) => layer.stateShapes(batch))
+  }
+
   async forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
     const { ops } = this.backend
     const parts: (Forwarded | undefined)[] = []

@@ -5,8 +5,8 @@
  */
 export const ERROR_CODES = {
   ERR_LAYERS_DO_NOT_FIT: {
-    meaning: 'a layer cannot take the output of the layer before it',
-    remedy: 'the message names both layers and their shapes',
+    meaning: 'a layer, or the loss, cannot take the output of the layer before it',
+    remedy: 'the message names both and their shapes',
   },
   ERR_NOT_A_LAYER: {
     meaning: 'an argument of `sequential`, `concat` or `timeDistributed` is not a layer',
@@ -33,7 +33,8 @@ export const ERROR_CODES = {
     remedy: 'use `predict`',
   },
   ERR_NO_LOSS: {
-    meaning: 'evaluation has no loss: none was given, and the model was not trained',
+    meaning:
+      'evaluation or decoding has no loss: none was given, and the model was not trained (with `ctc`, for decoding)',
     remedy: 'pass `loss`',
   },
   ERR_EXAMPLE: {

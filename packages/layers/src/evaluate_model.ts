@@ -1,12 +1,15 @@
 import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { batchesOf, type LayerData } from './batches.js'
-import { checkLoss, countHits, type LossName, lossOf } from './losses.js'
-import { weightsOf } from './model_pass.js'
+import { labelErrorRate } from '@cudnn-rnn/ctc'
+import { batchLoss, rowLabels, weightsOf } from './batch_loss.js'
+import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
+import { CarriedStates } from './carried_states.js'
+import { greedyLabels, labelRows } from './label_sequences.js'
+import { type CheckedLoss, checkLoss, countHits, isCtc, type Loss } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
 export interface EvaluateOptions {
   /** Default: the loss that the model was trained with. */
-  readonly loss?: LossName | undefined
+  readonly loss?: Loss | undefined
   /** Rows of a batch, where the data are examples. */
   readonly batchSize?: number | undefined
 }
@@ -31,24 +34,58 @@ export async function evaluateModel(
       'Cannot evaluate as the loss must be given of a model that was not trained: current loss is undefined',
     )
   }
-  const loss = checkLoss(action, options.loss ?? model.loss)
+  const loss = checkLoss(action, options.loss ?? model.loss, model)
   const { executor: backend, input, output } = model
   const shape = { input, output, dtype: backend.dtype, loss }
-  let [sum, rows, hits] = [0, 0, 0]
-  for await (const batch of batchesOf(data, { batchSize: options.batchSize }, shape)) {
-    const pass = await model.call(batch.input, { isTraining: false, sequenceLengths: batch.sequenceLengths })
-    using result = pass.output
-    const weights = weightsOf(model, batch, backend.dtype)
-    const { loss: mean, gradient } = lossOf(backend, loss, result, batch.labels, weights)
+  const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
+  let carried: CarriedStates | undefined
+  try {
+    for await (const batch of batchesOf(data, { batchSize: options.batchSize }, shape)) {
+      carried ??= CarriedStates.for(model, batch)
+      const counted = await countBatch(model, loss, batch, carried)
+      for (const name of COUNTS) totals[name] += counted[name]
+    }
+  } finally {
+    carried?.dispose()
+  }
+  const { rows, hits, edits, labels } = totals
+  return {
+    loss: totals.loss / rows,
+    ...((loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy') && { accuracy: hits / rows }),
+    ...(isCtc(loss) && { labelErrorRate: edits / Math.max(1, labels) }),
+  }
+}
+
+const COUNTS = ['loss', 'rows', 'hits', 'edits', 'labels'] as const
+
+/** The sum of a batch's losses over the rows that count; rows that are right; of label sequences, edits and labels. */
+async function countBatch(
+  model: WholeModel,
+  loss: CheckedLoss,
+  batch: LayerBatch,
+  carried: CarriedStates | undefined,
+): Promise<Readonly<Record<(typeof COUNTS)[number], number>>> {
+  const { sequenceLengths } = batch
+  const carrying = carried && { states: carried.before(batch), keepStates: true }
+  const pass = await model.call(batch.input, { isTraining: false, sequenceLengths, ...carrying })
+  using result = pass.output
+  try {
+    const { loss: mean, gradient } = await batchLoss(model, loss, result, batch)
     gradient.dispose()
     using scalar = mean
+    carried?.keep(pass.states)
     const [value, outputs] = [(await scalar.read()).data[0], (await result.read()) as Tensor<FloatArray>]
-    const counted = countHits(loss, outputs, batch.labels, weights as Tensor<FloatArray> | undefined)
+    if (isCtc(loss)) {
+      const truths = labelRows(batch)
+      const { edits, labels } = labelErrorRate(greedyLabels(outputs, sequenceLengths ?? null, loss), truths)
+      const rows = truths.length
+      return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
+    }
+    const weights = weightsOf(model, batch, model.executor.dtype) as Tensor<FloatArray> | undefined
+    const { hits, total } = countHits(loss, outputs, rowLabels(loss, batch), weights)
     // A batch without a row that counts has a loss of 0.
-    sum += value * counted.total
-    rows += counted.total
-    hits += counted.hits
+    return { loss: value * total, rows: total, hits, edits: 0, labels: 0 }
+  } finally {
+    for (const state of pass.states) state.dispose()
   }
-  const isClassified = loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy'
-  return { loss: sum / rows, ...(isClassified && { accuracy: hits / rows }) }
 }

@@ -20,8 +20,9 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
+import { CarriedStates } from './carried_states.js'
 import { evaluateModel } from './evaluate_model.js'
-import { checkLoss, type LossName } from './losses.js'
+import { type CheckedLoss, checkLoss, type Loss } from './losses.js'
 import { modelGradients } from './model_pass.js'
 import { modelNote, recurrentModels } from './save_model.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
@@ -40,7 +41,7 @@ export type MakeOptimizer = (backend: Backend, variables: readonly Trainable[]) 
 export type OptimizerName = keyof typeof OPTIMIZERS
 
 export interface ModelFitOptions extends ClippingOptions {
-  readonly loss: LossName
+  readonly loss: Loss
   /** Default `adam`. `momentum` is SGD with momentum 0.9. */
   readonly optimizer?: OptimizerName | MakeOptimizer | undefined
   /** Default 0.001. */
@@ -57,6 +58,8 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly accumulate?: number | undefined
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
   readonly validation?: LayerData | undefined
+  /** Metrics of your own, in place of `validation`. */
+  readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
   /** Steps between evaluations. Default: an epoch. */
   readonly evaluateEvery?: number | undefined
   /** `metric` is `loss` unless it says otherwise. */
@@ -81,6 +84,7 @@ const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
   'shuffle',
   'accumulate',
   'validation',
+  'evaluate',
   'evaluateEvery',
   'earlyStopping',
   'checkpoints',
@@ -96,8 +100,8 @@ const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
 export async function fitModel(model: WholeModel, data: LayerData, options: ModelFitOptions): Promise<FitResult> {
   const action = 'fit'
   checkOptionNames(action, options, OPTION_NAMES)
-  const loss = checkLoss(action, options.loss)
-  const { learningRate = 0.001, checkpoints, validation, batchSize, shuffle = true, epochs = 1 } = options
+  const loss = checkLoss(action, options.loss, model)
+  const { learningRate = 0.001, checkpoints, batchSize, shuffle = true, epochs = 1 } = options
   const { executor: backend, input, output } = model
   if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
   const shape = { input, output, dtype: backend.dtype, loss }
@@ -106,21 +110,23 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
   const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue } = options
   const saver = saverOf(model, checkpoints, loss)
+  using carried = batchSize === undefined ? await carriedStates(model, epoch) : undefined
   const before = model.loss
   model.loss = loss
   try {
     return await fit<LayerBatch>({
       backend,
       data: epoch.repeat(),
-      batchGradients: (batch) => modelGradients(model, batch, loss),
+      batchGradients: (batch) => modelGradients(model, batch, loss, carried),
       optimizer,
       learningRate,
       maxSteps: steps.all,
       state: {
+        ...(carried && { tensors: carried.tensors }),
         save: async () => (await model.randomState()) as Position,
         restore: (state) => model.restoreRandomState(state),
       },
-      ...(validation !== undefined && { evaluate: () => evaluateModel(model, validation, { loss, batchSize }) }),
+      evaluate: evaluationOf(model, options, loss),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
       ...{ saver, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue },
@@ -135,15 +141,33 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
 async function stepsOf(
   epoch: Dataset<LayerBatch>,
   data: LayerData,
-  { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation }: ModelFitOptions,
+  { epochs = 1, maxSteps, batchSize, accumulate = 1, evaluateEvery, validation, evaluate }: ModelFitOptions,
 ) {
-  const isCounted = maxSteps === undefined || (evaluateEvery === undefined && validation !== undefined)
+  const isEvaluated = validation !== undefined || evaluate !== undefined
+  const isCounted = maxSteps === undefined || (evaluateEvery === undefined && isEvaluated)
   if (!isCounted) return { all: maxSteps, evaluateEvery }
   let batches = 0
   if (Array.isArray(data)) batches = Math.ceil(data.length / (batchSize ?? 1))
   else for await (const _ of epoch) batches++
   const perEpoch = Math.ceil(batches / accumulate)
   return { all: maxSteps ?? Math.ceil((epochs * batches) / accumulate), evaluateEvery: evaluateEvery ?? perEpoch }
+}
+
+/** States for data whose batches say whether they restart. */
+async function carriedStates(model: WholeModel, epoch: Dataset<LayerBatch>): Promise<CarriedStates | undefined> {
+  for await (const first of epoch) return CarriedStates.for(model, first)
+  return undefined
+}
+
+function evaluationOf(
+  model: WholeModel,
+  { validation, evaluate, batchSize }: ModelFitOptions,
+  loss: CheckedLoss,
+): ModelFitOptions['evaluate'] {
+  if (evaluate === undefined || validation === undefined) {
+    return validation === undefined ? evaluate : () => evaluateModel(model, validation, { loss, batchSize })
+  }
+  throw invalid('evaluate', 'absent where validation is given', evaluate)
 }
 
 function optimizerOf(
@@ -159,7 +183,7 @@ function optimizerOf(
 function saverOf(
   model: WholeModel,
   checkpoints: string | TrainingSaver | undefined,
-  loss: LossName,
+  loss: CheckedLoss,
 ): TrainingSaver | undefined {
   if (typeof checkpoints !== 'string') return checkpoints
   return new TrainingCheckpoints(model.executor, checkpoints, {

@@ -25,9 +25,10 @@ export { type Signal, signalText } from './signal.js'
 // Data, training, use
 
 export type { LayerBatch, LayerData, LayerExample } from './batches.js'
+export type { DecodeOptions } from './decode_labels.js'
 export type { EvaluateOptions, ModelMetrics } from './evaluate_model.js'
 export type { MakeOptimizer, ModelFitOptions, OptimizerName } from './fit_model.js'
-export { LOSSES, type LossName, type LossResult, lossOf } from './losses.js'
+export { type CtcLoss, LOSSES, type Loss, type LossName, type LossResult, lossOf, type RowLossName } from './losses.js'
 export type { ModelStream, ModelStreamOptions } from './model_stream.js'
 export type { PredictOptions } from './predict_model.js'
 export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training_checkpoints.js'

@@ -91,6 +91,11 @@ export abstract class Layer {
     return 0
   }
 
+  /** Shapes of those tensors for B rows. */
+  stateShapes(_batch: number): readonly (readonly number[])[] {
+    return []
+  }
+
   /**
    * Runs a batch.
    *

@@ -5,7 +5,7 @@ import { isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/
 import { Saver } from '@cudnn-rnn/saveable'
 import type { LayerDefinition } from './layer.js'
 import { layersFromConfig } from './layer_registry.js'
-import { LOSSES } from './losses.js'
+import { checkLoss, type Loss } from './losses.js'
 import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
 import { SequentialModel } from './sequential_model.js'
 import type { Signal } from './signal.js'
@@ -36,7 +36,7 @@ export async function loadModel(
   const model = new SequentialModel(backend, definitions, { seed, isSequence: input.isSequence, ...size })
   try {
     await new Saver(saveablesOf(backend, model.variables, recurrentModels(model))).restore(prefix)
-    model.loss = LOSSES.find((name) => name === loss)
+    model.loss = savedLoss(model, loss)
     return model
   } catch (error) {
     model.dispose()
@@ -60,7 +60,7 @@ interface Description {
   readonly layers: readonly unknown[]
   readonly input: Signal
   readonly seed: number
-  readonly loss?: string
+  readonly loss?: unknown
 }
 
 async function describedModel(prefix: string): Promise<Description> {
@@ -77,6 +77,15 @@ async function describedModel(prefix: string): Promise<Description> {
     return description as unknown as Description
   } finally {
     await reader.close()
+  }
+}
+
+/** The loss of a description; undefined for one that this release does not know: the model predicts all the same. */
+function savedLoss(model: SequentialModel, loss: unknown): Loss | undefined {
+  try {
+    return checkLoss('load a model', loss, model)
+  } catch {
+    return undefined
   }
 }
 

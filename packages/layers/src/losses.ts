@@ -1,19 +1,37 @@
 import type { Backend, BackendTensor, ElementLoss, TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { type CtcLossSettings, checkCtcLossSettings, ctcBlank } from '@cudnn-rnn/ctc'
 import { checkIsBackend } from './backend_argument.js'
+import type { Layer } from './layer.js'
+import { signalText } from './signal.js'
 
 /**
  * Losses by TensorFlow's names. The cross-entropies take logits: `softmax_cross_entropy` against class ids,
- * `sigmoid_cross_entropy` against numbers in 0..1 for each output.
+ * `sigmoid_cross_entropy` against numbers in 0..1 for each output. `ctc` takes logits of every step, the blank among them,
+ * against label sequences that are not aligned with the steps.
  */
 export const LOSSES = Object.freeze([
   'softmax_cross_entropy',
   'sigmoid_cross_entropy',
   'mean_squared_error',
   'mean_absolute_error',
+  'ctc',
 ] as const)
 
 export type LossName = (typeof LOSSES)[number]
+
+/** A loss with a label for every row of the output. */
+export type RowLossName = Exclude<LossName, 'ctc'>
+
+/** `ctc` with settings of `ctcLoss`; the name alone has TensorFlow's: the blank is the last class, and rows are averaged. */
+export interface CtcLoss extends CtcLossSettings {
+  readonly name: 'ctc'
+}
+
+export type Loss = LossName | CtcLoss
+
+/** A loss that is known to be valid; `ctc` in its long form. */
+export type CheckedLoss = RowLossName | CtcLoss
 
 export interface LossResult {
   /** Scalar. */
@@ -22,46 +40,88 @@ export interface LossResult {
   readonly gradient: BackendTensor
 }
 
-const ELEMENT_LOSSES: Readonly<Record<Exclude<LossName, 'softmax_cross_entropy'>, ElementLoss>> = {
+const ELEMENT_LOSSES: Readonly<Record<Exclude<RowLossName, 'softmax_cross_entropy'>, ElementLoss>> = {
   sigmoid_cross_entropy: 'sigmoid_cross_entropy',
   mean_squared_error: 'squared_error',
   mean_absolute_error: 'absolute_error',
 }
 
 /**
- * The loss of a batch on the executor; nothing is read.
+ * The loss of a batch on the executor; nothing is read. `ctcLoss` computes CTC.
  *
  * @throws TypeError `ERR_NOT_A_BACKEND`, `ERR_DTYPE`, `ERR_NOT_A_TENSOR`; RangeError `ERR_INVALID_OPTION`, `ERR_SHAPE`
  */
 export function lossOf(
   backend: Backend,
-  loss: LossName,
+  loss: RowLossName,
   output: BackendTensor,
   labels: TensorLike,
   weights: TensorLike | undefined,
 ): LossResult {
   checkIsBackend('compute a loss', backend)
-  checkLoss('compute a loss', loss)
+  const known = LOSSES.filter((name) => name !== 'ctc')
+  if (!known.includes(loss)) throw unknownLoss('compute a loss', known, loss)
   const { ops } = backend
   if (loss !== 'softmax_cross_entropy') return ops.elementLoss(output, labels, ELEMENT_LOSSES[loss], weights)
   const result = ops.softmaxCrossEntropy(output, labels, weights)
   return { loss: result.loss, gradient: result.logitsGradient }
 }
 
-/** Throws RangeError `ERR_INVALID_OPTION`. */
-export function checkLoss(action: string, loss: unknown): LossName {
-  const known = LOSSES.find((name) => name === loss)
-  if (known !== undefined) return known
-  throw codedRangeError(
+/**
+ * The loss of `model`, which must fit its output.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`, `ERR_CTC_BLANK`,
+ *   `ERR_LAYERS_DO_NOT_FIT`
+ */
+export function checkLoss(
+  action: string,
+  loss: unknown,
+  { layers, output }: Pick<Layer, 'output'> & { readonly layers: readonly Layer[] },
+) {
+  const checked = knownLoss(action, loss)
+  if (!isCtc(checked)) return checked
+  const { isSequence, features } = output
+  if (!isSequence || features === null || features < 2) {
+    const last = layers.at(-1)!
+    throw codedRangeError(
+      'ERR_LAYERS_DO_NOT_FIT',
+      `Cannot ${action} as the loss ctc takes logits [T,B,K] of labels and the blank, K >= 2: ${last.name} (${last.kind}) before it gives ${signalText(output)}`,
+      { layer: 'ctc', expected: '[T,B,K]', before: last.name, actual: signalText(output) },
+    )
+  }
+  ctcBlank(action, checked, features)
+  return checked
+}
+
+/** A loss by itself. Throws as {@link checkLoss}. */
+export function knownLoss(action: string, loss: unknown): CheckedLoss {
+  const isObject = typeof loss === 'object' && loss !== null
+  const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>
+  const name = LOSSES.find((known) => known === given.name)
+  if (name === undefined) throw unknownLoss(action, LOSSES, loss)
+  if (name !== 'ctc') {
+    checkOptionNames(action, given, ['name'])
+    return name
+  }
+  checkCtcLossSettings(action, given, ['name'])
+  return { ...given, name }
+}
+
+export function isCtc(loss: CheckedLoss | undefined): loss is CtcLoss {
+  return typeof loss === 'object'
+}
+
+function unknownLoss(action: string, known: readonly LossName[], loss: unknown) {
+  return codedRangeError(
     'ERR_INVALID_OPTION',
-    `Cannot ${action} as loss must be one of ${LOSSES.join(', ')}: current value is ${describeValue(loss)}`,
+    `Cannot ${action} as loss must be one of ${known.join(', ')}: current value is ${describeValue(loss)}`,
     { option: 'loss', value: loss },
   )
 }
 
 /** How many rows count, and how many of them have their largest output, or their sign, at the label. */
 export function countHits(
-  loss: LossName,
+  loss: RowLossName,
   output: Tensor<FloatArray>,
   labels: Tensor,
   weights: Tensor<FloatArray> | undefined,

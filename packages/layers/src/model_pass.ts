@@ -1,33 +1,32 @@
-import type { BackendTensor, FloatDType } from '@cudnn-rnn/backend'
-import type { Tensor } from '@cudnn-rnn/canonical'
+import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { BatchResult } from '@cudnn-rnn/train'
-import { type LayerBatch, stepWeights } from './batches.js'
-import type { Layer } from './layer.js'
-import { type LossName, lossOf } from './losses.js'
+import { batchLoss } from './batch_loss.js'
+import type { LayerBatch } from './batches.js'
+import type { CarriedStates } from './carried_states.js'
+import type { CheckedLoss } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
-/** Weights of a batch's rows: its own, else 1 within each length where the model's output has a time axis. */
-export function weightsOf(model: Pick<Layer, 'output'>, batch: LayerBatch, dtype: FloatDType): Tensor | undefined {
-  if (batch.weights !== undefined) return batch.weights
-  const { sequenceLengths, labels } = batch
-  if (!model.output.isSequence || sequenceLengths === null || sequenceLengths === undefined) return undefined
-  return stepWeights(labels.shape[0], sequenceLengths, dtype)
-}
-
-/** Loss and gradients of one batch. Nothing is read, so that executors can queue a step as a whole. */
+/**
+ * Loss and gradients of one batch. Nothing is read, so that executors can queue a step as a whole.
+ *
+ * @param carried the states that the batch continues; moved on.
+ */
 export async function modelGradients(
   model: WholeModel,
   batch: LayerBatch,
-  loss: LossName,
+  loss: CheckedLoss,
+  carried?: CarriedStates,
 ): Promise<BatchResult & { readonly loss: BackendTensor }> {
-  const backend = model.executor
-  const { output, tape } = await model.call(batch.input, { sequenceLengths: batch.sequenceLengths })
+  const { sequenceLengths } = batch
+  const carrying = carried && { states: carried.before(batch), keepStates: true }
+  const { output, tape, states } = await model.call(batch.input, { sequenceLengths, ...carrying })
   try {
-    const result = lossOf(backend, loss, output, batch.labels, weightsOf(model, batch, backend.dtype))
+    const result = await batchLoss(model, loss, output, batch)
     using _gradient = result.gradient
     try {
       const { input, variables } = await model.gradients(tape!, result.gradient)
       input?.dispose()
+      carried?.keep(states)
       return { loss: result.loss, gradients: variables }
     } catch (error) {
       result.loss.dispose()
@@ -36,5 +35,6 @@ export async function modelGradients(
   } finally {
     tape?.dispose()
     output.dispose()
+    for (const state of states) state.dispose()
   }
 }

@@ -33,6 +33,21 @@ export async function predictRows(
   inputs: readonly LayerExample['input'][],
   options: PredictOptions,
 ): Promise<Tensor<FloatArray>[]> {
+  const { isSequence } = model.output
+  const results: Tensor<FloatArray>[] = []
+  for await (const { result, lengths, rows } of predictBatches(model, inputs, options)) {
+    for (let row = 0; row < rows; row++)
+      results.push(isSequence ? steps(result, row, lengths![row]) : vector(result, row))
+  }
+  return results
+}
+
+/** The outputs of a list of inputs, batch by batch; lengths are null for a model without a time axis. */
+export async function* predictBatches(
+  model: WholeModel,
+  inputs: readonly LayerExample['input'][],
+  options: PredictOptions,
+): AsyncGenerator<{ readonly result: Tensor<FloatArray>; readonly lengths: Int32Array | null; readonly rows: number }> {
   checkOptionNames('predict', options, OPTION_NAMES)
   const { batchSize = 256 } = options
   if (!(Number.isSafeInteger(batchSize) && batchSize >= 1)) {
@@ -49,16 +64,12 @@ export async function predictRows(
       { option: 'sequenceLengths' },
     )
   }
-  const { input, output, executor } = model
-  const results: Tensor<FloatArray>[] = []
+  const { input, executor } = model
   for (let begin = 0; begin < inputs.length; begin += batchSize) {
     const rows = inputs.slice(begin, begin + batchSize)
     const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
-    const result = await predictTensor(model, tensor, { sequenceLengths: lengths })
-    for (const row of rows.keys())
-      results.push(output.isSequence ? steps(result, row, lengths![row]) : vector(result, row))
+    yield { result: await predictTensor(model, tensor, { sequenceLengths: lengths }), lengths, rows: rows.length }
   }
-  return results
 }
 
 /** Row [O] of [B,O]. */

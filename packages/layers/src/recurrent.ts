@@ -135,6 +135,11 @@ export class RecurrentLayer extends Layer {
     return this.model.rnnMode === 'lstm' ? 2 : 1
   }
 
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    const h = this.model.stateShape(batch)
+    return this.model.rnnMode === 'lstm' ? [h, [h[0], batch, this.model.descriptor.numUnits]] : [h]
+  }
+
   async forward(
     input: TensorLike,
     { isTraining, lengths, keepsStates }: Pass,

@@ -3,7 +3,7 @@ import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
 import { ConcatLayer } from './concat.js'
 import type { Layer } from './layer.js'
-import type { LossName } from './losses.js'
+import type { Loss } from './losses.js'
 import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 import type { WholeModel } from './whole_model.js'
@@ -15,7 +15,7 @@ export const MODEL_KEY = 'model_config'
 export const MODEL_FORMAT = 1
 
 /** The description of a model, to be saved beside its variables. */
-export function modelNote({ definition }: Layer, loss: LossName | undefined): Readonly<Record<string, NumericTensor>> {
+export function modelNote({ definition }: Layer, loss: Loss | undefined): Readonly<Record<string, NumericTensor>> {
   const description = { format: MODEL_FORMAT, ...definition.config, ...(loss !== undefined && { loss }) }
   const data = new TextEncoder().encode(JSON.stringify(description))
   return { [MODEL_KEY]: { data, shape: [data.length] } }

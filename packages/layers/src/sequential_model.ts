@@ -12,6 +12,7 @@ import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
 import { buildChain, chainStream, forwardChain } from './chain.js'
+import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
 import { encodeKeras } from './export_keras.js'
 import { encodeOnnx } from './export_onnx.js'
@@ -20,7 +21,7 @@ import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type Pass } from './layer.js'
 import { LayerBuild } from './layer_build.js'
 import { checkAreLayers } from './layer_list.js'
-import type { LossName } from './losses.js'
+import type { Loss } from './losses.js'
 import { ModelStream, type ModelStreamOptions } from './model_stream.js'
 import { type PredictOptions, predictRows, predictTensor } from './predict_model.js'
 import { type SaveModelOptions, saveModel } from './save_model.js'
@@ -76,7 +77,7 @@ export class SequentialModel extends Layer implements WholeModel {
   readonly layers: readonly Layer[]
   readonly seed: number
   /** The loss it was trained with. */
-  loss: LossName | undefined
+  loss: Loss | undefined
 
   constructor(backend: Backend, definitions: readonly LayerDefinition[], options: SequentialOptions = {}) {
     const action = 'build a model'
@@ -106,6 +107,10 @@ export class SequentialModel extends Layer implements WholeModel {
     return this.layers.reduce((sum, { stateCount }) => sum + stateCount, 0)
   }
 
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.layers.flatMap((layer) => layer.stateShapes(batch))
+  }
+
   forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
     return forwardChain(this.layers, input, pass, states)
   }
@@ -121,7 +126,8 @@ export class SequentialModel extends Layer implements WholeModel {
   }
 
   /**
-   * The mean loss over all rows that count, without dropout, and of the cross-entropies the accuracy.
+   * The mean loss over all rows that count, without dropout; of the cross-entropies the accuracy, of CTC the label error rate
+   * of the likeliest path.
    *
    * @throws RangeError `ERR_NO_LOSS` where the model was not trained and no loss is given, `ERR_EXAMPLE`
    */
@@ -143,6 +149,20 @@ export class SequentialModel extends Layer implements WholeModel {
   ): Promise<Tensor<FloatArray> | Tensor<FloatArray>[]> {
     if (Array.isArray(input)) return predictRows(this, input as readonly LayerExample['input'][], options)
     return predictTensor(this, input as TensorLike, options)
+  }
+
+  /**
+   * The label sequences that a model trained with CTC reads in a batch [T,B,…] or in a list of inputs of any lengths: by the
+   * likeliest class of every step, or by beam search where `beamWidth` or `scorer` are given.
+   *
+   * @throws RangeError `ERR_NO_LOSS` where the model was not trained with `ctc` and `loss` is not given, `ERR_CTC_LOGITS` for
+   *   NaN; as `predict` and `ctcBeamSearchDecoder`
+   */
+  decode<State = undefined>(
+    input: TensorLike | readonly LayerExample['input'][],
+    options: DecodeOptions<State> = {},
+  ): Promise<readonly (readonly number[])[]> {
+    return decodeLabels(this, input, options)
   }
 
   /** Joins inputs of unequal lengths into one batch, for `call`. Throws RangeError `ERR_EXAMPLE`, `ERR_EMPTY_BATCH`. */

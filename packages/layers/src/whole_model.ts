@@ -1,6 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import type { Layer } from './layer.js'
-import type { LossName } from './losses.js'
+import type { Loss } from './losses.js'
 
 /** A model as training, evaluation, saving and the rest see it. */
 export interface WholeModel extends Layer {
@@ -8,5 +8,5 @@ export interface WholeModel extends Layer {
   readonly executor: Backend
   readonly seed: number
   /** The loss it was trained with. */
-  loss: LossName | undefined
+  loss: Loss | undefined
 }

@@ -5,6 +5,7 @@ import type { Backend } from '@cudnn-rnn/backend'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { Dataset, truncatedWindows } from '@cudnn-rnn/train'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   attentionPooling,
@@ -68,6 +69,37 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     using reference = openReferenceBackend()
     const [own, expected] = [await losses(backend, 9), await losses(reference, 9)]
     for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step], 4)
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    expect(libraries.report().violations).toEqual([])
+  })
+
+  it('windows with carried states have the losses of the reference, each step one graph', async () => {
+    const trained = async (backend: Backend, onStep?: () => void) => {
+      using model = sequential(
+        backend,
+        [embedding({ size: 5, units: 4 }), cudnnLSTM({ numUnits: 6, numLayers: 2 }), dense({ units: 5 })],
+        { seed: 1 },
+      )
+      const found: number[] = []
+      const ids = Int32Array.from({ length: 200 }, (_, n) => (n * n + (n % 7)) % 5)
+      const windows = new Dataset(truncatedWindows(ids, { time: 4, batch: 4 }))
+      const report = ({ loss }: { readonly loss: number }) => {
+        found.push(loss)
+        onStep?.()
+      }
+      await model.fit(
+        windows.map(({ inputs, labels, restarts }) => ({ input: inputs, labels, restarts })),
+        { loss: 'softmax_cross_entropy', learningRate: 0.02, maxSteps: 11, evaluateEvery: 1, onStep: report },
+      )
+      return found
+    }
+    await using backend = await open()
+    using reference = openReferenceBackend()
+    const launched: number[] = []
+    const own = await trained(backend, () => void launched.push(calls('cudaGraphLaunch')))
+    const expected = await trained(reference)
+    for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step], 4)
+    expect(launched.at(-1)! - launched.at(-4)!).toBe(3)
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
     expect(libraries.report().violations).toEqual([])
   })

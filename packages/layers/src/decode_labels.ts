@@ -1,0 +1,53 @@
+import type { TensorLike } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/ctc'
+import type { LayerExample } from './batches.js'
+import { greedyLabels } from './label_sequences.js'
+import { type CtcLoss, checkLoss, isCtc } from './losses.js'
+import { type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
+import type { WholeModel } from './whole_model.js'
+
+export interface DecodeOptions<State = undefined> extends PredictOptions {
+  /** Default: the loss that the model was trained with. Its blank and `ctcMergeRepeated` count. */
+  readonly loss?: 'ctc' | CtcLoss | undefined
+  /** Prefixes that a beam search keeps per step. Default 100 where `scorer` is given; else there is no search. */
+  readonly beamWidth?: number | undefined
+  /** Scores prefixes of a beam search beside the logits: `characterScorer`, `wordScorer`, or your own. */
+  readonly scorer?: PrefixScorer<State> | undefined
+}
+
+/** `SequentialModel.decode` */
+export async function decodeLabels<State>(
+  model: WholeModel,
+  input: TensorLike | readonly LayerExample['input'][],
+  options: DecodeOptions<State>,
+): Promise<readonly (readonly number[])[]> {
+  const action = 'decode'
+  checkOptionNames(action, options, ['loss', 'beamWidth', 'scorer', 'sequenceLengths', 'batchSize'])
+  const { beamWidth, scorer, loss: _, ...predicted } = options
+  const loss = ctcOf(action, model, options.loss)
+  const blank = ctcBlank(action, loss, model.output.features!)
+  const labelsOf = (logits: Tensor<FloatArray>, lengths: readonly number[] | Int32Array | null) => {
+    if (beamWidth === undefined && scorer === undefined) return greedyLabels(logits, lengths, loss)
+    return ctcBeamSearchDecoder(logits, lengths, { beamWidth, scorer, blank, mergeRepeated: false }).decoded[0]
+  }
+  if (!Array.isArray(input)) {
+    const logits = await predictTensor(model, input as TensorLike, predicted)
+    return labelsOf(logits, predicted.sequenceLengths ?? null)
+  }
+  const decoded: (readonly number[])[] = []
+  for await (const { result, lengths } of predictBatches(model, input as readonly LayerExample['input'][], predicted)) {
+    decoded.push(...labelsOf(result, lengths))
+  }
+  return decoded
+}
+
+function ctcOf(action: string, model: WholeModel, given: unknown): CtcLoss {
+  const loss = given === undefined ? model.loss : given
+  const checked = loss === undefined ? undefined : checkLoss(action, loss, model)
+  if (isCtc(checked)) return checked
+  throw codedRangeError(
+    'ERR_NO_LOSS',
+    `Cannot ${action} as the loss must be ctc, of the training or given: current loss is ${String(checked)}`,
+  )
+}
