@@ -1,5 +1,6 @@
 // Joins, leaves, resets and crashes of a pool of workers, for minutes or hours:
-//   CUDNN_RNN_SOAK_MINUTES=60 node scripts/soak_streams.mjs
+//   CUDNN_RNN_SOAK_MINUTES=60 npm run soak:streams
+// CUDNN_RNN_SOAK_LOAD=0.2 lets the clients work for that share of the time (default 1), on a machine that does other work.
 // Streams open, step, reset, copy their state to others and close at random; workers are ended in the middle of that, and
 // handles of parameters are shared that no thread opens. It fails where a call neither settles nor rejects with a known
 // code, where an output differs from that of a stream of its own, and where memory grows in the last quarter of the time.
@@ -8,8 +9,17 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import { CudnnLSTM, hasErrorCode, openBackend, openWorkerPool, serveStreams } from '../packages/rnn/dist/index.js'
 
 const SIZES = { numLayers: 2, numUnits: 32, inputSize: 16 }
-const { CUDNN_RNN_SOAK_MINUTES: minutes = '5', CUDNN_RNN_SOAK_EXECUTOR: EXECUTOR = 'cpu' } = process.env
+const {
+  CUDNN_RNN_SOAK_MINUTES: minutes = '5',
+  CUDNN_RNN_SOAK_LOAD: load = '1',
+  CUDNN_RNN_SOAK_EXECUTOR: EXECUTOR = 'cpu',
+} = process.env
 const MINUTES = Number(minutes)
+const LOAD = Number(load)
+if (!(MINUTES > 0 && LOAD > 0 && LOAD <= 1))
+  throw new RangeError(`minutes ${minutes} must be above 0 and load ${load} in 0..1`)
+/** The clients work at the beginning of each of these periods. */
+const PERIOD_MS = 50
 /** Memory that the last quarter may add to the one before, in bytes. */
 const GROWTH = 48 * 2 ** 20
 
@@ -50,6 +60,12 @@ async function soak() {
     else failures.push(error)
   }
 
+  /** Waits for the next period where the working part of this one is over. */
+  async function pause() {
+    const elapsed = performance.now() % PERIOD_MS
+    if (elapsed > LOAD * PERIOD_MS) await new Promise((resolve) => setTimeout(resolve, PERIOD_MS - elapsed))
+  }
+
   /** One client: a stream beside a stream of its own on this thread, whose outputs must be equal. */
   async function client() {
     while (performance.now() < end) {
@@ -58,6 +74,7 @@ async function soak() {
         let stream = pool.open()
         counts.opened++
         for (let k = draw(60); k > 0; k--) {
+          await pause()
           const call = draw(40)
           if (call === 0) {
             stream.reset()
@@ -138,7 +155,15 @@ async function soak() {
   if (steppers !== 0) failures.push(new Error(`${steppers} streams of this thread are left`))
   if (growth > GROWTH)
     failures.push(new Error(`memory grew by ${(growth / 2 ** 20).toFixed(0)} MiB in the last quarter`))
-  console.log({ ...counts, lostWorkers, growthMiB: Math.round(growth / 2 ** 20), failures: failures.length })
+  console.log({
+    minutes: MINUTES,
+    load: LOAD,
+    ...counts,
+    lostWorkers,
+    growthMiB: Math.round(growth / 2 ** 20),
+    rssMiB: memory.map((bytes) => Math.round(bytes / 2 ** 20)).join(' '),
+    failures: failures.length,
+  })
   for (const failure of failures.slice(0, 10)) console.error(failure)
   process.exitCode = failures.length === 0 ? 0 : 1
 }

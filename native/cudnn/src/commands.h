@@ -79,6 +79,8 @@ inline const std::vector<KernelShape>& Kernels() {
     {"attention_weight_gradient", {kOut, kIn, kIn, kCount, kCount}},
     {"attention_score_gradient", {kOut, kIn, kIn, kCount, kCount}},
     {"element_loss", {kOut, kOut, kIn, kIn, kOptionalIn, kIn, kCount, kCount, kCount}},
+    {"gather_states", {kOut, kIn, kIn, kCount, kCount, kCount, kCount}},
+    {"scatter_states", {kInOut, kOptionalIn, kIn, kCount, kCount, kCount, kCount}},
   };
   return kernels;
 }

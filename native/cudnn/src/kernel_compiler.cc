@@ -8,7 +8,7 @@ namespace cudnn_rnn {
 
 namespace {
 
-// kernelSource(): string — kernels/dense.cu and kernels/layers.cu, built into the addon
+// kernelSource(): string — the files of kernels/, built into the addon
 Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::New(info.Env(), kKernels); }
 
 // nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)

@@ -20,6 +20,7 @@ export {
   fields,
   ITERABLE,
   integerFrom,
+  integerIn,
   kind,
   listOf,
   MAP,

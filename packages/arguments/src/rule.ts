@@ -58,6 +58,12 @@ export function integerFrom(least: number): Rule {
   return where(NUMBER, `an integer >= ${least}`, (value: number) => Number.isSafeInteger(value) && value >= least)
 }
 
+/** An integer in least..most. */
+export function integerIn(least: number, most: number): Rule {
+  const isIn = (value: number) => Number.isSafeInteger(value) && value >= least && value <= most
+  return where(NUMBER, `an integer in ${least}..${most}`, isIn)
+}
+
 /** A path of the file system, which cannot name anything with a NUL in it. */
 export const PATH = where(TEXT, 'a path without NUL characters', (path: string) => !path.includes('\0'))
 

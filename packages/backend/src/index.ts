@@ -65,6 +65,7 @@ export type {
   RnnForwardResult,
   RnnInputGradients,
   RnnOutputGradients,
+  RnnQueuedStepper,
   RnnStepper,
   RnnStreamState,
   RowNumbers,

@@ -73,6 +73,8 @@ export interface Rnn {
   backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients>
   /** Present on executors that can step without leaving the calling thread (CPU executors); unidirectional networks. */
   stepper?(params: TensorLike, batch: number): RnnStepper
+  /** Present on executors that keep the states of streams in the memory of a device; unidirectional networks. */
+  queuedStepper?(params: TensorLike, batch: number): RnnQueuedStepper
   /** The dropout generator's state as opaque bytes: restoring it makes the next training forward draw the same masks. */
   dropoutState(): Promise<Uint8Array>
   restoreDropoutState(state: Uint8Array): void
@@ -108,5 +110,22 @@ export interface RnnStepper {
   state(rows?: RowNumbers): RnnStreamState
   /** Takes over what {@link state} returned, for all rows or for those named. */
   restore(state: RnnStreamState, rows?: RowNumbers): void
+  dispose(): void
+}
+
+/**
+ * As {@link RnnStepper}, on executors that compute elsewhere. Its caller checks row numbers, dtypes and shapes, makes no call
+ * before the promise of the one before is settled, and does not change arguments before.
+ */
+export interface RnnQueuedStepper {
+  readonly batch: number
+  /** T steps [T,B,I] → [T,B,·], T at least 1. A step that fails leaves the states as they were. */
+  step(input: Tensor): Promise<Tensor>
+  /** One step of R batch rows, at least one: [R,I] → [R,·]. */
+  stepRows(rows: Int32Array, input: Tensor): Promise<Tensor>
+  reset(rows?: Int32Array): void
+  state(rows?: Int32Array): Promise<RnnStreamState>
+  /** Reads `state` before it returns. */
+  restore(state: RnnStreamState, rows?: Int32Array): void
   dispose(): void
 }

@@ -1,11 +1,11 @@
 import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { checkStreamBatch } from '@cudnn-rnn/executor-kit'
-import { ForwardStream } from './forward_stream.js'
+import { QueuedStream } from './queued_stream.js'
 import { StepperStream } from './stepper_stream.js'
 import type { Stream, StreamOptions } from './stream.js'
 
-/** Opens streams over the executor's own stepper, or over its forward where it has none. */
+/** Opens streams over the executor's own stepper. */
 export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamOptions): Stream {
   checkOptionNames('open a stream', options, ['batch'])
   const batch = options.batch ?? 1
@@ -17,5 +17,5 @@ export function openStream(backend: Backend, rnn: Rnn, params: TensorLike, optio
     )
   }
   if (rnn.stepper !== undefined) return new StepperStream(rnn.stepper(params, batch))
-  return new ForwardStream(backend, rnn, params, batch)
+  return new QueuedStream(backend, rnn, params, batch)
 }

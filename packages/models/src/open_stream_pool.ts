@@ -2,13 +2,13 @@ import type { Backend, Rnn, TensorLike } from '@cudnn-rnn/backend'
 import { checkIsObject, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { allocating } from '@cudnn-rnn/executor-kit'
 import { BatchingPool } from './batching_pool.js'
-import { ForwardStream } from './forward_stream.js'
 import { checkPoolOptions } from './pool_options.js'
-import { forwardRows, stepperRows } from './recurrent_rows.js'
+import { QueuedStream } from './queued_stream.js'
+import { queuedRows, stepperRows } from './recurrent_rows.js'
 import type { RowNetwork } from './row_network.js'
 import type { StreamPool, StreamPoolOptions } from './stream_pool.js'
 
-/** Opens a pool over the executor's own stepper, or over its forward where it has none. */
+/** Opens a pool over the executor's own stepper. */
 export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, options: StreamPoolOptions): StreamPool {
   const checked = checkPoolOptions(options)
   const { descriptor } = rnn
@@ -20,7 +20,7 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
   }
   const network =
     rnn.stepper === undefined
-      ? forwardRows(descriptor, backend.dtype, new ForwardStream(backend, rnn, params, checked.maxStreams))
+      ? queuedRows(descriptor, backend.dtype, new QueuedStream(backend, rnn, params, checked.maxStreams))
       : stepperRows(descriptor, backend.dtype, rnn.stepper(params, checked.maxStreams))
   return new BatchingPool(network, checked)
 }

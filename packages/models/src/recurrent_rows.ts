@@ -1,7 +1,7 @@
 import type { FloatDType, RnnStepper, RnnStreamState } from '@cudnn-rnn/backend'
 import { hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { checkTensor, passShapes } from '@cudnn-rnn/executor-kit'
-import type { ForwardStream } from './forward_stream.js'
+import type { QueuedStream } from './queued_stream.js'
 import type { RowNetwork } from './row_network.js'
 import { checkIsState } from './stream_state.js'
 
@@ -31,7 +31,7 @@ export function stepperRows(descriptor: RnnDescriptor, dtype: FloatDType, steppe
 }
 
 /** Rows that step elsewhere. */
-export function forwardRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: ForwardStream): RecurrentRows {
+export function queuedRows(descriptor: RnnDescriptor, dtype: FloatDType, stream: QueuedStream): RecurrentRows {
   const { inputSize } = descriptor
   return {
     ...{ dtype, inputSize, outputSize: hiddenColumns(descriptor) },

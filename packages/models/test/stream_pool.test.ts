@@ -244,10 +244,10 @@ describe('streamPool', () => {
       { maxBatch: 0 },
       { maxDelayMs: -1 },
       { maxDelayMs: Number.NaN },
-      { maxDelayMs: '1' },
     ]) {
       expect(() => gru.streamPool(params, wrong as never)).toThrow(coded('ERR_INVALID_OPTION'))
     }
+    expect(() => gru.streamPool(params, { maxDelayMs: '1' } as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
     expect(() => gru.streamPool(params, { streams: 1 } as never)).toThrow(coded('ERR_UNKNOWN_OPTION'))
     expect(backend.stats().steppers).toBe(0)
   })

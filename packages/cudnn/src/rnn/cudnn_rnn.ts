@@ -37,6 +37,7 @@ import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import { BufferOwner } from '../device/device_buffer.js'
+import { CudnnStepper } from './cudnn_stepper.js'
 import { CudnnTape } from './cudnn_tape.js'
 import { checkDropoutStateLength } from './dropout_states.js'
 import { RnnPasses } from './rnn_passes.js'
@@ -148,6 +149,13 @@ export class CudnnRnn extends Inspectable implements Rnn {
         owner.release()
       }
     })
+  }
+
+  queuedStepper(params: TensorLike, batch: number): CudnnStepper {
+    this.#life.check('open a stream')
+    const parts = { executor: this.#executor, planner: this.#planner, passes: this.#passes }
+    const { descriptor, paramsSize } = this
+    return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, params, batch)
   }
 
   async dropoutState(): Promise<Uint8Array> {

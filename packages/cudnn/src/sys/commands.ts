@@ -303,6 +303,14 @@ export const KERNELS = {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
+  gather_states: {
+    ...{ y: 'out', x: 'in', rows: 'in', count: 'size' },
+    ...{ picked: 'size', batch: 'size', columns: 'size' },
+  },
+  scatter_states: {
+    ...{ y: 'inout', x: 'in?', rows: 'in', count: 'size' },
+    ...{ picked: 'size', batch: 'size', columns: 'size' },
+  },
 } as const satisfies Readonly<
   Record<string, Readonly<Record<string, 'in' | 'in?' | 'out' | 'inout' | 'size' | 'scalar'>>>
 >

@@ -1,13 +1,6 @@
 import type { RnnStreamState } from '@cudnn-rnn/backend'
-import {
-  checkIsObject,
-  checkOptionNames,
-  codedRangeError,
-  codedTypeError,
-  describeValue,
-  Inspectable,
-  type Summary,
-} from '@cudnn-rnn/canonical'
+import { checkIsObject, checkOptions, codedRangeError, FUNCTION, integerIn, optional } from '@cudnn-rnn/arguments'
+import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { poolDisposed } from '../pool_errors.js'
 import type { StreamPoolStats } from '../stream_pool.js'
 import { StreamWorker, type WorkerState, type WorkerThread } from './stream_worker.js'
@@ -231,7 +224,12 @@ interface CheckedOptions {
   readonly onWorkerLost: (loss: WorkerLoss) => void
 }
 
-const MAX_WORKERS = 1024
+const RULES = Object.freeze({
+  workers: integerIn(1, 1024),
+  start: FUNCTION,
+  maxQueued: optional(integerIn(1, Number.MAX_SAFE_INTEGER)),
+  onWorkerLost: optional(FUNCTION),
+})
 
 /**
  * Starts worker threads whose programs serve streams, and resolves when all are ready. docs/streams.md has a program.
@@ -243,26 +241,7 @@ const MAX_WORKERS = 1024
 export async function openWorkerPool<State = RnnStreamState>(options: WorkerPoolOptions): Promise<WorkerPool<State>> {
   const action = 'open a pool of workers'
   checkIsObject(action, 'options', options)
-  checkOptionNames(action, options, ['workers', 'start', 'maxQueued', 'onWorkerLost'])
+  checkOptions(action, options, RULES)
   const { workers, start, maxQueued = 1024, onWorkerLost = () => undefined } = options
-  checkCount('workers', workers, MAX_WORKERS)
-  checkCount('maxQueued', maxQueued, Number.MAX_SAFE_INTEGER)
-  for (const [option, value] of Object.entries({ start, onWorkerLost })) {
-    if (typeof value === 'function') continue
-    throw codedTypeError(
-      'ERR_INVALID_OPTION_TYPE',
-      `Cannot ${action} as ${option} must be a function: current value is ${describeValue(value)}`,
-      { option, value },
-    )
-  }
   return WorkerPool.open<State>({ workers, start, maxQueued, onWorkerLost })
-}
-
-function checkCount(option: string, value: number, limit: number): void {
-  if (Number.isSafeInteger(value) && value >= 1 && value <= limit) return
-  throw codedRangeError(
-    'ERR_INVALID_OPTION',
-    `Cannot open a pool of workers as ${option} must be an integer in 1..${limit}: current value is ${describeValue(value)}`,
-    { option, value },
-  )
 }

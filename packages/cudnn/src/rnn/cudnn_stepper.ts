@@ -1,0 +1,273 @@
+import { DTYPES, type RnnQueuedStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
+import { elementCount, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
+import { allocating, checkParams, type LedgerEntry, Lifetime, passShapes } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
+import { launchEach } from '../device/device_kernels.js'
+import type { ForwardOperand, Given, RnnPasses } from './rnn_passes.js'
+import { PlanCache, type RnnPlan } from './rnn_plan.js'
+import type { RnnPlanner } from './rnn_planner.js'
+
+/** The network of a stepper. */
+export interface StepperOwner {
+  readonly executor: CudnnExecutor
+  readonly descriptor: RnnDescriptor
+  readonly paramsSize: number
+  /** Of the network. */
+  readonly life: Lifetime
+  readonly planner: RnnPlanner
+  readonly passes: RnnPasses
+}
+
+/** h or c of all rows. */
+interface States {
+  readonly buffer: DeviceBuffer
+  /** [L,B,·] */
+  readonly shape: readonly number[]
+}
+
+/** The batch rows of a step or of a transfer of states. */
+interface Picked {
+  /** Their numbers on the device; -1 in rows that fill up. */
+  readonly rows: DeviceBuffer
+  readonly count: number
+}
+
+/** Frees the states of steppers that were collected without `dispose()`. */
+const dropped = new FinalizationRegistry<BufferOwner>((owner) => owner.release())
+
+/**
+ * Streams whose states stay on the device. A step gathers the states of its rows, runs a forward and scatters the new ones,
+ * as one list of commands that is replayed as a graph. The scattering is a segment of its own: where the forward fails, the
+ * states are not written.
+ */
+export class CudnnStepper implements RnnQueuedStepper {
+  readonly batch: number
+  readonly #network: StepperOwner
+  readonly #params: TensorLike
+  readonly #life: Lifetime
+  readonly #entry: LedgerEntry
+  readonly #owner = new BufferOwner()
+  readonly #h: States
+  readonly #c: States | undefined
+
+  constructor(network: StepperOwner, params: TensorLike, batch: number) {
+    const { executor, descriptor } = network
+    const { memory, session } = executor
+    this.batch = batch
+    this.#network = network
+    this.#params = params
+    this.#life = new Lifetime('stepper', memory.life)
+    const { h, c } = passShapes(descriptor, { time: 1, batch })
+    const list = session.list('open a stream')
+    const zeros = (shape: readonly number[]): States => {
+      const buffer = this.#owner.own(memory.allocate(list, elementCount(shape)))
+      list.add('clear', { to: buffer, offset: 0, bytes: buffer.bytes })
+      return { buffer, shape }
+    }
+    this.#h = zeros(h)
+    this.#c = c && zeros(c)
+    session.post(list)
+    this.#entry = memory.ledger.enter('steppers', this, this.#h.buffer.bytes + (this.#c?.buffer.bytes ?? 0))
+    dropped.register(this, this.#owner, this)
+  }
+
+  async step(input: Tensor): Promise<Tensor> {
+    const [time = 0] = input.shape
+    const data = await this.#step(undefined, input.data as FloatArray, { time, batch: this.batch })
+    return { data, shape: [time, this.batch, hiddenColumns(this.#network.descriptor)] }
+  }
+
+  async stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
+    const { descriptor, executor } = this.#network
+    // Every number of rows needs a plan and a graph: powers of two are few.
+    const batch = 2 ** Math.ceil(Math.log2(rows.length))
+    const numbers = new Int32Array(batch).fill(-1)
+    numbers.set(rows)
+    const frames = new DTYPES[executor.memory.dtype].array(batch * descriptor.inputSize) as FloatArray
+    frames.set(input.data)
+    const columns = hiddenColumns(descriptor)
+    const data = await this.#step(numbers, frames, { time: 1, batch })
+    return { data: data.subarray(0, rows.length * columns), shape: [rows.length, columns] }
+  }
+
+  reset(rows?: Int32Array): void {
+    this.#change('reset a stream', rows, (list, states, picked) => {
+      if (picked === undefined) list.add('clear', { to: states.buffer, offset: 0, bytes: states.buffer.bytes })
+      else this.#scatter(list, states, undefined, picked)
+    })
+  }
+
+  async state(rows?: Int32Array): Promise<RnnStreamState> {
+    const action = 'read the state of a stream'
+    this.#life.check(action)
+    const { memory, session } = this.#network.executor
+    const count = rows?.length ?? this.batch
+    const { h: shapeH, c: shapeC } = passShapes(this.#network.descriptor, { time: 1, batch: count })
+    const host = (shape: readonly number[]): Tensor => {
+      const { array } = DTYPES[memory.dtype]
+      return { data: allocating(action, () => new array(elementCount(shape)) as FloatArray), shape }
+    }
+    const result = { h: host(shapeH), c: shapeC && host(shapeC) }
+    if (count === 0) return result
+    session.flush()
+    const list = session.list(action)
+    const made = new BufferOwner()
+    try {
+      const picked = rows && this.#picked(list, rows, made)
+      const download = (states: States, to: Tensor) => {
+        const from = picked === undefined ? states.buffer : made.own(this.#gather(list, states, picked))
+        list.add('download', { from, offset: 0, to: to.data as FloatArray })
+      }
+      download(this.#h, result.h)
+      if (this.#c && result.c) download(this.#c, result.c)
+    } finally {
+      made.release()
+    }
+    await session.finish(list)
+    return result
+  }
+
+  restore(state: RnnStreamState, rows?: Int32Array): void {
+    const { memory } = this.#network.executor
+    this.#change('restore the state of a stream', rows, (list, states, picked, made) => {
+      const given = states === this.#h ? state.h : state.c!
+      if (picked === undefined) list.upload(states.buffer, given.data)
+      else this.#scatter(list, states, made.own(memory.operand(list, given)), picked)
+    })
+  }
+
+  dispose(): void {
+    if (!this.#life.end()) return
+    dropped.unregister(this)
+    this.#owner.release()
+    this.#entry.leave()
+  }
+
+  /** Advances the rows by T steps: input [T,R,I] to output [T,R,·]. */
+  async #step(
+    rows: Int32Array | undefined,
+    input: FloatArray,
+    size: { readonly time: number; readonly batch: number },
+  ): Promise<FloatArray> {
+    const action = 'step a stream'
+    const { executor, descriptor, paramsSize, life, planner, passes } = this.#network
+    this.#life.check(action)
+    life.check(action)
+    const { memory, session } = executor
+    const checked = checkParams(action, memory, descriptor, paramsSize, this.#params)
+    const elements = size.time * size.batch * hiddenColumns(descriptor)
+    const output = allocating(action, () => new DTYPES[memory.dtype].array(elements) as FloatArray)
+    const sizes = { ...size, sequenceLengths: null }
+    const key = PlanCache.key(sizes, false)
+    const made = new BufferOwner()
+    const kept = new BufferOwner()
+    try {
+      const weights = made.own(passes.sharedWeights(checked, false))
+      const known = planner.known(key)
+      session.flush()
+      const list = session.list(action)
+      const frames = { data: input, shape: [size.time, size.batch, descriptor.inputSize] }
+      const given = { ...passes.operands(list, made, { input: frames, params: checked }), weights }
+      const picked = rows && this.#picked(list, rows, made)
+      const record = (recorded: CommandList, plan: RnnPlan) => {
+        const y = kept.own(this.#advance(recorded, plan, given, picked, made).retain())
+        made.release()
+        return y
+      }
+      let issued: Promise<unknown> | undefined
+      let y: DeviceBuffer
+      if (known !== undefined) {
+        y = record(list, known)
+        issued = known.isReplayable ? session.submit(list) : session.run(list)
+      } else {
+        session.post(list)
+        // The device must be asked for a plan first.
+        y = await session.runExclusive(action, async (queue) => {
+          const plan = await planner.plan(queue, key, sizes, false, undefined)
+          const planned = session.list(action)
+          const recorded = record(planned, plan)
+          await queue.run(planned)
+          return recorded
+        })
+      }
+      const reading = session.list(action)
+      reading.add('download', { from: y, offset: 0, to: output })
+      await Promise.all([issued, session.finish(reading)])
+      return output
+    } finally {
+      made.release()
+      kept.release()
+    }
+  }
+
+  /** Adds a step of all rows, or of those picked; returns the output. */
+  #advance(
+    list: CommandList,
+    plan: RnnPlan,
+    given: Omit<Given<ForwardOperand>, 'inputH' | 'inputC'>,
+    picked: Picked | undefined,
+    made: BufferOwner,
+  ): DeviceBuffer {
+    const stateOf = (states: States) =>
+      picked === undefined ? states.buffer : made.own(this.#gather(list, states, picked))
+    const inputH = stateOf(this.#h)
+    const inputC = this.#c && stateOf(this.#c)
+    const { output, outputH, outputC } = this.#network.passes.forward(list, plan, { ...given, inputH, inputC }, made)
+    list.segment('step a stream')
+    const keep = (states: States, from: DeviceBuffer) => {
+      if (picked === undefined) list.copy(states.buffer, from)
+      else this.#scatter(list, states, from, picked)
+    }
+    keep(this.#h, outputH)
+    if (this.#c && outputC) keep(this.#c, outputC)
+    return output
+  }
+
+  /** Queues a change of h and c. What fails is reported by the next step that reads them. */
+  #change(
+    action: string,
+    rows: Int32Array | undefined,
+    change: (list: CommandList, states: States, picked: Picked | undefined, made: BufferOwner) => void,
+  ): void {
+    this.#life.check(action)
+    if (rows?.length === 0) return
+    const { session } = this.#network.executor
+    session.flush()
+    const list = session.list(action)
+    const made = new BufferOwner()
+    try {
+      const picked = rows && this.#picked(list, rows, made)
+      change(list, this.#h, picked, made)
+      if (this.#c) change(list, this.#c, picked, made)
+    } finally {
+      made.release()
+    }
+    session.post(list)
+  }
+
+  #picked(list: CommandList, rows: Int32Array, made: BufferOwner): Picked {
+    const { memory } = this.#network.executor
+    return { rows: made.own(memory.operand(list, { data: rows, shape: [rows.length] })), count: rows.length }
+  }
+
+  /** A copy of the states of the rows picked, which the caller releases. */
+  #gather(list: CommandList, { buffer, shape }: States, { rows, count: picked }: Picked): DeviceBuffer {
+    const { memory, session } = this.#network.executor
+    const [layers = 0, batch = 0, columns = 0] = shape
+    const count = layers * picked * columns
+    const y = memory.allocate(list, count)
+    launchEach(session, list, 'gather_states', count, { y, x: buffer, rows, count, picked, batch, columns })
+    return y
+  }
+
+  /** Writes `from` (zeros if undefined) to the states of the rows picked. */
+  #scatter(list: CommandList, states: States, from: DeviceBuffer | undefined, { rows, count: picked }: Picked): void {
+    const { session } = this.#network.executor
+    const [layers = 0, batch = 0, columns = 0] = states.shape
+    const count = layers * picked * columns
+    const fields = { y: states.buffer, x: from, rows, count, picked, batch, columns }
+    launchEach(session, list, 'scatter_states', count, fields)
+  }
+}

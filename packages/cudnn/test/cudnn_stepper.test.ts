@@ -1,0 +1,87 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import type { CudnnBackend } from '../src/cudnn_backend.js'
+import { openEmulatedGpu } from './emulated_gpu.js'
+import { smallLstm } from './small_lstm.js'
+
+const gpu = openEmulatedGpu()
+const BATCH = 64
+
+describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA emulator'})`, () => {
+  if (gpu.problem !== undefined) return
+  const { libraries, open } = gpu
+  beforeEach(() => libraries.configure('reset'))
+  afterEach(() => expect(libraries.report().violations).toEqual([]))
+
+  const frames = (count: number, start = 0) => ({
+    data: Float32Array.from({ length: 4 * count }, (_, k) => Math.sin(start + k)),
+    shape: [count, 4],
+  })
+  const opened = (backend: CudnnBackend) => {
+    const { rnn, params } = smallLstm(backend)
+    return { rnn, params, stepper: rnn.queuedStepper!(params, BATCH) }
+  }
+
+  it('copies frames, row numbers and outputs alone between host and device', async () => {
+    await using backend = await open({ algorithm: 'standard', graphs: false })
+    const { stepper } = opened(backend)
+    const rows = Int32Array.of(60, 3, 17)
+    // The first step asks for its plan.
+    await stepper.stepRows(rows, frames(3))
+    const { copied: before } = libraries.report()
+    await stepper.stepRows(rows, frames(3, 5))
+    const { copied: after } = libraries.report()
+    const bytes = (direction: string) => (after[direction] ?? 0) - (before[direction] ?? 0)
+    // Three rows are filled up to four, of I 4, H 8 and a number.
+    expect(bytes('host to device')).toBe(4 * (4 * 4 + 4))
+    expect(bytes('device to host')).toBe(4 * (4 * 8))
+    const state = libraries.report().copied['device to host']
+    await stepper.state(Int32Array.of(5))
+    // h and c of two layers.
+    expect(libraries.report().copied['device to host'] - state).toBe(4 * (2 * 2 * 8))
+  })
+
+  it('replays steps as graphs, with the numbers of the calls', async () => {
+    await using calls = await open({ algorithm: 'standard', graphs: false })
+    await using graphs = await open({ algorithm: 'standard', graphs: true })
+    const [plain, replayed] = [opened(calls).stepper, opened(graphs).stepper]
+    for (let t = 0; t < 8; t++) {
+      // Rows and frames differ from step to step.
+      const rows = Int32Array.of(t, 40 - t, 50)
+      const expected = await plain.stepRows(rows, frames(3, t))
+      expect(await replayed.stepRows(rows, frames(3, t))).toEqual(expected)
+    }
+    expect(await replayed.state()).toEqual(await plain.state())
+    expect(libraries.report().calls['cudaGraphLaunch']).toBeGreaterThanOrEqual(4)
+  })
+
+  it.each([false, true])('a step that fails leaves the states as they were; graphs: %s', async (areGraphs) => {
+    await using backend = await open({ algorithm: 'standard', graphs: areGraphs })
+    const { stepper } = opened(backend)
+    const rows = Int32Array.of(1, 2, 3)
+    for (let t = 0; t < 6; t++) await stepper.stepRows(rows, frames(3, t))
+    const before = await stepper.state()
+    libraries.configure(areGraphs ? 'fault.cudaGraphLaunch=900@1' : 'fault.cudnnRNNForward=3000@1')
+    await expect(stepper.stepRows(rows, frames(3))).rejects.toThrow(
+      coded(areGraphs ? 'ERR_CUDA' : 'ERR_CUDNN_NOT_SUPPORTED'),
+    )
+    libraries.configure('reset')
+    expect(await stepper.state()).toEqual(before)
+    await stepper.stepRows(rows, frames(3))
+    expect(await stepper.state()).not.toEqual(before)
+  })
+
+  it('gives its memory back when it is disposed', async () => {
+    await using backend = await open({ algorithm: 'standard' })
+    const { stepper, params, rnn } = opened(backend)
+    await stepper.stepRows(Int32Array.of(0), frames(1))
+    const { bytes, steppers } = backend.stats()
+    stepper.dispose()
+    stepper.dispose()
+    // h and c of two layers of 8 units.
+    expect(backend.stats()).toMatchObject({ bytes: bytes - 4 * 2 * 2 * BATCH * 8, steppers: steppers - 1 })
+    params.dispose()
+    rnn.dispose()
+    expect(backend.stats()).toMatchObject({ bytes: 0, steppers: 0, rnns: 0 })
+  })
+})

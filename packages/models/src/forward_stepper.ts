@@ -1,0 +1,106 @@
+import {
+  type Backend,
+  DTYPES,
+  type Rnn,
+  type RnnQueuedStepper,
+  type RnnStreamState,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import { elementCount, type FloatArray, hiddenColumns, type Tensor } from '@cudnn-rnn/canonical'
+import { passShapes } from '@cudnn-rnn/executor-kit'
+import { gatherRows, scatterRows } from './state_rows.js'
+
+/** Steps on an executor that has no stepper: the state is read back after every step and given to the next. */
+export class ForwardStepper implements RnnQueuedStepper {
+  readonly batch: number
+  readonly #backend: Backend
+  readonly #rnn: Rnn
+  readonly #params: TensorLike
+  #h: Tensor
+  #c: Tensor | undefined
+
+  constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
+    this.#params = params
+    this.#backend = backend
+    this.#rnn = rnn
+    this.batch = batch
+    const { h, c } = passShapes(rnn.descriptor, { time: 1, batch })
+    this.#h = this.#zeros(h)
+    this.#c = c && this.#zeros(c)
+  }
+
+  async step(input: Tensor): Promise<Tensor> {
+    const { y, h, c } = await this.#forward(input, this.#h, this.#c)
+    this.#h = h
+    this.#c = c
+    return y
+  }
+
+  async stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
+    const { inputSize } = this.#rnn.descriptor
+    const columns = hiddenColumns(this.#rnn.descriptor)
+    // Executors prepare themselves for every number of rows: powers of two are few.
+    const count = 2 ** Math.ceil(Math.log2(rows.length))
+    const padded = this.#zeros([1, count, inputSize])
+    padded.data.set(input.data)
+    const gathered = { h: gatherRows(this.#h, rows, count), c: this.#c && gatherRows(this.#c, rows, count) }
+    const { y, h, c } = await this.#forward(padded, gathered.h, gathered.c)
+    scatterRows(this.#h, rows, h)
+    if (this.#c && c) scatterRows(this.#c, rows, c)
+    return { data: y.data.slice(0, rows.length * columns), shape: [rows.length, columns] }
+  }
+
+  reset(rows?: Int32Array): void {
+    for (const state of [this.#h, this.#c]) {
+      if (state === undefined) continue
+      const [layers = 0, batch = 0, columns = 0] = state.shape
+      if (rows === undefined) state.data.fill(0)
+      for (let layer = 0; layer < layers; layer++) {
+        for (const row of rows ?? []) {
+          const begin = (layer * batch + row) * columns
+          state.data.fill(0, begin, begin + columns)
+        }
+      }
+    }
+  }
+
+  async state(rows?: Int32Array): Promise<RnnStreamState> {
+    const copy = (states: Tensor) => (rows === undefined ? copied(states) : gatherRows(states, rows))
+    return { h: copy(this.#h), c: this.#c && copy(this.#c) }
+  }
+
+  restore({ h, c }: RnnStreamState, rows?: Int32Array): void {
+    if (rows === undefined) {
+      this.#h = copied(h)
+      this.#c = c && copied(c)
+    } else {
+      scatterRows(this.#h, rows, h)
+      if (this.#c && c) scatterRows(this.#c, rows, c)
+    }
+  }
+
+  dispose(): void {}
+
+  /** One inference from the states given; host copies of its results. */
+  async #forward(input: Tensor, inputH: Tensor, inputC: Tensor | undefined) {
+    const { output, outputH, outputC } = await this.#rnn.forward({
+      ...{ input, inputH, inputC: inputC ?? null, params: this.#params },
+      ...{ sequenceLengths: null, training: false },
+    })
+    try {
+      const [y, h, c] = await Promise.all([output.read(), outputH.read(), outputC?.read()])
+      return { y: copied(y), h: copied(h), c: c && copied(c) }
+    } finally {
+      for (const tensor of [output, outputH, outputC]) tensor?.dispose()
+    }
+  }
+
+  #zeros(shape: readonly number[]): Tensor {
+    const { array } = DTYPES[this.#backend.dtype]
+    return { data: new array(elementCount(shape)) as FloatArray, shape }
+  }
+}
+
+function copied({ data, shape }: Tensor): Tensor {
+  return { data: data.slice(), shape }
+}

@@ -1,0 +1,166 @@
+import {
+  type Backend,
+  DTYPES,
+  isBackendTensor,
+  type Rnn,
+  type RnnQueuedStepper,
+  type RnnStreamState,
+  type RowNumbers,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  codedRangeError,
+  hiddenColumns,
+  Inspectable,
+  layoutKey,
+  type RnnDescriptor,
+  type Summary,
+  type Tensor,
+} from '@cudnn-rnn/canonical'
+import {
+  checkIsTensor,
+  checkStreamBatch,
+  checkStreamRows,
+  checkTensor,
+  passShapes,
+  StreamRows,
+} from '@cudnn-rnn/executor-kit'
+import { ForwardStepper } from './forward_stepper.js'
+import type { Stream } from './stream.js'
+import { checkIsState, streamBusy } from './stream_state.js'
+
+/** A stream over an executor that computes elsewhere. */
+export class QueuedStream extends Inspectable implements Stream {
+  readonly batch: number
+  readonly #backend: Backend
+  readonly #descriptor: RnnDescriptor
+  readonly #stepper: RnnQueuedStepper
+  readonly #rows: StreamRows
+  /** The step before: steps run in the order of the calls, however they are awaited. */
+  #previous: Promise<unknown> = Promise.resolve()
+  #waiting = 0
+  #disposed = false
+
+  /** Throws the errors of `Rnn.forward` for these parameters; RangeError `ERR_INVALID_OPTION` for the batch. */
+  constructor(backend: Backend, rnn: Rnn, params: TensorLike, batch: number) {
+    super()
+    checkStreamBatch(batch)
+    const rule = { dtype: backend.dtype, shape: [rnn.paramsSize], layout: layoutKey(rnn.descriptor) }
+    const given = checkTensor('open a stream', 'params', params, rule)
+    this.#backend = backend
+    this.#descriptor = rnn.descriptor
+    this.batch = batch
+    this.#stepper = rnn.queuedStepper?.(given, batch) ?? new ForwardStepper(backend, rnn, given, batch)
+    this.#rows = new StreamRows(batch)
+  }
+
+  async step(input: TensorLike): Promise<Tensor> {
+    return this.#inOrder(input, (given) => this.#step(given))
+  }
+
+  async stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor> {
+    const numbers = this.#rows.copyOf('step a stream', rows)
+    return this.#inOrder(input, (given) => this.#stepRows(numbers, given))
+  }
+
+  stepSync(): Tensor {
+    throw this.#noSyncStep('step()')
+  }
+
+  stepRowsSync(): Tensor {
+    throw this.#noSyncStep('stepRows()')
+  }
+
+  reset(rows?: RowNumbers): void {
+    const numbers = rows === undefined ? undefined : Int32Array.from(new Set(checkStreamRows(this.batch, rows)))
+    this.#checkAlive('reset a stream')
+    if (this.#waiting > 0) throw streamBusy('reset a stream')
+    this.#stepper.reset(numbers)
+  }
+
+  async state(rows?: RowNumbers): Promise<RnnStreamState> {
+    const action = 'read the state of a stream'
+    const numbers = rows === undefined ? undefined : this.#rows.copyOf(action, rows)
+    if (this.#waiting > 0) await this.#previous
+    this.#checkAlive(action)
+    return this.#stepper.state(numbers)
+  }
+
+  restore(state: RnnStreamState, rows?: RowNumbers): void {
+    const action = 'restore the state of a stream'
+    checkIsState(state)
+    this.#checkAlive(action)
+    if (this.#waiting > 0) throw streamBusy(action)
+    const numbers = rows === undefined ? undefined : this.#rows.copyOf(action, rows)
+    const { dtype } = this.#backend
+    const shapes = passShapes(this.#descriptor, { time: 1, batch: numbers?.length ?? this.batch })
+    const h = checkTensor(action, 'h', state.h, { dtype, shape: shapes.h })
+    const c = shapes.c && checkTensor(action, 'c', state.c as Tensor, { dtype, shape: shapes.c })
+    this.#stepper.restore({ h, c }, numbers)
+  }
+
+  dispose(): void {
+    if (this.#disposed) return
+    this.#disposed = true
+    this.#stepper.dispose()
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose()
+  }
+
+  protected override summary(): Summary {
+    return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
+  }
+
+  /** Runs a step after the ones called before it. */
+  #inOrder(input: TensorLike, run: (given: Tensor) => Promise<Tensor>): Promise<Tensor> {
+    const given = checkIsTensor('step a stream', 'input', input)
+    // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
+    const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
+    this.#waiting++
+    const result = this.#previous
+      .then(async () => {
+        this.#checkAlive('step a stream')
+        return run(isBackendTensor(kept) ? await kept.read() : kept)
+      })
+      .finally(() => this.#waiting--)
+    this.#previous = result.catch(() => undefined)
+    return result
+  }
+
+  async #step(input: Tensor): Promise<Tensor> {
+    const { inputSize } = this.#descriptor
+    const { dtype } = this.#backend
+    const isSingle = input.shape.length === 2
+    const shape = [...(isSingle ? [] : ['T']), this.batch, inputSize]
+    const { data } = checkTensor('step a stream', 'input', input, { dtype, shape })
+    const time = isSingle ? 1 : input.shape[0]
+    const columns = hiddenColumns(this.#descriptor)
+    if (time === 0) return { data: new DTYPES[dtype].array(0), shape: [0, this.batch, columns] }
+    const output = await this.#stepper.step({ data, shape: [time, this.batch, inputSize] })
+    return isSingle ? { data: output.data, shape: [this.batch, columns] } : output
+  }
+
+  async #stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
+    const { inputSize } = this.#descriptor
+    const { dtype } = this.#backend
+    const given = checkTensor('step a stream', 'input', input, { dtype, shape: [rows.length, inputSize] })
+    if (rows.length === 0) return { data: new DTYPES[dtype].array(0), shape: [0, hiddenColumns(this.#descriptor)] }
+    return this.#stepper.stepRows(rows, given)
+  }
+
+  #noSyncStep(instead: string) {
+    const { name } = this.#backend
+    return codedRangeError(
+      'ERR_NO_SYNC_STEP',
+      `Cannot step a stream synchronously as the ${name} executor computes elsewhere: use ${instead}.`,
+      { backend: name },
+    )
+  }
+
+  #checkAlive(action: string): void {
+    if (!this.#disposed) return
+    throw codedRangeError('ERR_STREAM_DISPOSED', `Cannot ${action} as it was disposed`)
+  }
+}
