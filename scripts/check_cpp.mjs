@@ -13,7 +13,14 @@ import { filesBelow, readJson } from './workspace.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/[\\/]$/, '')
 /** Other versions format otherwise. */
 const LLVM = 19
-const FOLDERS = ['native/common', 'native/cpu', 'native/cudnn', 'native/mpi', 'native/onednn_runner']
+const FOLDERS = [
+  'native/common',
+  'native/cpu',
+  'native/cudnn',
+  'native/machine_rates',
+  'native/mpi',
+  'native/onednn_runner',
+]
 /** Folders with compile_commands.json. */
 const BUILDS = ['native/cpu/build/release', 'native/cudnn/build/release']
 const INCLUDED = ['native/cpu/src', 'native/cpu/test', 'native/cudnn/src', 'native/common']

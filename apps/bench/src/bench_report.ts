@@ -1,5 +1,7 @@
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import type { Comparison, Lane, Section } from './comparison.js'
+import type { MachineRates } from './machine_rates.js'
+import type { Roofline } from './roofline.js'
 import type { Spread } from './statistics.js'
 
 /** What became of a lane. Times are in milliseconds. */
@@ -19,6 +21,8 @@ export interface LaneResult {
 export interface ComparisonResult extends Omit<Comparison, 'lanes'> {
   /** Of one run, by the formula of `workloadFlops`. */
   readonly flops: number
+  /** The least that this machine could take, in the table and in single steps; absent where its rates are unknown. */
+  readonly roofline?: Roofline
   readonly results: readonly LaneResult[]
 }
 
@@ -78,6 +82,8 @@ export interface BenchReport {
   }
   readonly implementations: readonly ImplementationReport[]
   readonly peak: MachinePeak
+  /** Rates behind the rooflines; a string says why they were not measured. */
+  readonly rates: MachineRates | string
   readonly comparisons: readonly ComparisonResult[]
   readonly memory: { readonly workload: string; readonly results: readonly MemoryResult[] }
   readonly targets: readonly TargetVerdict[]
@@ -96,6 +102,19 @@ export function medianOf(comparison: ComparisonResult, accepts: (lane: Lane) => 
   return undefined
 }
 
+/** The fastest peer of a comparison and its median; undefined where none was measured. */
+export function bestPeer(
+  { results }: ComparisonResult,
+  isPeer: (name: string) => boolean,
+): { readonly name: string; readonly ms: number } | undefined {
+  const peers = results.flatMap(({ lane, outcome }) =>
+    isPeer(lane.implementation) && outcome.status === 'measured'
+      ? [{ name: lane.implementation, ms: outcome.spread.median }]
+      : [],
+  )
+  return peers.length === 0 ? undefined : peers.reduce((best, peer) => (peer.ms < best.ms ? peer : best))
+}
+
 /** Our time over that of the fastest peer; undefined where one of them is missing. */
 export function ratioToBestPeer(
   comparison: ComparisonResult,
@@ -103,8 +122,6 @@ export function ratioToBestPeer(
   isPeer: (name: string) => boolean,
 ): number | undefined {
   const ours = medianOf(comparison, (lane) => lane.implementation === executor)
-  const peers = comparison.results.flatMap(({ lane, outcome }) =>
-    isPeer(lane.implementation) && outcome.status === 'measured' ? [outcome.spread.median] : [],
-  )
-  return ours === undefined || peers.length === 0 ? undefined : ours / Math.min(...peers)
+  const peer = bestPeer(comparison, isPeer)
+  return ours === undefined || peer === undefined ? undefined : ours / peer.ms
 }

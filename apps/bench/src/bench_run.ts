@@ -11,8 +11,10 @@ import { executorImplementation, type Implementation, PEERS } from './implementa
 import { bindingNote } from './instruction_set_binding.js'
 import { LoadGenerator } from './load_generator.js'
 import { betterPeak, probeMachine } from './machine_peak.js'
+import { betterRates, type MachineRates, measureMachineRates } from './machine_rates.js'
 import { measureMemory } from './memory_run.js'
 import { installPeers } from './peer_packages.js'
+import { rooflineOf } from './roofline.js'
 import { judgeTargets } from './targets.js'
 import { TimeBudget } from './time_budget.js'
 import { sizesOf, type Workload } from './workload.js'
@@ -68,9 +70,15 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
     }
     announce('Probing the machine')
     const peakBefore = await probe(present, pool, threads)
-    const comparisons = await compareAll(present, { pool, loadGenerator, rounds, sliceMs, options }, announce)
+    const ratesBefore = await measuredRates(options)
+    const measured = await compareAll(present, { pool, loadGenerator, rounds, sliceMs, options }, announce)
     announce('Probing the machine again, and measuring memory')
     const peak = betterPeak(peakBefore, await probe(present, pool, threads))
+    const rates =
+      typeof ratesBefore === 'string'
+        ? ratesBefore
+        : betterRates(ratesBefore, await measureMachineRates(threads, instructionSet))
+    const comparisons = measured.map((comparison) => withRoofline(comparison, rates))
     const memory = await measureMemory(MEMORY_WORKLOAD, present, pool, threads)
     return {
       date: new Date().toISOString(),
@@ -84,15 +92,10 @@ export async function runBench(options: BenchOptions, announce: Announce): Promi
       settings: { threads, instructionSet, quick, rounds, sliceMs },
       implementations,
       peak,
+      rates,
       comparisons,
       memory: { workload: `LSTM, ${sizesOf(MEMORY_WORKLOAD)}`, results: memory },
-      targets: judgeTargets(
-        comparisons,
-        executor.name,
-        (name) => PEERS.some((peer) => peer.name === name),
-        peak.gflops,
-        memory,
-      ),
+      targets: judgeTargets(comparisons, executor.name, (name) => PEERS.some((peer) => peer.name === name), memory),
     }
   } finally {
     await pool.stop()
@@ -168,6 +171,22 @@ async function compareAll(
     announce(`${index + 1}/${cases.length} ${comparison.id}: ${progressOf(result)}`)
   }
   return results
+}
+
+/** The rates of this machine, or why they cannot be measured. */
+async function measuredRates({ threads, instructionSet }: BenchOptions): Promise<MachineRates | string> {
+  try {
+    return await measureMachineRates(threads, instructionSet)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function withRoofline(comparison: ComparisonResult, rates: MachineRates | string): ComparisonResult {
+  const lane = comparison.results[0]?.lane
+  const isBounded = comparison.section === 'table' || comparison.section === 'step'
+  if (typeof rates === 'string' || lane === undefined || !isBounded) return comparison
+  return { ...comparison, roofline: rooflineOf(comparison.workload, lane.pass, lane.threads, rates) }
 }
 
 /** The lane whose process an implementation is first seen in. */

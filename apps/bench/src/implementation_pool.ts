@@ -1,11 +1,13 @@
 import type { Lane } from './comparison.js'
 import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
 import type { Implementation } from './implementation_table.js'
+import { ProcessWatch } from './process_watch.js'
 
 /** The processes of a benchmark: one per implementation, threads and weights, started when first asked for. */
 export class ImplementationPool {
   readonly #implementations: ReadonlyMap<string, Implementation>
   readonly #conditions: LaunchConditions
+  readonly #watch = new ProcessWatch()
   readonly #processes = new Map<string, Promise<ImplementationProcess | string>>()
 
   constructor(implementations: readonly Implementation[], conditions: LaunchConditions) {
@@ -31,6 +33,7 @@ export class ImplementationPool {
   startFresh({ implementation, threads, weights }: Omit<Lane, 'busy'>): Promise<ImplementationProcess | string> {
     return ImplementationProcess.start(
       implementationLaunch(this.implementation(implementation), threads, weights, this.#conditions),
+      this.#watch,
     )
   }
 
@@ -41,6 +44,7 @@ export class ImplementationPool {
 
   async stop(): Promise<void> {
     for (const key of [...this.#processes.keys()]) await this.#end(key)
+    this.#watch.stop()
   }
 
   async #end(key: string): Promise<void> {

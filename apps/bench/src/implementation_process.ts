@@ -7,6 +7,7 @@ import type { WeightType } from './comparison.js'
 import type { Greeting, Reply, RequestName, Requests } from './implementation_protocol.js'
 import type { Implementation } from './implementation_table.js'
 import { bindingEnvironment } from './instruction_set_binding.js'
+import type { ProcessWatch } from './process_watch.js'
 
 /** How to start the process of an implementation. */
 export interface Launch {
@@ -73,9 +74,13 @@ export class ImplementationProcess {
     this.detail = greeting.detail
   }
 
-  /** Starts a process and waits for its greeting; a string says why the implementation cannot play here. */
-  static async start({ command, args, env }: Launch): Promise<ImplementationProcess | string> {
+  /**
+   * Starts a process, which ends with this one where `watch` is given, and waits for its greeting; a string says why the
+   * implementation cannot run here.
+   */
+  static async start({ command, args, env }: Launch, watch?: ProcessWatch): Promise<ImplementationProcess | string> {
     const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+    watch?.add(child)
     const tail: string[] = []
     let failure = ''
     child.on('error', (error) => {

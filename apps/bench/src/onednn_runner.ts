@@ -1,28 +1,20 @@
-import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import { fileURLToPath } from 'node:url'
+import { buildNativeProgram } from './native_program.js'
 import { onednnOperands } from './onednn_operands.js'
 import type { LoadedTask, Runner, Task } from './runner.js'
 import { readTensorFile, writeTensorFile } from './tensor_file.js'
 
-const SOURCE = fileURLToPath(new URL('../../../native/onednn_runner/onednn_runner.cc', import.meta.url))
-const FOLDER = fileURLToPath(new URL('../peers/build/', import.meta.url))
-
-/** Builds the program unless it is newer than its source; returns its path. Throws where oneDNN or a compiler is missing. */
-function buildProgram(): string {
-  const program = join(FOLDER, 'onednn_runner')
-  if (existsSync(program) && statSync(program).mtimeMs > statSync(SOURCE).mtimeMs) return program
-  mkdirSync(FOLDER, { recursive: true })
-  const args = ['-std=c++17', '-O2', SOURCE, '-o', program, '-ldnnl']
-  const { status, stderr } = spawnSync('g++', args, { encoding: 'utf8' })
-  if (status === 0) return program
-  const reason = /fatal error: dnnl\.hpp/.test(stderr ?? '') ? 'dnnl.hpp was not found' : 'g++ could not build it'
-  throw new Error(`${reason} (Debian: g++ libdnnl-dev)`)
-}
+const PROGRAM = {
+  name: 'onednn_runner',
+  output: 'onednn_runner',
+  flags: ['-ldnnl'],
+  packages: ['libdnnl-dev'],
+} as const
 
 /** The program as a process: one command a line, one answer a line. */
 class OnednnProcess {
@@ -31,7 +23,7 @@ class OnednnProcess {
 
   constructor(threads: number) {
     const env = { ...process.env, OMP_NUM_THREADS: String(threads) }
-    this.#child = spawn(buildProgram(), { stdio: ['pipe', 'pipe', 'inherit'], env })
+    this.#child = spawn(buildNativeProgram(PROGRAM), { stdio: ['pipe', 'pipe', 'inherit'], env })
     this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
   }
 

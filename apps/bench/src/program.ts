@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { INSTRUCTION_SETS, type InstructionSet } from '@cudnn-rnn/rnn/executors'
@@ -7,6 +7,7 @@ import pc from 'picocolors'
 import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
 import { runBench } from './bench_run.js'
+import { cellsPage } from './cells_page.js'
 import { consoleReport } from './console_report.js'
 
 interface Options {
@@ -23,7 +24,7 @@ interface Options {
 
 /** The command line of the benchmark; sets the exit code to 1 where an implementation computed other numbers. */
 export function createProgram(): Command {
-  return new Command('bench')
+  const program = new Command('bench')
     .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
     .option('--threads <n>', 'threads of every implementation', count, Math.min(2, availableParallelism()))
@@ -41,6 +42,18 @@ export function createProgram(): Command {
     .option('--html <file>', 'write the page with charts', 'bench.html')
     .showHelpAfterError('(add --help for all options)')
     .action(bench)
+  program
+    .command('page <json...>')
+    .description('Prints the cells of several results side by side as Markdown.')
+    .option('--write <file>', 'write the page to a file instead')
+    .action(page)
+  return program
+}
+
+function page(files: readonly string[], { write }: { readonly write?: string }): void {
+  const text = cellsPage(files.map((file) => JSON.parse(readFileSync(file, 'utf8')) as BenchReport))
+  if (write === undefined) process.stdout.write(text)
+  else writeFileSync(write, text)
 }
 
 async function bench({ json, html, limit, ...options }: Options): Promise<void> {

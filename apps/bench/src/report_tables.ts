@@ -1,5 +1,6 @@
 import {
   type BenchReport,
+  bestPeer,
   type ComparisonResult,
   medianOf,
   type Outcome,
@@ -9,7 +10,7 @@ import {
 import type { Lane, Section, WeightType } from './comparison.js'
 import { mebibytes, percent, threeDigits } from './number_format.js'
 import { geometricMean } from './statistics.js'
-import { CELL_TITLES, recurrentBytes, sizesOf, type Workload } from './workload.js'
+import { CELL_TITLES, sizesOf, type Workload } from './workload.js'
 
 /** A table of strings; the first column names the row, the others are numbers. */
 export interface ReportTable {
@@ -85,6 +86,8 @@ export function reportTables(report: BenchReport): ReportTable[] {
         ),
       ],
     }),
+    rooflineTable(report, executor),
+    ratesTable(report),
     memoryTable(report),
     agreementTable(report),
   ].filter(({ rows }) => rows.length > 0)
@@ -118,38 +121,22 @@ function passTable(report: BenchReport, executor: string, pass: 'inference' | 't
     if (ratio !== undefined) ratios.push(ratio)
     const ms = medianOf(cell, ({ implementation }) => implementation === executor)
     const gflops = ms === undefined ? undefined : cell.flops / (ms * 1e6)
-    const streamed = ms === undefined ? undefined : recurrentBytes(cell.workload) / (ms * 1e6)
     return [
       rowName(cell.workload),
       ...playing.map(({ name }) => outcomeText(cell.results.find(({ lane }) => lane.implementation === name)?.outcome)),
       ratio?.toFixed(2) ?? '',
       gflops === undefined ? '' : threeDigits(gflops),
       gflops === undefined ? '' : percent(gflops / peak.gflops),
-      ...(pass === 'training' ? [] : [streamed === undefined ? '' : percent(streamed / peak.bandwidth)]),
     ]
   })
   if (ratios.length > 0) {
-    rows.push([
-      'geometric mean',
-      ...playing.map(() => ''),
-      geometricMean(ratios).toFixed(2),
-      '',
-      '',
-      ...(pass === 'training' ? [] : ['']),
-    ])
+    rows.push(['geometric mean', ...playing.map(() => ''), geometricMean(ratios).toFixed(2), '', ''])
   }
   const what = pass === 'training' ? 'Training: forward and backward with all gradients' : 'Inference'
   return {
     title: what,
-    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the shares of the peaks are ${executor}'s.${pass === 'training' ? '' : ' The bandwidth is that of the recurrent weights, which every step reads again: from a cache, where they fit, faster than from memory.'}`,
-    headers: [
-      'cell',
-      ...playing.map(({ name }) => name),
-      'ratio',
-      'GFLOP/s',
-      'of peak product',
-      ...(pass === 'training' ? [] : ['of peak bandwidth']),
-    ],
+    note: `Milliseconds, median (quartiles), ${settings.threads} threads, B × T × H, I = H. The ratio is ${executor} over its fastest peer; GFLOP/s and the share of the peak are ${executor}'s.`,
+    headers: ['cell', ...playing.map(({ name }) => name), 'ratio', 'GFLOP/s', 'of peak product'],
     rows,
   }
 }
@@ -228,6 +215,58 @@ function columnName(lane: Lane, section: Section): string {
       return lane.implementation
     default:
       return section satisfies never
+  }
+}
+
+function rooflineTable({ comparisons, implementations }: BenchReport, executor: string): ReportTable {
+  const peers = new Set(implementations.filter(({ kind }) => kind === 'peer').map(({ name }) => name))
+  const rows = comparisons.flatMap((comparison) => {
+    const { roofline, workload, results } = comparison
+    if (roofline === undefined) return []
+    const ours = medianOf(comparison, ({ implementation }) => implementation === executor)
+    const peer = bestPeer(comparison, (name) => peers.has(name))
+    const reached = (ms: number | undefined) =>
+      ms === undefined ? ['', ''] : [threeDigits(ms), percent(roofline.ms / ms)]
+    return [
+      [
+        `${rowName(workload)} ${PASS_TITLES[results[0]!.lane.pass]}`,
+        threeDigits(roofline.operations / 1e6),
+        threeDigits(roofline.bytes / 1e6),
+        threeDigits(roofline.ms),
+        roofline.boundBy,
+        ...reached(ours),
+        peer?.name ?? '',
+        ...reached(peer?.ms),
+      ],
+    ]
+  })
+  return {
+    title: 'Rooflines',
+    note: 'The least time of each cell by the rates below, in milliseconds: operations and bytes of the weights, with a meeting of the threads at every step where two are faster than one; activations, states and results are not counted. Then the measured times and the share of them that the bound is.',
+    headers: ['cell', 'Mflop', 'MB', 'bound', 'by', executor, 'of bound', 'best peer', 'ms', 'of bound'],
+    rows,
+  }
+}
+
+const PASS_TITLES = { inference: 'inference', training: 'training', streaming: 'steps' } as const
+
+function ratesTable({ rates }: BenchReport): ReportTable {
+  const rows =
+    typeof rates === 'string'
+      ? []
+      : [
+          ['multiply-adds in registers, GFLOP/s', ...rates.gflops.map(threeDigits)],
+          ...rates.reads.map(({ bytes, gigabytes }) => [
+            `reading ${bytes < 2 ** 20 ? `${bytes / 2 ** 10} KiB` : `${bytes / 2 ** 20} MiB`}, GB/s`,
+            ...gigabytes.map(threeDigits),
+          ]),
+          ['meeting of all threads, ns', '', threeDigits(rates.meetingNs)],
+        ]
+  return {
+    title: 'Rates of this machine',
+    note: 'Measured by native/machine_rates: the best of several short rounds. A matrix is read again and again, each thread its own part, forwards and backwards in turns.',
+    headers: ['rate', 'one thread', typeof rates === 'string' ? '' : `${rates.threads} threads`],
+    rows,
   }
 }
 

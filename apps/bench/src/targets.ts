@@ -15,8 +15,8 @@ import { CELL_TITLES, sizesOf } from './workload.js'
 interface Cell {
   readonly name: string
   readonly ratio: number | undefined
-  /** The ratio if the cell's arithmetic ran at the machine's peak rate and nothing else took time. */
-  readonly atPeak?: number | undefined
+  /** The ratio if the cell took the time of its roofline. */
+  readonly atRoofline?: number | undefined
 }
 
 /** By the places of STEP_UNITS. */
@@ -29,21 +29,20 @@ interface Limits {
 
 /**
  * Compares the measurements of `executor` with its targets. Ratios are times over times unless stated. A cell that misses is
- * listed with the ratio at `peakGflops`, the fastest matrix product of this machine, which is a lower bound of any schedule.
+ * listed with the ratio that its roofline would give, a lower bound of any schedule.
  */
 export function judgeTargets(
   comparisons: readonly ComparisonResult[],
   executor: string,
   isPeer: (name: string) => boolean,
-  peakGflops: number,
   memory: readonly MemoryResult[],
 ): TargetVerdict[] {
   const table = ofSection(comparisons, 'table')
   const own = (lane: Lane) => lane.implementation === executor
-  const atPeak = (comparison: ComparisonResult, ratio: number | undefined) => {
+  const atRoofline = (comparison: ComparisonResult, ratio: number | undefined) => {
     const ours = medianOf(comparison, own)
-    if (ratio === undefined || ours === undefined) return undefined
-    return (ratio * comparison.flops) / (peakGflops * 1e6) / ours
+    if (ratio === undefined || ours === undefined || comparison.roofline === undefined) return undefined
+    return (ratio * comparison.roofline.ms) / ours
   }
   const againstPeers = (
     of: readonly ComparisonResult[],
@@ -51,7 +50,7 @@ export function judgeTargets(
   ) =>
     of.map((comparison) => {
       const ratio = ratioOf(comparison)
-      return { name: cellName(comparison), ratio, atPeak: atPeak(comparison, ratio) }
+      return { name: cellName(comparison), ratio, atRoofline: atRoofline(comparison, ratio) }
     })
   const cells = (of: readonly ComparisonResult[], ratio: (comparison: ComparisonResult) => number | undefined) =>
     of.map((comparison) => ({ name: cellName(comparison), ratio: ratio(comparison) }))
@@ -99,7 +98,7 @@ export function judgeTargets(
         8,
         `stepSync, LSTM and GRU of H ${units} on one thread: time over ONNX Runtime's run with carried state`,
         { each: STEP_GOALS[index] },
-        cells(
+        againstPeers(
           ofSection(comparisons, 'step').filter(({ workload }) => workload.numUnits === units),
           over(own, (lane) => lane.implementation === 'onnxruntime'),
         ),
@@ -198,8 +197,8 @@ function judged(
     verdict: missed ? 'missed' : known.length < cells.length ? 'open' : 'met',
     measured: known.length === 1 ? `${mean.toFixed(2)}` : `${range}, geometric mean ${mean.toFixed(2)}, ${share}`,
     misses: misses.map(
-      ({ name, ratio, atPeak }) =>
-        `${name}: ${ratio.toFixed(2)}${atPeak === undefined ? '' : ` (${atPeak.toFixed(2)} at the peak of this machine)`}`,
+      ({ name, ratio, atRoofline }) =>
+        `${name}: ${ratio.toFixed(2)}${atRoofline === undefined ? '' : ` (roofline of this machine: ${atRoofline.toFixed(2)})`}`,
     ),
   }
 }

@@ -50,17 +50,3 @@ export function workloadFlops(workload: Workload, pass: Pass): number {
   const forward = 2 * time * batch * numGates(descriptor) * numUnits * columns * directions
   return pass === 'training' ? 3 * forward : forward
 }
-
-/** Bytes of the recurrent float32 weights, which a forward pass has to read again at each of its T steps. */
-export function recurrentBytes(workload: Workload): number {
-  const descriptor = workloadDescriptor(workload)
-  return (
-    4 *
-    workload.time *
-    workload.numLayers *
-    numDirections(descriptor) *
-    numGates(descriptor) *
-    workload.numUnits *
-    workload.numUnits
-  )
-}

@@ -46,14 +46,26 @@ export const sampleReport: BenchReport = {
     { name: 'keras', title: 'Keras', kind: 'peer', version: undefined, detail: 'no module', takesPart: false },
   ],
   peak: { gflops: 500, productBy: 'cpu executor', bandwidth: 30 },
+  rates: {
+    threads: 2,
+    gflops: [250, 500],
+    reads: [
+      { bytes: 2 ** 16, gigabytes: [100, 200] },
+      { bytes: 2 ** 22, gigabytes: [80, 150] },
+    ],
+    meetingNs: 100,
+  },
   comparisons: [
-    compared(
-      'table',
-      {},
-      [lane('cpu'), measured(1.5)],
-      [lane('onnxruntime'), measured(2, 3e-7)],
-      [lane('pytorch'), { status: 'differs', difference: 0.02 }],
-    ),
+    {
+      ...compared(
+        'table',
+        {},
+        [lane('cpu'), measured(1.5)],
+        [lane('onnxruntime'), measured(2, 3e-7)],
+        [lane('pytorch'), { status: 'differs', difference: 0.02 }],
+      ),
+      roofline: { operations: 3e8, bytes: 2.98e8, ms: 1.2, boundBy: 'reading' },
+    },
     compared(
       'table',
       { cellMode: 'gru' },

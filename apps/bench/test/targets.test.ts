@@ -4,7 +4,7 @@ import { judgeTargets } from '../src/targets.js'
 import { compared, lane, measured } from './sample_report.js'
 
 const isPeer = (name: string) => name !== 'cpu' && name !== 'reference'
-const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer, 500, [])
+const verdictsOf = (...comparisons: ComparisonResult[]) => judgeTargets(comparisons, 'cpu', isPeer, [])
 const byText = (comparisons: ComparisonResult[], start: string) =>
   verdictsOf(...comparisons).find(({ text }) => text.startsWith(start))
 
@@ -28,13 +28,14 @@ describe('judgeTargets', () => {
   })
 
   it('misses a target in one cell and names the cell', () => {
-    const cells = [0.4, 1.1].map((ms) =>
-      compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
-    )
+    const cells = [0.4, 1.1].map((ms) => ({
+      ...compared('table', {}, [lane('cpu'), measured(ms)], [lane('onnxruntime'), measured(1)]),
+      roofline: { operations: 3e8, bytes: 3e8, ms: 0.6, boundBy: 'reading' as const },
+    }))
     expect(byText(cells, 'Inference')).toMatchObject({
       verdict: 'missed',
-      // 3e8 operations at 500 GFLOP/s take 0.6 of the peer's 1 ms.
-      misses: ['LSTM inference 1 × 70 × 512: 1.10 (0.60 at the peak of this machine)'],
+      // The bound of 0.6 ms is 0.6 of the peer's 1 ms.
+      misses: ['LSTM inference 1 × 70 × 512: 1.10 (roofline of this machine: 0.60)'],
     })
   })
 
@@ -78,8 +79,8 @@ describe('judgeTargets', () => {
   it('compares the memory that training adds', () => {
     const of = (implementation: string, resident: number | null, peak: number | null) =>
       ({ implementation, pass: 'training', resident, peak }) as const
-    const verdict = (...memory: Parameters<typeof judgeTargets>[4]) =>
-      judgeTargets([], 'cpu', isPeer, 500, memory).find(({ number }) => number === 9)
+    const verdict = (...memory: Parameters<typeof judgeTargets>[3]) =>
+      judgeTargets([], 'cpu', isPeer, memory).find(({ number }) => number === 9)
     expect(verdict(of('cpu', 50, 110), of('pytorch', 200, 300))).toMatchObject({ verdict: 'met', measured: '0.60' })
     expect(verdict(of('cpu', 50, 150), of('pytorch', 200, 300))).toMatchObject({ verdict: 'missed' })
     expect(verdict(of('cpu', null, null), of('pytorch', 200, 300))).toMatchObject({ verdict: 'open' })

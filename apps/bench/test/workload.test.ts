@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { recurrentBytes, type Workload, workloadFlops } from '../src/workload.js'
+import { type Workload, workloadFlops } from '../src/workload.js'
 
 const lstm: Workload = {
   cellMode: 'lstm',
@@ -21,12 +21,5 @@ describe('workloadFlops', () => {
   it('feeds both directions of a layer to the next', () => {
     const stack = { ...lstm, cellMode: 'rnn_tanh', numLayers: 2, bidirectional: true } as const
     expect(workloadFlops(stack, 'inference')).toBe(2 * 70 * 16 * 512 * 2 * (512 + 512 + 1024 + 512))
-  })
-})
-
-describe('recurrentBytes', () => {
-  it('reads every recurrent matrix once a step', () => {
-    expect(recurrentBytes(lstm)).toBe(70 * 4 * 4 * 512 * 512)
-    expect(recurrentBytes({ ...lstm, numLayers: 2, bidirectional: true })).toBe(4 * 70 * 4 * 4 * 512 * 512)
   })
 })

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest'
+import type { MachineRates } from '../src/machine_rates.js'
+import { rooflineOf } from '../src/roofline.js'
+import type { Workload } from '../src/workload.js'
+
+const rates: MachineRates = {
+  threads: 2,
+  gflops: [100, 200],
+  reads: [
+    { bytes: 2 ** 16, gigabytes: [100, 200] },
+    { bytes: 2 ** 22, gigabytes: [50, 100] },
+    { bytes: 2 ** 26, gigabytes: [20, 25] },
+  ],
+  meetingNs: 100,
+}
+
+const lstm = (batch: number, numUnits: number): Workload => ({
+  cellMode: 'lstm',
+  numLayers: 1,
+  bidirectional: false,
+  batch,
+  time: 70,
+  inputSize: numUnits,
+  numUnits,
+})
+
+describe('rooflineOf', () => {
+  it('reads the recurrent matrix at every step and the input matrix once', () => {
+    const matrix = 4 * 512 * 512
+    const { operations, bytes, ms, boundBy } = rooflineOf(lstm(1, 512), 'inference', 2, rates)
+    expect(operations).toBe(2 * 70 * 2 * matrix)
+    expect(bytes).toBe(71 * 4 * matrix)
+    expect(boundBy).toBe('reading')
+    // 147 Mflop at 200 GFLOP/s, a meeting, and 70 times 4 MiB at 100 GB/s and a meeting.
+    const input = (2 * 70 * matrix) / 200e6 + 100e-6
+    expect(ms).toBeCloseTo(input + 70 * ((4 * matrix) / 100e6 + 100e-6), 9)
+  })
+
+  it('is bound by arithmetic where rows are many', () => {
+    const { operations, ms, boundBy } = rooflineOf(lstm(64, 512), 'inference', 2, rates)
+    expect(boundBy).toBe('arithmetic')
+    expect(ms).toBeCloseTo(operations / 200e6 + 71 * 100e-6, 9)
+  })
+
+  it('takes one thread where a meeting costs more than it saves', () => {
+    const slow = { ...rates, meetingNs: 1e6 }
+    expect(rooflineOf(lstm(1, 64), 'inference', 2, slow).ms).toBe(rooflineOf(lstm(1, 64), 'inference', 1, slow).ms)
+  })
+
+  it('triples the arithmetic in training and reads R backwards again', () => {
+    const inference = rooflineOf(lstm(16, 512), 'inference', 2, rates)
+    const training = rooflineOf(lstm(16, 512), 'training', 2, rates)
+    expect(training.operations).toBe(3 * inference.operations)
+    expect(training.bytes).toBe(2 * inference.bytes + 2 * 4 * 4 * 512 * 512)
+  })
+
+  it('reads both matrices in every single step, on one thread', () => {
+    const { bytes, ms } = rooflineOf(lstm(1, 64), 'streaming', 1, rates)
+    expect(bytes).toBe(70 * 4 * 2 * 4 * 64 * 64)
+    expect(ms).toBeCloseTo(bytes / 100e6, 9)
+  })
+})
