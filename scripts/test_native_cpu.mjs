@@ -3,9 +3,9 @@
 // neon: the C++ tests, cross-compiled, under qemu-user. thread, address: the same under ThreadSanitizer, and under
 // AddressSanitizer with UBSan. suite: the vitest project of packages/cpu under the latter, on every instruction set.
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { testFilesExcept } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const source = join(root, 'native/cpu')
@@ -74,8 +74,7 @@ const tests = {
     const addon = build('asan', ASAN, 'cudnn_rnn_cpu', 'cudnn_rnn_cpu.node')
     // Memory measurements mean nothing under the sanitizer, which quarantines freed blocks.
     const left = ['lifetimes.test.ts', 'result_memory.test.ts']
-    const files = readdirSync(join(root, 'packages/cpu/test')).filter((name) => name.endsWith('.test.ts'))
-    const names = files.filter((name) => !left.includes(name)).map((name) => `packages/cpu/test/${name}`)
+    const names = testFilesExcept(root, 'packages/cpu/test', left)
     const patient = ['--testTimeout', '600000']
     run(join(root, 'node_modules/.bin/vitest'), ['run', '--project', 'cpu', ...names, ...patient], {
       CUDNN_RNN_CPU_ADDON: addon,

@@ -4,10 +4,10 @@
 // addon and emulator, both built with these. Leak detection is off, as all stacks begin in Node.js: the
 // emulator counts live objects, and soak.test.ts measures the process.
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildCudaEmulator } from '../native/cuda_emulator/cuda_emulator.mjs'
+import { testFilesExcept } from './workspace.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const source = join(root, 'native/cudnn')
@@ -54,8 +54,7 @@ const tests = {
     built()
     // Under the sanitizer a process grows by quarantined memory. The sample would take an hour and adds no new memory accesses.
     const left = ['soak.test.ts', 'nvidia_sample.test.ts']
-    const files = readdirSync(join(root, 'packages/cudnn/test')).filter((name) => name.endsWith('.test.ts'))
-    const names = files.filter((name) => !left.includes(name)).map((name) => `packages/cudnn/test/${name}`)
+    const names = testFilesExcept(root, 'packages/cudnn/test', left)
     const args = ['run', '--project', 'cudnn', ...names, '--testTimeout=300000']
     run(join(root, 'node_modules/.bin/vitest'), args, { env: environment() })
   },

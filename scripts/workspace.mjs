@@ -26,6 +26,12 @@ export function workspacePackages(root, { scope, folders }) {
   })
 }
 
+/** The test files of a folder, relative to `root`, without `left`: vitest's --exclude does not reach projects. */
+export function testFilesExcept(root, folder, left) {
+  const files = readdirSync(join(root, folder)).filter((name) => name.endsWith('.test.ts') && !left.includes(name))
+  return files.map((name) => `${folder}/${name}`)
+}
+
 /** The layer's name of the package at `path`: native/cpu and packages/cpu are two layers. */
 function layerAt(path, folders) {
   return layerName(folders[basename(dirname(path))]?.prefix ?? '', basename(path))
