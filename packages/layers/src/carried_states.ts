@@ -8,6 +8,8 @@ import type { WholeModel } from './whole_model.js'
 export class CarriedStates {
   /** For a checkpoint. */
   readonly tensors: readonly Trainable[]
+  /** Of each tensor, the axis that has the rows. */
+  readonly batchAxes: readonly number[]
   readonly #model: WholeModel
 
   /** Throws RangeError `ERR_BIDIRECTIONAL_STREAM` for a model with a layer that reads sequences from their end, too. */
@@ -21,6 +23,8 @@ export class CarriedStates {
       )
     }
     const shapes = model.stateShapes(batch)
+    const larger = model.stateShapes(batch + 1)
+    this.batchAxes = shapes.map((shape, index) => shape.findIndex((size, axis) => size !== larger[index][axis]))
     this.#model = model
     this.tensors = shapes.map((shape, index) => ({ name: `state/${index}`, value: model.executor.zeros(shape) }))
   }

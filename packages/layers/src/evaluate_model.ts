@@ -1,6 +1,8 @@
 import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { labelErrorRate } from '@cudnn-rnn/ctc'
+import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, rowLabels, weightsOf } from './batch_loss.js'
+import { dataOfRank } from './batch_share.js'
 import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
@@ -20,11 +22,12 @@ export interface ModelMetrics {
   readonly loss: number
 }
 
-/** `SequentialModel.evaluate` */
+/** `SequentialModel.evaluate`; over the ranks of a communicator each evaluates its rows. */
 export async function evaluateModel(
   model: WholeModel,
   data: LayerData,
   options: EvaluateOptions,
+  communicator?: Communicator,
 ): Promise<ModelMetrics> {
   const action = 'evaluate'
   checkOptionNames(action, options, ['loss', 'batchSize'])
@@ -40,7 +43,9 @@ export async function evaluateModel(
   const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
   let carried: CarriedStates | undefined
   try {
-    for await (const batch of batchesOf(data, { batchSize: options.batchSize }, shape)) {
+    const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
+    for await (const batch of dataOfRank(batches, shape, communicator)) {
+      if (isEmptyShare(batch)) continue
       carried ??= CarriedStates.for(model, batch)
       const counted = await countBatch(model, loss, batch, carried)
       for (const name of COUNTS) totals[name] += counted[name]
@@ -48,9 +53,11 @@ export async function evaluateModel(
   } finally {
     carried?.dispose()
   }
-  const { rows, hits, edits, labels } = totals
+  const sums = Float64Array.from(COUNTS, (name) => totals[name])
+  await communicator?.allReduce(sums)
+  const [sum, rows, hits, edits, labels] = sums
   return {
-    loss: totals.loss / rows,
+    loss: sum / rows,
     ...((loss === 'softmax_cross_entropy' || loss === 'sigmoid_cross_entropy') && { accuracy: hits / rows }),
     ...(isCtc(loss) && { labelErrorRate: edits / Math.max(1, labels) }),
   }

@@ -5,10 +5,12 @@ import {
   Adagrad,
   Adam,
   type ClippingOptions,
+  type Communicator,
   type Dataset,
   type EarlyStoppingOptions,
   type FitResult,
   fit,
+  gatherResults,
   type Optimizer,
   type Position,
   type ResumedTraining,
@@ -19,10 +21,11 @@ import {
   type Trainable,
   type TrainingSaver,
 } from '@cudnn-rnn/train'
+import { dataOfRank } from './batch_share.js'
 import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { evaluateModel } from './evaluate_model.js'
-import { type CheckedLoss, checkLoss, type Loss } from './losses.js'
+import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
 import { modelGradients } from './model_pass.js'
 import { modelNote, recurrentModels } from './save_model.js'
 import { TrainingCheckpoints } from './training_checkpoints.js'
@@ -66,6 +69,13 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
   /** A directory for TensorFlow checkpoints, or a saver: a run that has some continues from the newest. */
   readonly checkpoints?: string | TrainingSaver | undefined
+  /**
+   * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
+   * are those of one. Every rank builds the same model. Where it has dropout, its seed should differ
+   * (`seed: seed + communicator.rank`), so that the masks do: variables begin with the values of the first rank, whose
+   * seed also shuffles.
+   */
+  readonly communicator?: Communicator | undefined
   /** Saves every so many steps, too. */
   readonly saveEvery?: number | undefined
   /** Ends the training after the step in progress, saved. */
@@ -88,6 +98,7 @@ const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
   'evaluateEvery',
   'earlyStopping',
   'checkpoints',
+  'communicator',
   'saveEvery',
   'signal',
   'onStart',
@@ -101,11 +112,15 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const action = 'fit'
   checkOptionNames(action, options, OPTION_NAMES)
   const loss = checkLoss(action, options.loss, model)
-  const { learningRate = 0.001, checkpoints, batchSize, shuffle = true, epochs = 1 } = options
+  const { learningRate = 0.001, checkpoints, communicator, batchSize, shuffle = true, epochs = 1 } = options
+  if (isCtc(loss) && loss.reduction === 'sum' && (communicator?.size ?? 1) > 1) {
+    throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
+  }
   const { executor: backend, input, output } = model
   if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
   const shape = { input, output, dtype: backend.dtype, loss }
-  const epoch = batchesOf(data, { batchSize, ...(shuffle && { shuffleSeed: model.seed }) }, shape)
+  const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
+  const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
   const steps = await stepsOf(epoch, data, options)
   using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
   const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue } = options
@@ -122,19 +137,26 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       learningRate,
       maxSteps: steps.all,
       state: {
-        ...(carried && { tensors: carried.tensors }),
+        ...(carried && { tensors: carried.tensors, batchAxes: carried.batchAxes }),
         save: async () => (await model.randomState()) as Position,
         restore: (state) => model.restoreRandomState(state),
       },
       evaluate: evaluationOf(model, options, loss),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
-      ...{ saver, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue },
+      ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue },
     })
   } catch (error) {
     model.loss = before
     throw error
   }
+}
+
+/** All ranks must read the data in one order. */
+async function seedOfFirst(seed: number, communicator: Communicator | undefined): Promise<number> {
+  if (communicator === undefined) return seed
+  const [first] = await gatherResults(communicator, () => seed)
+  return first
 }
 
 /** Steps of the whole run, and between evaluations. */
@@ -161,11 +183,13 @@ async function carriedStates(model: WholeModel, epoch: Dataset<LayerBatch>): Pro
 
 function evaluationOf(
   model: WholeModel,
-  { validation, evaluate, batchSize }: ModelFitOptions,
+  { validation, evaluate, batchSize, communicator }: ModelFitOptions,
   loss: CheckedLoss,
 ): ModelFitOptions['evaluate'] {
   if (evaluate === undefined || validation === undefined) {
-    return validation === undefined ? evaluate : () => evaluateModel(model, validation, { loss, batchSize })
+    return validation === undefined
+      ? evaluate
+      : () => evaluateModel(model, validation, { loss, batchSize }, communicator)
   }
   throw invalid('evaluate', 'absent where validation is given', evaluate)
 }

@@ -1,10 +1,21 @@
 import type { BackendTensor } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { BatchResult } from '@cudnn-rnn/train'
-import { batchLoss } from './batch_loss.js'
+import { batchLoss, weightsOf } from './batch_loss.js'
 import type { LayerBatch } from './batches.js'
 import type { CarriedStates } from './carried_states.js'
-import type { CheckedLoss } from './losses.js'
+import { type CheckedLoss, isCtc } from './losses.js'
 import type { WholeModel } from './whole_model.js'
+
+/** What the loss of a batch is a mean over: its rows, or the sum of their weights. */
+function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTensor, batch: LayerBatch): number {
+  if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
+  const weights = weightsOf(model, batch, model.executor.dtype)
+  if (weights === undefined) return shape.slice(0, -1).reduce((product, size) => product * size, 1)
+  let sum = 0
+  for (const weight of weights.data as FloatArray) sum += weight
+  return sum
+}
 
 /**
  * Loss and gradients of one batch. Nothing is read, so that executors can queue a step as a whole.
@@ -27,7 +38,7 @@ export async function modelGradients(
       const { input, variables } = await model.gradients(tape!, result.gradient)
       input?.dispose()
       carried?.keep(states)
-      return { loss: result.loss, gradients: variables }
+      return { loss: result.loss, gradients: variables, weight: weightOfRows(model, loss, output, batch) }
     } catch (error) {
       result.loss.dispose()
       throw error

@@ -64,7 +64,10 @@ export interface ForecasterOptions extends Partial<ForecastShape> {
 }
 
 /** The part of the options of `fit` that callers choose. */
-export type ForecasterFitOptions = Pick<ModelFitOptions, 'checkpoints' | 'saveEvery' | 'signal' | 'onStart' | 'onStep'>
+export type ForecasterFitOptions = Pick<
+  ModelFitOptions,
+  'checkpoints' | 'communicator' | 'saveEvery' | 'signal' | 'onStart' | 'onStep'
+>
 
 const COUNT = optional(integerFrom(1))
 const SHARE: Rule = where(NUMBER, 'in 0..1', (value: number) => value >= 0 && value <= 1)

@@ -13,7 +13,7 @@ export interface World {
  */
 export const EMPTY_SHARE: readonly never[] = Object.freeze([])
 
-/** True for a batch without elements. */
+/** True for the share of a rank that has no elements of a batch. */
 export function isEmptyShare(batch: unknown): boolean {
   return Array.isArray(batch) && batch.length === 0
 }

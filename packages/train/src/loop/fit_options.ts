@@ -1,4 +1,14 @@
-import { checkOptionValues, FUNCTION, fields, NUMBER, OBJECT, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkOptionValues,
+  FUNCTION,
+  fields,
+  listOf,
+  NUMBER,
+  OBJECT,
+  oneOf,
+  optional,
+  TEXT,
+} from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { type AbortSignalLike, checkOptionNames, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from '@cudnn-rnn/executor-kit'
@@ -74,6 +84,11 @@ export interface FitOptions<Batch> extends ClippingOptions {
   readonly state?:
     | {
         readonly tensors?: readonly Trainable[] | undefined
+        /**
+         * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of its own rows then, and a
+         * checkpoint those of all. Default: all ranks have the same tensors.
+         */
+        readonly batchAxes?: readonly number[] | undefined
         readonly save?: (() => Position | Promise<Position>) | undefined
         /**
          * @param by the rank whose `save` returned `saved`, and the number of ranks then. Another rank than this one's where a
@@ -137,7 +152,14 @@ const RULES = {
       'a communicator',
     ),
   ),
-  state: optional(fields({ tensors: optional(TRAINABLES), save: optional(FUNCTION), restore: optional(FUNCTION) })),
+  state: optional(
+    fields({
+      tensors: optional(TRAINABLES),
+      batchAxes: optional(listOf(NUMBER)),
+      save: optional(FUNCTION),
+      restore: optional(FUNCTION),
+    }),
+  ),
   onStart: optional(FUNCTION),
   onStep: optional(FUNCTION),
   signal: optional(OBJECT),

@@ -1,18 +1,17 @@
 import { type Backend, isBackendTensor } from '@cudnn-rnn/backend'
-import { type AbortSignalLike, codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { type AbortSignalLike, codedRangeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { isEmptyShare } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
+import { type BatchRows, copyRows } from './batch_rows.js'
 import { clipGradients } from './clip_gradients.js'
 import type { Communicator } from './communicator.js'
+import { endIfLate, gatherResults } from './gather_results.js'
 import { checkedResult, weightOf } from './gradient_accumulator.js'
 import { GradientSum } from './gradient_sum.js'
-import type { RankSeconds, TrainingRanks } from './training_ranks.js'
+import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import type { StepOutcome, TrainingStep, TrainingStepOptions } from './training_step.js'
-
-/** A failed rank gives the others this time to come to the same call, then ends them. */
-const FAILURE_SECONDS = 5
 
 /** A failure that this rank has not yet reported to the others. */
 interface Failure {
@@ -29,7 +28,7 @@ export class SeveralRanks implements TrainingRanks {
   readonly #variables: readonly Trainable[]
   readonly #signal: AbortSignalLike | undefined
   readonly #sum: GradientSum
-  readonly #seconds = { computing: 0, reducing: 0 }
+  readonly #seconds = { steps: 0, computing: 0, reducing: 0 }
   #failure: Failure | undefined
   #isStopping = false
 
@@ -79,22 +78,64 @@ export class SeveralRanks implements TrainingRanks {
 
   async lock(saver: TrainingSaver | undefined): Promise<AsyncDisposable | undefined> {
     let lock: AsyncDisposable | undefined
-    await this.onFirst(async () => {
+    await this.#onFirst(async () => {
       lock = await saver?.lock?.()
     })
     return lock
   }
 
   /** A new run begins with the tensors of the first rank, too. */
-  async restore(saver: TrainingSaver | undefined, tensors: readonly Trainable[]): Promise<RestoredRecord | undefined> {
-    const [record] = await this.#gather(async () => (this.#isFirst ? ((await saver?.restore(tensors)) ?? null) : null))
-    for (const { value } of tensors) {
-      const { data } = await value.read()
-      const copy = data.slice()
-      await this.#communicator.broadcast(new Uint8Array(copy.buffer, copy.byteOffset, copy.byteLength))
-      if (!this.#isFirst) this.#backend.ops.assign(value, { data: copy, shape: value.shape })
+  async restore(
+    saver: TrainingSaver | undefined,
+    { shared, rows }: TrainedTensors,
+  ): Promise<RestoredRecord | undefined> {
+    const counts = await this.#rowCounts(rows)
+    const wholes = this.#isFirst ? this.#wholes(rows, counts) : []
+    try {
+      const [record] = await this.#gather(async () =>
+        this.#isFirst ? ((await saver?.restore([...shared, ...wholes])) ?? null) : null,
+      )
+      for (const { value } of shared) {
+        const data = (await value.read()).data.slice() as FloatArray
+        await this.#broadcast(data)
+        if (!this.#isFirst) this.#backend.ops.assign(value, { data, shape: value.shape })
+      }
+      if (record === null || record === undefined) return undefined
+      for (const [index, { value }] of rows.tensors.entries()) {
+        const place = this.#placeOf(rows, index, counts)
+        const elements = (elementCount(value.shape) / Math.max(1, place.shape[place.axis])) * place.total
+        const whole = this.#isFirst ? (await wholes[index].value.read()).data.slice() : new this.#Elements(elements)
+        await this.#broadcast(whole as FloatArray)
+        const data = new this.#Elements(elementCount(value.shape))
+        copyRows('into part', whole as FloatArray, data, place)
+        this.#backend.ops.assign(value, { data, shape: value.shape })
+      }
+      return record
+    } finally {
+      for (const { value } of wholes) value.dispose()
     }
-    return record ?? undefined
+  }
+
+  async save(
+    saver: TrainingSaver,
+    kind: 'latest' | 'best',
+    { shared, rows }: TrainedTensors,
+    record: TrainingRecord,
+  ): Promise<void> {
+    const own: FloatArray[] = []
+    const counts = await this.#rowCounts(rows, async () => {
+      for (const { value } of rows.tensors) own.push((await value.read()).data as FloatArray)
+    })
+    const wholes = this.#isFirst ? this.#wholes(rows, counts) : []
+    try {
+      for (const [index, data] of own.entries()) {
+        const parts = await this.#communicator.allGather(new Uint8Array(data.slice().buffer))
+        if (this.#isFirst) this.#assignParts(wholes[index], rows, index, counts, parts)
+      }
+      await this.#onFirst(() => saver.save(kind, [...shared, ...wholes], record))
+    } finally {
+      for (const { value } of wholes) value.dispose()
+    }
   }
 
   /** Where another number of ranks has saved, rank r has the state of rank r mod their number. */
@@ -106,13 +147,6 @@ export class SeveralRanks implements TrainingRanks {
 
   async gatherState(own: () => Promise<Position>) {
     return { extra: await this.#gather(own), ranks: this.#communicator.size }
-  }
-
-  async onFirst(work: () => Promise<unknown>): Promise<void> {
-    await this.#gather(async () => {
-      if (this.#isFirst) await work()
-      return null
-    })
   }
 
   async shareSignal(): Promise<void> {
@@ -135,6 +169,7 @@ export class SeveralRanks implements TrainingRanks {
     this.#seconds.computing += (computed - began) / 1000
     this.#seconds.reducing += (performance.now() - computed) / 1000
     if (sum.count('outOfData') > 0) return undefined
+    this.#seconds.steps++
     const loss = sum.takeMeans()
     using norm = clipGradients(options.backend, sum.gradients, options)
     const gradientNorm = (await norm.read()).data[0]
@@ -185,13 +220,76 @@ export class SeveralRanks implements TrainingRanks {
     if (this.#signal?.aborted === true) sum.raise('stopping')
     if (isOutOfData) sum.raise('outOfData')
     if (this.#failure !== undefined) sum.raise('failed')
-    await this.#withFailure(this.#communicator.allReduce(sum.buffer))
+    const call = this.#communicator.allReduce(sum.buffer)
+    await (this.#failure === undefined ? call : endIfLate(this.#communicator, this.#failure.error, call))
     if (sum.count('failed') > 0) await this.#gather(() => null)
     const ended = sum.count('outOfData')
     if (ended !== 0 && ended !== this.#communicator.size) {
       await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
     }
     this.#isStopping = sum.count('stopping') > 0
+  }
+
+  /** Runs `work` on the first rank; all wait for it. */
+  async #onFirst(work: () => Promise<unknown>): Promise<void> {
+    await this.#gather(async () => {
+      if (this.#isFirst) await work()
+      return null
+    })
+  }
+
+  /** Of each rank, the rows of every tensor; `work` runs before they are exchanged. */
+  async #rowCounts({ tensors, axes }: BatchRows, work?: () => Promise<void>): Promise<readonly (readonly number[])[]> {
+    if (tensors.length === 0) return []
+    return await this.#gather(async () => {
+      await work?.()
+      return tensors.map(({ value }, index) => value.shape[axes[index]])
+    })
+  }
+
+  /** Where the rows of a rank stand in the whole tensor. */
+  #placeOf(
+    { tensors, axes }: BatchRows,
+    index: number,
+    counts: readonly (readonly number[])[],
+    rank = this.#communicator.rank,
+  ) {
+    const rows = counts.map((ofRank) => ofRank[index])
+    const sum = (some: readonly number[]) => some.reduce((all, each) => all + each, 0)
+    const axis = axes[index]
+    const shape = tensors[index].value.shape.with(axis, rows[rank])
+    return { shape, axis, from: sum(rows.slice(0, rank)), total: sum(rows) }
+  }
+
+  /** Tensors of zeros with the rows of all ranks. */
+  #wholes(rows: BatchRows, counts: readonly (readonly number[])[]): Trainable[] {
+    return rows.tensors.map(({ name }, index) => {
+      const { shape, axis, total } = this.#placeOf(rows, index, counts)
+      return { name, value: this.#backend.zeros(shape.with(axis, total)) }
+    })
+  }
+
+  #assignParts(
+    { value }: Trainable,
+    rows: BatchRows,
+    index: number,
+    counts: readonly (readonly number[])[],
+    parts: readonly Uint8Array[],
+  ): void {
+    const data = new this.#Elements(elementCount(value.shape))
+    for (const [rank, bytes] of parts.entries()) {
+      const part = new this.#Elements(bytes.slice().buffer)
+      copyRows('into whole', data, part, this.#placeOf(rows, index, counts, rank))
+    }
+    this.#backend.ops.assign(value, { data, shape: value.shape })
+  }
+
+  async #broadcast(data: FloatArray): Promise<void> {
+    await this.#communicator.broadcast(new Uint8Array(data.buffer, data.byteOffset, data.byteLength))
+  }
+
+  get #Elements() {
+    return this.#backend.dtype === 'float64' ? Float64Array : Float32Array
   }
 
   /** Refuses ranks whose variables differ in a bit. */
@@ -210,37 +308,14 @@ export class SeveralRanks implements TrainingRanks {
     )
   }
 
-  /** Runs `work` on every rank; the results of all, which must be JSON. */
+  /** As `gatherResults`; an earlier failure of this rank is the one that the others hear of. */
   async #gather<Result>(work: () => Promise<Result> | Result): Promise<Result[]> {
-    const own = this.#failure === undefined ? await this.attempt(work) : undefined
     const failure = this.#failure
-    const text = JSON.stringify(failure === undefined ? { own } : { failed: messageOf(failure.error) })
-    const all = (await this.#withFailure(this.#communicator.allGather(new TextEncoder().encode(text)))).map(
-      (bytes) => JSON.parse(new TextDecoder().decode(bytes)) as { own?: Result; failed?: string },
-    )
-    if (failure !== undefined) throw failure.error
-    const rank = all.findIndex(({ failed }) => failed !== undefined)
-    if (rank < 0) return all.map(({ own: result }) => result as Result)
-    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on training as rank ${rank} failed: ${all[rank].failed}`, {
-      rank,
+    return await gatherResults(this.#communicator, () => {
+      if (failure !== undefined) throw failure.error
+      return work()
     })
   }
-
-  /** Waits for a call; where this rank has failed, not for ranks that are elsewhere. */
-  async #withFailure<Result>(call: Promise<Result>): Promise<Result> {
-    const failure = this.#failure
-    if (failure === undefined) return await call
-    const late = setTimeout(() => this.#communicator.abort(messageOf(failure.error)), FAILURE_SECONDS * 1000)
-    try {
-      return await call
-    } finally {
-      clearTimeout(late)
-    }
-  }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
 
 /** JSON has no infinity. */

@@ -1,7 +1,6 @@
 import type { AbortSignalLike } from '@cudnn-rnn/canonical'
 import type { Position } from '../data/source.js'
-import type { Trainable } from '../optimizers/trainable.js'
-import type { TrainingRanks } from './training_ranks.js'
+import type { TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import { type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
@@ -31,8 +30,20 @@ export class SoleRank implements TrainingRanks {
 
   async compare(): Promise<void> {}
 
-  async restore(saver: TrainingSaver | undefined, tensors: readonly Trainable[]): Promise<RestoredRecord | undefined> {
-    return await saver?.restore(tensors)
+  async restore(
+    saver: TrainingSaver | undefined,
+    { shared, rows }: TrainedTensors,
+  ): Promise<RestoredRecord | undefined> {
+    return await saver?.restore([...shared, ...rows.tensors])
+  }
+
+  async save(
+    saver: TrainingSaver,
+    kind: 'latest' | 'best',
+    { shared, rows }: TrainedTensors,
+    record: TrainingRecord,
+  ): Promise<void> {
+    await saver.save(kind, [...shared, ...rows.tensors], record)
   }
 
   /** Of a training over several ranks the first one's. */
@@ -44,10 +55,6 @@ export class SoleRank implements TrainingRanks {
 
   async gatherState(own: () => Promise<Position>) {
     return { extra: await own() }
-  }
-
-  async onFirst(work: () => Promise<unknown>): Promise<void> {
-    await work()
   }
 
   async shareSignal(): Promise<void> {}

@@ -14,10 +14,15 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
     optimizer: optimizer.constructor.name,
     variables: optimizer.variables.map(form),
     slots: optimizer.slots.map(form),
-    state: state?.tensors?.map(form),
+    state: state?.tensors?.map(({ name, value }, index) => [name, sharedShape(value.shape, state.batchAxes?.[index])]),
     ...{ accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps },
     learningRate: typeof learningRate === 'number' ? learningRate : learningRate(0),
     evaluation: options.evaluate !== undefined,
     saver: options.saver !== undefined,
   }
+}
+
+/** The shape that all ranks share; of rows of a batch each has its own number. */
+function sharedShape(shape: readonly number[], batchAxis: number | undefined): readonly (number | string)[] {
+  return shape.map((size, axis) => (axis === batchAxis ? 'rows' : size))
 }

@@ -1,13 +1,12 @@
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { DatasetIterator } from '../data/dataset.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
-import type { Trainable } from '../optimizers/trainable.js'
 import { watchBest } from './early_stopping.js'
 import { nextTurn } from './event_loop.js'
 import type { FitOptions, ResumedTraining, StepReport } from './fit_options.js'
 import { NonFiniteError } from './non_finite_error.js'
 import { trainingDescription } from './training_description.js'
-import type { RankSeconds, TrainingRanks } from './training_ranks.js'
+import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, SkippedCheckpoint, TrainingRecord } from './training_saver.js'
 import type { StepOutcome, TrainingStep } from './training_step.js'
 
@@ -36,7 +35,7 @@ export class TrainingLoop<Batch> {
   readonly #ranks: TrainingRanks
   readonly #rateOf: Schedule
   /** Everything that a checkpoint holds. */
-  readonly #tensors: readonly Trainable[]
+  readonly #tensors: TrainedTensors
   readonly #skipped: readonly SkippedCheckpoint[]
   /** Undefined where this rank failed to open its data, which the first call of all ranks throws. */
   #batches: DatasetIterator<Batch> | undefined
@@ -201,7 +200,7 @@ export class TrainingLoop<Batch> {
     const { position } = this.#batches!
     const progress = { step: this.#step, optimizerStep: optimizer.step, position }
     const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...saved }
-    await this.#ranks.onFirst(() => saver.save(kind, this.#tensors, record))
+    await this.#ranks.save(saver, kind, this.#tensors, record)
   }
 
   async #finish(ending: FitResult['ending']): Promise<FitResult> {
@@ -239,8 +238,11 @@ export class TrainingLoop<Batch> {
   }
 }
 
-function tensorsOf<Batch>({ optimizer, state }: FitOptions<Batch>): readonly Trainable[] {
-  return [...optimizer.variables, ...optimizer.slots, ...(state?.tensors ?? [])]
+function tensorsOf<Batch>({ optimizer, state }: FitOptions<Batch>): TrainedTensors {
+  const { tensors = [], batchAxes } = state ?? {}
+  const trained = [...optimizer.variables, ...optimizer.slots]
+  if (batchAxes === undefined) return { shared: [...trained, ...tensors], rows: { tensors: [], axes: [] } }
+  return { shared: trained, rows: { tensors, axes: batchAxes } }
 }
 
 function metricOf(metrics: Readonly<Record<string, number>>, name: string): number {

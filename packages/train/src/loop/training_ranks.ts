@@ -1,15 +1,25 @@
 import type { World } from '../data/shard_stage.js'
 import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
+import type { BatchRows } from './batch_rows.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import type { TrainingStep, TrainingStepOptions } from './training_step.js'
 
 /** Seconds of a rank in the steps of a training. */
 export interface RankSeconds {
+  /** Number of steps. */
+  readonly steps: number
   /** In forward and backward passes. */
   readonly computing: number
   /** In the all-reduce of the gradients: the communication, and the wait for slower ranks. */
   readonly reducing: number
+}
+
+/** Everything that a checkpoint holds. */
+export interface TrainedTensors {
+  /** The same on all ranks. */
+  readonly shared: readonly Trainable[]
+  readonly rows: BatchRows
 }
 
 /** The `state.save` of all ranks, as a checkpoint has it. */
@@ -31,13 +41,13 @@ export interface TrainingRanks extends Disposable {
   /** Refuses ranks of which `description` differs. */
   compare(description: () => Readonly<Record<string, unknown>>): Promise<void>
   /** Restores the newest checkpoint; every rank has its record and tensors then. */
-  restore(saver: TrainingSaver | undefined, tensors: readonly Trainable[]): Promise<RestoredRecord | undefined>
+  restore(saver: TrainingSaver | undefined, tensors: TrainedTensors): Promise<RestoredRecord | undefined>
+  /** Saves on the first rank, with the rows of all; all wait for it. */
+  save(saver: TrainingSaver, kind: 'latest' | 'best', tensors: TrainedTensors, record: TrainingRecord): Promise<void>
   /** The saved state of this rank, and the rank that saved it. */
   ownState(record: TrainingRecord): { readonly saved: Position; readonly by: World }
   /** The state of every rank, for a checkpoint. */
   gatherState(own: () => Promise<Position>): Promise<SavedState>
-  /** Runs `work` on the first rank; all wait for it. */
-  onFirst(work: () => Promise<unknown>): Promise<void>
   /** Knows from now on of a signal of any rank that came before the first step. */
   shareSignal(): Promise<void>
   /**

@@ -19,5 +19,5 @@ export async function weightedMeans(
   const sums = Float64Array.of(weight, ...names.map((name) => (weight === 0 ? 0 : weight * means[name])))
   await communicator.allReduce(sums)
   const total = sums[0]
-  return Object.fromEntries(names.map((name, k) => [name, sums[k + 1] / total]))
+  return Object.fromEntries(Object.keys(means).map((name) => [name, sums[names.indexOf(name) + 1] / total]))
 }

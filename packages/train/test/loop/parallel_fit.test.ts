@@ -210,6 +210,51 @@ describe('fit over several ranks', () => {
     expect(restored[2]).toEqual(['of rank 0', { rank: 0, size: 2 }])
   })
 
+  it('saves the rows of all ranks in one tensor, and continues over another number of ranks', async () => {
+    const store = new MemorySaver(openReferenceBackend()).saved
+    const continued: number[][] = []
+    /** Adds each element to its row of the state, [2, rows, 1]. */
+    const run = async (communicator: LocalCommunicator | undefined, maxSteps: number) => {
+      const world = communicator ?? { rank: 0, size: 1 }
+      using backend = openReferenceBackend()
+      const whole = [1, 2, 3, 4, 5, 6, 7]
+      const data = Dataset.fromArray(whole).repeat().batch(7).shard(world)
+      const { value: share } = await data.iterate().next()
+      const rows = { name: 'rows', value: backend.zeros([2, share.length, 1]) }
+      const weight = { name: 'weight', value: backend.zeros([1]) }
+      await fit({
+        backend,
+        data,
+        async batchGradients(batch) {
+          const { data: before } = await rows.value.read()
+          const sums = Float32Array.from(before, (sum, k) => sum + batch[k % batch.length])
+          backend.ops.assign(rows.value, { data: sums, shape: rows.value.shape })
+          return { loss: 0, gradients: [backend.zeros([1])] }
+        },
+        optimizer: new Adam(backend, [weight]),
+        learningRate: 0.1,
+        maxSteps,
+        state: { tensors: [rows], batchAxes: [1] },
+        saver: Object.assign(new MemorySaver(backend), { saved: store }),
+        communicator: communicator as never,
+      })
+      continued[world.rank] = [...(await rows.value.read()).data]
+    }
+    await Promise.all(localCommunicators(2).map((each) => run(each, 1)))
+    expect(continued).toEqual([
+      [1, 2, 3, 1, 2, 3],
+      [4, 5, 6, 7, 4, 5, 6, 7],
+    ])
+    await Promise.all(localCommunicators(3).map((each) => run(each, 2)))
+    expect(continued).toEqual([
+      [2, 4, 2, 4],
+      [6, 8, 6, 8],
+      [10, 12, 14, 10, 12, 14],
+    ])
+    await run(undefined, 3)
+    expect(continued[0]).toEqual([3, 6, 9, 12, 15, 18, 21, 3, 6, 9, 12, 15, 18, 21])
+  })
+
   it('ends after the step in which the signal of any rank came', async () => {
     const aborting = new AbortController()
     const runs = await trainOver(3, undefined, (rank) => ({

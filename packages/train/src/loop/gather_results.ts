@@ -1,0 +1,60 @@
+import { checkArguments, FUNCTION, fields } from '@cudnn-rnn/arguments'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { Communicator } from './communicator.js'
+
+/** A failed rank gives the others this time to come to the same call, then ends them. */
+const FAILURE_SECONDS = 5
+
+/**
+ * Runs `work` on every rank and collects the results, so that all ranks go on by the same values. Where it fails, that
+ * rank rejects with its error and the others with `ERR_RANK_FAILED`.
+ *
+ * @param work its result must be JSON
+ * @returns the results in the order of ranks
+ * @throws the error of this rank's `work`; RangeError `ERR_RANK_FAILED`; TypeError `ERR_INVALID_ARGUMENT`
+ */
+export async function gatherResults<Result>(
+  communicator: Communicator,
+  work: () => Promise<Result> | Result,
+): Promise<Result[]> {
+  const rules = { communicator: fields({ allGather: FUNCTION }), work: FUNCTION }
+  checkArguments('gather results', { communicator, work }, rules)
+  const own = await outcomeOf(work)
+  const text = JSON.stringify('error' in own ? { failed: messageOf(own.error) } : own)
+  const gathered = communicator.allGather(new TextEncoder().encode(text))
+  const all = await ('error' in own ? endIfLate(communicator, own.error, gathered) : gathered)
+  if ('error' in own) throw own.error
+  return all.map((bytes, rank) => {
+    const { result, failed } = JSON.parse(new TextDecoder().decode(bytes)) as { result: Result; failed?: string }
+    if (failed === undefined) return result
+    throw codedRangeError('ERR_RANK_FAILED', `Cannot go on as rank ${rank} failed: ${failed}`, { rank })
+  })
+}
+
+/** Waits for a call of a rank that has failed; ends the job where the others do not come to that call in time. */
+export async function endIfLate<Result>(
+  communicator: Communicator,
+  error: unknown,
+  call: Promise<Result>,
+): Promise<Result> {
+  const late = setTimeout(() => communicator.abort(messageOf(error)), FAILURE_SECONDS * 1000)
+  try {
+    return await call
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+async function outcomeOf<Result>(
+  work: () => Promise<Result> | Result,
+): Promise<{ readonly result: Result } | { readonly error: unknown }> {
+  try {
+    return { result: await work() }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+}
