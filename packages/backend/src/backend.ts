@@ -2,6 +2,7 @@ import type { RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor } from './backend_tensor.js'
 import type { DenseOps } from './dense_ops.js'
 import type { FloatDType } from './dtype.js'
+import type { HostLstm } from './host_lstm.js'
 import type { HostProducts } from './host_products.js'
 import type { Rnn } from './rnn.js'
 import type { SharedMemory } from './shared_memory.js'
@@ -35,6 +36,8 @@ export interface Backend {
   readonly ops: DenseOps
   /** Present on executors that compute in host memory. */
   readonly products?: HostProducts | undefined
+  /** Present on executors with a kernel for the recurrence of TensorFlow's LSTM cells. */
+  readonly lstm?: HostLstm | undefined
   /** Present on executors that gain by whole steps. */
   readonly steps?: TrainingSteps | undefined
   /** Present where tensors lie in host memory. */

@@ -1,7 +1,8 @@
-import type { FloatDType, HostProducts } from '@cudnn-rnn/backend'
+import type { FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { addColumnSums, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { type FloatTensor, newArray } from './float_tensor.js'
+import type { HostKernels } from './product_backend.js'
 
 /** Left and right operands of one product of a kernel's gradient: x [rows, M] and ∂z [rows, N]. */
 interface GradientOperands {
@@ -29,13 +30,16 @@ export class CellRun {
   readonly training: boolean
   /** Where products of matrices are computed. */
   readonly products: HostProducts
+  /** Where the recurrence of LSTMs is computed; undefined: in TypeScript. */
+  readonly lstm: HostLstm | undefined
   readonly #waiting = new Map<FloatTensor, Map<number, GradientRows>>()
   readonly #masks = new Map<object, FloatArray>()
 
-  constructor(dtype: FloatDType, training: boolean, products: HostProducts) {
+  constructor(dtype: FloatDType, training: boolean, { products, lstm }: HostKernels) {
     this.dtype = dtype
     this.training = training
     this.products = products
+    this.lstm = lstm
   }
 
   /** The value made for `owner` by the first step of the run; the others get the same. */

@@ -15,17 +15,17 @@ export interface ConcatKernel {
   readonly inputSize: number
 }
 
-/** z[M,N] = x[M,I]·K[0:I]  + b */
+/** z[M,N] = x[M,I]·K[0:I] + b; z must be zeros where there is no bias. */
 export function inputSide(
   run: CellRun,
   z: FloatArray,
   { kernel, inputSize }: ConcatKernel,
-  bias: FloatTensor,
+  bias: FloatTensor | undefined,
   x: FloatArray,
 ): void {
   const columns = kernel.shape[1]
   const rows = z.length / columns
-  fillRows(z, rows, columns, bias.data, 0)
+  if (bias !== undefined) fillRows(z, rows, columns, bias.data, 0)
   run.products.addProduct(
     matrix(z, columns),
     matrix(x, inputSize),
@@ -81,14 +81,14 @@ export function addInputGradient(
 }
 
 /**
- * ∂K += [x,h]ᵀ·∂z, when the run's backward ends, and ∂b += Σ rows of ∂z.
+ * ∂K += [x,h]ᵀ·∂z, when the run's backward ends, and ∂b += Σ rows of ∂z in cells with a bias.
  *
  * @param x [M,I], `h` [M,P] and `dz` [M,N], which nothing may write any more.
  */
 export function addKernelGradients(
   run: CellRun,
   dKernel: FloatTensor,
-  dBias: FloatTensor,
+  dBias: FloatTensor | undefined,
   inputSize: number,
   x: FloatArray,
   h: FloatArray,
@@ -96,5 +96,5 @@ export function addKernelGradients(
 ): void {
   run.addToKernelGradient(dKernel, 0, inputSize, x, dz)
   run.addToKernelGradient(dKernel, inputSize, dKernel.shape[0] - inputSize, h, dz)
-  addToBiasGradient(dBias, dz)
+  if (dBias !== undefined) addToBiasGradient(dBias, dz)
 }

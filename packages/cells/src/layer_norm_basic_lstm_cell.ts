@@ -1,14 +1,19 @@
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
 import { ACTIVATIONS, type Activation } from './activation.js'
 import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
+import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
+import type { FloatTensor } from './float_tensor.js'
+import { fusedLSTMPass } from './fused_lstm.js'
 import { GraphCell, type GraphStep } from './graph_cell.js'
 import { split } from './graph_columns.js'
 import { activate, add, masked, multiply, sigmoid } from './graph_elementwise.js'
 import { layerNorm } from './graph_layer_norm.js'
 import { linear } from './graph_product.js'
+import type { SequencePass } from './sequence_pass.js'
 import type { GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link LayerNormBasicLSTMCell}. */
@@ -107,6 +112,22 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     return [kernel, ...norms]
   }
 
+  /** On the executor's kernel for LSTMs, where it has one. */
+  override sequencePass(
+    inputs: FloatTensor,
+    state: LSTMStateTuple,
+    lengths: Int32Array | null,
+    run: CellRun,
+  ): SequencePass<LSTMStateTuple> | undefined {
+    const [time, batch] = inputs.shape as [number, number, number]
+    if (run.lstm === undefined || this.activation !== 'tanh' || time <= 1) return undefined
+    const { numUnits, forgetBias, variables } = this
+    const norms = this.layerNorm ? NORMALIZED : undefined
+    const dropout = this.#mask(run, time * batch * numUnits)
+    const layer = { numUnits, forgetBias, variables, norms, epsilon: EPSILON, dropout }
+    return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
+  }
+
   protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
     const { c, h } = state as LSTMStateTuple<GraphValue>
     const act = (value: GraphValue) => activate(graph, value, ACTIVATIONS[this.activation])
@@ -123,7 +144,13 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
   }
 
   #dropped(graph: StepGraph, candidate: GraphValue): GraphValue {
-    if (this.dropoutKeepProb === 1 || !graph.run.training) return candidate
-    return masked(graph, candidate, this.#masks.draw(this.dtype, candidate.data.length, this.dropoutKeepProb))
+    const mask = this.#mask(graph.run, candidate.data.length)
+    return mask === null ? candidate : masked(graph, candidate, mask)
+  }
+
+  /** The factors of the next `count` elements of candidates; null where nothing is dropped. */
+  #mask(run: CellRun, count: number): FloatArray | null {
+    if (this.dropoutKeepProb === 1 || !run.training) return null
+    return this.#masks.draw(this.dtype, count, this.dropoutKeepProb)
   }
 }

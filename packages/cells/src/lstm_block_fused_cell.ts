@@ -5,8 +5,8 @@ import { CellVariables, type VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
 import { FUSED_CALL_OPTIONS, type FusedRNNCell } from './fused_rnn_cell.js'
 import { type LSTMBlockOptions, lstmBlockRule } from './lstm_block_options.js'
+import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
-import { LSTMLayer } from './lstm_sequence.js'
 import type { SequenceInput } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
 import { runSequence, type SequenceOptions, type SequenceResult } from './sequence_run.js'
@@ -69,6 +69,6 @@ export class LSTMBlockFusedCell extends CellVariables implements FusedRNNCell<LS
     lengths: Int32Array | null,
     run: CellRun,
   ): SequencePass<LSTMStateTuple> {
-    return new LSTMLayer(this.rule, this.variables, inputs.shape[2], run).forward(inputs, state, lengths)
+    return lstmPass(this.rule, this.variables, inputs, state, lengths, run)
   }
 }

@@ -3,8 +3,8 @@ import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
+import { lstmPass } from './lstm_pass.js'
 import { hiddenSize, type LSTMRule, lstmStateSize, lstmVariableSpecs } from './lstm_rule.js'
-import { LSTMLayer } from './lstm_sequence.js'
 import { type CellStep, RNNCell } from './rnn_cell.js'
 import type { SequencePass } from './sequence_pass.js'
 
@@ -30,8 +30,8 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> {
   }
 
   override step({ data, shape }: FloatTensor, state: LSTMStateTuple, run: CellRun): CellStep<LSTMStateTuple> {
-    const layer = new LSTMLayer(this.rule, this.variables, shape[1], run)
-    const { outputs, state: next, backward } = layer.forward({ data, shape: [1, ...shape] }, state, null)
+    const sequence = { data, shape: [1, ...shape] }
+    const { outputs, state: next, backward } = this.sequencePass(sequence, state, null, run)
     const [, ...outputShape] = outputs.shape
     return {
       output: { data: outputs.data, shape: outputShape },
@@ -42,12 +42,13 @@ export abstract class LSTMStepCell extends RNNCell<LSTMStateTuple> {
       },
     }
   }
+
   override sequencePass(
     inputs: FloatTensor,
     state: LSTMStateTuple,
     lengths: Int32Array | null,
     run: CellRun,
   ): SequencePass<LSTMStateTuple> {
-    return new LSTMLayer(this.rule, this.variables, inputs.shape[2], run).forward(inputs, state, lengths)
+    return lstmPass(this.rule, this.variables, inputs, state, lengths, run)
   }
 }

@@ -1,19 +1,26 @@
-import type { Backend, FloatDType, HostProducts } from '@cudnn-rnn/backend'
+import type { Backend, FloatDType, HostLstm, HostProducts } from '@cudnn-rnn/backend'
 import { checkIsObject, codedTypeError } from '@cudnn-rnn/canonical'
 import { addProduct } from '@cudnn-rnn/executor-kit'
 
-/** An executor whose products cells use: any `Backend`. */
-export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products'>
+/** An executor whose products, and recurrence of LSTMs, cells use: any `Backend`. */
+export type ProductBackend = Pick<Backend, 'name' | 'dtype' | 'products' | 'lstm'>
+
+/** Where a run computes. */
+export interface HostKernels {
+  readonly products: HostProducts
+  /** Undefined: the recurrence of LSTMs is computed in TypeScript. */
+  readonly lstm: HostLstm | undefined
+}
 
 const TYPESCRIPT: HostProducts = { addProduct }
 
 /**
- * The products that a run uses: the executor's where it has some, else those in TypeScript.
+ * The kernels that a run uses: the executor's where it has some, else those in TypeScript.
  *
  * @throws TypeError `ERR_INVALID_OPTION_TYPE`, `ERR_DTYPE` for an executor of another dtype
  */
-export function productsOf(action: string, backend: ProductBackend | undefined, dtype: FloatDType): HostProducts {
-  if (backend === undefined) return TYPESCRIPT
+export function kernelsOf(action: string, backend: ProductBackend | undefined, dtype: FloatDType): HostKernels {
+  if (backend === undefined) return { products: TYPESCRIPT, lstm: undefined }
   checkIsObject(action, 'backend', backend)
   if (backend.dtype !== dtype) {
     throw codedTypeError(
@@ -22,5 +29,5 @@ export function productsOf(action: string, backend: ProductBackend | undefined, 
       { argument: 'backend', expected: dtype, actual: backend.dtype },
     )
   }
-  return backend.products ?? TYPESCRIPT
+  return { products: backend.products ?? TYPESCRIPT, lstm: backend.lstm }
 }

@@ -17,7 +17,7 @@ import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import { CellVariables, type VariableMap } from './cell_variables.js'
 import type { DropoutMasks } from './dropout_masks.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
-import { type ProductBackend, productsOf } from './product_backend.js'
+import { kernelsOf, type ProductBackend } from './product_backend.js'
 import type { SequencePass } from './sequence_pass.js'
 
 /** The methods that wrappers need of a cell; cells of other copies of this package have them too. */
@@ -75,8 +75,13 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
   /** The step itself, on arguments that were checked; for wrappers, which check once per sequence. */
   abstract step(input: FloatTensor, state: State, run: CellRun): CellStep<State>
 
-  /** A whole sequence [T,B,I] at once, in cells that do better than step by step. */
-  sequencePass?(inputs: FloatTensor, state: State, lengths: Int32Array | null, run: CellRun): SequencePass<State>
+  /** A whole sequence [T,B,I] at once, in cells that do better than step by step; undefined where this run does not. */
+  sequencePass?(
+    inputs: FloatTensor,
+    state: State,
+    lengths: Int32Array | null,
+    run: CellRun,
+  ): SequencePass<State> | undefined
 
   /** The masks that the cell draws in training; none for most cells. */
   get randomSources(): readonly DropoutMasks[] {
@@ -122,13 +127,13 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     const action = `call ${this.name}`
     checkOptions(action, options, { training: optional(FLAG), backend: optional(OBJECT) })
     const { training } = options
-    const products = productsOf(action, options.backend, this.dtype)
+    const kernels = kernelsOf(action, options.backend, this.dtype)
     const x = checkFloatTensor(action, 'input', input, this.dtype, ['B', this.inputSize ?? 'I'])
     const [batch, inputSize] = x.shape as [number, number]
     const before = checkState(action, state, this.stateSize, batch, this.dtype) as State
     this.build(inputSize)
     const zeroGradients = this.zeroGradients.bind(this)
-    const run = new CellRun(this.dtype, training !== false, products)
+    const run = new CellRun(this.dtype, training !== false, kernels)
     const step = this.step(x, before, run)
     const backward = (given: CellOutputGradients<State>): CellInputGradients<State> => {
       checkOptionNames('run backward', given, ['output', 'state'])

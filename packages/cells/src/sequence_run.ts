@@ -7,7 +7,7 @@ import { type CellState, checkState, type StateSize, zeroState } from './cell_st
 import { type CellTape, type TapeWhen, tapeWhen } from './cell_tape.js'
 import type { VariableMap } from './cell_variables.js'
 import { checkFloatTensor, type FloatTensor, zeros } from './float_tensor.js'
-import { type ProductBackend, productsOf } from './product_backend.js'
+import { kernelsOf, type ProductBackend } from './product_backend.js'
 import { exchangeTimeAndBatch, isList, type SequenceInput, stackSteps, unstackSteps } from './sequence_layout.js'
 import type { SequencePass } from './sequence_pass.js'
 
@@ -96,7 +96,7 @@ export function runSequence<State, Sequence extends SequenceInput, Training exte
   const givenState = (options.initialState ?? zeroState(runner.stateSize, batch, dtype)) as CellState
   const initialState = checkState(action, givenState, runner.stateSize, batch, dtype, 'initialState') as State
   runner.build(inputSize)
-  const run = new CellRun(dtype, options.training !== false, productsOf(action, options.backend, dtype))
+  const run = new CellRun(dtype, options.training !== false, kernelsOf(action, options.backend, dtype))
   const pass = runner.pass(input, initialState, lengths, run)
   const backward = (given: SequenceOutputGradients<State>): SequenceInputGradients<State, Sequence> => {
     checkOptionNames('run backward', given, ['outputs', 'state'])

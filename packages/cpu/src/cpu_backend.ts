@@ -3,6 +3,7 @@ import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/can
 import { HostBackend } from '@cudnn-rnn/executor-kit'
 import { CpuDenseKernels } from './cpu_dense_kernels.js'
 import { createCpuExecutor } from './cpu_executor.js'
+import { CpuLstm } from './cpu_lstm.js'
 import { CpuProducts } from './cpu_products.js'
 import { CpuRnn } from './cpu_rnn.js'
 import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
@@ -75,6 +76,7 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
     memory: executor.memory,
     kernels: new CpuDenseKernels(executor),
     products: new CpuProducts(executor),
+    lstm: new CpuLstm(executor),
     prepare: (descriptor) => new CpuRnn(executor, descriptor),
   })
 }

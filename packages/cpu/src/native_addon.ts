@@ -178,6 +178,18 @@ export interface NativeExecutor {
     readonly b: FloatArray
     readonly layout: Float64Array
   }): void
+  /** Done when the call returns, as {@link addProduct}. Shapes: native/cpu/src/passes/lstm_sequence.h. */
+  lstmForward(job: LstmJob & { readonly kernel: FloatArray; readonly kernelBegin: number }): void
+  /** Likewise, once after `lstmForward` with the same arrays. */
+  lstmBackward(
+    job: LstmJob & {
+      readonly dOutputs: FloatArray
+      readonly dh: FloatArray
+      readonly dc: FloatArray
+      readonly dGamma: FloatArray | null
+      readonly dBeta: FloatArray | null
+    },
+  ): void
   embedding(job: EmbeddingJob): number
   /** Adds the rows of `output` to those of `table`. */
   embeddingGradient(job: EmbeddingJob): number
@@ -231,6 +243,25 @@ interface LinearJob {
   readonly rows: number
   readonly inputs: number
   readonly outputs: number
+}
+
+/** The arrays that both passes of an LSTM's recurrence use. */
+export interface LstmJob {
+  readonly time: number
+  readonly batch: number
+  readonly units: number
+  readonly lengths: Int32Array | null
+  readonly forgetBias: number
+  readonly dropout: FloatArray | null
+  readonly gamma: FloatArray | null
+  readonly beta: FloatArray | null
+  readonly epsilon: number
+  readonly gates: FloatArray
+  readonly hidden: FloatArray
+  readonly cells: FloatArray
+  readonly normalizedCells: FloatArray | null
+  readonly inverses: FloatArray | null
+  readonly panels: FloatArray
 }
 
 interface EmbeddingJob {

@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "binding/dense_jobs.h"
+#include "binding/lstm_sequence_jobs.h"
 #include "binding/rnn_jobs.h"
 #include "kernels/instruction_sets.h"
 #include "memory/block_cache.h"
@@ -55,6 +56,8 @@ Napi::Function ExecutorObject::Define(Napi::Env env) {
                          InstanceMethod<&ExecutorObject::Queue<LinearJob>>("linear"),
                          InstanceMethod<&ExecutorObject::Queue<LinearGradientsJob>>("linearGradients"),
                          InstanceMethod<&ExecutorObject::RunNow<AddProductJob>>("addProduct"),
+                         InstanceMethod<&ExecutorObject::RunNow<LstmForwardJob>>("lstmForward"),
+                         InstanceMethod<&ExecutorObject::RunNow<LstmBackwardJob>>("lstmBackward"),
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingJob>>("embedding"),
                          InstanceMethod<&ExecutorObject::Queue<EmbeddingGradientJob>>("embeddingGradient"),
                          InstanceMethod<&ExecutorObject::Queue<SoftmaxCrossEntropyJob>>("softmaxCrossEntropy"),

@@ -5,6 +5,7 @@
 #include "kernels/cell_kernels.h"
 #include "kernels/ctc_kernels.h"
 #include "kernels/kernels.h"
+#include "kernels/lstm_row_kernels.h"
 #include "kernels/product_kernels.h"
 #include "kernels/transposed_kernels.h"
 
@@ -65,6 +66,8 @@ static constexpr KernelTable<typename V::Element> TableOf(double float32_operati
       GruBackward<V>,
       PlainBackward<V, Relu>,
       PlainBackward<V, HyperbolicTangent>,
+      LstmRowForwardOf<V>,
+      LstmRowBackwardOf<V>,
       ColumnSums<V>,
       MapSigmoid<V>,
       MapTanh<V>,

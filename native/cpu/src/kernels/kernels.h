@@ -122,6 +122,44 @@ struct CellBackward {
   T clip;
 };
 
+// One time step of one row of an LSTM in TensorFlow's order of gates, i g f o, whose units lie side by side without
+// padding. Norms stand in the order i g f o c'. Pointers of norms are null without layer normalization.
+template <typename T>
+struct LstmRowForward {
+  T* z;              // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations
+  ptrdiff_t units;   // H
+  T forget_bias;     // added to the forget gate, after its norm
+  const T* dropout;  // [H] factors of g; null for none
+  const T* gamma;    // [5][H]
+  const T* beta;     // [5][H]
+  double epsilon;
+  const T* c_previous;  // [H]
+  T* c;                 // [H], normalized if there are norms
+  T* h;                 // [H]
+  T* normalized_c;      // [H] c before gamma and beta
+  T* inverses;          // [5] 1/√(σ² + ε)
+};
+
+// The step backwards.
+template <typename T>
+struct LstmRowBackward {
+  T* z;  // [4][H] as the forward left it; on return the gradients of the pre-activations
+  ptrdiff_t units;
+  T forget_bias;
+  const T* dropout;
+  const T* gamma;
+  const T* beta;
+  const T* c_previous;
+  const T* c;
+  const T* normalized_c;
+  const T* inverses;
+  const T* dh;  // [H]
+  T* dc;        // [H] of c' from the steps after; on return of c
+  T* d_gamma;   // [5][H] added to
+  T* d_beta;    // [5][H] added to
+  T* scratch;   // [4][H], with norms
+};
+
 template <typename T>
 struct KernelTable {
   // Multiplications and additions that one core does in a nanosecond for a single row, weights in its second-level
@@ -141,6 +179,8 @@ struct KernelTable {
   void (*gru_backward)(const CellBackward<T>&);
   void (*relu_backward)(const CellBackward<T>&);
   void (*tanh_backward)(const CellBackward<T>&);
+  void (*lstm_row_forward)(const LstmRowForward<T>&);
+  void (*lstm_row_backward)(const LstmRowBackward<T>&);
   // sums [chunks] = sum over the rows of z [rows, chunks]
   void (*column_sums)(const T* z, ptrdiff_t stride, ptrdiff_t rows, int chunks, T* sums);
   // y[i] = f(x[i]), for the measurement of the activations' error; count is a multiple of a chunk
@@ -189,6 +229,9 @@ struct Kernels {
   KernelTable<double> f64;
   CtcKernels ctc;
 };
+
+// 1/√x. Not inline: <cmath> must not be included here.
+double InverseRoot(double x);
 
 extern const Kernels kPortableKernels;
 #if defined(CUDNN_RNN_X86)

@@ -3,6 +3,7 @@ import type {
   BackendStats,
   BackendTensor,
   FloatDType,
+  HostLstm,
   HostProducts,
   Rnn,
   SharedMemory,
@@ -29,6 +30,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   readonly memory: HostMemory
   readonly kernels: DenseKernels<HostTensor>
   readonly products: HostProducts
+  readonly lstm?: HostLstm | undefined
   /** Prepares a network; throws RangeError `ERR_PARAMS_TOO_LARGE`. */
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
@@ -42,10 +44,11 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
   readonly ops: CheckedDenseOps<HostTensor>
   readonly shared: SharedMemory
   readonly products: HostProducts
+  readonly lstm: HostLstm | undefined
   readonly #memory: HostMemory
   readonly #prepare: (descriptor: RnnDescriptor) => OwnRnn
 
-  constructor({ name, reason, implementation, memory, kernels, products, prepare }: HostExecutor<OwnRnn>) {
+  constructor({ name, reason, implementation, memory, kernels, products, lstm, prepare }: HostExecutor<OwnRnn>) {
     super()
     this.name = name
     this.reason = reason
@@ -53,6 +56,7 @@ export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implement
     this.dtype = memory.dtype
     this.ops = new CheckedDenseOps(memory, kernels)
     this.products = products
+    this.lstm = lstm
     this.#memory = memory
     this.shared = {
       allocate: memory.allocateShared,

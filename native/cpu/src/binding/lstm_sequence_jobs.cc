@@ -1,0 +1,72 @@
+#include "binding/lstm_sequence_jobs.h"
+
+#include "arguments.h"
+#include "passes/lstm_sequence.h"
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr ptrdiff_t kNorms = 5;
+
+template <typename T>
+LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
+  LstmSequence<T> sequence{};
+  sequence.time = Size(arguments, "time");
+  sequence.batch = Size(arguments, "batch");
+  sequence.units = Size(arguments, "units");
+  const ptrdiff_t rows = sequence.time * sequence.batch;
+  const ptrdiff_t state_size = sequence.batch * sequence.units;
+  sequence.lengths = Elements<int32_t>(arguments, "lengths", sequence.batch);
+  sequence.forget_bias = static_cast<T>(Number(arguments, "forgetBias"));
+  sequence.dropout = Elements<T>(arguments, "dropout", rows * sequence.units);
+  sequence.z = Required<T>(arguments, "gates", rows * 4 * sequence.units);
+  sequence.hidden = Required<T>(arguments, "hidden", rows * sequence.units + state_size);
+  sequence.cells = Required<T>(arguments, "cells", rows * sequence.units + state_size);
+  sequence.panels = Required<T>(arguments, "panels", RecurrentPanelsSize<T>(sequence.units));
+  sequence.gamma = Elements<T>(arguments, "gamma", kNorms * sequence.units);
+  if (sequence.gamma == nullptr) return sequence;
+  sequence.beta = Required<T>(arguments, "beta", kNorms * sequence.units);
+  sequence.epsilon = Number(arguments, "epsilon");
+  sequence.normalized_c = Required<T>(arguments, "normalizedCells", rows * sequence.units);
+  sequence.inverses = Required<T>(arguments, "inverses", rows * kNorms);
+  return sequence;
+}
+
+template <typename T>
+Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const LstmSequence<T> sequence = SequenceOf<T>(arguments);
+  const ElementSpan<T> kernel = Span<T>(arguments.Get("kernel"));
+  const ptrdiff_t begin = Size(arguments, "kernelBegin");
+  const ptrdiff_t end = begin + 4 * sequence.units * sequence.units;
+  if (begin < 0 || kernel.count < end) ThrowCount(arguments.Env(), "kernel", end, kernel.count);
+  return {[=, data = kernel.data + begin, engine = context.core->engine<T>(context.cancelled)] {
+    RunLstmForward(engine, sequence, data);
+  }};
+}
+
+template <typename T>
+Job LstmBackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
+  const LstmSequence<T> sequence = SequenceOf<T>(arguments);
+  const ptrdiff_t state_size = sequence.batch * sequence.units;
+  LstmSequenceGradients<T> gradients{};
+  gradients.d_output = Required<T>(arguments, "dOutputs", sequence.time * state_size);
+  gradients.dh = Required<T>(arguments, "dh", state_size);
+  gradients.dc = Required<T>(arguments, "dc", state_size);
+  if (sequence.gamma != nullptr) {
+    gradients.d_gamma = Required<T>(arguments, "dGamma", kNorms * sequence.units);
+    gradients.d_beta = Required<T>(arguments, "dBeta", kNorms * sequence.units);
+  }
+  return {[=, engine = context.core->engine<T>(context.cancelled)] { RunLstmBackward(engine, sequence, gradients); }};
+}
+
+}  // namespace
+
+Job LstmForwardJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return LstmForwardJobOf<T>(context, arguments); });
+}
+
+Job LstmBackwardJob(const JobContext& context, const Napi::Object& arguments) {
+  return OfElementType(context, [&]<typename T>() { return LstmBackwardJobOf<T>(context, arguments); });
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,340 @@
+#include "passes/lstm_sequence.h"
+
+#include <algorithm>
+
+#include "memory/arena.h"
+#include "memory/memory_block.h"
+#include "threads/shared_loops.h"
+#include "threads/spin_wait.h"
+#include "weights/network.h"
+#include "weights/transposed_matrix.h"
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr int kPanelChunks = 4;
+constexpr int kNorms = 5;
+
+template <typename T>
+inline constexpr ptrdiff_t kPanelWidth = kPanelChunks * kChunk<T>;
+
+// The recurrent matrix: the last panel is as wide as whole chunks need, with zeros beyond column 4H.
+template <typename T>
+PanelMatrix RecurrentMatrix(ptrdiff_t units) {
+  const ptrdiff_t columns = 4 * units;
+  PanelMatrix matrix;
+  matrix.offset = 0;
+  matrix.depth = units;
+  matrix.panels = (columns + kPanelWidth<T> - 1) / kPanelWidth<T>;
+  matrix.chunks = kPanelChunks;
+  const ptrdiff_t last = columns - (matrix.panels - 1) * kPanelWidth<T>;
+  matrix.last_chunks = static_cast<int>((last + kChunk<T> - 1) / kChunk<T>);
+  return matrix;
+}
+
+template <typename T>
+class LstmSteps {
+ public:
+  LstmSteps(const Engine<T>& engine, const LstmSequence<T>& sequence)
+      : engine_(engine),
+        s_(sequence),
+        columns_(4 * sequence.units),
+        state_size_(sequence.batch * sequence.units),
+        matrix_(RecurrentMatrix<T>(sequence.units)),
+        members_(MembersFor(*engine.pool, *engine.kernels,
+                            2.0 * static_cast<double>(sequence.batch) * static_cast<double>(sequence.units) *
+                                static_cast<double>(columns_))) {}
+
+ protected:
+  // A row of step t whose sequence has ended before.
+  bool HasEnded(ptrdiff_t t, ptrdiff_t row) const { return s_.lengths != nullptr && t >= s_.lengths[row]; }
+  T* GatesAt(ptrdiff_t t, ptrdiff_t row) const { return s_.z + (t * s_.batch + row) * columns_; }
+  ptrdiff_t RowAt(ptrdiff_t t, ptrdiff_t row) const { return (t * s_.batch + row) * s_.units; }
+  ptrdiff_t PanelWidthOf(ptrdiff_t panel) const { return matrix_.ChunksOf(panel) * kChunk<T>; }
+  // Columns of the matrix in a panel: without the padding of the last one.
+  ptrdiff_t ValidColumnsOf(ptrdiff_t panel) const {
+    return std::min(kPanelWidth<T>, columns_ - panel * kPanelWidth<T>);
+  }
+
+  const Engine<T>& engine_;
+  const LstmSequence<T>& s_;
+  const ptrdiff_t columns_;  // 4H
+  const ptrdiff_t state_size_;
+  const PanelMatrix matrix_;
+  const int members_;
+};
+
+// Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole.
+template <typename T>
+class LstmForwardSteps : LstmSteps<T> {
+ public:
+  LstmForwardSteps(const Engine<T>& engine, const LstmSequence<T>& sequence, const T* kernel)
+      : LstmSteps<T>(engine, sequence), kernel_(kernel) {}
+
+  void Run() {
+    MemoryBlock memory = engine_.blocks->TakeFor(
+        [&](Arena* arena) { tiles_ = arena->Take<T>(is_padded() ? s_.batch * kPanelWidth<T> : 0); });
+    SharedLoops loops(members_);
+    engine_.pool->Run(members_, [&](int index) {
+      SharedLoops::Member member(&loops, index);
+      // The panels are read once per step, from end to end: the copy costs the time of a few steps and lets them
+      // stream.
+      member.Run(matrix_.panels, [&](ptrdiff_t panel) { Pack(panel); });
+      for (ptrdiff_t t = 0; t < s_.time; t++) {
+        PrefetchState(t);
+        member.Run(
+            matrix_.panels,
+            [&](ptrdiff_t panel) {
+              if (!engine_.is_cancelled()) MultiplyPanel(t, panel);
+            },
+            t % 2 != 0);
+        member.Run(s_.batch, [&](ptrdiff_t row) {
+          if (!engine_.is_cancelled()) RunRow(t, row);
+        });
+      }
+    });
+    engine_.blocks->GiveBack(std::move(memory));
+  }
+
+ private:
+  using LstmSteps<T>::engine_;
+  using LstmSteps<T>::s_;
+  using LstmSteps<T>::columns_;
+  using LstmSteps<T>::state_size_;
+  using LstmSteps<T>::matrix_;
+  using LstmSteps<T>::members_;
+
+  // Whether the last panel is wider than the columns that are left for it.
+  bool is_padded() const { return columns_ % kChunk<T> != 0; }
+
+  void Pack(ptrdiff_t panel) const {
+    const ptrdiff_t width = this->PanelWidthOf(panel);
+    const ptrdiff_t valid = this->ValidColumnsOf(panel);
+    T* to = s_.panels + matrix_.template PanelBegin<T>(panel);
+    const T* from = kernel_ + panel * kPanelWidth<T>;
+    for (ptrdiff_t k = 0; k < s_.units; k++, to += width, from += columns_) {
+      std::copy_n(from, valid, to);
+      std::fill(to + valid, to + width, T{0});
+    }
+  }
+
+  // Asks for h at once, as other threads have written a part of it.
+  void PrefetchState(ptrdiff_t t) const {
+    constexpr ptrdiff_t kPrefetched = 2048;
+    const T* h = s_.hidden + t * state_size_;
+    for (ptrdiff_t k = 0; k < std::min(state_size_, kPrefetched); k += kChunk<T>) Prefetch(h + k);
+  }
+
+  void MultiplyPanel(ptrdiff_t t, ptrdiff_t panel) const {
+    const ptrdiff_t width = this->PanelWidthOf(panel);
+    const ptrdiff_t valid = this->ValidColumnsOf(panel);
+    T* z = this->GatesAt(t, 0) + panel * kPanelWidth<T>;
+    PanelProduct<T> product{};
+    product.a = s_.hidden + t * state_size_;
+    product.a_stride = s_.units;
+    product.rows = s_.batch;
+    product.depth = s_.units;
+    product.panel = s_.panels + matrix_.template PanelBegin<T>(panel);
+    product.panel_stride = width;
+    product.chunks = matrix_.ChunksOf(panel);
+    const bool in_place = valid == width;
+    // Only the last panel goes by way of the tile: no other item uses it.
+    product.c = in_place ? z : tiles_;
+    product.c_stride = in_place ? columns_ : kPanelWidth<T>;
+    product.init = product.c;
+    product.init_stride = product.c_stride;
+    for (ptrdiff_t row = 0; !in_place && row < s_.batch; row++) {
+      T* tile = tiles_ + row * kPanelWidth<T>;
+      std::copy_n(z + row * columns_, valid, tile);
+      std::fill(tile + valid, tile + width, T{0});
+    }
+    engine_.kernels->product(product);
+    for (ptrdiff_t row = 0; !in_place && row < s_.batch; row++) {
+      std::copy_n(tiles_ + row * kPanelWidth<T>, valid, z + row * columns_);
+    }
+  }
+
+  void RunRow(ptrdiff_t t, ptrdiff_t row) const {
+    const ptrdiff_t before = this->RowAt(t, row);
+    const ptrdiff_t after = this->RowAt(t + 1, row);
+    if (this->HasEnded(t, row)) {
+      std::copy_n(s_.hidden + before, s_.units, s_.hidden + after);
+      std::copy_n(s_.cells + before, s_.units, s_.cells + after);
+      return;
+    }
+    LstmRowForward<T> step{};
+    step.z = this->GatesAt(t, row);
+    step.units = s_.units;
+    step.forget_bias = s_.forget_bias;
+    step.dropout = s_.dropout == nullptr ? nullptr : s_.dropout + before;
+    step.c_previous = s_.cells + before;
+    step.c = s_.cells + after;
+    step.h = s_.hidden + after;
+    if (s_.gamma != nullptr) {
+      step.gamma = s_.gamma;
+      step.beta = s_.beta;
+      step.epsilon = s_.epsilon;
+      step.normalized_c = s_.normalized_c + before;
+      step.inverses = s_.inverses + (t * s_.batch + row) * kNorms;
+    }
+    engine_.kernels->lstm_row_forward(step);
+  }
+
+  const T* kernel_;
+  T* tiles_ = nullptr;
+};
+
+// Per step, from the last: the gates' gradients of each row, then dh += dz·Rᵀ.
+template <typename T>
+class LstmBackwardSteps : LstmSteps<T> {
+ public:
+  LstmBackwardSteps(const Engine<T>& engine, const LstmSequence<T>& sequence, const LstmSequenceGradients<T>& gradients)
+      : LstmSteps<T>(engine, sequence), g_(gradients) {}
+
+  void Run() {
+    const bool packs = TransposedMatrix<T>::IsWorthPacking(s_.time, s_.batch);
+    const ptrdiff_t norm_size = s_.gamma == nullptr ? 0 : kNorms * s_.units;
+    T* packed = nullptr;
+    MemoryBlock memory = engine_.blocks->TakeFor([&](Arena* arena) {
+      packed = packs ? arena->Take<T>(TransposedMatrix<T>::PackedSize(matrix_)) : nullptr;
+      arriving_ = arena->Take<T>(state_size_);
+      scratch_ = s_.gamma == nullptr ? nullptr : arena->Take<T>(s_.batch * columns_);
+      padded_ = is_padded() ? arena->Take<T>(s_.batch * padded_columns()) : nullptr;
+      d_gammas_ = arena->Take<T>(s_.batch * norm_size);
+      d_betas_ = arena->Take<T>(s_.batch * norm_size);
+    });
+    std::fill_n(d_gammas_, s_.batch * norm_size, T{0});
+    std::fill_n(d_betas_, s_.batch * norm_size, T{0});
+    const TransposedMatrix<T> transposed(matrix_, s_.panels, packed);
+    const ptrdiff_t parts = (s_.units + kPart - 1) / kPart;
+    SharedLoops loops(members_);
+    engine_.pool->Run(members_, [&](int index) {
+      SharedLoops::Member member(&loops, index);
+      member.Run(transposed.items(), [&](ptrdiff_t item) { transposed.Pack(item); });
+      for (ptrdiff_t t = s_.time - 1; t >= 0; t--) {
+        member.Run(s_.batch, [&](ptrdiff_t row) {
+          if (!engine_.is_cancelled()) RunRow(t, row);
+        });
+        member.Run(
+            parts,
+            [&](ptrdiff_t part) {
+              if (!engine_.is_cancelled()) MultiplyPart(transposed, t, part * kPart);
+            },
+            t % 2 != 0);
+      }
+    });
+    // In the order of the rows, for any number of threads.
+    for (ptrdiff_t row = 0; row < s_.batch; row++) {
+      for (ptrdiff_t k = 0; k < norm_size; k++) {
+        g_.d_gamma[k] += d_gammas_[row * norm_size + k];
+        g_.d_beta[k] += d_betas_[row * norm_size + k];
+      }
+    }
+    engine_.blocks->GiveBack(std::move(memory));
+  }
+
+ private:
+  using LstmSteps<T>::engine_;
+  using LstmSteps<T>::s_;
+  using LstmSteps<T>::columns_;
+  using LstmSteps<T>::state_size_;
+  using LstmSteps<T>::matrix_;
+  using LstmSteps<T>::members_;
+
+  // Columns of dh that one item computes.
+  static constexpr ptrdiff_t kPart = TransposedMatrix<T>::kPanelColumns;
+
+  // The product by the transpose reads rows of dz in whole chunks.
+  bool is_padded() const { return columns_ % kChunk<T> != 0; }
+  ptrdiff_t padded_columns() const { return (columns_ + kChunk<T> - 1) / kChunk<T> * kChunk<T>; }
+
+  void RunRow(ptrdiff_t t, ptrdiff_t row) const {
+    const ptrdiff_t before = this->RowAt(t, row);
+    T* z = this->GatesAt(t, row);
+    if (this->HasEnded(t, row)) {
+      std::fill_n(z, columns_, T{0});
+    } else {
+      RunActiveRow(t, row, before, z);
+    }
+    if (!is_padded()) return;
+    T* padded = padded_ + row * padded_columns();
+    std::copy_n(z, columns_, padded);
+    std::fill(padded + columns_, padded + padded_columns(), T{0});
+  }
+
+  void RunActiveRow(ptrdiff_t t, ptrdiff_t row, ptrdiff_t before, T* z) const {
+    T* dh = g_.dh + row * s_.units;
+    T* arriving = arriving_ + row * s_.units;
+    // The gradient by this step's h leaves dh, to which the product then adds that by the h before.
+    for (ptrdiff_t k = 0; k < s_.units; k++) arriving[k] = dh[k] + g_.d_output[before + k];
+    std::fill_n(dh, s_.units, T{0});
+    LstmRowBackward<T> step{};
+    step.z = z;
+    step.units = s_.units;
+    step.forget_bias = s_.forget_bias;
+    step.dropout = s_.dropout == nullptr ? nullptr : s_.dropout + before;
+    step.c_previous = s_.cells + before;
+    step.c = s_.cells + this->RowAt(t + 1, row);
+    step.dh = arriving;
+    step.dc = g_.dc + row * s_.units;
+    if (s_.gamma != nullptr) {
+      step.gamma = s_.gamma;
+      step.beta = s_.beta;
+      step.normalized_c = s_.normalized_c + before;
+      step.inverses = s_.inverses + (t * s_.batch + row) * kNorms;
+      step.d_gamma = d_gammas_ + row * kNorms * s_.units;
+      step.d_beta = d_betas_ + row * kNorms * s_.units;
+      step.scratch = scratch_ + row * columns_;
+    }
+    engine_.kernels->lstm_row_backward(step);
+  }
+
+  void MultiplyPart(const TransposedMatrix<T>& transposed, ptrdiff_t t, ptrdiff_t first) const {
+    typename TransposedMatrix<T>::Product product{};
+    product.a = is_padded() ? padded_ : this->GatesAt(t, 0);
+    product.a_stride = is_padded() ? padded_columns() : columns_;
+    product.a_panel_stride = kPanelWidth<T>;
+    product.rows = s_.batch;
+    product.c = g_.dh;
+    product.c_stride = s_.units;
+    product.accumulate = true;
+    transposed.Multiply(*engine_.kernels, product, first, std::min(s_.units, first + kPart));
+  }
+
+  const LstmSequenceGradients<T>& g_;
+  T* arriving_ = nullptr;  // [B,H] the gradient by h of the step
+  T* scratch_ = nullptr;   // [B,4H]
+  T* padded_ = nullptr;    // [B] rows of dz in whole chunks
+  // [B][5][H]: each row sums its own steps, in their order.
+  T* d_gammas_ = nullptr;
+  T* d_betas_ = nullptr;
+};
+
+}  // namespace
+
+template <typename T>
+ptrdiff_t RecurrentPanelsSize(ptrdiff_t units) {
+  const PanelMatrix matrix = RecurrentMatrix<T>(units);
+  return matrix.PanelBegin<T>(matrix.panels - 1) + units * matrix.last_chunks * kChunk<T>;
+}
+
+template <typename T>
+void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence, const T* kernel) {
+  LstmForwardSteps<T>(engine, sequence, kernel).Run();
+}
+
+template <typename T>
+void RunLstmBackward(const Engine<T>& engine, const LstmSequence<T>& sequence,
+                     const LstmSequenceGradients<T>& gradients) {
+  LstmBackwardSteps<T>(engine, sequence, gradients).Run();
+}
+
+#define CUDNN_RNN_INSTANTIATE(T)                                                    \
+  template ptrdiff_t RecurrentPanelsSize<T>(ptrdiff_t);                             \
+  template void RunLstmForward(const Engine<T>&, const LstmSequence<T>&, const T*); \
+  template void RunLstmBackward(const Engine<T>&, const LstmSequence<T>&, const LstmSequenceGradients<T>&);
+
+CUDNN_RNN_INSTANTIATE(float)
+CUDNN_RNN_INSTANTIATE(double)
+
+}  // namespace cudnn_rnn

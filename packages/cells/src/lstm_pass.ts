@@ -1,0 +1,40 @@
+import type { CellRun } from './cell_run.js'
+import type { LSTMStateTuple } from './cell_state.js'
+import type { VariableMap } from './cell_variables.js'
+import type { FloatTensor } from './float_tensor.js'
+import { fusedLSTMPass } from './fused_lstm.js'
+import type { LSTMRule } from './lstm_rule.js'
+import { LSTMLayer } from './lstm_sequence.js'
+import type { SequencePass } from './sequence_pass.js'
+
+/**
+ * A sequence [T,B,I] under one of TensorFlow's LSTM rules. The executor's kernel computes the plain equation, if it has one;
+ * a single step has too little work for the copy of the recurrent matrix that the kernel makes.
+ */
+export function lstmPass(
+  rule: LSTMRule,
+  variables: VariableMap,
+  inputs: FloatTensor,
+  state: LSTMStateTuple,
+  lengths: Int32Array | null,
+  run: CellRun,
+): SequencePass<LSTMStateTuple> {
+  const [time, , inputSize] = inputs.shape as [number, number, number]
+  if (run.lstm === undefined || time <= 1 || !isPlain(rule)) {
+    return new LSTMLayer(rule, variables, inputSize, run).forward(inputs, state, lengths)
+  }
+  const { numUnits, forgetBias } = rule
+  const layer = { numUnits, forgetBias, variables, norms: undefined, epsilon: 0, dropout: null }
+  return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
+}
+
+/** Whether a rule has nothing but gates, candidate and forget bias. */
+function isPlain({ cellClip, usePeepholes, numProj, activation, preactivationClip }: LSTMRule): boolean {
+  const clips = [cellClip, preactivationClip]
+  return (
+    clips.every((clip) => clip === Number.POSITIVE_INFINITY) &&
+    !usePeepholes &&
+    numProj === null &&
+    activation === 'tanh'
+  )
+}
