@@ -15,6 +15,8 @@ export interface LoggedFitOptions {
   readonly maxSteps: number
   readonly signal?: AbortSignal | undefined
   readonly directory: string
+  /** Another rank than the first of several writes no log. Default true. */
+  readonly isFirst?: boolean | undefined
   /** The run is resumed: its directory must have its saves. */
   readonly isResumed: boolean
   /** Called for a resumed run when everything is checked and restored, before anything is logged. */
@@ -48,7 +50,7 @@ export interface LoggedFitResult extends Omit<FitResult, 'ending'> {
  */
 export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitResult> {
   const { directory, json, jsonLine = metricsLine, quiet = false, figures, progress: display, maxSteps } = options
-  const { fit, signal, maxSeconds, gates, sample, onResume, onStep, isResumed } = options
+  const { fit, signal, maxSeconds, gates, sample, onResume, onStep, isResumed, isFirst = true } = options
   const metricsPath = join(directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   let events: EventFile | undefined
@@ -90,7 +92,7 @@ export async function loggedFit(options: LoggedFitOptions): Promise<LoggedFitRes
       })
       const why = interrupt.aborted || signal?.aborted ? 'interrupted' : 'out of time'
       const ending = result.ending === 'aborted' ? why : result.ending
-      return { ...result, ending, reports: await readMetrics(metricsPath) }
+      return { ...result, ending, reports: isFirst ? await readMetrics(metricsPath) : [] }
     })
   } finally {
     progress?.stop()

@@ -8,7 +8,7 @@ import { bundleProgram } from '../../../scripts/bundle_program.mjs'
 export const packagePath = fileURLToPath(new URL('..', import.meta.url))
 
 // As deep as dist, so that it finds the same dependencies and addons; its own name, so that two test runs may meet.
-const bin = join(packagePath, `.tsc/bin-${process.pid}-${performance.now()}.mjs`)
+export const programPath = join(packagePath, `.tsc/bin-${process.pid}-${performance.now()}.mjs`)
 
 /** Builds the program from today's sources before the tests of a file, and removes it after them. */
 export function usesProgram(): void {
@@ -17,16 +17,16 @@ export function usesProgram(): void {
       dependencies: Record<string, string>
     }
     const external = Object.keys(dependencies).filter((name) => !name.startsWith('@cudnn-rnn/'))
-    await bundleProgram(join(packagePath, 'src/bin.ts'), bin, { external })
+    await bundleProgram(join(packagePath, 'src/bin.ts'), programPath, { external })
   }, 60_000)
-  afterAll(() => rm(bin, { force: true }))
+  afterAll(() => rm(programPath, { force: true }))
 }
 
 export function start(args: readonly string[]): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [bin, ...args], { env: { ...process.env, NO_COLOR: '1' } })
+  return spawn(process.execPath, [programPath, ...args], { env: { ...process.env, NO_COLOR: '1' } })
 }
 
-export async function outcome(child: ChildProcessWithoutNullStreams) {
+export async function outcome(child: Pick<ChildProcessWithoutNullStreams, 'stdout' | 'stderr' | 'on'>) {
   let [stdout, stderr] = ['', '']
   child.stdout.on('data', (chunk) => {
     stdout += chunk

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import {
   Adam,
   type Backend,
+  type Communicator,
   cosineRate,
   Dataset,
   type LayerBatch,
@@ -84,23 +85,33 @@ export class ClassifyRun {
   readonly corpus: Corpus
   readonly parts: TextParts
   readonly backend: Backend
+  readonly world: Communicator
   readonly checkpoints: TrainingCheckpoints
   readonly classifier: TextClassifier
 
-  constructor(directory: string, settings: ClassifySettings, corpus: Corpus, backend: Backend) {
+  constructor(directory: string, settings: ClassifySettings, corpus: Corpus, backend: Backend, world: Communicator) {
     this.directory = directory
     this.settings = settings
     this.corpus = corpus
     this.backend = backend
+    this.world = world
     this.parts = splitTexts(corpus.texts, settings.encoding.seed)
-    this.classifier = createTextClassifier(backend, this.parts.train, { ...settings.encoding, ...settings.sizes })
+    // Ranks differ in their dropout masks; their variables begin with those of the first.
+    const seed = settings.encoding.seed + world.rank
+    const options = { ...settings.encoding, ...settings.sizes, seed }
+    this.classifier = createTextClassifier(backend, this.parts.train, options)
     this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
   }
 
-  /** Trains, or resumes training, saves the classifier with the best model, and classifies the test part with it. */
-  async run(options: RunOptions): Promise<ClassifyResult> {
+  /**
+   * Trains, or resumes training, saves the classifier with the best model, and classifies the test part with it.
+   *
+   * @returns undefined on ranks other than the first
+   */
+  async run(options: RunOptions): Promise<ClassifyResult | undefined> {
     const { classifier, parts } = this
     const training = await this.#train(options)
+    if (this.world.rank > 0) return undefined
     const best = await this.checkpoints.restore(classifier.model.variables, 'best')
     warnOfSkipped(best?.skipped ?? [])
     await classifier.save(join(this.directory, CLASSIFIER_FILE))
@@ -175,9 +186,11 @@ export class ClassifyRun {
           saveEvery,
           earlyStopping: { patience },
           checkpoints: this.checkpoints,
+          communicator: this.world,
         }),
       maxSteps: steps,
       directory: this.directory,
+      isFirst: this.world.rank === 0,
       json,
       isResumed,
       onResume: () => writeRunSettings(this.directory, this.settings),

@@ -1,13 +1,14 @@
 import { join, resolve } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
-import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
+import { beginOnFirst, onEach, onFirst, openBackendOfRank, overRanks, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
@@ -30,27 +31,44 @@ export interface ClassifyRequest {
 
 /** Trains a classifier, compares it with its baselines, and leaves a report page in the run's directory. */
 export async function runClassify(request: ClassifyRequest): Promise<void> {
+  await overRanks((world) => classifyOver(world, request))
+}
+
+async function classifyOver(world: Communicator, request: ClassifyRequest): Promise<void> {
   const { directory, json = false, maxSeconds } = request
-  if (!request.resume && !request.overwrite) checkNoRun(directory)
-  const saved = request.resume ? await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT) : undefined
-  const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
-  const corpus = await readCorpus(asked.source)
-  const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
-  if (saved !== undefined)
-    checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, corpusPath(saved.source))
-  const run = new ClassifyRun(directory, settings, corpus, await openBackend(request.backend as BackendName))
+  const saved = await onFirst(world, async () => {
+    if (request.resume) return await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT)
+    if (!request.overwrite) checkNoRun(directory)
+    return null
+  })
+  const run = await onEach(world, () => openRun(world, request, saved))
   try {
-    await using _lock = await run.checkpoints.lock()
-    if (!request.resume) await beginRun(directory, settings)
-    if (!json) process.stdout.write(introduction(run))
-    const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
+    await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
+      if (saved === null) await beginRun(directory, run.settings)
+      if (!json) process.stdout.write(introduction(run))
+    })
+    const result = await run.run({ json, maxSeconds, isResumed: saved !== null })
+    if (result === undefined) return
     const page = join(directory, 'report.html')
     await writeFileWhole(page, classifyPage(run, result, await run.gates()))
-    process.stdout.write(json ? `${JSON.stringify(summary(result))}\n` : conclusion(run, result, page))
+    process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
     if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()
   }
+}
+
+/** Reads the texts and builds the classifier, untrained. */
+async function openRun(
+  world: Communicator,
+  request: ClassifyRequest,
+  saved: ClassifySettings | null,
+): Promise<ClassifyRun> {
+  const asked = saved === null ? absolute(request.settings) : resumed(request, saved)
+  const corpus = await readCorpus(asked.source)
+  const settings = { ...asked, fingerprint: dataFingerprint(JSON.stringify(corpus.texts)) }
+  if (saved !== null) checkFingerprint(corpus.name, saved.fingerprint, settings.fingerprint, corpusPath(saved.source))
+  return new ClassifyRun(request.directory, settings, corpus, await openBackendOfRank(request.backend, world), world)
 }
 
 /** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
@@ -115,6 +133,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     '',
     tableText(confusionTable(classifiers[0]!.matrix)),
     '',
+    ...rankLines(training.ranks, settings.batch, 'texts'),
     `${pc.bold('Verdict')}   ${verdict(result)}`,
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Use it')}    ${programCommand()} classify --run ${directory} <files>`,
@@ -128,10 +147,10 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
   return `${lines.join('\n')}\n`
 }
 
-function summary(result: ClassifyResult) {
-  const { step, ending, best } = result.training
+function summary({ settings }: ClassifyRun, result: ClassifyResult) {
+  const { step, ending, best, ranks } = result.training
   const classifiers = result.classifiers.map(({ name, matrix }) => {
     return { name, accuracy: accuracyOf(matrix), macroF1: macroF1(matrix), matrix }
   })
-  return { step, ending, best, classifiers }
+  return { step, ending, best, classifiers, ...(ranks && { ranks: rankSpeeds(ranks, settings.batch) }) }
 }

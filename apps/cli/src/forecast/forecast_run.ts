@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Backend, type FitResult, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import { type Backend, type Communicator, type FitResult, TrainingCheckpoints } from '@cudnn-rnn/rnn'
 import type { RecurrentLayer } from '@cudnn-rnn/rnn/layers'
 import {
   type Forecast,
@@ -91,17 +91,25 @@ export class ForecastRun {
   readonly settings: ForecastSettings
   readonly table: SeriesTable
   readonly backend: Backend
+  readonly world: Communicator
   readonly checkpoints: TrainingCheckpoints
   readonly training: ForecasterTraining
 
   /** Throws RangeError `ERR_SERIES_TOO_SHORT`, `ERR_SERIES`. */
-  constructor(directory: string, settings: ForecastSettings, table: SeriesTable, backend: Backend) {
+  constructor(
+    directory: string,
+    settings: ForecastSettings,
+    table: SeriesTable,
+    backend: Backend,
+    world: Communicator,
+  ) {
     const { shape, sizes, steps, batch, columns, ...rest } = settings
     const { learningRate, evaluateEvery, patience, seed } = rest
     this.directory = directory
     this.settings = settings
     this.table = table
     this.backend = backend
+    this.world = world
     const covariates = [
       ...columns.covariates.map((name) => ({ name })),
       ...columns.knownAhead.map((name) => ({ name, isKnownAhead: true })),
@@ -117,9 +125,14 @@ export class ForecastRun {
     this.checkpoints = new TrainingCheckpoints(backend, directory, { models: [this.#recurrent.model] })
   }
 
-  /** Trains, or resumes training, saves the forecaster with the best network, and forecasts with it. */
-  async run(options: RunOptions): Promise<ForecastResult> {
+  /**
+   * Trains, or resumes training, saves the forecaster with the best network, and forecasts with it.
+   *
+   * @returns undefined on ranks other than the first
+   */
+  async run(options: RunOptions): Promise<ForecastResult | undefined> {
     const training = await this.#train(options)
+    if (this.world.rank > 0) return undefined
     const best = await this.checkpoints.restore(this.training.model.variables, 'best')
     warnOfSkipped(best?.skipped ?? [])
     const forecaster = await this.training.finish()
@@ -164,9 +177,11 @@ export class ForecastRun {
     const { steps, batch, saveEvery } = this.settings
     let best = Number.POSITIVE_INFINITY
     return await loggedFit({
-      fit: (hooks): Promise<FitResult> => this.training.fit({ ...hooks, checkpoints: this.checkpoints, saveEvery }),
+      fit: (hooks): Promise<FitResult> =>
+        this.training.fit({ ...hooks, checkpoints: this.checkpoints, communicator: this.world, saveEvery }),
       maxSteps: steps,
       directory: this.directory,
+      isFirst: this.world.rank === 0,
       json,
       isResumed,
       onResume: () => writeRunSettings(this.directory, this.settings),

@@ -1,13 +1,14 @@
 import { join, resolve } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
-import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
+import { beginOnFirst, onEach, onFirst, openBackendOfRank, overRanks, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
 import { forecastErrors } from './backtest.js'
@@ -44,20 +45,25 @@ type AskedSettings = Omit<ForecastSettings, 'fingerprint' | 'columns' | 'shape'>
 
 /** Trains a forecaster, compares it with its baselines, and leaves report page and forecast in the run's directory. */
 export async function runForecast(request: ForecastRequest): Promise<void> {
+  await overRanks((world) => forecastOver(world, request))
+}
+
+async function forecastOver(world: Communicator, request: ForecastRequest): Promise<void> {
   const { directory, json = false, maxSeconds } = request
-  if (!request.resume && !request.overwrite) checkNoRun(directory)
-  const saved = request.resume ? await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT) : undefined
-  const asked = saved === undefined ? absolute(request.settings) : resumed(request, saved)
-  const table = await readSeries(asked.source)
-  const fingerprint = fingerprintOf(table)
-  if (saved !== undefined) checkFingerprint(table.name, saved.fingerprint, fingerprint, saved.source.csv)
-  const settings = { ...asked, columns: table.columns, shape: shapeOf(table, asked.shape), fingerprint }
-  const run = new ForecastRun(directory, settings, table, await openBackend(request.backend as BackendName))
+  const saved = await onFirst(world, async () => {
+    if (request.resume) return await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT)
+    if (!request.overwrite) checkNoRun(directory)
+    return null
+  })
+  const run = await onEach(world, () => openRun(world, request, saved))
+  const { settings } = run
   try {
-    await using _lock = await run.checkpoints.lock()
-    if (!request.resume) await beginRun(directory, settings)
-    if (!json) process.stdout.write(introduction(run))
-    const result = await run.run({ json, maxSeconds, isResumed: saved !== undefined })
+    await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
+      if (saved === null) await beginRun(directory, settings)
+      if (!json) process.stdout.write(introduction(run))
+    })
+    const result = await run.run({ json, maxSeconds, isResumed: saved !== null })
+    if (result === undefined) return
     const page = join(directory, 'report.html')
     await writeFileWhole(page, forecastPage(run, result, await run.gates()))
     await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(result.series, settings.columns.series))
@@ -66,6 +72,20 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
   } finally {
     run.dispose()
   }
+}
+
+/** Reads the series and fits the linear part of the forecaster. */
+async function openRun(
+  world: Communicator,
+  request: ForecastRequest,
+  saved: ForecastSettings | null,
+): Promise<ForecastRun> {
+  const asked = saved === null ? absolute(request.settings) : resumed(request, saved)
+  const table = await readSeries(asked.source)
+  const fingerprint = fingerprintOf(table)
+  if (saved !== null) checkFingerprint(table.name, saved.fingerprint, fingerprint, saved.source.csv)
+  const settings = { ...asked, columns: table.columns, shape: shapeOf(table, asked.shape), fingerprint }
+  return new ForecastRun(request.directory, settings, table, await openBackendOfRank(request.backend, world), world)
 }
 
 /** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */
@@ -142,6 +162,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
         ]),
     `${pc.bold('Network')}   ${result.share === 0 ? 'no improvement of the linear forecast: it is used alone' : `${100 * result.share} % of its correction is added to the linear forecast`}`,
     `${pc.bold('Interval')}  the ${100 * COVERAGE} % interval held ${(100 * coverage).toFixed(0)} % of the held-out values`,
+    ...rankLines(training.ranks, settings.batch, 'windows'),
     `${pc.bold('Report')}    ${page}`,
     isForecast
       ? `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`
@@ -159,7 +180,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
 
 function summary(run: ForecastRun, result: ForecastResult) {
   const { training, coverage, share } = result
-  const { step, ending, best } = training
+  const { step, ending, best, ranks } = training
   const table = forecastTable(result)
   return {
     step,
@@ -167,6 +188,7 @@ function summary(run: ForecastRun, result: ForecastResult) {
     best,
     coverage,
     share,
+    ...(ranks && { ranks: rankSpeeds(ranks, run.settings.batch) }),
     shape: run.settings.shape,
     errors: Object.fromEntries(result.backtests.map((each) => [each.name, forecastErrors(each)])),
     advice: forecastAdvice(run, result),

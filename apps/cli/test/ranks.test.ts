@@ -1,0 +1,92 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { rankSpeeds } from '../src/ranks.js'
+import { outcome, packagePath, programPath, run, usesProgram } from './built_program.js'
+import { temporaryDirectory } from './small_run.js'
+
+usesProgram()
+
+const addon = join(packagePath, `../../native/mpi/prebuilds/${process.platform}-${process.arch}-gnu/cudnn_rnn_mpi.node`)
+const canLaunch = existsSync(addon) && spawnSync('mpirun.openmpi', ['--version']).status === 0
+if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmpi or the addon was not found')
+
+const MPIRUN = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
+
+function runOver(ranks: number, ...args: string[]) {
+  return outcome(
+    spawn('mpirun.openmpi', [...MPIRUN, '-n', String(ranks), process.execPath, programPath, ...args], {
+      env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
+    }),
+  )
+}
+
+const linesOf = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, number>)
+
+/** Sentences of two classes. */
+async function writeTexts(directory: string): Promise<string> {
+  const path = join(directory, 'texts.csv')
+  const rows = Array.from(
+    { length: 60 },
+    (_, k) => `${k % 2 ? 'buy this now' : 'see you there'} ${'word '.repeat(k % 5)},${k % 2}`,
+  )
+  await writeFile(path, `text,label\n${rows.join('\n')}\n`)
+  return path
+}
+
+describe.runIf(canLaunch)('a command under mpirun', () => {
+  it('trains over the ranks with the numbers of one process, and the first alone prints', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeTexts(directory)
+    const train = [
+      'classify',
+      '--csv',
+      csv,
+      '--steps',
+      '4',
+      '--evaluate-every',
+      '2',
+      '--backend',
+      'cpu',
+      '--json',
+      '--out',
+    ]
+    const together = await runOver(2, ...train, join(directory, 'together'))
+    const alone = await run(...train, join(directory, 'alone'))
+    expect([together.exitCode, together.stderr]).toEqual([0, ''])
+    const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
+    expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 4])
+    for (const [index, { loss }] of expected.slice(0, 4).entries()) expect(steps[index]!['loss']).toBeCloseTo(loss!, 5)
+    expect(steps[4]!['ranks']).toMatchObject([{ rank: 0 }, { rank: 1 }])
+    expect(await readFile(join(directory, 'together/report.html'), 'utf8')).toContain('</html>')
+  }, 60_000)
+
+  it('ends with one message where the first rank refuses', async () => {
+    const directory = await temporaryDirectory()
+    const csv = await writeTexts(directory)
+    await writeFile(join(directory, 'run.json'), '{}')
+    const { exitCode, stderr } = await runOver(2, 'classify', '--csv', csv, '--out', directory)
+    expect(exitCode).toBe(1)
+    expect(stderr.match(/error \[\w+\]/g)).toEqual(['error [ERR_RUN_EXISTS]'])
+  }, 60_000)
+})
+
+describe('rankSpeeds', () => {
+  it('has the speed of each rank by its share, and its share of the time in the all-reduce', () => {
+    const ranks = [
+      { steps: 10, computing: 2, reducing: 0.5 },
+      { steps: 10, computing: 0, reducing: 0 },
+    ]
+    expect(rankSpeeds(ranks, 5)).toEqual([
+      { rank: 0, perSecond: 10, reducing: 0.2 },
+      { rank: 1, perSecond: 0, reducing: 0 },
+    ])
+    expect(rankSpeeds(undefined, 5)).toEqual([])
+  })
+})
