@@ -53,7 +53,7 @@ export function tableHtml(table: ResultTable): string {
   checkTable(table)
   const { header, rows, best, ours } = table
   const cell = (tag: 'td' | 'th') => (text: string, column: number) =>
-    `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(visibleText(text))}</${tag}>`
+    `<${tag}${column > 0 ? ' class="number"' : ''}>${escapeHtml(visibleText(text)).replace(/(\d) %/g, '$1&nbsp;%')}</${tag}>`
   const body = rows.map((row, index) => {
     const classes = [...(index === ours ? ['ours'] : []), ...(index === best ? ['best'] : [])].join(' ')
     return `<tr${classes === '' ? '' : ` class="${classes}"`}>${row.map(cell('td')).join('')}</tr>`

@@ -28,6 +28,11 @@ it('tableHtml marks the best row, colors our own, and shows text as text', () =>
   expect([...document.querySelectorAll('td.number')].map((cell) => cell.textContent)).toEqual(['0.5', '12.25'])
 })
 
+it('tableHtml keeps a number and its percent sign on one line', () => {
+  const html = tableHtml({ header: ['model', 'right'], rows: [['GRU', '97.5 % of 601']] })
+  expect(html).toContain('<td class="number">97.5&nbsp;% of 601</td>')
+})
+
 it('settingsHtml labels every value', () => {
   const { document } = parseHTML(`<body>${settingsHtml([['Text', 'a < b']])}</body>`)
   expect(document.querySelector('th')?.textContent).toBe('Text')
