@@ -1,7 +1,7 @@
 import type { Backend, RnnStreamState } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
-import { CudnnGRU, CudnnLSTM, type Stream } from '@cudnn-rnn/models'
+import { CudnnGRU, CudnnLSTM, type RecurrentModel, type Stream } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -62,7 +62,7 @@ if (cases.some(({ name }) => name.startsWith('cpu'))) {
 /** Sends a schedule to a pool without awaiting, and the same calls to streams of their own one by one. */
 async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions: object): Promise<void> {
   const isGru = calls.length % 3 === 0
-  const model = isGru ? new CudnnGRU(backend, SIZES) : new CudnnLSTM(backend, { ...SIZES, numProj: 7 })
+  const model: RecurrentModel = isGru ? new CudnnGRU(backend, SIZES) : new CudnnLSTM(backend, { ...SIZES, numProj: 7 })
   const params = model.createParams({ seed: 1, biasInitializer: 0.1 })
   using pool = model.streamPool(params, { maxStreams: STREAMS, ...poolOptions })
   const pooled = Array.from({ length: STREAMS }, () => pool.open())

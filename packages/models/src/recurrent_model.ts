@@ -208,7 +208,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    *
    * @throws RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`
    */
-  async paramsToCanonical(params: Params): Promise<ModelCanonicalParams> {
+  async paramsToCanonical(params: Params<Cell>): Promise<ModelCanonicalParams> {
     const { weights, biases } = await this.#rnn.paramsToCanonical(paramsTensor(params))
     return { weights, biases, descriptor: this.descriptor }
   }
@@ -232,7 +232,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    *
    * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`
    */
-  stream(params: Params, options: StreamOptions = {}): Stream {
+  stream(params: Params<Cell>, options: StreamOptions = {}): Stream {
     return openStream(this.#backend, this.#rnn, paramsTensor(params), options)
   }
 
@@ -242,7 +242,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    *
    * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`
    */
-  streamPool(params: Params, options: StreamPoolOptions = {}): StreamPool {
+  streamPool(params: Params<Cell>, options: StreamPoolOptions = {}): StreamPool {
     return openStreamPool(this.#backend, this.#rnn, paramsTensor(params), options)
   }
 
@@ -252,7 +252,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    *
    * Rejects with RangeError `ERR_SHAPE`, `ERR_OTHER_LAYOUT`, `ERR_TENSOR_DISPOSED`, `ERR_OUT_OF_MEMORY`.
    */
-  shareParams(params: Params): Promise<SharedParams> {
+  shareParams(params: Params<Cell>): Promise<SharedParams> {
     return shareParams(this.#paramsOwner(), paramsTensor(params), paramsName(params))
   }
 
@@ -263,7 +263,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
    * @throws TypeError `ERR_SHARED_PARAMS` for anything but a handle
    * @throws RangeError `ERR_SHARED_PARAMS` for a handle of another executor or dtype, `ERR_OTHER_LAYOUT` of another network
    */
-  sharedParams(handle: SharedParams): Variable {
+  sharedParams(handle: SharedParams): Variable<Cell> {
     return sharedVariable(this.#paramsOwner(), handle)
   }
 

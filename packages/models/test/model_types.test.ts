@@ -23,7 +23,7 @@ describe('types of a call', () => {
 })
 
 describe('types of parameters', () => {
-  it('of a call are those of its cell; a variable without one fits every model', async () => {
+  it('of a call, a stream or a pool are those of its cell; a variable without one fits every model', async () => {
     using backend = openReferenceBackend()
     const lstm = new CudnnLSTM(backend, SIZES)
     const gru = new CudnnGRU(backend, SIZES)
@@ -32,9 +32,14 @@ describe('types of parameters', () => {
     await expect(lstm.call(input, null, null, gru.createParams())).rejects.toMatchObject(refused)
     // @ts-expect-error: an LSTM's slot
     await expect(gru.call(input, null, lstm.createSlot('m'))).rejects.toMatchObject(refused)
+    // @ts-expect-error: an LSTM's parameters
+    expect(() => gru.streamPool(lstm.createParams(), { maxStreams: 1 })).toThrow(expect.objectContaining(refused))
     const any: Variable = lstm.createParams()
     const given: Params = any.value
-    for (const params of [any, given]) await lstm.call(input, null, null, params)
+    for (const params of [any, given]) {
+      await lstm.call(input, null, null, params)
+      await lstm.paramsToCanonical(params)
+    }
     const models: RecurrentModel[] = [lstm, gru]
     for (const model of models) await model.paramsToCanonical(model.createParams())
   })

@@ -87,6 +87,7 @@ describe('shared parameters', () => {
     const other = lstm.createParams()
     other.dispose()
     await expect(lstm.shareParams(other)).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
+    // @ts-expect-error: a GRU's parameters
     await expect(lstm.shareParams(gru.createParams())).rejects.toThrow(coded('ERR_OTHER_LAYOUT'))
     await expect(lstm.shareParams(open().createParams())).rejects.toThrow(coded('ERR_FOREIGN_TENSOR'))
     lstm.backend.dispose()
