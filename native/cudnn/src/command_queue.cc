@@ -5,9 +5,12 @@
 namespace cudnn_rnn {
 
 bool CommandQueue::Post(std::unique_ptr<Batch>& batch, bool is_exclusive) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return false;
-  (is_exclusive ? exclusive_queue_ : queue_).push_back(std::move(batch));
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    (is_exclusive ? exclusive_queue_ : queue_).push_back(std::move(batch));
+  }
+  // Without the lock: the worker would wake to wait for it.
   changed_.notify_one();
   return true;
 }
@@ -28,14 +31,20 @@ void CommandQueue::SetExclusive(bool is_exclusive) {
 }
 
 std::vector<std::unique_ptr<Batch>> CommandQueue::Close() {
-  const std::lock_guard lock(mutex_);
-  closed_ = true;
-  changed_.notify_one();
   std::vector<std::unique_ptr<Batch>> dropped;
-  for (auto* source : {&exclusive_queue_, &queue_}) {
-    for (auto& batch : *source) dropped.push_back(std::move(batch));
-    source->clear();
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (auto* source : {&exclusive_queue_, &queue_}) {
+      for (auto& batch : *source) {
+        // Host memory goes back to its pool before the worker, which frees it, can end.
+        batch->sources.clear();
+        dropped.push_back(std::move(batch));
+      }
+      source->clear();
+    }
   }
+  changed_.notify_one();
   return dropped;
 }
 

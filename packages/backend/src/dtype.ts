@@ -12,11 +12,11 @@ export type DType = keyof typeof DTYPES
 /** The types an executor can be opened with. */
 export type FloatDType = Exclude<DType, 'int32'>
 
+const DTYPE_OF_ARRAY: ReadonlyMap<string | undefined, DType> = new Map(
+  Object.entries(DTYPES).map(([dtype, { array }]) => [array.name, dtype as DType]),
+)
+
 /** The dtype of a host array, or undefined for an array the contract does not know. */
 export function dtypeOf(data: unknown): DType | undefined {
-  const type = arrayTypeOf(data)
-  for (const [dtype, { array }] of Object.entries(DTYPES)) {
-    if (type === array.name) return dtype as DType
-  }
-  return undefined
+  return DTYPE_OF_ARRAY.get(arrayTypeOf(data))
 }

@@ -17,11 +17,18 @@ export interface CanonicalParams<Data extends FloatArray = FloatArray> {
 
 /** Number of elements of a tensor of this shape: 1 for a scalar. */
 export function elementCount(shape: readonly number[]): number {
-  if (!Array.isArray(shape) || !shape.every((size) => typeof size === 'number')) {
-    throw codedTypeError(
-      'ERR_INVALID_OPTION_TYPE',
-      `Cannot count elements as shape must be an array of integers: current value is ${describeValue(shape)}`,
-    )
+  if (!Array.isArray(shape)) throw notAShape(shape)
+  let count = 1
+  for (const size of shape) {
+    if (typeof size !== 'number') throw notAShape(shape)
+    count *= size
   }
-  return shape.reduce((product, dimension) => product * dimension, 1)
+  return count
+}
+
+function notAShape(shape: unknown): TypeError {
+  return codedTypeError(
+    'ERR_INVALID_OPTION_TYPE',
+    `Cannot count elements as shape must be an array of integers: current value is ${describeValue(shape)}`,
+  )
 }

@@ -16,6 +16,7 @@ import { checkIsObject, codedTypeError, describeValue, type Tensor } from '@cudn
 import { CheckedLayerOps } from './checked_layer_ops.js'
 import { checkCtcLoss } from './ctc_problem.js'
 import {
+  checkAlike,
   checkEmbedding,
   checkEmbeddingGradient,
   checkHyperparameter,
@@ -23,13 +24,18 @@ import {
   checkLinear,
   checkLinearGradients,
   checkSoftmaxCrossEntropy,
-  checkUpdate,
 } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
-import { type ExecutorMemory, ownTensor, type VersionedTensor, writableTensor } from './executor_memory.js'
+import {
+  checkOwnTensor,
+  type ExecutorMemory,
+  ownTensor,
+  type VersionedTensor,
+  writableTensor,
+} from './executor_memory.js'
 import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
-import { checkDimensions, checkTensor } from './tensor_arguments.js'
+import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor_arguments.js'
 
 /** The dense operations of an executor: everything is checked here, then one of its kernels computes. */
 export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOps<Own> implements DenseOps {
@@ -42,40 +48,54 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
 
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): Own {
     const action = 'apply linear'
-    const operands = this.taken(action, { input, kernel, bias })
+    const operands = {
+      input: this.takenOne(action, 'input', input),
+      kernel: this.takenOne(action, 'kernel', kernel),
+      bias: this.takenOne(action, 'bias', bias),
+    }
     const sizes = checkLinear(this.memory.dtype, operands.input, operands.kernel, operands.bias)
     return this.kernels.linear(operands, sizes)
   }
 
   linearGradients(input: TensorLike, kernel: TensorLike, outputGradient: TensorLike): LinearGradients {
     const action = 'apply linear'
-    const operands = this.taken(action, { input, kernel, outputGradient })
+    const operands = {
+      input: this.takenOne(action, 'input', input),
+      kernel: this.takenOne(action, 'kernel', kernel),
+      outputGradient: this.takenOne(action, 'outputGradient', outputGradient),
+    }
     const sizes = checkLinearGradients(this.memory.dtype, operands.input, operands.kernel, operands.outputGradient)
     return this.kernels.linearGradients(operands, sizes)
   }
 
   embedding(table: TensorLike, ids: TensorLike): Own {
     const action = 'look up embeddings'
-    const taken = this.taken(action, { table, ids })
-    const { vocabulary, columns } = checkEmbedding(this.memory.dtype, taken.table, taken.ids)
-    const operands = { table: taken.table, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
-    return this.kernels.embedding(operands, columns)
+    const [from, at] = [this.takenOne(action, 'table', table), this.takenOne(action, 'ids', ids)]
+    const { vocabulary, columns } = checkEmbedding(this.memory.dtype, from, at)
+    return this.kernels.embedding({ table: from, ids: this.#ids(action, 'ids', at, vocabulary) }, columns)
   }
 
   embeddingGradient(vocabulary: number, ids: TensorLike, outputGradient: TensorLike): Own {
     const action = 'add up the embedding gradient'
-    const taken = this.taken(action, { ids, outputGradient })
-    const columns = checkEmbeddingGradient(this.memory.dtype, taken.ids, taken.outputGradient)
+    const at = this.takenOne(action, 'ids', ids)
+    const rows = this.takenOne(action, 'outputGradient', outputGradient)
+    const columns = checkEmbeddingGradient(this.memory.dtype, at, rows)
     checkDimensions(action, [vocabulary, columns])
-    const operands = { ...taken, ids: this.#ids(action, 'ids', taken.ids, vocabulary) }
+    const operands = { ids: this.#ids(action, 'ids', at, vocabulary), outputGradient: rows }
     return this.kernels.embeddingGradient(operands, { vocabulary, columns })
   }
 
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult {
     const action = 'compute softmax cross-entropy'
-    const taken = { ...this.taken(action, { logits, labels }), weights: this.#optional(action, 'weights', weights) }
-    const sizes = checkSoftmaxCrossEntropy(this.memory.dtype, taken.logits, taken.labels, taken.weights)
-    const operands = { ...taken, labels: this.#ids(action, 'labels', taken.labels, sizes.classes) }
+    const scores = this.takenOne(action, 'logits', logits)
+    const classes = this.takenOne(action, 'labels', labels)
+    const factors = weights === undefined ? undefined : this.takenOne(action, 'weights', weights)
+    const sizes = checkSoftmaxCrossEntropy(this.memory.dtype, scores, classes, factors)
+    const operands = {
+      logits: scores,
+      labels: this.#ids(action, 'labels', classes, sizes.classes),
+      weights: factors,
+    }
     return this.kernels.softmaxCrossEntropy(operands, sizes)
   }
 
@@ -118,7 +138,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   accumulate(variable: BackendTensor, source: TensorLike, scale = 1): void {
     const action = 'accumulate'
     checkHyperparameter(action, 'scale', scale)
-    this.#update(action, { rule: 'addScaled', scale }, { variable }, { source })
+    this.#update(action, { rule: 'addScaled', scale }, ['variable', 'source'], [variable, source])
   }
 
   applySgd(variable: BackendTensor, gradient: TensorLike, options: { readonly learningRate: number }): void {
@@ -126,7 +146,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     checkIsObject(action, 'options', options)
     const { learningRate } = options
     checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    this.#update(action, { rule: 'addScaled', scale: -learningRate }, { variable }, { gradient })
+    this.#update(action, { rule: 'addScaled', scale: -learningRate }, ['variable', 'gradient'], [variable, gradient])
   }
 
   applyMomentum(
@@ -137,7 +157,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   ): void {
     const action = 'apply momentum'
     const update = { rule: 'momentum', ...completeMomentum(action, options) } as const
-    this.#update(action, update, { variable, velocity }, { gradient })
+    this.#update(action, update, ['variable', 'velocity', 'gradient'], [variable, velocity, gradient])
   }
 
   applyAdam(
@@ -151,8 +171,11 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     checkIsObject(action, 'options', options)
     const count = this.#count(action, options.step)
     const numbers = completeAdam(action, options, count !== undefined)
-    const update = { rule: 'adam', ...numbers, ...(count && { count }) } as const
-    this.#update(action, update, { variable, firstMoment, secondMoment }, { gradient })
+    const { learningRate, beta1, beta2, epsilon, epsilonHat, step } = numbers
+    // Spreading an object of doubles takes microseconds in V8.
+    const update = { rule: 'adam', learningRate, beta1, beta2, epsilon, epsilonHat, step, count } as const
+    const names = ['variable', 'firstMoment', 'secondMoment', 'gradient']
+    this.#update(action, update, names, [variable, firstMoment, secondMoment, gradient])
   }
 
   applyRmsProp(
@@ -164,7 +187,8 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   ): void {
     const action = 'apply RMSProp'
     const update = { rule: 'rmsProp', ...completeRmsProp(action, options) } as const
-    this.#update(action, update, { variable, meanSquare, velocity }, { gradient })
+    const names = ['variable', 'meanSquare', 'velocity', 'gradient']
+    this.#update(action, update, names, [variable, meanSquare, velocity, gradient])
   }
 
   applyAdagrad(
@@ -175,7 +199,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   ): void {
     const action = 'apply Adagrad'
     const update = { rule: 'adagrad', ...completeAdagrad(action, options) } as const
-    this.#update(action, update, { variable, sumOfSquares }, { gradient })
+    this.#update(action, update, ['variable', 'sumOfSquares', 'gradient'], [variable, sumOfSquares, gradient])
   }
 
   applyWeightDecay(
@@ -186,21 +210,33 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     checkIsObject(action, 'options', options)
     const { rate, mask } = options
     checkHyperparameter(action, 'rate', rate, { minimum: 0 })
-    this.#update(action, { rule: 'weightDecay', rate }, { variable }, mask === undefined ? {} : { mask })
+    const update = { rule: 'weightDecay', rate } as const
+    if (mask === undefined) this.#update(action, update, ['variable'], [variable], false)
+    else this.#update(action, update, ['variable', 'mask'], [variable, mask])
   }
 
-  /** Checks all operands by their names in the public API, then updates; all of `written` are overwritten. */
+  /**
+   * Checks all operands, then updates. A step of training makes one such call per variable, so the operands lie in arrays:
+   * building an object of them takes longer than the checks.
+   *
+   * @param names of the operands in the public API
+   * @param operands all are overwritten, but the last where it is the source
+   */
   #update(
     action: string,
     update: OptimizerUpdate,
-    written: Readonly<Record<string, BackendTensor>>,
-    source: Readonly<Record<string, TensorLike>> = {},
+    names: readonly string[],
+    operands: readonly TensorLike[],
+    hasSource = true,
   ): void {
-    const taken = this.taken(action, { ...written, ...source })
-    checkUpdate(action, this.memory.dtype, taken)
-    const owned = Object.keys(written).map((name) => writableTensor(this.memory, action, name, taken[name]))
-    const [sourceName] = Object.keys(source)
-    this.kernels.update(update, owned, sourceName === undefined ? undefined : taken[sourceName])
+    const { memory } = this
+    memory.life.check(action)
+    for (let k = 0; k < operands.length; k++) checkOwnTensor(memory, action, names[k], operands[k])
+    const taken = operands.map((operand, k) => checkIsTensor(action, names[k], operand))
+    checkAlike(action, memory.dtype, names, taken)
+    const source = hasSource ? taken.pop() : undefined
+    const owned = taken.map((tensor, k) => writableTensor(memory, action, names[k], tensor))
+    this.kernels.update(update, owned, source)
     for (const tensor of owned) tensor.version++
   }
 
@@ -215,7 +251,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   /** A step that is a tensor of an executor that can read it. */
   #count(action: string, step: number | BackendTensor): Own | undefined {
     if (this.kernels.readsCounts !== true || !isBackendTensor(step)) return undefined
-    const own = ownTensor(this.memory, action, 'step', this.taken(action, { step }).step)
+    const own = ownTensor(this.memory, action, 'step', this.takenOne(action, 'step', step))
     return checkTensor(action, 'step', own, { dtype: this.memory.dtype, shape: [] })
   }
 
@@ -231,14 +267,10 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
     const { dtype } = this.memory
     return Array.from(tensors as readonly BackendTensor[], (tensor, index) => {
       const name = `tensors[${index}]`
-      const taken = this.taken(action, { [name]: tensor })[name]
+      const taken = this.takenOne(action, name, tensor)
       const own = (isWritten ? writableTensor : ownTensor)(this.memory, action, name, taken)
-      checkTensor(action, name, own, { dtype })
+      checkRule(action, name, own, { dtype })
       return own
     })
-  }
-
-  #optional(action: string, name: string, operand: TensorLike | undefined): TensorLike | undefined {
-    return operand === undefined ? undefined : this.taken(action, { [name]: operand })[name]
   }
 }

@@ -16,7 +16,7 @@ import {
 import { checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
 import { checkHyperparameter } from './dense_arguments.js'
 import type { DenseKernels } from './dense_kernels.js'
-import { checkOwnTensors, type ExecutorMemory, type VersionedTensor } from './executor_memory.js'
+import { checkOwnTensor, checkOwnTensors, type ExecutorMemory, type VersionedTensor } from './executor_memory.js'
 import {
   checkInteger,
   checkLengthValues,
@@ -92,10 +92,7 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
     const action = 'concatenate'
     checkTensorList(action, inputs)
     const { dtype } = this.memory
-    const taken = Array.from(inputs, (input, index) => {
-      const name = `inputs[${index}]`
-      return this.taken(action, { [name]: input })[name]
-    })
+    const taken = Array.from(inputs, (input, index) => this.takenOne(action, `inputs[${index}]`, input))
     const { rows } = checkRows(action, dtype, 'inputs[0]', taken[0])
     const leading = taken[0].shape.slice(0, -1)
     for (const [index, input] of taken.entries()) {
@@ -198,6 +195,13 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
       taken[name] = operand === undefined ? undefined : checkIsTensor(action, name, operand)
     }
     return taken as Operands
+  }
+
+  /** As {@link taken}, for one operand. */
+  protected takenOne<Operand extends TensorLike>(action: string, name: string, operand: Operand): Operand {
+    this.memory.life.check(action)
+    checkOwnTensor(this.memory, action, name, operand)
+    return checkIsTensor(action, name, operand)
   }
 
   /** As {@link taken}, with the lengths of `input` checked as far as they can be known now. */

@@ -1,6 +1,6 @@
 import type { FloatDType, TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount } from '@cudnn-rnn/canonical'
-import { checkIsTensor, checkShape, checkTensor } from './tensor_arguments.js'
+import { checkIsTensor, checkRule, checkShape, checkTensor } from './tensor_arguments.js'
 
 /** Sizes of a linear layer's operands: N rows, I inputs, O outputs. */
 export interface LinearSizes {
@@ -92,12 +92,22 @@ export function checkSoftmaxCrossEntropy(
 
 /** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */
 export function checkUpdate(action: string, dtype: FloatDType, operands: Readonly<Record<string, TensorLike>>): void {
-  const entries = Object.entries(operands)
-  const [first] = entries
+  const names = Object.keys(operands)
+  const tensors = names.map((name) => checkIsTensor(action, name, operands[name]))
+  checkAlike(action, dtype, names, tensors)
+}
+
+/** As {@link checkUpdate}, for tensors that `checkIsTensor` returned. */
+export function checkAlike(
+  action: string,
+  dtype: FloatDType,
+  names: readonly string[],
+  tensors: readonly TensorLike[],
+): void {
+  const [first] = tensors
   if (first === undefined) return
-  checkIsTensor(action, ...first)
-  const layout = 'layout' in first[1] ? first[1].layout : undefined
-  for (const [name, tensor] of entries) checkTensor(action, name, tensor, { dtype, shape: first[1].shape, layout })
+  const rule = { dtype, shape: first.shape, layout: 'layout' in first ? first.layout : undefined }
+  for (let k = 0; k < tensors.length; k++) checkRule(action, names[k], tensors[k], rule)
 }
 
 /** Throws RangeError `ERR_HYPERPARAMETER` unless `value` is finite and within the bounds. */

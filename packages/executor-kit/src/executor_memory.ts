@@ -76,10 +76,17 @@ export function checkOwnTensors(
   action: string,
   operands: Readonly<Record<string, TensorLike | null | undefined>>,
 ): void {
-  for (const name in operands) {
-    const operand = operands[name]
-    if (isBackendTensor(operand) && !executor.owns(operand)) throw foreignTensor(action, name)
-  }
+  for (const name in operands) checkOwnTensor(executor, action, name, operands[name])
+}
+
+/** As {@link checkOwnTensors}, for one operand. */
+export function checkOwnTensor(
+  executor: Pick<ArgumentOwner, 'owns'>,
+  action: string,
+  name: string,
+  operand: TensorLike | null | undefined,
+): void {
+  if (isBackendTensor(operand) && !executor.owns(operand)) throw foreignTensor(action, name)
 }
 
 function foreignTensor(action: string, name: string): CodedError<TypeError> {

@@ -8,7 +8,7 @@ import type { AdamNumbers, Complete } from './optimizer_options.js'
 export type OptimizerUpdate =
   | { readonly rule: 'addScaled'; readonly scale: number }
   | ({ readonly rule: 'momentum' } & Complete<MomentumOptions>)
-  | ({ readonly rule: 'adam'; readonly count?: BackendTensor } & AdamNumbers)
+  | ({ readonly rule: 'adam'; readonly count?: BackendTensor | undefined } & AdamNumbers)
   | ({ readonly rule: 'rmsProp' } & Complete<RmsPropOptions>)
   | ({ readonly rule: 'adagrad' } & Complete<AdagradOptions>)
   | { readonly rule: 'weightDecay'; readonly rate: number }

@@ -49,6 +49,12 @@ export function checkTensor<Given extends TensorLike>(
   rule: TensorRule,
 ): Given {
   const tensor = checkIsTensor(action, name, given)
+  checkRule(action, name, tensor, rule)
+  return tensor
+}
+
+/** As {@link checkTensor}, for a tensor that {@link checkIsTensor} returned. */
+export function checkRule(action: string, name: string, tensor: TensorLike, rule: TensorRule): void {
   const dtype = tensorDType(tensor)
   if (dtype !== rule.dtype) {
     const actual = dtype ?? elementTypeOf(tensor)
@@ -68,7 +74,6 @@ export function checkTensor<Given extends TensorLike>(
     }
   }
   if (rule.shape !== undefined) checkShape(action, name, tensor.shape, rule.shape)
-  return tensor
 }
 
 /** Throws `ERR_SHAPE` unless `shape` has the rank and the fixed dimensions of `expected`. */
@@ -78,11 +83,11 @@ export function checkShape(
   shape: readonly number[],
   expected: readonly Dimension[],
 ): void {
-  if (
-    shape.length === expected.length &&
-    expected.every((size, axis) => typeof size === 'string' || size === shape[axis])
-  )
-    return
+  let fits = shape.length === expected.length
+  for (let axis = 0; fits && axis < expected.length; axis++) {
+    fits = typeof expected[axis] === 'string' || expected[axis] === shape[axis]
+  }
+  if (fits) return
   throw codedRangeError(
     'ERR_SHAPE',
     `Cannot ${action} as ${name} must have shape [${expected.join(',')}]: current shape is [${shape.join(',')}]`,

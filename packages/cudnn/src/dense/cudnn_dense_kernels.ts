@@ -25,6 +25,7 @@ import { launchUpdate } from './update_launch.js'
 
 /** Most blocks per multiprocessor whose partial sums of squares are added up in a second step: enough for bandwidth. */
 const NORM_BLOCKS_PER_MULTIPROCESSOR = 4
+const SCALAR: readonly number[] = Object.freeze([])
 /** Elements that make one block worth its launch. */
 const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 
@@ -131,7 +132,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     list.launch('softmax_cross_entropy', rows, BLOCK, fields)
     list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
     operation.post()
-    return { loss: memory.tensor(loss, []), logitsGradient: memory.tensor(gradient, operands.logits.shape) }
+    return { loss: memory.tensor(loss, SCALAR), logitsGradient: memory.tensor(gradient, operands.logits.shape) }
   }
 
   norm(tensors: readonly CudnnTensor[], maxNorm: number): CudnnTensor {
@@ -156,7 +157,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
       launchEach(session, list, 'clip_by_norm', count, { x, norm, count, limit: maxNorm })
     }
     operation.post()
-    return memory.tensor(norm, [])
+    return memory.tensor(norm, SCALAR)
   }
 
   assign(variable: CudnnTensor, source: TensorLike): void {
@@ -219,7 +220,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const guard = this.executor.memory.allocate(operation.list, 1)
     operation.list.launch('both_finite', 1, BLOCK, { guard, a: a.buffer, b: b.buffer })
     operation.post()
-    return this.executor.memory.tensor(guard, [])
+    return this.executor.memory.tensor(guard, SCALAR)
   }
 }
 

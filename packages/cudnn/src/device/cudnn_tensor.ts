@@ -21,7 +21,7 @@ export interface TensorHome {
   readonly life: Lifetime
   /** Releases what a tensor that nobody disposed holds, once nobody can. */
   watch(tensor: CudnnTensor, holding: TensorHolding): void
-  unwatch(tensor: CudnnTensor): void
+  unwatch(tensor: CudnnTensor, holding: TensorHolding): void
 }
 
 /** What a tensor holds, apart from the tensor, so that it can be released when the tensor is gone. */
@@ -29,6 +29,8 @@ export interface TensorHolding {
   readonly buffer: DeviceBuffer
   readonly entry: LedgerEntry
   copy: ConvertedCopy | undefined
+  /** `young`: not registered with the collector yet. */
+  state: 'young' | 'registered' | 'released'
 }
 
 /** A tensor in device memory. */
@@ -42,7 +44,7 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
   readonly #layout: string | undefined
   #holding: TensorHolding | undefined
 
-  /** Takes over one ownership of `buffer`. */
+  /** Takes over one ownership of `buffer`. A frozen `shape` is kept, any other is copied. */
   constructor(
     memory: TensorHome,
     buffer: DeviceBuffer,
@@ -52,10 +54,11 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
   ) {
     super()
     this.#memory = memory
-    this.#shape = Object.freeze([...shape])
+    this.#shape = Object.isFrozen(shape) ? shape : Object.freeze([...shape])
     this.#dtype = dtype
     this.#layout = layout
-    this.#holding = { buffer, entry: memory.ledger.enter('tensors', this, buffer.bytes, true), copy: undefined }
+    const entry = memory.ledger.enter('tensors', this, buffer.bytes, true)
+    this.#holding = { buffer, entry, copy: undefined, state: 'young' }
     memory.watch(this, this.#holding)
   }
 
@@ -127,8 +130,8 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
 
   dispose(): void {
     if (this.#holding === undefined) return
-    this.#memory.unwatch(this)
     const { buffer, copy, entry } = this.#holding
+    this.#memory.unwatch(this, this.#holding)
     entry.leave()
     this.#holding = undefined
     buffer.release()

@@ -6,6 +6,8 @@ import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 
+const FEWEST_YOUNG = 1024
+
 /** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
 export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   readonly session: DeviceSession
@@ -20,7 +22,9 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     copy?.buffer.release()
   })
   /** Tensors of this turn of the event loop: registering is dear, and most of a step's are disposed in it. */
-  readonly #young = new Map<CudnnTensor, TensorHolding>()
+  #young: { readonly tensor: CudnnTensor; readonly holding: TensorHolding }[] = []
+  /** Young tensors at which those that were disposed are dropped. */
+  #mostYoung = FEWEST_YOUNG
 
   constructor(session: DeviceSession, dtype: FloatDType) {
     this.session = session
@@ -32,17 +36,27 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   }
 
   watch(tensor: CudnnTensor, holding: TensorHolding): void {
-    if (this.#young.size === 0) {
-      setImmediate(() => {
-        for (const [young, held] of this.#young) this.#dropped.register(young, held, young)
-        this.#young.clear()
-      })
-    }
-    this.#young.set(tensor, holding)
+    if (this.#young.length === 0) setImmediate(() => this.#registerYoung())
+    this.#young.push({ tensor, holding })
+    if (this.#young.length < this.#mostYoung) return
+    // A loop that never leaves its turn of the event loop.
+    this.#young = this.#young.filter((one) => one.holding.state !== 'released')
+    this.#mostYoung = Math.max(FEWEST_YOUNG, 2 * this.#young.length)
   }
 
-  unwatch(tensor: CudnnTensor): void {
-    if (!this.#young.delete(tensor)) this.#dropped.unregister(tensor)
+  unwatch(tensor: CudnnTensor, holding: TensorHolding): void {
+    if (holding.state === 'registered') this.#dropped.unregister(tensor)
+    holding.state = 'released'
+  }
+
+  #registerYoung(): void {
+    for (const { tensor, holding } of this.#young) {
+      if (holding.state !== 'young') continue
+      holding.state = 'registered'
+      this.#dropped.register(tensor, holding, tensor)
+    }
+    this.#young = []
+    this.#mostYoung = FEWEST_YOUNG
   }
 
   /** Allocates `elements` elements in `list`. */

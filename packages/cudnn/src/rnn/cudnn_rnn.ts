@@ -107,7 +107,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       const given = { input, inputH, inputC, params, weights }
       const record = (list: CommandList, plan: RnnPlan) => {
         const buffers = this.#passes.forward(list, plan, given, owner)
-        const outputs = this.#passes.outputs(sizes, buffers)
+        const outputs = this.#passes.outputs(buffers)
         versions.note('output', outputs.output)
         const contents = training ? this.#passes.tapeContents(buffers) : undefined
         const { ledger } = memory
@@ -142,7 +142,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       try {
         const list = this.#begin(action, plan)
         const buffers = this.#passes.backward(list, contents, this.#passes.operands(list, owner, given), owner)
-        const results = this.#passes.gradients(plan.sizes, buffers, this.#layoutKey)
+        const results = this.#passes.gradients(plan, buffers, this.#layoutKey)
         owner.release()
         return await this.#submit(results, plan, list)
       } finally {

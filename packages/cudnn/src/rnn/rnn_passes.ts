@@ -6,7 +6,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { CudnnTensor } from '../device/cudnn_tensor.js'
@@ -46,6 +46,7 @@ export class RnnPasses {
   readonly #executor: CudnnExecutor
   readonly #network: RnnDescriptor
   readonly #layout: ParamLayout
+  readonly #paramsShape: readonly number[]
   readonly #conversion: Conversion
   readonly #isLstm: boolean
 
@@ -53,6 +54,7 @@ export class RnnPasses {
     this.#executor = executor
     this.#network = network
     this.#layout = layout
+    this.#paramsShape = Object.freeze([layout.size])
     this.#conversion = new Conversion(executor.memory, executor.arithmetic)
     this.#isLstm = network.cellMode === 'lstm'
   }
@@ -152,8 +154,7 @@ export class RnnPasses {
   }
 
   /** Tensors of a forward's results, which take shares of their own in the buffers. */
-  outputs(sizes: RnnPassSizes, { output, outputH, outputC }: ForwardBuffers) {
-    const shapes = passShapes(this.#network, sizes)
+  outputs({ plan: { shapes }, output, outputH, outputC }: ForwardBuffers) {
     return {
       output: this.#tensor(output, shapes.output),
       outputH: this.#tensor(outputH, shapes.h),
@@ -161,13 +162,12 @@ export class RnnPasses {
     }
   }
 
-  gradients(sizes: RnnPassSizes, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
-    const shapes = passShapes(this.#network, sizes)
+  gradients({ shapes }: RnnPlan, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
     return {
       input: this.#tensor(input, shapes.input),
       inputH: this.#tensor(inputH, shapes.h),
       inputC: inputC && this.#tensor(inputC, shapes.c!),
-      params: this.#tensor(params, [this.#layout.size], layout),
+      params: this.#tensor(params, this.#paramsShape, layout),
     }
   }
 

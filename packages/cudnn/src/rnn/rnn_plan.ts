@@ -1,4 +1,4 @@
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
 import type { RnnDescriptorId } from '../sys/native_addon.js'
@@ -7,6 +7,8 @@ import type { DeviceLengths, PassDescriptors, RnnCall } from './rnn_call.js'
 /** The parts of a plan. */
 export interface PlanParts extends RnnCall {
   readonly sizes: RnnPassSizes
+  /** Frozen: tensors share them. */
+  readonly shapes: PassShapes
   readonly algorithm: Algorithm
   /** False where a graph of these passes would repeat what each call draws or reads again. */
   readonly isReplayable: boolean
@@ -18,6 +20,7 @@ export interface PlanParts extends RnnCall {
  */
 export class RnnPlan implements PlanParts {
   readonly sizes: RnnPassSizes
+  readonly shapes: PassShapes
   readonly training: boolean
   readonly algorithm: Algorithm
   readonly rnn: RnnDescriptorId
@@ -32,6 +35,7 @@ export class RnnPlan implements PlanParts {
   constructor(session: DeviceSession, parts: PlanParts) {
     this.#session = session
     this.sizes = parts.sizes
+    this.shapes = parts.shapes
     this.training = parts.training
     this.algorithm = parts.algorithm
     this.rnn = parts.rnn

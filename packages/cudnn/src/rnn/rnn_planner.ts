@@ -5,7 +5,7 @@ import {
   type PlacedRegion,
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
-import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
@@ -110,14 +110,16 @@ export class RnnPlanner {
   #made(
     queue: CommandQueue,
     key: string,
-    parts: Omit<PlanParts, 'descriptors' | 'lengths'>,
+    parts: Omit<PlanParts, 'descriptors' | 'lengths' | 'shapes'>,
   ): { readonly plan: RnnPlan; readonly made: Promise<unknown> } {
     const { session, arithmetic } = this.#executor
     const list = session.list('prepare the network')
     const descriptors = setPassDescriptors(session, list, arithmetic, this.#network, parts.sizes)
     const lengths = uploadLengths(session, list, parts.sizes)
     const made = queue.run(list)
-    const plan = new RnnPlan(session, { ...parts, descriptors, lengths })
+    const shapes = passShapes(this.#network, parts.sizes)
+    for (const shape of Object.values(shapes)) Object.freeze(shape)
+    const plan = new RnnPlan(session, { ...parts, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
     made.catch(() => this.#plans.remove(key, plan))
     return { plan, made }
