@@ -177,7 +177,7 @@ def answer_all(requests, answers):
             answer = ACTIONS[request["action"]](request)
         except Exception as error:  # one question that fails must not end the others
             answer = {"error": f"{type(error).__name__}: {error}"}
-            torch.cuda.empty_cache()
+        torch.cuda.empty_cache()  # the other executor's turn comes next
         print(json.dumps(answer), file=answers, flush=True)
 
 

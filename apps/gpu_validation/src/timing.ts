@@ -90,6 +90,11 @@ export class PassTimer {
     }
   }
 
+  /** Gives memory kept for reuse back to the device, before another process is timed on it. */
+  async trimMemory(): Promise<void> {
+    for (const backend of this.#backends.values()) await backend.trimMemory()
+  }
+
   async close(): Promise<void> {
     for (const backend of this.#backends.values()) await backend.close()
   }

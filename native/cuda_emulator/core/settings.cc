@@ -81,6 +81,8 @@ bool Apply(Settings& settings, const std::string& name, const std::string& value
     settings.frozen_masks = number != 0;
   } else if (name == "staged_lengths") {
     settings.staged_lengths = number != 0;
+  } else if (name == "other_release") {
+    settings.other_release = number != 0;
   } else if (name == "stale_errors") {
     settings.stale_errors = number != 0;
   } else if (name == "persist_refuses") {

@@ -27,6 +27,7 @@ struct Settings {
   bool host_dropout = false;             ///< dropout counts its passes on the host: replays repeat their masks
   bool frozen_masks = false;             ///< as host_dropout, but the states on the device advance
   bool staged_lengths = false;           ///< a replayed pass reads the lengths that the last other pass staged
+  bool other_release = false;            ///< what 9.24 does and NVIDIA does not document is otherwise
   bool stale_errors = false;             ///< after a refused persistent kernel the next pass fails once with 5003
   std::string persist_refuses;           ///< "forward", "backward" or "dropout": persistent kernels refuse there
   bool blocking = false;                 ///< as CUDA_LAUNCH_BLOCKING=1: an enqueue returns once its work is done
@@ -42,7 +43,7 @@ long SpoofedVersion(const std::string& component, long fallback);
 
 /// Changes settings by text: `name=value` pairs with `;` or line ends between them. Names: devices, capability (8.6),
 /// multiprocessors, memory (bytes, or with K, M, G), slow (microseconds), counted_time, blocking (0, 1),
-/// host_dropout, frozen_masks, staged_lengths, stale_errors (0, 1), persist_refuses (forward, backward, dropout, never), sticky (operation number
+/// host_dropout, frozen_masks, staged_lengths, other_release, stale_errors (0, 1), persist_refuses (forward, backward, dropout, never), sticky (operation number
 /// counted from now), version.<component>, fault.<symbol> (status, status@n, status@n+; status 0 takes the fault away),
 /// and `reset` without a value: everything as at start, faults, counters, violations and device errors gone.
 /// Returns what was wrong with the text, or nothing.

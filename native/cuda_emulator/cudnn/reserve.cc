@@ -1,5 +1,6 @@
 #include "cudnn/reserve.h"
 
+#include "core/settings.h"
 #include "core/stream.h"
 
 namespace emulator {
@@ -24,7 +25,8 @@ ReserveLayout::ReserveLayout(const RnnShape& shape, const Sequences& sequences, 
   outputs = projections + shape.PseudoLayers() * projection;
   mask = outputs + receiving * slot;
   const std::size_t bits = shape.directions * receiving * shape.hidden * sequences.time * sequences.Batch();
-  bytes = mask + (dropout ? (bits + 7) / 8 : 0);
+  constexpr std::size_t kOtherRelease = 512;
+  bytes = mask + (dropout ? (bits + 7) / 8 : 0) + (CurrentSettings()->other_release ? kOtherRelease : 0);
 }
 
 std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training, bool padded_io) {

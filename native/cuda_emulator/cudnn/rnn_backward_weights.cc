@@ -1,5 +1,7 @@
+#include <cstring>
 #include <memory>
 
+#include "core/settings.h"
 #include "cudnn/layer.h"
 #include "cudnn/rnn_pass.h"
 #include "cudnn/status.h"
@@ -148,7 +150,8 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
     const HandleInUse used(handle);
     const auto stream = used.LiveStream();
     Require(addGrad == CUDNN_WGRAD_ADD || addGrad == CUDNN_WGRAD_SET, "addGrad");
-    Require(addGrad == CUDNN_WGRAD_ADD, "CUDNN_WGRAD_SET", kNotSupported);
+    const bool is_set = addGrad == CUDNN_WGRAD_SET;
+    Require(!is_set || CurrentSettings()->other_release, "CUDNN_WGRAD_SET", kNotSupported);
     const std::shared_ptr<const RnnPass> pass = MakePass(descriptor, xDesc, yDesc, true);
     RefusePersistent(*pass, "backward");
     CheckStateDescriptor(*pass, hDesc, hx != nullptr, pass->shape.output, "hDesc");
@@ -168,7 +171,11 @@ cudnnStatus_t cudnnRNNBackwardWeights_v8(cudnnHandle_t handle, cudnnRNNDescripto
     accesses.Reads(devSeqLengths, 4 * pass->sequences.Batch()).Writes(dweightSpace, pass->WeightBytes());
     accesses.Writes(workSpace, workSpaceSize).Writes(reserveSpace, reserve_bytes);
     const int error =
-        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments](int device) {
+        Enqueue(stream, {.name = __func__, .accesses = accesses.list, .run = [pass, arguments, is_set](int device) {
+                           if (is_set) {
+                             void* dw = Resolve(device, arguments.dw, pass->WeightBytes(), "dweightSpace");
+                             std::memset(dw, 0, pass->WeightBytes());
+                           }
                            RunBackwardWeights(device, *pass, arguments);
                          }});
     Require(error == 0, "the work could not be enqueued", kExecutionFailedCudart);

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,6 +41,7 @@ class LayerForward {
         hidden_(LoadState(pass, arguments.hx, pseudo, pass.shape.output)),
         cell_(LoadState(pass, arguments.cx, pseudo, pass.shape.hidden)),
         backward_(pseudo % pass.shape.directions == 1),
+        rounds_up_(arguments.hx == nullptr && CurrentSettings()->other_release),
         result_{Rows(pass.sequences.rows, pass.shape.output), {}} {
     for (std::size_t i = 0; i < layout.slots; ++i) result_.slots.emplace_back(pass.sequences.rows, shape_.hidden);
     if (pass.descriptor.clip_mode == CUDNN_RNN_CLIP_MINMAX && shape_.cell_mode == CUDNN_LSTM) {
@@ -97,7 +99,8 @@ class LayerForward {
     for (std::size_t i = 0; i < step.Count(); ++i) {
       for (std::size_t j = 0; j < shape_.output; ++j) {
         // The state goes through the output array, and takes its precision.
-        const double h = Rounded(shape_.type, output[i][j]);
+        double h = Rounded(shape_.type, output[i][j]);
+        if (rounds_up_) h = Rounded(shape_.type, h + std::abs(h) * Epsilon(shape_.type));
         hidden_[step.batch[i]][j] = h;
         result_.output[step.row[i]][j] = h;
       }
@@ -139,6 +142,7 @@ class LayerForward {
   const LayerWeights weights_;
   Rows hidden_, cell_;
   const bool backward_;
+  const bool rounds_up_;
   Clip clip_;
   LayerResult result_;
 };

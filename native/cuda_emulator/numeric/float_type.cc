@@ -59,6 +59,15 @@ std::size_t SizeOf(FloatType type) {
   }
 }
 
+double Epsilon(FloatType type) {
+  switch (type) {
+    case FloatType::kFloat32: return 0x1p-23;
+    case FloatType::kFloat64: return 0x1p-52;
+    case FloatType::kFloat16: return 0x1p-10;
+    default: return 0x1p-7;
+  }
+}
+
 void Load(FloatType type, const void* array, std::size_t first, std::size_t count, double* values) {
   switch (type) {
     case FloatType::kFloat32: std::copy_n(static_cast<const float*>(array) + first, count, values); break;

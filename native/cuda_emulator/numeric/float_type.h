@@ -10,6 +10,9 @@ enum class FloatType { kFloat32, kFloat64, kFloat16, kBfloat16 };
 
 std::size_t SizeOf(FloatType type);
 
+/// The distance from 1 to the next number.
+double Epsilon(FloatType type);
+
 /// Elements `first` … `first + count` of `array`, widened.
 void Load(FloatType type, const void* array, std::size_t first, std::size_t count, double* values);
 std::vector<double> Load(FloatType type, const void* array, std::size_t first, std::size_t count);

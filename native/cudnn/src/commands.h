@@ -15,7 +15,7 @@
 
 namespace cudnn_rnn {
 
-enum class Opcode { kSegment, kAllocate, kAllocateOnHost, kRelease, kUpload, kDownload, kCopy, kClear, kMemoryInfo, kSetTensorDescriptor, kSetDataDescriptor, kSetDropoutDescriptor, kSetRnnDescriptor, kWeightSpaceSize, kWeightParams, kBuildRnnDynamic, kTempSpaceSizes, kRnnForward, kRnnBackwardData, kRnnBackwardWeights, kMatrixProduct, kLoadKernels, kLaunchKernel, kLaunchGraph };
+enum class Opcode { kSegment, kAllocate, kAllocateOnHost, kRelease, kUpload, kDownload, kCopy, kClear, kMemoryInfo, kTrimMemory, kSetTensorDescriptor, kSetDataDescriptor, kSetDropoutDescriptor, kSetRnnDescriptor, kWeightSpaceSize, kWeightParams, kBuildRnnDynamic, kTempSpaceSizes, kRnnForward, kRnnBackwardData, kRnnBackwardWeights, kMatrixProduct, kLoadKernels, kLaunchKernel, kLaunchGraph };
 
 namespace mode {
 constexpr unsigned kExclusive = 1;
@@ -124,6 +124,12 @@ struct Clear {
 // cudaMemGetInfo
 struct MemoryInfo {
   explicit MemoryInfo(CommandReader&) {}
+  void Run(Worker& worker, Batch& batch) const;
+};
+
+// cudaMemPoolTrimTo
+struct TrimMemory {
+  explicit TrimMemory(CommandReader&) {}
   void Run(Worker& worker, Batch& batch) const;
 };
 
@@ -327,7 +333,7 @@ struct LaunchGraph {
   void Run(Worker& worker, Batch&) const { CheckCudart(worker.libraries, worker.libraries.cudart.cudaGraphLaunch(exec, worker.stream), "cudaGraphLaunch"); }
 };
 
-using AnyCommand = std::variant<Upload, Download, Copy, Clear, MemoryInfo, SetTensorDescriptor, SetDataDescriptor, SetDropoutDescriptor, SetRnnDescriptor, WeightSpaceSize, WeightParams, BuildRnnDynamic, TempSpaceSizes, RnnForward, RnnBackwardData, RnnBackwardWeights, MatrixProduct, LoadKernels, LaunchKernel, LaunchGraph>;
+using AnyCommand = std::variant<Upload, Download, Copy, Clear, MemoryInfo, TrimMemory, SetTensorDescriptor, SetDataDescriptor, SetDropoutDescriptor, SetRnnDescriptor, WeightSpaceSize, WeightParams, BuildRnnDynamic, TempSpaceSizes, RnnForward, RnnBackwardData, RnnBackwardWeights, MatrixProduct, LoadKernels, LaunchKernel, LaunchGraph>;
 
 /// Reads one command. A command that the reader carries out itself adds nothing to `commands`.
 inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands) {
@@ -341,6 +347,7 @@ inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands
     case Opcode::kCopy: commands.emplace_back(std::in_place_type<Copy>, reader); return;
     case Opcode::kClear: commands.emplace_back(std::in_place_type<Clear>, reader); return;
     case Opcode::kMemoryInfo: commands.emplace_back(std::in_place_type<MemoryInfo>, reader); return;
+    case Opcode::kTrimMemory: commands.emplace_back(std::in_place_type<TrimMemory>, reader); return;
     case Opcode::kSetTensorDescriptor: commands.emplace_back(std::in_place_type<SetTensorDescriptor>, reader); return;
     case Opcode::kSetDataDescriptor: commands.emplace_back(std::in_place_type<SetDataDescriptor>, reader); return;
     case Opcode::kSetDropoutDescriptor: commands.emplace_back(std::in_place_type<SetDropoutDescriptor>, reader); return;

@@ -94,4 +94,6 @@ void MemoryInfo::Run(Worker& worker, Batch& batch) const {
   batch.results.push_back(static_cast<double>(total_bytes));
 }
 
+void TrimMemory::Run(Worker& worker, Batch&) const { worker.TrimMemory(); }
+
 }  // namespace cudnn_rnn

@@ -250,8 +250,7 @@ void* Worker::Allocate(std::size_t bytes) {
   if (status == cudaErrorMemoryAllocation) {
     // What the pool keeps may be in pieces too small: give it back to the device and try once more.
     cudart.cudaGetLastError();
-    CheckCudart(libraries, cudart.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
-    if (pool != nullptr) CheckCudart(libraries, cudart.cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
+    TrimMemory();
     status = allocate();
   }
   if (status != 0) {
@@ -272,6 +271,13 @@ void* Worker::Allocate(std::size_t bytes) {
   }
   live_.emplace(pointer, room);
   return pointer;
+}
+
+// cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
+void Worker::TrimMemory() {
+  const auto& cudart = libraries.cudart;
+  CheckCudart(libraries, cudart.cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+  if (pool != nullptr) CheckCudart(libraries, cudart.cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo");
 }
 
 void Worker::Release(Id id) {

@@ -42,6 +42,8 @@ class Worker {
   Object& Make(Id id);
   /// Memory on the device. Throws NativeError, which says how much is free.
   void* Allocate(std::size_t bytes);
+  /// Waits for the device and gives it the freed memory that the pool keeps. Throws NativeError.
+  void TrimMemory();
 
   const Libraries& libraries;
   const int device;

@@ -92,6 +92,16 @@ export class CudnnBackend extends Inspectable implements Backend {
     return this.#executor.memory.ledger.snapshot()
   }
 
+  /**
+   * Gives memory of disposed tensors, which is kept for reuse, back to the device, where other processes find it; waits for
+   * the device. Graphs of repeated passes keep theirs. Rejects with RangeError `ERR_BACKEND_DISPOSED`, CudnnError `ERR_CUDA`.
+   */
+  async trimMemory(): Promise<void> {
+    const { memory, session } = this.#executor
+    memory.life.check('trim the memory')
+    await session.trimMemory()
+  }
+
   /** Returns at once: what runs on the device ends first, and then its memory is given back. Idempotent. */
   dispose(): void {
     void this.close()

@@ -59,6 +59,56 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     expect(libraries.report().live['pool bytes'] ?? 0).toBe(0)
   })
 
+  it('gives what it keeps for reuse back when its memory is trimmed, and goes on', async () => {
+    await using backend = await open({ algorithm: 'standard' })
+    const network = smallLstm(backend)
+    await network.step()
+    await network.params.read()
+    const kept = () => libraries.report().live['pool bytes'] ?? 0
+    expect(kept()).toBeGreaterThan(0)
+    // Freed behind work that is still under way: the trim waits for it.
+    libraries.configure('slow=2000')
+    backend.zeros([1 << 16]).dispose()
+    await backend.trimMemory()
+    libraries.configure('slow=0')
+    // What is freed after the trim would be kept again.
+    await network.params.read()
+    expect(kept()).toBe(0)
+    await network.step()
+    expect((await network.params.read()).data.every(Number.isFinite)).toBe(true)
+  })
+
+  it('reports a trim that fails, and refuses one of a closed executor', async () => {
+    const backend = await open({ algorithm: 'standard' })
+    libraries.configure('fault.cudaMemPoolTrimTo=1@1')
+    await expect(backend.trimMemory()).rejects.toMatchObject({ code: 'ERR_CUDA', call: 'cudaMemPoolTrimTo' })
+    await backend.trimMemory()
+    await backend.close()
+    await expect(backend.trimMemory()).rejects.toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
+  })
+
+  it.each([0, 1])('destroys and frees nothing on a thread that did not choose device %i', async (device) => {
+    libraries.configure('devices=2')
+    const backend = await open({ device })
+    // Timers of the trials, graphs, and page-locked memory of transfers.
+    const network = smallLstm(backend)
+    for (let step = 0; step < 6; step++) await network.step()
+    await network.params.read()
+    const { calls } = libraries.report()
+    expect(calls['cudaGraphInstantiateWithFlags']).toBeGreaterThan(0)
+    expect(calls['cudaMallocHost']).toBeGreaterThan(0)
+    libraries.configure('slow=1000')
+    // Batches that are dropped before they begin hold page-locked memory too.
+    const host = { data: new Float32Array(1024), shape: [1024] }
+    const dropped = Array.from({ length: 20 }, () => backend.tensor(host).read())
+    backend.dispose()
+    await Promise.allSettled(dropped)
+    await backend.close()
+    const { live, violations } = libraries.report()
+    expect(violations).toEqual([])
+    for (const kind of ['graph execs', 'pinned allocations']) expect(live[kind] ?? 0, kind).toBe(0)
+  })
+
   it('a capture that fails once is tried again, and given up after three', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)

@@ -44,6 +44,7 @@ export const comparison: CheckGroup = async ({ options, isQuick, report, argumen
           .backend(precision)
           .then((backend) => timeCharacterStep(backend, sizes, 0.5))
           .catch(nameOf)
+        await timer.trimMemory().catch(nameOf)
         const theirs = await baseline?.ask({ action: 'character', cellMode: 'lstm', precision, ...sizes, seconds: 0.5 })
         const ratio =
           typeof ours === 'number' && theirs?.error === undefined ? ours / Number(theirs?.['stepMs']) : undefined
@@ -65,6 +66,7 @@ export const comparison: CheckGroup = async ({ options, isQuick, report, argumen
       const seconds = Math.max(0.02, Math.min(isQuick ? 0.02 : 0.4, left / (cases.length - index) / 8))
       await once(Object.values(cell).join(' '), async () => {
         const ours: PassTimes | string = await timer.time(cell, time, seconds).catch(nameOf)
+        await timer.trimMemory().catch(nameOf)
         const theirs = await baseline?.ask({ action: 'passes', time, seconds, ...cell }, Math.max(1, left))
         report({ ...outcome(cell, ours, theirs), ...cell } as Outcome)
       })

@@ -172,7 +172,7 @@ Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
   const napi_status status =
       napi_create_external_arraybuffer(info.Env(), lent->block.data(), bytes, give_back, lent.get(), &buffer);
   if (status == napi_ok) {
-    static_cast<void>(lent.release());  // give_back owns it
+    [[maybe_unused]] const Lent* owned_by_give_back = lent.release();
     return Napi::Value(info.Env(), buffer);
   }
   // V8 with pointer compression refuses memory outside its cage: Electron. Such a buffer is not recycled.

@@ -81,9 +81,14 @@ export class CommandQueue {
     this.#isFlushScheduled = true
     setImmediate(() => {
       this.#isFlushScheduled = false
-      if (this.#isClosed || this.isRecording || this.#releases.length === 0) return
-      this.#send(undefined, {}, this.#releases.splice(0))
+      this.flushReleases()
     })
+  }
+
+  /** Frees what was released so far, without waiting for the next submission. */
+  flushReleases(): void {
+    if (this.#isClosed || this.isRecording || this.#releases.length === 0) return
+    this.#send(undefined, {}, this.#releases.splice(0))
   }
 
   /** Frees or destroys objects that only this queue's submissions used, after them. */

@@ -154,6 +154,15 @@ export class DeviceSession implements BufferHome {
     this.#submitted.push(submitted)
   }
 
+  /** Frees what was let go of, waits for the device, and gives memory that is kept for reuse back to it. */
+  async trimMemory(): Promise<void> {
+    this.flush()
+    this.queue.flushReleases()
+    const list = this.list('trim the memory')
+    list.add('trimMemory', {})
+    await this.queue.run(list)
+  }
+
   account(bytes: number): void {
     this.#unreportedBytes += bytes
     if (Math.abs(this.#unreportedBytes) < REPORTED_BYTES) return

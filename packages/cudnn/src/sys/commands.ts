@@ -55,6 +55,8 @@ export const COMMANDS = {
   clear: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
   /** Reports free and total bytes. */
   memoryInfo: { call: 'cudaMemGetInfo', fields: {} },
+  /** Waits for the device, and gives memory that was freed and kept for reuse back to it. */
+  trimMemory: { call: 'cudaMemPoolTrimTo', fields: {} },
 
   /** Three dimensions, fully packed. */
   setTensorDescriptor: {
