@@ -8,7 +8,7 @@ const ROUNDS = 100
 const CALLS = 100
 const WARM_UP = 3000
 
-const addon = createRequire(import.meta.url)(process.env['CUDNN_RNN_CUDNN_ADDON'])
+const addon = createRequire(import.meta.url)(process.env['CUDNN_RNN_CUDNN_ADDON']!)
 const backend = await openCudnnBackend({ algorithm: 'standard', graphs: true })
 const { ops, steps } = backend
 const [TIME, BATCH, VOCABULARY, COLUMNS, UNITS] = [4, 2, 7, 4, 8]
