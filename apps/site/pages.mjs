@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 const SECTIONS = [
   [
     'Guide',
-    ['getting_started', 'weights', 'train', 'streams', 'browsers_and_workers', 'gpus'].map(
+    ['getting_started', 'weights', 'train', 'streams', 'browsers_and_workers', 'gpus', 'cluster'].map(
       (name) => `docs/guide/${name}.md`,
     ),
   ],

@@ -1,0 +1,112 @@
+// Defects of the job files in docs/guide/cluster.md: shell syntax of the Slurm script, and fields, types and required members of
+// the MPIJob. The fields are those of the API kubeflow.org/v2beta1 that the guide uses, written by hand: the operator's own
+// schema is 8,000 lines, of which most describe pods. It is no check by a cluster.
+import { spawnSync } from 'node:child_process'
+import { parse } from 'yaml'
+
+const string = (value) => typeof value === 'string' || 'must be a string'
+const integer = (value) => Number.isInteger(value) || 'must be an integer'
+const anyOf =
+  (...values) =>
+  (value) =>
+    values.includes(value) || `must be one of ${values.join(', ')}`
+const quantity = (value) =>
+  /^\d+(\.\d+)?(m|Ki|Mi|Gi|Ti)?$/.test(String(value)) || 'must be a quantity such as 500m or 4Gi'
+const listOf = (rule) => ({ list: rule })
+/** Names that end with ! are required. */
+const object = (members) => ({ members })
+
+const CONTAINER = object({
+  'name!': string,
+  'image!': string,
+  command: listOf(string),
+  args: listOf(string),
+  env: listOf(object({ 'name!': string, value: string })),
+  securityContext: object({ runAsUser: integer }),
+  resources: object({
+    limits: object({ cpu: quantity, memory: quantity, 'nvidia.com/gpu': quantity }),
+    requests: object({ cpu: quantity, memory: quantity }),
+  }),
+  volumeMounts: listOf(object({ 'name!': string, 'mountPath!': string })),
+})
+const REPLICA = object({
+  replicas: integer,
+  restartPolicy: anyOf('Never', 'OnFailure', 'Always', 'ExitCode'),
+  'template!': object({
+    'spec!': object({
+      'containers!': listOf(CONTAINER),
+      volumes: listOf(object({ 'name!': string, persistentVolumeClaim: object({ 'claimName!': string }) })),
+    }),
+  }),
+})
+const MPI_JOB = object({
+  'apiVersion!': anyOf('kubeflow.org/v2beta1'),
+  'kind!': anyOf('MPIJob'),
+  'metadata!': object({ 'name!': string, namespace: string }),
+  'spec!': object({
+    slotsPerWorker: integer,
+    mpiImplementation: anyOf('OpenMPI', 'Intel', 'MPICH'),
+    launcherCreationPolicy: anyOf('AtStartup', 'WaitForWorkersReady'),
+    sshAuthMountPath: string,
+    runPolicy: object({
+      cleanPodPolicy: anyOf('None', 'Running', 'All'),
+      backoffLimit: integer,
+      ttlSecondsAfterFinished: integer,
+      activeDeadlineSeconds: integer,
+    }),
+    'mpiReplicaSpecs!': object({ 'Launcher!': REPLICA, Worker: REPLICA }),
+  }),
+})
+
+/** What is wrong with a value, each with its path. */
+function defectsOf(value, rule, path = '') {
+  const place = path || 'the file'
+  if (typeof rule === 'function') {
+    const result = rule(value)
+    return result === true ? [] : [`${place} ${result}: it is ${JSON.stringify(value)}`]
+  }
+  if ('list' in rule) {
+    if (!Array.isArray(value)) return [`${place} must be a list`]
+    return value.flatMap((each, index) => defectsOf(each, rule.list, `${path}[${index}]`))
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [`${place} must be a mapping`]
+  const rules = new Map(Object.entries(rule.members).map(([name, each]) => [name.replace('!', ''), each]))
+  const required = Object.keys(rule.members).filter((name) => name.endsWith('!'))
+  return [
+    ...required
+      .map((name) => name.slice(0, -1))
+      .filter((name) => !(name in value))
+      .map((name) => `${place} must have ${name}`),
+    ...Object.entries(value).flatMap(([name, each]) => {
+      const inner = path === '' ? name : `${path}.${name}`
+      const known = rules.get(name)
+      return known === undefined ? [`${inner} is not known`] : defectsOf(each, known, inner)
+    }),
+  ]
+}
+
+/** Files of the guide: `<!-- file: name -->` before a block of code. */
+function filesOf(markdown) {
+  const blocks = markdown.matchAll(/<!-- file: (\S+) -->\n```\w+\n(.*?)```/gs)
+  return new Map([...blocks].map(([, name, text]) => [name, text]))
+}
+
+/** Defects of the job files of a page. */
+export function defectsOfGuide(markdown) {
+  const files = filesOf(markdown)
+  const script = files.get('train.sbatch')
+  const manifest = files.get('mpijob.yaml')
+  if (script === undefined || manifest === undefined) return ['the guide must have train.sbatch and mpijob.yaml']
+  const { status, stderr } = spawnSync('bash', ['-n'], { input: script, encoding: 'utf8' })
+  const job = parse(manifest)
+  const defects = defectsOf(job, MPI_JOB).map((defect) => `mpijob.yaml: ${defect}`)
+  if (status !== 0) defects.push(`train.sbatch: ${stderr}`)
+  if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sbatch: srun must have --kill-on-bad-exit=1')
+  if (defects.length > 0) return defects
+  const { Launcher, Worker } = job.spec.mpiReplicaSpecs
+  const { command } = Launcher.template.spec.containers[0]
+  const ranks = Number(command[command.indexOf('-n') + 1])
+  if (ranks > Worker.replicas * job.spec.slotsPerWorker)
+    defects.push('mpijob.yaml: mpirun starts more ranks than slots')
+  return defects
+}
