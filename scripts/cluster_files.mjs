@@ -94,19 +94,18 @@ function filesOf(markdown) {
 /** Defects of the job files of a page. */
 export function defectsOfGuide(markdown) {
   const files = filesOf(markdown)
-  const script = files.get('train.sbatch')
-  const manifest = files.get('mpijob.yaml')
-  if (script === undefined || manifest === undefined) return ['the guide must have train.sbatch and mpijob.yaml']
+  const script = files.get('train.sh')
+  const manifest = files.get('job.yaml')
+  if (script === undefined || manifest === undefined) return ['the guide must have train.sh and job.yaml']
   const { status, stderr } = spawnSync('bash', ['-n'], { input: script, encoding: 'utf8' })
   const job = parse(manifest)
-  const defects = defectsOf(job, MPI_JOB).map((defect) => `mpijob.yaml: ${defect}`)
-  if (status !== 0) defects.push(`train.sbatch: ${stderr}`)
-  if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sbatch: srun must have --kill-on-bad-exit=1')
+  const defects = defectsOf(job, MPI_JOB).map((defect) => `job.yaml: ${defect}`)
+  if (status !== 0) defects.push(`train.sh: ${stderr}`)
+  if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sh: srun must have --kill-on-bad-exit=1')
   if (defects.length > 0) return defects
   const { Launcher, Worker } = job.spec.mpiReplicaSpecs
   const { command } = Launcher.template.spec.containers[0]
   const ranks = Number(command[command.indexOf('-n') + 1])
-  if (ranks > Worker.replicas * job.spec.slotsPerWorker)
-    defects.push('mpijob.yaml: mpirun starts more ranks than slots')
+  if (ranks > Worker.replicas * job.spec.slotsPerWorker) defects.push('job.yaml: mpirun starts more ranks than slots')
   return defects
 }

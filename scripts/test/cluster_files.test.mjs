@@ -15,7 +15,7 @@ it.each([
   ['    Launcher:', '    Starter:', /mpiReplicaSpecs must have Launcher/],
   ['cpu: 2', 'cpu: two', /resources\.limits\.cpu must be a quantity/],
   ['-n, "4"', '-n, "5"', /more ranks than slots/],
-  ['set -euo pipefail', 'if true', /train\.sbatch: .*syntax error/],
+  ['set -euo pipefail', 'if true', /train\.sh: .*syntax error/],
   ['--kill-on-bad-exit=1 ', '', /srun must have --kill-on-bad-exit/],
 ])('finds %s changed to %s', (from, to, message) => {
   expect(guide).toContain(from)

@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,6 +20,7 @@ const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 let folder: string
 let program: string
 let training: string
+let alone: Training
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'distributed-mpi-'))
   program = join(folder, 'ranks_program.mjs')
@@ -30,7 +33,13 @@ beforeAll(async () => {
   ] as const) {
     await bundleProgram(fileURLToPath(new URL(source, import.meta.url)), file, { external })
   }
+  const { stdout } = await promisify(execFile)(process.execPath, [training, JSON.stringify({ engine: 'none' })])
+  alone = JSON.parse(stdout) as Training
 })
+interface Training {
+  readonly losses: readonly number[]
+  readonly kernel: readonly number[]
+}
 afterAll(() => rm(folder, { recursive: true }))
 
 describe.each(launchers)('MPI by $name', (launcher) => {
@@ -46,43 +55,38 @@ describe.each(launchers)('MPI by $name', (launcher) => {
   it.each([launcher.name === 'MPICH' ? 2 : 3, ...rare([1, 4])])(
     'trains over %d ranks as one process with the whole batches',
     async (ranks) => {
-      const run = async (options: readonly string[]) => {
-        const { code, output, errors } = await launch(launcher, ranks, training, options)
-        expect([code, errors]).toEqual([0, ''])
-        return JSON.parse(output) as { readonly losses: number[]; readonly kernel: number[] }
-      }
-      const together = await run(['auto'])
-      // Each process by itself; the first prints.
-      const alone = await run(['none'])
+      const { code, output, errors } = await launch(launcher, ranks, training, [JSON.stringify({ engine: 'auto' })])
+      expect([code, errors]).toEqual([0, ''])
+      const together = JSON.parse(output) as Training
       expectAllclose('losses', together.losses, alone.losses, 1e-6)
       expectAllclose('kernel', together.kernel, alone.kernel, 1e-6)
     },
   )
 
   it('ends a training of which one rank fails, and names it', async () => {
-    const { code, errors } = await launch(launcher, 2, training, ['auto', 'fail'])
+    const { code, errors } = await launch(launcher, 2, training, [JSON.stringify({ engine: 'auto', fails: true })])
     expect(errors).toMatch(/no memory/)
     expect(errors).toMatch(/ERR_RANK_FAILED|rank 1 of 2 on .*: it ended with exit code 1/)
     expect(code).toBe(1)
   })
 
-  it.each(['end of the program', ...rare(['dispose', 'process.exit(0)'])])('ends with code 0 by %s', async (what) => {
+  it.each(rare(['dispose', 'process.exit(0)']))('ends with code 0 by %s', async (what) => {
     expect(await launch(launcher, 2, program, [what])).toEqual({ code: 0, output: '', errors: '' })
   })
 
   it.each([
     ['dispose of one', 70, /rank 1 of 2 on .*: it left while rank 0 of 2 on .* waits for it in allReduce \(call 2\)/],
     [
-      'exception of one',
-      1,
-      /rank 1 of 2 on .*: it ended with exit code 1 before dispose\(\)[\s\S]*Error: the data of rank 1/,
-    ],
-    [
       'stop of one',
       75,
       /rank 0 of 2 .*: Cannot complete barrier \(call 2, 0 bytes\) .* within 1\.5 s: rank 1 of 2 on \S+ does not answer/,
     ],
     ...rare([
+      [
+        'exception of one',
+        1,
+        /rank 1 of 2 on .*: it ended with exit code 1 before dispose\(\)[\s\S]*Error: the data of rank 1/,
+      ],
       [
         'process.exit(0) of one',
         70,
@@ -121,6 +125,53 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     expect(code).not.toBe(0)
   })
 })
+
+/** Another number kills that many times: `CUDNN_RNN_RANK_KILLS=50 CUDNN_RNN_SEED=3 vitest run --project distributed -t killed`. */
+const kills = Number(process.env['CUDNN_RNN_RANK_KILLS'] ?? 1)
+const seed = Number(process.env['CUDNN_RNN_SEED'] ?? 1)
+
+it.runIf(launchers.length > 0)(
+  'a training whose ranks are killed and that is started again equals an uninterrupted one',
+  async () => {
+    const [launcher] = launchers
+    const train = async (checkpoint: string, kill?: object) =>
+      await launch(launcher!, 2, training, [JSON.stringify({ engine: 'auto', epochs: 60, checkpoint, kill })])
+    const whole = await train(join(folder, 'whole.json'))
+    expect(whole.code).toBe(0)
+    const random = randomNumbers(seed)
+    for (let run = 0, killed = 0; killed < kills; run++) {
+      const checkpoint = join(folder, `killed-${run}.json`)
+      for (;;) {
+        const isKilled = killed < kills
+        const kill = { rank: random(2), batches: 1 + random(120), milliseconds: random(30) }
+        const { code, output, errors } = await train(checkpoint, isKilled ? kill : undefined)
+        if (code === 0) {
+          // The losses of the last start are the last of all.
+          const { losses, kernel } = JSON.parse(output) as Training
+          const expected = JSON.parse(whole.output) as Training
+          expect({ kernel, losses }).toEqual({
+            kernel: expected.kernel,
+            losses: losses.length === 0 ? [] : expected.losses.slice(-losses.length),
+          })
+          break
+        }
+        // One clear error of the launcher, or of the rank that waited, which has the number of the other.
+        expect(errors).toMatch(new RegExp(`rank ${kill.rank}\\b|RANK ${kill.rank}\\b`))
+        killed++
+      }
+    }
+  },
+  kills * 20_000 + 60_000,
+)
+
+/** Integers in 0..below-1, by the generator of Park and Miller. */
+function randomNumbers(start: number): (below: number) => number {
+  let state = start
+  return (below) => {
+    state = (state * 48_271) % 2_147_483_647
+    return Math.floor((state / 2_147_483_647) * below)
+  }
+}
 
 it('the addon is built wherever a compiler is', () => {
   const isRequired = process.env['CUDNN_RNN_REQUIRE_NATIVE'] === '1'

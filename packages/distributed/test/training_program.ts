@@ -1,25 +1,62 @@
-// One rank of a training for mpi.test.ts: node training_program.mjs <auto | none> [fail]. The first rank prints the losses and
-// the kernel as JSON.
+// One rank of a training for mpi.test.ts: node training_program.mjs '{"engine":"auto"}'. The first rank prints the losses and the
+// kernel as JSON.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
-import { Adam, constantRate, Dataset, fit } from '@cudnn-rnn/train'
+import { Adam, constantRate, Dataset, fit, type TrainingRecord, type TrainingSaver } from '@cudnn-rnn/train'
 import { openCommunicator } from '../src/index.js'
 
-const [engine = 'auto', failing] = process.argv.slice(2)
+interface Settings {
+  readonly engine: 'auto' | 'none'
+  /** Passes over the data; default 5. */
+  readonly epochs?: number
+  /** Rank 1 throws in its third batch. */
+  readonly fails?: boolean
+  /** File of the checkpoint. */
+  readonly checkpoint?: string
+  /** A rank is killed some milliseconds after it has computed so many batches. */
+  readonly kill?: { readonly rank: number; readonly batches: number; readonly milliseconds: number }
+}
+
+const { engine, epochs = 5, fails, checkpoint, kill } = JSON.parse(process.argv[2] ?? '{}') as Settings
 const [ROWS, BATCH] = [23, 5]
 
-await using world = await openCommunicator(engine as 'auto' | 'none', { timeoutSeconds: 60 })
+await using world = await openCommunicator(engine, { timeoutSeconds: 60 })
 using backend = openReferenceBackend()
 const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
 const bias = { data: new Float32Array(1), shape: [1] }
 const losses: number[] = []
 let batches = 0
 
+/** One file, replaced as a whole. */
+const saver: TrainingSaver = {
+  async save(kind, tensors, record) {
+    if (kind !== 'latest') return
+    const elements = await Promise.all(tensors.map(async ({ value }) => [...(await value.read()).data]))
+    writeFileSync(`${checkpoint}.new`, JSON.stringify({ elements, record }))
+    renameSync(`${checkpoint}.new`, checkpoint!)
+  },
+  async restore(tensors) {
+    if (!existsSync(checkpoint!)) return undefined
+    const saved = JSON.parse(readFileSync(checkpoint!, 'utf8')) as { elements: number[][]; record: TrainingRecord }
+    for (const [index, { value }] of tensors.entries()) {
+      backend.ops.assign(value, { data: Float32Array.from(saved.elements[index]!), shape: value.shape })
+    }
+    return saved.record
+  },
+}
+
 const numbers = Array.from({ length: ROWS }, (_, k) => k)
 await fit({
   backend,
-  data: Dataset.fromArray(numbers).shuffle({ bufferSize: ROWS, seed: 4 }).repeat(5).batch(BATCH).shard(world),
+  data: Dataset.fromArray(numbers).shuffle({ bufferSize: ROWS, seed: 4 }).repeat(epochs).batch(BATCH).shard(world),
   async batchGradients(batch) {
-    if (failing !== undefined && world.rank === 1 && ++batches === 3) throw new Error('no memory')
+    batches++
+    if (fails && world.rank === 1 && batches === 3) throw new Error('no memory')
+    if (kill?.rank === world.rank && kill.batches === batches) {
+      // From outside, so that it may come anywhere: in a kernel, in a collective call, in a save.
+      spawn('sh', ['-c', `sleep ${kill.milliseconds / 1000}; kill -KILL ${process.pid}`])
+    }
     const rows = batch.length
     const x = { data: Float32Array.from(batch.flatMap((k) => [Math.sin(k), Math.cos(3 * k)])), shape: [rows, 2] }
     using y = backend.ops.linear(x, kernel.value, bias)
@@ -32,12 +69,11 @@ await fit({
   },
   optimizer: new Adam(backend, [kernel]),
   learningRate: constantRate(0.1),
-  maxSteps: 1000,
+  maxSteps: 100_000,
   clipNorm: 0.5,
   communicator: world,
+  saver: checkpoint === undefined ? undefined : saver,
+  saveEvery: 10,
   onStep: ({ loss }) => void losses.push(loss),
 })
-// Without a communicator every process is the first of its own, and only one of them prints.
-const isPrinter =
-  world.size > 1 ? world.rank === 0 : (process.env['OMPI_COMM_WORLD_RANK'] ?? process.env['PMI_RANK']) === '0'
-if (isPrinter) process.stdout.write(JSON.stringify({ losses, kernel: [...(await kernel.value.read()).data] }))
+if (world.rank === 0) process.stdout.write(JSON.stringify({ losses, kernel: [...(await kernel.value.read()).data] }))

@@ -7,7 +7,7 @@ import type { CarriedStates } from './carried_states.js'
 import { type CheckedLoss, isCtc } from './losses.js'
 import type { WholeModel } from './whole_model.js'
 
-/** What the loss of a batch is a mean over: its rows, or the sum of their weights. */
+/** The denominator of a batch's mean loss: the number of its rows, or the sum of their weights. */
 function weightOfRows(model: WholeModel, loss: CheckedLoss, { shape }: BackendTensor, batch: LayerBatch): number {
   if (isCtc(loss)) return loss.reduction === 'sum' ? 1 : (shape[1] ?? 1)
   const weights = weightsOf(model, batch, model.executor.dtype)
