@@ -7,6 +7,7 @@ import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { LoadClient, type LoadWindow } from './load_client.js'
 import { IMPLEMENTATIONS, type ImplementationName } from './load_implementations.js'
 import { type ImplementationLoad, type LoadReport, loadPage } from './load_page.js'
+import { writeLoadSection } from './load_section.js'
 import { isHeld, searchLoad } from './load_search.js'
 import { type ServerUsage, serveImplementation } from './load_server.js'
 
@@ -22,9 +23,11 @@ interface Options {
   readonly fixed?: number
   readonly json: string
   readonly page: string
+  readonly document?: string
 }
 
 const SETTLE_SECONDS = 1
+const FIRST_LOAD = 25
 /** Bytes of the header of a WAV file as most programs write it. */
 const WAV_HEADER = 44
 
@@ -41,7 +44,7 @@ export function addLoadCommand(program: Command): void {
     .option('--cores <number>', 'cores of a server', integerAtLeast(1), availableParallelism())
     .option('--max-streams <number>', 'never open more connections', integerAtLeast(1), 6000)
     .option('--budget <seconds>', 'for each of the implementations', numberAtLeast(1), 65)
-    .option('--window <seconds>', 'of one measurement', numberAtLeast(0.5), 3)
+    .option('--window <seconds>', 'of one measurement', numberAtLeast(0.5), 2.5)
     .option(
       '--fixed <streams>',
       'measure this load alone, held or not: CPU per frame means something on a busy machine too',
@@ -49,6 +52,7 @@ export function addLoadCommand(program: Command): void {
     )
     .option('--json <file>', 'the measurements', 'voice_load.json')
     .option('--page <file>', 'the page with a chart', 'voice_load.html')
+    .option('--document <file>', 'a Markdown file whose results between <!-- voice-load --> marks are replaced')
     .action(measureAll)
   program
     .command('voice-load-server', { hidden: true })
@@ -76,6 +80,7 @@ async function measureAll(options: Options): Promise<void> {
     // After each, so that a test that is cut off leaves something.
     await writeFile(options.json, `${JSON.stringify(report, undefined, 2)}\n`)
     await writeFile(options.page, loadPage(report))
+    if (options.document !== undefined) await writeLoadSection(options.document, report, options)
   }
   process.stdout.write(`${options.json}\n${options.page}\n`)
 }
@@ -120,7 +125,7 @@ async function measureImplementation(
     const isOver = () => performance.now() > end - 1000 * (window + 2 * SETTLE_SECONDS)
     const { held, windows } =
       fixed === undefined
-        ? await searchLoad(25, maxStreams, measure, isOver)
+        ? await searchLoad(FIRST_LOAD, maxStreams, measure, isOver)
         : await measure(fixed).then((only) => ({ held: only, windows: [only] }))
     if (held === undefined) return { name, label, held: 0, windows }
     const streams = fixed ?? Math.max(1, Math.floor(0.8 * held.streams))

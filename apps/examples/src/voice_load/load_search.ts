@@ -14,9 +14,15 @@ export function isHeld({ p99Ms, sent, answered, lost }: LoadWindow): boolean {
   return p99Ms <= LIMIT_MS && answered >= 0.99 * sent && lost === 0
 }
 
+/** Factor between loads while all are held. */
+const GROWTH = 4
+/** The search ends where the largest load held and the smallest one missed differ by less than this factor. */
+const PRECISION = 1.1
+
 /**
- * The largest number of streams that is held: doubled until it is not, then halved between both, until they differ by a
- * tenth or the time is over.
+ * The largest number of streams that is held: times {@link GROWTH} until one is not, then the geometric mean of both ends,
+ * until they are within {@link PRECISION} or the time is over. A load that misses is measured twice: one pause of the machine
+ * is not the server's.
  */
 export async function searchLoad(
   first: number,
@@ -28,17 +34,23 @@ export async function searchLoad(
   let held: LoadWindow | undefined
   let low = 0
   let high = Number.POSITIVE_INFINITY
-  for (let next = first; next > 0 && !isOver(); ) {
-    const window = await measure(next)
+  for (let next = Math.min(first, most); !isOver(); ) {
+    let window = await measure(next)
     windows.push(window)
+    if (!isHeld(window) && !isOver()) {
+      window = await measure(next)
+      windows.push(window)
+    }
     if (isHeld(window)) {
       held = window
       low = next
     } else {
       high = next
     }
-    if (low >= most || high - low <= Math.max(1, 0.1 * low)) break
-    next = high === Number.POSITIVE_INFINITY ? Math.min(most, 2 * low) : Math.round((low + high) / 2)
+    if (low >= most || high - low <= 1 || high <= PRECISION * low) break
+    next =
+      high === Number.POSITIVE_INFINITY ? Math.min(most, GROWTH * low) : Math.round(Math.sqrt(Math.max(1, low) * high))
+    if (next === low || next === high) break
   }
   return { held, windows }
 }
