@@ -57,9 +57,9 @@ SequenceResults<T> Train(const Kernels& kernels, int threads, const SequenceCase
   const std::vector<T> d_output = Sine<T>(size(time * batch * units), 0.47);
   std::vector<T> normalized(size(time * batch * units));
   std::vector<T> inverses(size(time * batch * 5));
-  std::vector<T> panels(size(RecurrentPanelsSize<T>(units)));
 
   LstmSequence<T> sequence{};
+  sequence.kernel = kernel.data();
   sequence.time = time;
   sequence.batch = batch;
   sequence.units = units;
@@ -76,8 +76,7 @@ SequenceResults<T> Train(const Kernels& kernels, int threads, const SequenceCase
   sequence.z = r.dz.data();
   sequence.hidden = r.hidden.data();
   sequence.cells = r.cells.data();
-  sequence.panels = panels.data();
-  RunLstmForward(engine, sequence, kernel.data());
+  RunLstmForward(engine, sequence);
   RunLstmBackward(engine, sequence, {d_output.data(), r.dh.data(), r.dc.data(), r.d_gamma.data(), r.d_beta.data()});
   return r;
 }

@@ -1,15 +1,6 @@
-import {
-  DTYPES,
-  type HostLstm,
-  type HostLstmGradients,
-  type HostLstmOperands,
-  type HostLstmPass,
-} from '@cudnn-rnn/backend'
+import type { HostLstm, HostLstmGradients, HostLstmOperands, HostLstmPass } from '@cudnn-rnn/backend'
 import type { CpuExecutor } from './cpu_executor.js'
 import type { LstmJob } from './native_addon.js'
-
-/** Bytes to which the columns of the recurrent matrix are rounded up: a chunk of native/cpu/src/kernels/kernels.h. */
-const CHUNK_BYTES = 64
 
 /** Normalizations of a step: four gates and the cell state. */
 const NORMS = 5
@@ -26,10 +17,12 @@ export class CpuLstm implements HostLstm {
     const { memory, native, allocateResult } = this.#executor
     const run = 'run an LSTM'
     memory.life.check(run)
-    const { time, batch, units, lengths, forgetBias, dropout, norms, gates, hidden, cells } = operands
+    const { kernel, kernelBegin, time, batch, units, lengths, forgetBias, dropout, norms, gates, hidden, cells } =
+      operands
     const rows = time * batch
-    const chunk = CHUNK_BYTES / DTYPES[memory.dtype].bytes
     const job: LstmJob = {
+      kernel,
+      kernelBegin,
       time,
       batch,
       units,
@@ -44,9 +37,8 @@ export class CpuLstm implements HostLstm {
       cells,
       normalizedCells: norms === null ? null : allocateResult(rows * units),
       inverses: norms === null ? null : allocateResult(rows * NORMS),
-      panels: allocateResult(units * Math.ceil((4 * units) / chunk) * chunk),
     }
-    native.lstmForward({ ...job, kernel: operands.kernel, kernelBegin: operands.kernelBegin })
+    native.lstmForward(job)
     return {
       backward({ outputs, h, c, gamma, beta }: HostLstmGradients): void {
         memory.life.check(run)

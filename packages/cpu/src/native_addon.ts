@@ -179,7 +179,7 @@ export interface NativeExecutor {
     readonly layout: Float64Array
   }): void
   /** Done when the call returns, as {@link addProduct}. Shapes: native/cpu/src/passes/lstm_sequence.h. */
-  lstmForward(job: LstmJob & { readonly kernel: FloatArray; readonly kernelBegin: number }): void
+  lstmForward(job: LstmJob): void
   /** Likewise, once after `lstmForward` with the same arrays. */
   lstmBackward(
     job: LstmJob & {
@@ -247,6 +247,9 @@ interface LinearJob {
 
 /** The arrays that both passes of an LSTM's recurrence use. */
 export interface LstmJob {
+  readonly kernel: FloatArray
+  /** Of the recurrent rows, in elements. */
+  readonly kernelBegin: number
   readonly time: number
   readonly batch: number
   readonly units: number
@@ -261,7 +264,6 @@ export interface LstmJob {
   readonly cells: FloatArray
   readonly normalizedCells: FloatArray | null
   readonly inverses: FloatArray | null
-  readonly panels: FloatArray
 }
 
 interface EmbeddingJob {

@@ -22,7 +22,11 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   sequence.z = Required<T>(arguments, "gates", rows * 4 * sequence.units);
   sequence.hidden = Required<T>(arguments, "hidden", rows * sequence.units + state_size);
   sequence.cells = Required<T>(arguments, "cells", rows * sequence.units + state_size);
-  sequence.panels = Required<T>(arguments, "panels", RecurrentPanelsSize<T>(sequence.units));
+  const ElementSpan<T> kernel = Span<T>(arguments.Get("kernel"));
+  const ptrdiff_t begin = Size(arguments, "kernelBegin");
+  const ptrdiff_t end = begin + 4 * sequence.units * sequence.units;
+  if (begin < 0 || kernel.count < end) ThrowCount(arguments.Env(), "kernel", end, kernel.count);
+  sequence.kernel = kernel.data + begin;
   sequence.gamma = Elements<T>(arguments, "gamma", kNorms * sequence.units);
   if (sequence.gamma == nullptr) return sequence;
   sequence.beta = Required<T>(arguments, "beta", kNorms * sequence.units);
@@ -35,13 +39,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
 template <typename T>
 Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);
-  const ElementSpan<T> kernel = Span<T>(arguments.Get("kernel"));
-  const ptrdiff_t begin = Size(arguments, "kernelBegin");
-  const ptrdiff_t end = begin + 4 * sequence.units * sequence.units;
-  if (begin < 0 || kernel.count < end) ThrowCount(arguments.Env(), "kernel", end, kernel.count);
-  return {[=, data = kernel.data + begin, engine = context.core->engine<T>(context.cancelled)] {
-    RunLstmForward(engine, sequence, data);
-  }};
+  return {[=, engine = context.core->engine<T>(context.cancelled)] { RunLstmForward(engine, sequence); }};
 }
 
 template <typename T>

@@ -9,11 +9,11 @@ namespace cudnn_rnn {
 // passes/lstm_sequence.h.
 
 // lstmForward({ time, batch, units, lengths, forgetBias, dropout, gamma, beta, epsilon, gates, hidden, cells,
-//   normalizedCells, inverses, panels, kernel, kernelBegin: number }); the recurrent rows of the kernel begin at
+//   normalizedCells, inverses, kernel, kernelBegin: number }); the recurrent rows of the kernel begin at
 //   kernelBegin
 Job LstmForwardJob(const JobContext& context, const Napi::Object& arguments);
 
-// lstmBackward({ …those of lstmForward but the kernel, dOutputs, dh, dc, dGamma, dBeta })
+// lstmBackward({ …those of lstmForward, dOutputs, dh, dc, dGamma, dBeta })
 Job LstmBackwardJob(const JobContext& context, const Napi::Object& arguments);
 
 }  // namespace cudnn_rnn

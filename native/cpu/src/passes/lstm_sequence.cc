@@ -56,30 +56,47 @@ class LstmSteps {
     return std::min(kPanelWidth<T>, columns_ - panel * kPanelWidth<T>);
   }
 
+  ptrdiff_t panels_size() const {
+    return matrix_.template PanelBegin<T>(matrix_.panels - 1) + s_.units * PanelWidthOf(matrix_.panels - 1);
+  }
+  // Copies a panel of the kernel. The steps read the panels from end to end, T times; the copy costs the time of a few.
+  // Each pass makes its own, in memory that the next one uses again: a tape would hold it for as long as JavaScript
+  // holds the tape.
+  void Pack(ptrdiff_t panel) const {
+    const ptrdiff_t width = PanelWidthOf(panel);
+    const ptrdiff_t valid = ValidColumnsOf(panel);
+    T* to = panels_ + matrix_.template PanelBegin<T>(panel);
+    const T* from = s_.kernel + panel * kPanelWidth<T>;
+    for (ptrdiff_t k = 0; k < s_.units; k++, to += width, from += columns_) {
+      std::copy_n(from, valid, to);
+      std::fill(to + valid, to + width, T{0});
+    }
+  }
+
   const Engine<T>& engine_;
   const LstmSequence<T>& s_;
   const ptrdiff_t columns_;  // 4H
   const ptrdiff_t state_size_;
   const PanelMatrix matrix_;
   const int members_;
+  T* panels_ = nullptr;  // the recurrent matrix, in memory of the pass
 };
 
 // Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole.
 template <typename T>
 class LstmForwardSteps : LstmSteps<T> {
  public:
-  LstmForwardSteps(const Engine<T>& engine, const LstmSequence<T>& sequence, const T* kernel)
-      : LstmSteps<T>(engine, sequence), kernel_(kernel) {}
+  LstmForwardSteps(const Engine<T>& engine, const LstmSequence<T>& sequence) : LstmSteps<T>(engine, sequence) {}
 
   void Run() {
-    MemoryBlock memory = engine_.blocks->TakeFor(
-        [&](Arena* arena) { tiles_ = arena->Take<T>(is_padded() ? s_.batch * kPanelWidth<T> : 0); });
+    MemoryBlock memory = engine_.blocks->TakeFor([&](Arena* arena) {
+      panels_ = arena->Take<T>(this->panels_size());
+      tiles_ = arena->Take<T>(is_padded() ? s_.batch * kPanelWidth<T> : 0);
+    });
     SharedLoops loops(members_);
     engine_.pool->Run(members_, [&](int index) {
       SharedLoops::Member member(&loops, index);
-      // The panels are read once per step, from end to end: the copy costs the time of a few steps and lets them
-      // stream.
-      member.Run(matrix_.panels, [&](ptrdiff_t panel) { Pack(panel); });
+      member.Run(matrix_.panels, [&](ptrdiff_t panel) { this->Pack(panel); });
       for (ptrdiff_t t = 0; t < s_.time; t++) {
         PrefetchState(t);
         member.Run(
@@ -103,20 +120,10 @@ class LstmForwardSteps : LstmSteps<T> {
   using LstmSteps<T>::state_size_;
   using LstmSteps<T>::matrix_;
   using LstmSteps<T>::members_;
+  using LstmSteps<T>::panels_;
 
   // Whether the last panel is wider than the columns that are left for it.
   bool is_padded() const { return columns_ % kChunk<T> != 0; }
-
-  void Pack(ptrdiff_t panel) const {
-    const ptrdiff_t width = this->PanelWidthOf(panel);
-    const ptrdiff_t valid = this->ValidColumnsOf(panel);
-    T* to = s_.panels + matrix_.template PanelBegin<T>(panel);
-    const T* from = kernel_ + panel * kPanelWidth<T>;
-    for (ptrdiff_t k = 0; k < s_.units; k++, to += width, from += columns_) {
-      std::copy_n(from, valid, to);
-      std::fill(to + valid, to + width, T{0});
-    }
-  }
 
   // Asks for h at once, as other threads have written a part of it.
   void PrefetchState(ptrdiff_t t) const {
@@ -134,7 +141,7 @@ class LstmForwardSteps : LstmSteps<T> {
     product.a_stride = s_.units;
     product.rows = s_.batch;
     product.depth = s_.units;
-    product.panel = s_.panels + matrix_.template PanelBegin<T>(panel);
+    product.panel = panels_ + matrix_.template PanelBegin<T>(panel);
     product.panel_stride = width;
     product.chunks = matrix_.ChunksOf(panel);
     const bool in_place = valid == width;
@@ -180,7 +187,6 @@ class LstmForwardSteps : LstmSteps<T> {
     engine_.kernels->lstm_row_forward(step);
   }
 
-  const T* kernel_;
   T* tiles_ = nullptr;
 };
 
@@ -196,6 +202,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     const ptrdiff_t norm_size = s_.gamma == nullptr ? 0 : kNorms * s_.units;
     T* packed = nullptr;
     MemoryBlock memory = engine_.blocks->TakeFor([&](Arena* arena) {
+      panels_ = arena->Take<T>(this->panels_size());
       packed = packs ? arena->Take<T>(TransposedMatrix<T>::PackedSize(matrix_)) : nullptr;
       arriving_ = arena->Take<T>(state_size_);
       scratch_ = s_.gamma == nullptr ? nullptr : arena->Take<T>(s_.batch * columns_);
@@ -205,11 +212,12 @@ class LstmBackwardSteps : LstmSteps<T> {
     });
     std::fill_n(d_gammas_, s_.batch * norm_size, T{0});
     std::fill_n(d_betas_, s_.batch * norm_size, T{0});
-    const TransposedMatrix<T> transposed(matrix_, s_.panels, packed);
+    const TransposedMatrix<T> transposed(matrix_, panels_, packed);
     const ptrdiff_t parts = (s_.units + kPart - 1) / kPart;
     SharedLoops loops(members_);
     engine_.pool->Run(members_, [&](int index) {
       SharedLoops::Member member(&loops, index);
+      member.Run(matrix_.panels, [&](ptrdiff_t panel) { this->Pack(panel); });
       member.Run(transposed.items(), [&](ptrdiff_t item) { transposed.Pack(item); });
       for (ptrdiff_t t = s_.time - 1; t >= 0; t--) {
         member.Run(s_.batch, [&](ptrdiff_t row) {
@@ -240,6 +248,7 @@ class LstmBackwardSteps : LstmSteps<T> {
   using LstmSteps<T>::state_size_;
   using LstmSteps<T>::matrix_;
   using LstmSteps<T>::members_;
+  using LstmSteps<T>::panels_;
 
   // Columns of dh that one item computes.
   static constexpr ptrdiff_t kPart = TransposedMatrix<T>::kPanelColumns;
@@ -313,14 +322,8 @@ class LstmBackwardSteps : LstmSteps<T> {
 }  // namespace
 
 template <typename T>
-ptrdiff_t RecurrentPanelsSize(ptrdiff_t units) {
-  const PanelMatrix matrix = RecurrentMatrix<T>(units);
-  return matrix.PanelBegin<T>(matrix.panels - 1) + units * matrix.last_chunks * kChunk<T>;
-}
-
-template <typename T>
-void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence, const T* kernel) {
-  LstmForwardSteps<T>(engine, sequence, kernel).Run();
+void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence) {
+  LstmForwardSteps<T>(engine, sequence).Run();
 }
 
 template <typename T>
@@ -329,9 +332,8 @@ void RunLstmBackward(const Engine<T>& engine, const LstmSequence<T>& sequence,
   LstmBackwardSteps<T>(engine, sequence, gradients).Run();
 }
 
-#define CUDNN_RNN_INSTANTIATE(T)                                                    \
-  template ptrdiff_t RecurrentPanelsSize<T>(ptrdiff_t);                             \
-  template void RunLstmForward(const Engine<T>&, const LstmSequence<T>&, const T*); \
+#define CUDNN_RNN_INSTANTIATE(T)                                          \
+  template void RunLstmForward(const Engine<T>&, const LstmSequence<T>&); \
   template void RunLstmBackward(const Engine<T>&, const LstmSequence<T>&, const LstmSequenceGradients<T>&);
 
 CUDNN_RNN_INSTANTIATE(float)

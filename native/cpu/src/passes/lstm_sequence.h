@@ -14,6 +14,7 @@ namespace cudnn_rnn {
 
 template <typename T>
 struct LstmSequence {
+  const T* kernel;  // [H,4H], the recurrent rows of the cell's kernel
   ptrdiff_t time;
   ptrdiff_t batch;
   ptrdiff_t units;
@@ -29,7 +30,6 @@ struct LstmSequence {
   T* cells;         // likewise
   T* normalized_c;  // [T·B,H], with norms
   T* inverses;      // [T·B,5], with norms
-  T* panels;        // RecurrentPanelsSize(H) elements, kept for the backward
 };
 
 // Gradients of the loss by the results, and by the initial state.
@@ -42,13 +42,8 @@ struct LstmSequenceGradients {
   T* d_beta;          // [5][H]
 };
 
-// Elements of the recurrent matrix [H,4H] in panels.
 template <typename T>
-ptrdiff_t RecurrentPanelsSize(ptrdiff_t units);
-
-// `kernel` [H,4H], the recurrent rows of the cell's kernel.
-template <typename T>
-void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence, const T* kernel);
+void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence);
 
 template <typename T>
 void RunLstmBackward(const Engine<T>& engine, const LstmSequence<T>& sequence,
