@@ -1,6 +1,7 @@
 // Tests native/cudnn under sanitizers:
-//   node scripts/test_native_cudnn.mjs [emulator | suite]…    (both when none is named)
-// emulator: the C++ tests of the CUDA emulator under AddressSanitizer with UBSan. suite: the vitest project of packages/cudnn over
+//   node scripts/test_native_cudnn.mjs [emulator | threads | suite]…    (all when none is named)
+// emulator: the C++ tests of the CUDA emulator under AddressSanitizer with UBSan. threads: the threads of sessions over
+// the emulator, both under ThreadSanitizer. suite: the vitest project of packages/cudnn over
 // addon and emulator, both built with these. Leak detection is off, as all stacks begin in Node.js: the
 // emulator counts live objects, and soak.test.ts measures the process.
 import { spawnSync } from 'node:child_process'
@@ -18,20 +19,22 @@ function run(command, args, { env = {}, cwd = root } = {}) {
   if (status !== 0) throw new Error(`${command} ended with status ${status}`)
 }
 
-function built(options) {
-  const { build, problem } = buildCudaEmulator({ sanitize: SANITIZE, ...options })
+function built({ sanitize = SANITIZE, tests = false } = {}) {
+  const { build, problem } = buildCudaEmulator({ sanitize, tests })
   if (problem !== undefined) throw new Error(`Cannot build the CUDA emulator: ${problem}`)
   return build
 }
 
-/** The addon with sanitizers, outside the places where loaders look. */
-function addon() {
-  const folder = join(source, 'build/sanitized')
-  const options = ['-DCMAKE_BUILD_TYPE=RelWithDebInfo', '-DCUDNN_RNN_SANITIZE=ON', '--log-level=WARNING']
-  run('cmake', ['-S', source, '-B', folder, ...options])
-  run('cmake', ['--build', folder, '--target', 'cudnn_rnn_cudnn', '--parallel', '2'])
-  return join(folder, 'cudnn_rnn_cudnn.node')
+/** A target of native/cudnn, built in a folder of its own, outside the places where loaders look. */
+function target(name, file, options) {
+  const folder = join(source, 'build', name)
+  run('cmake', ['-S', source, '-B', folder, '-DCMAKE_BUILD_TYPE=RelWithDebInfo', '--log-level=WARNING', ...options])
+  run('cmake', ['--build', folder, '--target', file.replace('.node', ''), '--parallel', '2'])
+  return join(folder, file)
 }
+
+/** The addon with sanitizers. */
+const addon = () => target('sanitized', 'cudnn_rnn_cudnn.node', ['-DCUDNN_RNN_SANITIZE=ON'])
 
 /** The path of a library of the compiler, for LD_PRELOAD: Node.js itself is not built with the sanitizer. */
 const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encoding: 'utf8' }).stdout.trim()
@@ -49,6 +52,11 @@ const tests = {
     const build = built({ tests: true })
     // Its tables of live things are never taken down; they are counted instead.
     run('ctest', ['--output-on-failure'], { cwd: build, env: { ASAN_OPTIONS: 'detect_leaks=0' } })
+  },
+  threads() {
+    const libraries = join(built({ sanitize: 'thread' }), 'lib/cudnn9')
+    const env = { CUDNN_RNN_CUDA_EMULATOR: '1', CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'slow=100' }
+    run(target('threads', 'cudnn_rnn_test_session', ['-DCUDNN_RNN_SESSION_TEST=ON']), [libraries], { env })
   },
   suite() {
     built()
