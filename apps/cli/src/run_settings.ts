@@ -58,7 +58,10 @@ export async function readRunSettings<Settings extends RunSettings>(
   }
   const kind = taskOf(found)
   const wanted = taskOf(format)
-  const other = kind !== wanted && kind !== undefined ? `this is ${kind}` : undefined
+  const other =
+    kind === wanted
+      ? `another version began this one (${found}), and only that one can go on with it. Train again, into another directory`
+      : kind && `this is ${kind}`
   throw codedRangeError(
     'ERR_NO_RUN',
     `Cannot open a run as ${join(directory, FILE_NAME)} must be the record of ${wanted ?? 'one'} (${format}): ${other ?? 'name the directory that was trained in'}`,

@@ -31,8 +31,8 @@ export interface LayerBatch {
   /** Weights of the rows of the output, [B] or [T,B]. Default: 1 within a row's length, 0 past it. Not for `ctc`. */
   readonly weights?: Tensor | undefined
   /**
-   * False: row b goes on from the recurrent states in which row b of the batch before ended, as windows of one long text do;
-   * gradients stop at the batch. True: the states are zeros, as they are for all batches where `restarts` is absent.
+   * False: row b begins with the recurrent states at the end of row b of the previous batch, for windows of one long text;
+   * gradients stop at the batch. True: the states are zeros, as for all batches without `restarts`.
    */
   readonly restarts?: boolean | undefined
 }

@@ -94,7 +94,7 @@ export function checkLoss(
 }
 
 /** A loss by itself. Throws as {@link checkLoss}. */
-export function knownLoss(action: string, loss: unknown): CheckedLoss {
+function knownLoss(action: string, loss: unknown): CheckedLoss {
   const isObject = typeof loss === 'object' && loss !== null
   const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>
   const name = LOSSES.find((known) => known === given.name)

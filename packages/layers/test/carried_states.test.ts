@@ -138,7 +138,7 @@ it('metrics of your own go where those of validation data would', async () => {
   await expect(own.fit(data, { ...FIT, ...watched, validation: data })).rejects.toThrow(/evaluate must be absent/)
 })
 
-it('refused: states through both directions, a restart that is no boolean, a batch of another size', async () => {
+it('refused: states through both directions, a restart that is not a boolean, a batch of another size', async () => {
   using backend = openReferenceBackend()
   using both = model(backend, [cudnnLSTM({ numUnits: H, direction: 'bidirectional' })])
   const data = windows(T, B).map(batchOf)

@@ -167,9 +167,9 @@ describe('refused, with the model as it was:', () => {
           /blank/,
         ],
         ['an unknown convention', 'ERR_INVALID_OPTION', fitted([0], { name: 'ctc', convention: 'keras' }), /keras/],
-        ['a blank that is no class', 'ERR_CTC_BLANK', fitted([0], { name: 'ctc', blank: 4 }), /0\.\.3/],
+        ['a blank that is not a class', 'ERR_CTC_BLANK', fitted([0], { name: 'ctc', blank: 4 }), /0\.\.3/],
         [
-          'a flag that is no boolean',
+          'a flag that is not a boolean',
           'ERR_INVALID_OPTION_TYPE',
           fitted([0], { name: 'ctc', zeroInfinity: 1 }),
           /zeroInfinity/,

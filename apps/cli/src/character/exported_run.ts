@@ -1,5 +1,6 @@
-import { openBackend, type Tensor, type Variable } from '@cudnn-rnn/rnn'
+import { openBackend, type Tensor } from '@cudnn-rnn/rnn'
 import type { NetworkToExport } from '@cudnn-rnn/rnn/interop'
+import { recurrentLayer } from './char_language_model.js'
 import { restoreModel } from './training_run.js'
 
 /**
@@ -12,10 +13,16 @@ export async function networkOfRun(directory: string): Promise<NetworkToExport> 
   try {
     const { model } = await restoreModel(directory, backend)
     try {
-      const { descriptor, weights, biases } = await model.lstm.paramsToCanonical(model.params)
-      const [kernel, bias] = [await floats(model.output.kernel), await floats(model.output.bias)]
-      const embedding = await floats(model.embedding)
-      return { name: 'lstm', descriptor, canonical: { weights, biases }, embedding, dense: { kernel, bias } }
+      const lstm = recurrentLayer(model)
+      const { descriptor, weights, biases } = await lstm.model.paramsToCanonical(lstm.variables[0]!)
+      const read = async (index: number) => copy(await model.variables[index]!.value.read())
+      return {
+        name: lstm.name,
+        descriptor,
+        canonical: { weights, biases },
+        embedding: await read(0),
+        dense: { kernel: await read(2), bias: await read(3) },
+      }
     } finally {
       model.dispose()
     }
@@ -24,8 +31,7 @@ export async function networkOfRun(directory: string): Promise<NetworkToExport> 
   }
 }
 
-/** A copy: the executor's memory goes with it. */
-async function floats({ value }: Variable): Promise<Tensor<Float32Array>> {
-  const { data, shape } = await value.read()
-  return { data: Float32Array.from(data), shape }
+/** The executor's memory goes with it. */
+function copy({ data, shape }: Tensor): Tensor<Float32Array> {
+  return { data: Float32Array.from(data as Float32Array), shape }
 }

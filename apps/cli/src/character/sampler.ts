@@ -1,5 +1,5 @@
+import type { SequentialModel } from '@cudnn-rnn/rnn'
 import { generate, type Vocabulary } from '@cudnn-rnn/rnn/train'
-import type { CharLanguageModel } from './char_language_model.js'
 
 export interface SamplingOptions {
   /** Characters to write after the prompt. */
@@ -13,15 +13,15 @@ export interface SamplingOptions {
 
 /** Yields text that the model writes, character by character. Throws RangeError `ERR_UNKNOWN_SYMBOL` for the prompt. */
 export async function* sample(
-  model: CharLanguageModel,
+  model: SequentialModel,
   vocabulary: Vocabulary,
   { prompt, ...options }: SamplingOptions,
 ): AsyncGenerator<string> {
   const promptIds = [...vocabulary.encode(prompt)]
-  using stream = model.lstm.stream(model.params)
+  using stream = model.stream()
   const next = async (id: number) => {
-    using x = model.backend.ops.embedding(model.embedding.value, { data: Int32Array.of(id), shape: [1] })
-    return model.logitsOf(await stream.step(x))
+    const logits = await stream.step({ data: Int32Array.of(id), shape: [1] })
+    return logits.data as Float32Array
   }
   for await (const id of generate(next, { prompt: promptIds, ...options })) yield vocabulary.decode([id])
 }

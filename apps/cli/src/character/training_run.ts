@@ -1,32 +1,29 @@
 import { resolve } from 'node:path'
 import {
-  Adam,
   type Backend,
   type BackendName,
   cosineRate,
   Dataset,
-  fit,
   openBackend,
+  type SequentialModel,
   type StepReport,
   TrainingCheckpoints,
 } from '@cudnn-rnn/rnn'
-import { gateWeights, type TokenWindow, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
+import { gateWeights, truncatedWindows, Vocabulary } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
-import { dropoutState } from '../dropout_state.js'
 import { programCommand } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
-import type { CarriedState } from './carried_state.js'
-import { CharLanguageModel, type CharModelSizes } from './char_language_model.js'
+import { type CharModelSizes, charLanguageModel, recurrentLayer, windowBatch } from './char_language_model.js'
 import { bitsPerCharacter } from './evaluation.js'
 import { NgramModel } from './ngram_model.js'
 import { sample } from './sampler.js'
 import { loadCorpus, type TextCorpus } from './text_corpus.js'
 
-const CHARACTER_FORMAT = 'cudnn-rnn character model 2'
+const CHARACTER_FORMAT = 'cudnn-rnn character model 3'
 
 /** How long and how to train; saved with every run, so that a resumed run continues with the same values. */
 export interface TrainingPlan {
@@ -92,8 +89,7 @@ export class TrainingRun {
   readonly settings: CharacterSettings
   readonly corpus: TextCorpus
   readonly backend: Backend
-  readonly model: CharLanguageModel
-  readonly #state: CarriedState
+  readonly model: SequentialModel
   readonly #isNew: boolean
   readonly #checkpoints: TrainingCheckpoints
 
@@ -108,10 +104,9 @@ export class TrainingRun {
     this.settings = settings
     this.corpus = corpus
     this.backend = backend
-    this.model = new CharLanguageModel(backend, settings.sizes, settings.plan.seed)
-    this.#state = this.model.carriedState(settings.plan.batch)
+    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed)
     this.#isNew = isNew
-    this.#checkpoints = checkpointsOf(directory, this.model)
+    this.#checkpoints = checkpointsOf(directory, backend, this.model)
   }
 
   /** Begins a run; nothing is written before {@link run}. */
@@ -171,17 +166,13 @@ export class TrainingRun {
     const characters = time * batch
     const peak = learningRate
     // Refuses a text that is too short for one window before anything is written.
-    const windows = truncatedWindows(corpus.train, { time, batch })
+    const windows = new Dataset(truncatedWindows(corpus.train, { time, batch })).map(windowBatch)
     await using _lock = await this.#checkpoints.lock()
     if (this.#isNew) await beginRun(this.directory, this.settings)
     onBegun?.()
-    using optimizer = new Adam(this.backend, model.variables)
     let heldOut = '–'
     const fitOptions = {
-      backend: this.backend,
-      data: new Dataset(windows).repeat(),
-      batchGradients: (window: TokenWindow) => model.batchGradients(window, this.#state),
-      optimizer,
+      loss: 'softmax_cross_entropy' as const,
       learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),
       maxSteps: steps,
       clipNorm: MAXIMUM_NORM,
@@ -189,12 +180,11 @@ export class TrainingRun {
       evaluateEvery,
       saveEvery,
       earlyStopping: { metric: 'heldOutBits' },
-      saver: this.#checkpoints,
-      state: { tensors: this.#state.tensors, ...dropoutState(model.lstm, this.settings.sizes.dropout) },
+      checkpoints: this.#checkpoints,
     }
     return await loggedFit({
       ...options,
-      fit: (hooks) => fit({ ...fitOptions, ...hooks }),
+      fit: (hooks) => model.fit(windows, { ...fitOptions, ...hooks }),
       maxSteps: steps,
       json: options.json ?? false,
       isResumed: !this.#isNew,
@@ -214,7 +204,8 @@ export class TrainingRun {
 
   /** The weights of the LSTM, gate by gate. */
   gates() {
-    return gateWeights(this.model.lstm, this.model.params.value)
+    const { model, variables } = recurrentLayer(this.model)
+    return gateWeights(model, variables[0]!.value)
   }
 
   /** The model's continuation of a fixed prompt. */
@@ -228,7 +219,6 @@ export class TrainingRun {
   }
 
   dispose(): void {
-    this.#state.dispose()
     this.model.dispose()
     this.backend.dispose()
   }
@@ -242,11 +232,11 @@ export class TrainingRun {
 export async function restoreModel(
   directory: string,
   backend: Backend,
-): Promise<{ readonly model: CharLanguageModel; readonly vocabulary: Vocabulary }> {
+): Promise<{ readonly model: SequentialModel; readonly vocabulary: Vocabulary }> {
   const { sizes, plan, characters } = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
-  const model = new CharLanguageModel(backend, sizes, plan.seed)
+  const model = charLanguageModel(backend, sizes, plan.seed)
   try {
-    const record = await checkpointsOf(directory, model).restore(model.variables)
+    const record = await checkpointsOf(directory, backend, model).restore(model.variables)
     warnOfSkipped(record?.skipped ?? [])
     if (record !== undefined) return { model, vocabulary: new Vocabulary(characters) }
   } catch (error) {
@@ -269,8 +259,8 @@ export async function isRunOfDemo(directory: string): Promise<boolean> {
   )
 }
 
-function checkpointsOf(directory: string, { backend, lstm }: CharLanguageModel): TrainingCheckpoints {
-  return new TrainingCheckpoints(backend, directory, { models: [lstm], maxToKeep: 2 })
+function checkpointsOf(directory: string, backend: Backend, model: SequentialModel): TrainingCheckpoints {
+  return new TrainingCheckpoints(backend, directory, { models: [recurrentLayer(model).model], maxToKeep: 2 })
 }
 
 /** Options that affect the results are fixed for a run; the number of steps and the intervals of evaluation and saving are not. */

@@ -1,66 +1,53 @@
-import { Adam, Dataset, openBackend } from '@cudnn-rnn/rnn'
-import { type TokenWindow, truncatedWindows } from '@cudnn-rnn/rnn/train'
+import { Dataset, type LayerBatch, openBackend } from '@cudnn-rnn/rnn'
+import { truncatedWindows } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
-import { CharLanguageModel } from '../../src/character/char_language_model.js'
+import { charLanguageModel, windowBatch } from '../../src/character/char_language_model.js'
 import { bitsPerCharacter } from '../../src/character/evaluation.js'
 import { createCorpus } from '../../src/character/text_corpus.js'
-import { coded, SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
+import { SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
 
 const { train, vocabulary } = createCorpus('small', SMALL_TEXT)
 const sizes = { ...SMALL_SIZES, vocabularySize: vocabulary.size }
-const windows = new Dataset(truncatedWindows(train, { time: 6, batch: 3 })).iterate()
-const window = (await windows.next()).value as TokenWindow
-const second = (await windows.next()).value as TokenWindow
+const windows = new Dataset(truncatedWindows(train, { time: 6, batch: 3 })).map(windowBatch)
+const LOSS = { loss: 'softmax_cross_entropy' } as const
 
 async function setUp(seed = 1) {
   const backend = await openBackend('reference')
-  const model = new CharLanguageModel(backend, sizes, seed)
-  return { backend, model, state: model.carriedState(3) }
+  return { backend, model: charLanguageModel(backend, sizes, seed) }
 }
 
-describe('CharLanguageModel', () => {
-  it('lowers the loss of a window by training on it', async () => {
-    const { backend, model, state } = await setUp()
-    const adam = new Adam(backend, model.variables)
-    const { loss, gradients } = await model.batchGradients(window, state)
-    adam.apply(gradients, 0.02)
-    expect(await model.evaluate(window, state)).toBeLessThan((await loss.read()).data[0]!)
+/** The first windows of the text. */
+async function first(count: number): Promise<LayerBatch[]> {
+  const batches = windows.iterate()
+  return Promise.all(Array.from({ length: count }, async () => (await batches.next()).value as LayerBatch))
+}
+
+describe('charLanguageModel', () => {
+  it('lowers the loss of its windows by training on them', async () => {
+    const { model } = await setUp()
+    const before = await model.evaluate(await first(4), LOSS)
+    await model.fit(windows, { ...LOSS, learningRate: 0.02, maxSteps: 4 })
+    expect((await model.evaluate(await first(4))).loss).toBeLessThan(before.loss)
   })
 
-  it('evaluates without learning, and reads a window after the one before unlike a first one', async () => {
-    const { model, state } = await setUp()
-    const first = await model.evaluate(window, state)
-    const carried = await model.evaluate(second, state)
-    expect(await model.evaluate(window, state)).toBe(first)
-    expect(await model.evaluate({ ...second, restarts: true }, state)).not.toBe(carried)
+  it('reads a window after the one before unlike a first one', async () => {
+    const { model } = await setUp()
+    const [one, two] = (await first(2)) as [LayerBatch, LayerBatch]
+    const carried = await model.evaluate([one, two], LOSS)
+    expect(await model.evaluate([one, two], LOSS)).toEqual(carried)
+    expect((await model.evaluate([one, { ...two, restarts: true }], LOSS)).loss).not.toBe(carried.loss)
   })
 
-  it('says log₂ V bits when its output layer is zero: every character is as likely', async () => {
+  it('has log₂ V bits when its output layer is zero: every character is as likely', async () => {
     const { backend, model } = await setUp()
-    model.output.kernel.assign(backend.zeros(model.output.kernel.shape))
+    const kernel = model.variables[2]!
+    kernel.assign(backend.zeros(kernel.shape))
     expect(await bitsPerCharacter(model, train)).toBeCloseTo(Math.log2(sizes.vocabularySize), 5)
   })
 
   it('starts from the same values for the same seed and from others for another', async () => {
-    const losses = []
-    for (const seed of [1, 1, 2]) {
-      const { model, state } = await setUp(seed)
-      losses.push(await model.evaluate(window, state))
-    }
-    expect(losses[0]).toBe(losses[1])
-    expect(losses[0]).not.toBe(losses[2])
-  })
-
-  it('leaves nothing behind but its loss and its gradients, also when a step fails', async () => {
-    const { backend, model, state } = await setUp()
-    const { tensors } = backend.stats()
-    const { loss, gradients } = await model.batchGradients(window, state)
-    await model.evaluate(window, state)
-    for (const tensor of [loss, ...gradients]) tensor.dispose()
-    expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
-    const labels = { ...window.labels, data: window.labels.data.map(() => sizes.vocabularySize) }
-    await expect(model.batchGradients({ ...window, labels }, state)).rejects.toMatchObject(coded('ERR_ID_OUT_OF_RANGE'))
-    await expect(model.evaluate({ ...window, labels }, state)).rejects.toMatchObject(coded('ERR_ID_OUT_OF_RANGE'))
-    expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
+    const bits = await Promise.all([1, 1, 2].map(async (seed) => bitsPerCharacter((await setUp(seed)).model, train)))
+    expect(bits[0]).toBe(bits[1])
+    expect(bits[0]).not.toBe(bits[2])
   })
 })

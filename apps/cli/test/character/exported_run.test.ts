@@ -7,11 +7,12 @@ import {
   importWeights,
   inspectBackends,
   openBackend,
+  type SequentialModel,
 } from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { expect, it } from 'vitest'
-import { CharLanguageModel, type CharModelSizes } from '../../src/character/char_language_model.js'
+import { type CharModelSizes, charLanguageModel, recurrentLayer } from '../../src/character/char_language_model.js'
 import { networkOfRun } from '../../src/character/exported_run.js'
 import { sample } from '../../src/character/sampler.js'
 import { TrainingRun } from '../../src/character/training_run.js'
@@ -28,18 +29,19 @@ const { characters, sizes } = JSON.parse(String(fixture('run.json'))) as {
 const greedy = JSON.parse(String(fixture('greedy.json'))) as { readonly prompt: string; readonly text: string }
 
 /** The exported model, on an executor again. */
-async function modelFrom(bytes: Uint8Array, backend: Backend): Promise<CharLanguageModel> {
+async function modelFrom(bytes: Uint8Array, backend: Backend): Promise<SequentialModel> {
   const file = await openWeightFile(bytes)
   const read = async (name: string) => {
     const { shape, read } = file.tensors.find((tensor) => tensor.name === name)!
     return { data: await read(), shape }
   }
   const { weights, biases } = stackNetworks((await importWeights(file)).networks).canonical
-  const model = new CharLanguageModel(backend, sizes, 1)
-  model.params.assign(await model.lstm.canonicalToParams(weights, biases))
-  model.embedding.assign(await read('embedding'))
-  model.output.kernel.assign(await read('dense_kernel'))
-  model.output.bias.assign(await read('dense_bias'))
+  const model = charLanguageModel(backend, sizes, 1)
+  const [embedding, params, kernel, bias] = model.variables
+  params!.assign(await recurrentLayer(model).model.canonicalToParams(weights, biases))
+  embedding!.assign(await read('embedding'))
+  kernel!.assign(await read('dense_kernel'))
+  bias!.assign(await read('dense_bias'))
   return model
 }
 

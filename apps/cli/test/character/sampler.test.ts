@@ -1,13 +1,13 @@
 import { openBackend } from '@cudnn-rnn/rnn'
 import { Vocabulary } from '@cudnn-rnn/rnn/train'
 import { describe, expect, it } from 'vitest'
-import { CharLanguageModel } from '../../src/character/char_language_model.js'
+import { charLanguageModel } from '../../src/character/char_language_model.js'
 import { type SamplingOptions, sample } from '../../src/character/sampler.js'
 import { coded, SMALL_SIZES, SMALL_TEXT } from '../small_run.js'
 
 const vocabulary = Vocabulary.of(SMALL_TEXT)
 const sizes = { ...SMALL_SIZES, vocabularySize: vocabulary.size }
-const model = new CharLanguageModel(await openBackend('reference'), sizes, 3)
+const model = charLanguageModel(await openBackend('reference'), sizes, 3)
 
 async function write(options: Partial<SamplingOptions>): Promise<string> {
   const complete = { length: 60, temperature: 1, seed: 1, prompt: 'call', ...options }
@@ -40,9 +40,10 @@ describe('sample', () => {
 
   it('draws in proportion to the probabilities', async () => {
     const backend = await openBackend('reference')
-    const unfair = new CharLanguageModel(backend, { ...sizes, vocabularySize: 2 }, 1)
-    unfair.output.kernel.assign(backend.zeros(unfair.output.kernel.shape))
-    unfair.output.bias.assign({ data: Float32Array.of(Math.log(3), 0), shape: [2] }) // three to one
+    const unfair = charLanguageModel(backend, { ...sizes, vocabularySize: 2 }, 1)
+    const [, , kernel, bias] = unfair.variables
+    kernel!.assign(backend.zeros(kernel!.shape))
+    bias!.assign({ data: Float32Array.of(Math.log(3), 0), shape: [2] }) // three to one
     const options = { length: 4000, temperature: 1, seed: 1, prompt: 'a' }
     const text = await collect(sample(unfair, new Vocabulary(['a', 'b']), options))
     // 3000 ± 4 standard deviations of √(4000 · ¾ · ¼)
@@ -51,11 +52,11 @@ describe('sample', () => {
 
   it('refuses a prompt of unknown characters and opens nothing for it', async () => {
     await expect(write({ prompt: 'callZ' })).rejects.toMatchObject(coded('ERR_UNKNOWN_SYMBOL', { symbol: 'Z' }))
-    expect(model.backend.stats().steppers).toBe(0)
+    expect(model.executor.stats().steppers).toBe(0)
   })
 
   it('closes its stream when the reader stops early', async () => {
     for await (const _ of sample(model, vocabulary, { length: 10, temperature: 1, seed: 1, prompt: 'c' })) break
-    expect(model.backend.stats()).toMatchObject({ tensors: model.variables.length, steppers: 0 })
+    expect(model.executor.stats()).toMatchObject({ tensors: model.variables.length, steppers: 0 })
   })
 })

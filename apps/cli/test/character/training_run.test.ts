@@ -1,4 +1,4 @@
-import { readdir, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openBackend } from '@cudnn-rnn/rnn'
 import { readMetrics } from '@cudnn-rnn/rnn/train'
@@ -64,6 +64,17 @@ describe('TrainingRun', () => {
     const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
     await trainOn(run)
     expect(run.backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+  })
+
+  it('refuses a run that another version began', async () => {
+    const directory = await temporaryDirectory()
+    const path = join(directory, 'run.json')
+    await trainOn(await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {})), 2)
+    const record = await readFile(path, 'utf8')
+    await writeFile(path, record.replace('character model 3', 'character model 2'))
+    const refused = TrainingRun.resume(directory, 'reference')
+    await expect(refused).rejects.toMatchObject(coded('ERR_NO_RUN', { format: 'cudnn-rnn character model 2' }))
+    await expect(refused).rejects.toThrow(/another version began this one/)
   })
 
   it('refuses to go on with another text', async () => {

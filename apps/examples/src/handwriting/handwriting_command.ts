@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
-import { type BackendName, openBackend } from '@cudnn-rnn/rnn'
+import { type BackendName, openBackend, type SequentialModel } from '@cudnn-rnn/rnn'
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
 import type { Command } from 'commander'
 import { integerAtLeast } from '../number_options.js'
 import { batchOf, type Line } from './line_batch.js'
 import { TRAINING_FONTS, UNSEEN_FONT } from './line_fonts.js'
-import type { LineReader } from './line_reader.js'
+import { readTexts } from './line_reader.js'
 import { ALPHABET, wordsOf } from './line_texts.js'
 import { type ReadLines, readerPage } from './reader_page.js'
 import { BATCH, characterErrorRate, heldOutLines, trainReader } from './train_reader.js'
@@ -108,14 +108,14 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
   }
 }
 
-async function readAll(reader: LineReader, lines: readonly Line[], language: NGramModel) {
+async function readAll(reader: SequentialModel, lines: readonly Line[], language: NGramModel) {
   const scorer = characterScorer(language, ALPHABET, { weight: LANGUAGE_WEIGHT, bonus: LANGUAGE_WEIGHT })
   const greedy: string[] = []
   const scored: string[] = []
   for (let first = 0; first < lines.length; first += BATCH) {
     const batch = batchOf(lines.slice(first, first + BATCH))
-    greedy.push(...(await reader.read(batch)))
-    scored.push(...(await reader.readWith(batch, scorer, BEAM_WIDTH)))
+    greedy.push(...(await readTexts(reader, batch)))
+    scored.push(...(await readTexts(reader, batch, { scorer, beamWidth: BEAM_WIDTH })))
   }
   return { greedy, scored }
 }

@@ -1,4 +1,4 @@
-import type { Tensor } from '@cudnn-rnn/rnn'
+import type { LayerBatch } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
 import { LINE_HEIGHT, type LineDrawing, type LineImage } from './line_drawing.js'
 import { labelsOf, randomText } from './line_texts.js'
@@ -14,15 +14,6 @@ export interface Line {
   readonly text: string
   readonly font: string
   readonly image: LineImage
-}
-
-/** Lines side by side, as the network reads them. */
-export interface LineBatch {
-  /** [T,B,I]: columns of pixels, a step apart; zeros after a line's end. */
-  readonly frames: Tensor<Float32Array>
-  /** [B] */
-  readonly lengths: readonly number[]
-  readonly labels: readonly (readonly number[])[]
 }
 
 export interface RandomLines {
@@ -47,7 +38,8 @@ export function randomLines(drawing: LineDrawing, { words, fonts, count, width, 
   })
 }
 
-export function batchOf(lines: readonly Line[]): LineBatch {
+/** Lines side by side, as the network reads them: columns of pixels [T,B,I], a step apart; zeros after a line's end. */
+export function batchOf(lines: readonly Line[]): LayerBatch {
   const lengths = lines.map(({ image }) => Math.ceil(image.width / STEP))
   const time = Math.max(...lengths)
   const data = new Float32Array(time * lines.length * FRAME_SIZE)
@@ -55,8 +47,8 @@ export function batchOf(lines: readonly Line[]): LineBatch {
     for (let t = 0; t < lengths[row]; t++) writeFrame(data, (t * lines.length + row) * FRAME_SIZE, image, t)
   }
   return {
-    frames: { data, shape: [time, lines.length, FRAME_SIZE] },
-    lengths,
+    input: { data, shape: [time, lines.length, FRAME_SIZE] },
+    sequenceLengths: lengths,
     labels: lines.map(({ text }) => labelsOf(text)),
   }
 }

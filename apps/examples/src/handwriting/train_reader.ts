@@ -2,13 +2,20 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cpuUsage } from 'node:process'
 import { TerminalProgress } from '@cudnn-rnn/report'
-import { Adam, type Backend, cosineRate, Dataset, fit, type StepReport, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import {
+  type Backend,
+  cosineRate,
+  Dataset,
+  type LayerBatch,
+  type SequentialModel,
+  type StepReport,
+} from '@cudnn-rnn/rnn'
 import { labelErrorRate } from '@cudnn-rnn/rnn/ctc'
 import { MetricsFile, readMetrics } from '@cudnn-rnn/rnn/train'
-import { batchOf, type Line, type LineBatch, randomLines } from './line_batch.js'
+import { batchOf, type Line, randomLines } from './line_batch.js'
 import { LineDrawing } from './line_drawing.js'
 import { registerFonts, TRAINING_FONTS, UNSEEN_FONT } from './line_fonts.js'
-import { LineReader } from './line_reader.js'
+import { lineReader } from './line_reader.js'
 
 export interface ReaderOptions {
   readonly directory: string
@@ -48,42 +55,39 @@ export function characterErrorRate(read: readonly string[], lines: readonly Line
 export async function trainReader(
   backend: Backend,
   options: ReaderOptions,
-): Promise<{ readonly reader: LineReader; readonly reports: readonly StepReport[]; readonly cpuSeconds: number }> {
+): Promise<{ readonly reader: SequentialModel; readonly reports: readonly StepReport[]; readonly cpuSeconds: number }> {
   const { words, steps, seed } = options
   registerFonts(TRAINING_FONTS)
   const drawing = new LineDrawing()
-  const reader = new LineReader(backend, options)
-  const data = Dataset.fromArray(Array.from({ length: steps }, (_, step) => step)).map((step): LineBatch => {
+  const reader = lineReader(backend, options)
+  const data = Dataset.fromArray(Array.from({ length: steps }, (_, step) => step)).map((step): LayerBatch => {
     const isFirst = step < FIRST_STEPS
     const sizes = { count: isFirst ? 2 * BATCH : BATCH, width: isFirst ? FIRST_WIDTH : WIDTH }
     return batchOf(
       randomLines(drawing, { words: words.training, fonts: TRAINING_FONTS, seed: seed + step + 1, ...sizes }),
     )
   })
-  const heldOut = heldOutLines(words.heldOut, 'seen', 2 * BATCH)
+  const heldOut = batchOf(heldOutLines(words.heldOut, 'seen', 2 * BATCH))
   const metricsPath = join(options.directory, 'metrics.jsonl')
   let metrics: MetricsFile | undefined
   const progress = new TerminalProgress(process.stdout, { total: steps })
   const before = cpuUsage()
   try {
-    await fit({
-      backend,
-      data: data.prefetch(1),
-      batchGradients: (batch: LineBatch) => reader.batchGradients(batch),
-      optimizer: new Adam(backend, reader.variables),
+    await reader.fit(data.prefetch(1), {
+      loss: 'ctc',
       learningRate: cosineRate({ peak: 3e-3, final: 1e-4, steps, warmup: 50 }),
       clipNorm: 1,
       maxSteps: steps,
-      saver: new TrainingCheckpoints(backend, options.directory, { models: [reader.lstm] }),
+      checkpoints: options.directory,
       evaluateEvery: 500,
-      evaluate: async () => ({ characterErrors: characterErrorRate(await reader.read(batchOf(heldOut)), heldOut) }),
+      validation: [heldOut],
       async onStart(step) {
         await mkdir(options.directory, { recursive: true })
         metrics = await MetricsFile.open(metricsPath, step)
       },
       async onStep(report) {
         await metrics?.write(report)
-        const errors = report.metrics?.['characterErrors']
+        const errors = report.metrics?.['labelErrorRate']
         const figures = [
           `loss ${report.loss.toFixed(2)}`,
           ...(errors === undefined ? [] : [`${(100 * errors).toFixed(1)} % of letters wrong`]),
