@@ -40,7 +40,7 @@ export function addHandwritingCommand(program: Command): void {
     .description('train a reader of handwritten lines (bidirectional CudnnLSTM, CTC), and show its results')
     .option('--out <directory>', 'checkpoints, and the page reader.html', 'handwriting')
     .option('--text <file>', 'the book whose words are written', bundledBook())
-    .option('--steps <n>', 'training steps', integerAtLeast(400), 8000)
+    .option('--steps <n>', 'training steps', integerAtLeast(400), 10000)
     .option('--units <n>', 'units of each LSTM', integerAtLeast(1), 96)
     .option('--layers <n>', 'layers', integerAtLeast(1), 2)
     .option('--seed <n>', 'of weights, words and drawing', integerAtLeast(0), 1)
@@ -88,7 +88,7 @@ async function runHandwriting(options: HandwritingOptions): Promise<void> {
       settings: [
         [
           'network',
-          `${numLayers} bidirectional layers of ${numUnits} units (CudnnLSTM), ${ALPHABET.length} letters and the blank`,
+          `a dense layer over each frame, ${numLayers} bidirectional layers of ${numUnits} units (CudnnLSTM), ${ALPHABET.length} letters and the blank`,
         ],
         [
           'training',

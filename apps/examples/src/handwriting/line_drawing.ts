@@ -94,10 +94,9 @@ function blur(data: Float32Array, width: number, share: number): void {
 /** Ink of some darkness on paper of some shade, light from one side, and noise in every pixel. */
 function shade(data: Float32Array, width: number, random: Philox): void {
   const between = (low: number, high: number) => low + (high - low) * random.uniform()
-  const [paper, light, darkness, noise] = [between(0, 0.15), between(-0.1, 0.1), between(0.75, 1), between(0.01, 0.15)]
+  const [paper, light, darkness, noise] = [between(0, 0.15), between(-0.1, 0.1), between(0.75, 1), between(0.01, 0.2)]
   for (let pixel = 0; pixel < data.length; pixel++) {
-    // The sum of two uniform numbers: near enough to a camera's noise, and cheap.
-    const grain = noise * (random.uniform() + random.uniform() - 1)
+    const grain = noise * (random.uniform() - 0.5)
     const ground = paper + light * ((pixel % width) / width - 0.5)
     data[pixel] = Math.min(1, Math.max(0, ground + data[pixel] * (darkness - ground) + grain))
   }

@@ -3,7 +3,10 @@ import type { PrefixScorer } from '@cudnn-rnn/rnn/ctc'
 import { FRAME_SIZE } from './line_batch.js'
 import { ALPHABET, textOf } from './line_texts.js'
 
-/** A bidirectional CudnnLSTM over the frames of a line, and a dense layer to letters and blank. */
+/** Features of a frame, learned from its pixels: fewer columns than pixels make the LSTM's first layer cheaper. */
+const FEATURES = 64
+
+/** Features of each frame of a line, a bidirectional CudnnLSTM over the frames, and a dense layer to letters and blank. */
 export function lineReader(
   backend: Backend,
   { numUnits, numLayers, seed }: { readonly numUnits: number; readonly numLayers: number; readonly seed: number },
@@ -11,10 +14,11 @@ export function lineReader(
   return sequential(
     backend,
     [
-      cudnnLSTM({ numLayers, numUnits, inputSize: FRAME_SIZE, direction: 'bidirectional' }),
+      dense({ units: FEATURES, activation: 'relu' }),
+      cudnnLSTM({ numLayers, numUnits, direction: 'bidirectional' }),
       dense({ units: ALPHABET.length + 1 }),
     ],
-    { seed },
+    { seed, inputSize: FRAME_SIZE },
   )
 }
 
