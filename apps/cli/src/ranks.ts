@@ -30,8 +30,16 @@ export async function overRanks(work: (world: Communicator) => Promise<void>): P
   }
 }
 
-/** Runs `work` on every rank, without calls between ranks; where it fails on one, it fails on all. */
-export async function onEach<Result>(world: Communicator, work: () => Promise<Result> | Result): Promise<Result> {
+/**
+ * Runs `work` on every rank, without calls between ranks; where it fails on one, it fails on all.
+ *
+ * @param world undefined for one process, here and below
+ */
+export async function onEach<Result>(
+  world: Communicator | undefined,
+  work: () => Promise<Result> | Result,
+): Promise<Result> {
+  if (world === undefined) return await work()
   const results: Result[] = []
   await gatherResults(world, async () => {
     results.push(await work())
@@ -42,16 +50,17 @@ export async function onEach<Result>(world: Communicator, work: () => Promise<Re
 
 /** Runs `work` on the first rank; every rank gets its result, which must be JSON. */
 export async function onFirst<Result>(
-  world: Communicator,
+  world: Communicator | undefined,
   work: () => Promise<Result> | Result,
 ): Promise<Awaited<Result>> {
+  if (world === undefined) return await work()
   const [result] = await gatherResults(world, async () => (world.rank === 0 ? await work() : null))
   return result as Awaited<Result>
 }
 
 /** Locks the directory of a run and begins the run in it, on the first rank. */
 export async function beginOnFirst(
-  world: Communicator,
+  world: Communicator | undefined,
   checkpoints: TrainingCheckpoints,
   begin: () => Promise<void>,
 ): Promise<AsyncDisposable | undefined> {
@@ -71,7 +80,8 @@ export async function beginOnFirst(
 }
 
 /** The executor of a rank, with its share of the host's cores, or the GPU of its number on the host. */
-export async function openBackendOfRank(name: string, { localRank, localSize }: Communicator): Promise<Backend> {
+export async function openBackendOfRank(name: string, world: Communicator | undefined): Promise<Backend> {
+  const { localRank, localSize } = world ?? { localRank: 0, localSize: 1 }
   if (localSize === 1) return await openBackend(name as BackendName)
   const threads = Math.max(1, Math.floor(availableParallelism() / localSize))
   return await openBackend(name as BackendName, { threads, device: localRank })

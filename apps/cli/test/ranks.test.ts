@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { rankSpeeds } from '../src/ranks.js'
 import { outcome, packagePath, programPath, run, usesProgram } from './built_program.js'
-import { temporaryDirectory } from './small_run.js'
+import { temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()
 
@@ -66,6 +66,31 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect(steps[4]!['ranks']).toMatchObject([{ rank: 0 }, { rank: 1 }])
     expect(await readFile(join(directory, 'together/report.html'), 'utf8')).toContain('</html>')
   }, 60_000)
+
+  it('carries the states of a text over ranks, and resumes over another number of them', async () => {
+    const directory = await temporaryDirectory()
+    const text = await writeSmallText(directory)
+    const sizes = ['--units', '6', '--embedding', '4', '--batch', '5', '--time', '6', '--evaluate-every', '4']
+    const train = ['train', '--text', text, ...sizes, '--backend', 'cpu', '--json', '--out']
+    const together = join(directory, 'together')
+    const parts = [
+      await runOver(3, ...train, together, '--steps', '6', '--learning-rate', '0.02'),
+      await runOver(2, 'train', '--resume', '--out', together, '--steps', '8', '--backend', 'cpu', '--json'),
+    ]
+    expect(parts.map(({ exitCode, stderr }) => [exitCode, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ])
+    const alone = join(directory, 'alone')
+    const expected = [
+      await run(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
+      await run('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
+    ]
+    const bits = (some: readonly { stdout: string }[]) =>
+      some.flatMap(({ stdout }) => linesOf(stdout)).flatMap(({ bits, heldOutBits }) => [bits!, heldOutBits ?? 0])
+    expect(bits(parts)).toHaveLength(16)
+    for (const [index, bit] of bits(expected).entries()) expect(bits(parts)[index]).toBeCloseTo(bit, 5)
+  }, 90_000)
 
   it('ends with one message where the first rank refuses', async () => {
     const directory = await temporaryDirectory()

@@ -14,6 +14,8 @@ export interface EvaluateOptions {
   readonly loss?: Loss | undefined
   /** Rows of a batch, where the data are examples. */
   readonly batchSize?: number | undefined
+  /** Evaluates over its ranks, each its rows of every batch; all get the metrics of all rows. */
+  readonly communicator?: Communicator | undefined
 }
 
 export interface ModelMetrics {
@@ -22,15 +24,14 @@ export interface ModelMetrics {
   readonly loss: number
 }
 
-/** `SequentialModel.evaluate`; over the ranks of a communicator each evaluates its rows. */
+/** `SequentialModel.evaluate` */
 export async function evaluateModel(
   model: WholeModel,
   data: LayerData,
   options: EvaluateOptions,
-  communicator?: Communicator,
 ): Promise<ModelMetrics> {
   const action = 'evaluate'
-  checkOptionNames(action, options, ['loss', 'batchSize'])
+  checkOptionNames(action, options, ['loss', 'batchSize', 'communicator'])
   if (options.loss === undefined && model.loss === undefined) {
     throw codedRangeError(
       'ERR_NO_LOSS',
@@ -44,7 +45,7 @@ export async function evaluateModel(
   let carried: CarriedStates | undefined
   try {
     const batches = batchesOf(data, { batchSize: options.batchSize }, shape)
-    for await (const batch of dataOfRank(batches, shape, communicator)) {
+    for await (const batch of dataOfRank(batches, shape, options.communicator)) {
       if (isEmptyShare(batch)) continue
       carried ??= CarriedStates.for(model, batch)
       const counted = await countBatch(model, loss, batch, carried)
@@ -54,7 +55,7 @@ export async function evaluateModel(
     carried?.dispose()
   }
   const sums = Float64Array.from(COUNTS, (name) => totals[name])
-  await communicator?.allReduce(sums)
+  await options.communicator?.allReduce(sums)
   const [sum, rows, hits, edits, labels] = sums
   return {
     loss: sum / rows,

@@ -189,7 +189,7 @@ function evaluationOf(
   if (evaluate === undefined || validation === undefined) {
     return validation === undefined
       ? evaluate
-      : () => evaluateModel(model, validation, { loss, batchSize }, communicator)
+      : () => evaluateModel(model, validation, { loss, batchSize, communicator })
   }
   throw invalid('evaluate', 'absent where validation is given', evaluate)
 }

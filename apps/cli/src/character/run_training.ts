@@ -1,12 +1,15 @@
 import { join } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
+import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
+import { codedRangeError } from '../coded_error.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
+import { onEach, onFirst, overRanks, rankLines } from '../ranks.js'
 import { checkNoRun } from '../run_settings.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
@@ -42,21 +45,35 @@ const SAMPLE_LENGTH = 400
 
 /** Trains as requested, then prints a sample and writes a report page into the run's directory. */
 export async function runTraining(request: TrainingRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, isDemo = false } = request
-  const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
-  if (!request.resume && !replaces) checkNoRun(directory)
+  await overRanks((world) => trainOver(world, request))
+}
+
+async function trainOver(world: Communicator, request: TrainingRequest): Promise<void> {
+  const { directory, json = false, maxSeconds, isDemo = false, backend, given } = request
+  await onFirst(world, async () => {
+    if (request.batch < world.size) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot train as --batch must be at least the number of ranks, ${world.size}: current value is ${request.batch}`,
+      )
+    }
+    const replaces = request.overwrite || (isDemo && (await isRunOfDemo(directory)))
+    if (!request.resume && !replaces) checkNoRun(directory)
+    return null
+  })
   const run = request.resume
-    ? await TrainingRun.resume(directory, request.backend, { given: request.given, newRun: newRun(request) })
-    : await TrainingRun.create(directory, request.backend, newRun(request))
+    ? await TrainingRun.resume(directory, backend, { given, newRun: newRun(request) }, world)
+    : await onEach(world, () => TrainingRun.create(directory, backend, newRun(request), world))
   try {
     const onBegun = () => void (json || process.stdout.write(introduction(run)))
     const training = await run.run({ json, maxSeconds, onBegun })
+    if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
+    if (world.rank > 0) return
     // No sample after an interrupt.
     const sampled = training.ending === 'interrupted' ? undefined : await run.write(SAMPLE_LENGTH)
     const page = join(directory, 'report.html')
     await writeFileWhole(page, characterPage(run, training.reports, sampled, await run.gates()))
     if (!json) process.stdout.write(conclusion(run, training, sampled, page))
-    if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
   } finally {
     run.dispose()
   }
@@ -87,7 +104,7 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
 
 function conclusion(
   run: TrainingRun,
-  { ending, step, reports }: LoggedFitResult,
+  { ending, step, reports, ranks }: LoggedFitResult,
   sampled: Sample | undefined,
   page: string,
 ) {
@@ -106,6 +123,7 @@ function conclusion(
             : `${pc.bold(visibleLines(sampled.prompt))}${visibleLines(sampled.text)}`,
           '',
         ]),
+    ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Sample')}    ${programCommand()} sample ${directory}`,
   ]

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path'
 import {
   type Backend,
-  type BackendName,
+  type Communicator,
   cosineRate,
   Dataset,
-  openBackend,
   type SequentialModel,
   type StepReport,
   TrainingCheckpoints,
@@ -14,6 +13,7 @@ import { codedRangeError } from '../coded_error.js'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { programCommand } from '../invocation.js'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
+import { beginOnFirst, onEach, onFirst, openBackendOfRank } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { beginRun, type RunSettings, readRunSettings, writeRunSettings } from '../run_settings.js'
@@ -89,6 +89,7 @@ export class TrainingRun {
   readonly settings: CharacterSettings
   readonly corpus: TextCorpus
   readonly backend: Backend
+  readonly world: Communicator | undefined
   readonly model: SequentialModel
   readonly #isNew: boolean
   readonly #checkpoints: TrainingCheckpoints
@@ -98,19 +99,31 @@ export class TrainingRun {
     settings: CharacterSettings,
     corpus: TextCorpus,
     backend: Backend,
+    world: Communicator | undefined,
     isNew: boolean,
   ) {
     this.directory = directory
     this.settings = settings
     this.corpus = corpus
     this.backend = backend
-    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed)
+    this.world = world
+    // Ranks differ in their dropout masks; their variables begin with those of the first.
+    this.model = charLanguageModel(backend, settings.sizes, settings.plan.seed + (world?.rank ?? 0))
     this.#isNew = isNew
     this.#checkpoints = checkpointsOf(directory, backend, this.model)
   }
 
-  /** Begins a run; nothing is written before {@link run}. */
-  static async create(directory: string, backendName: string, newRun: NewRun): Promise<TrainingRun> {
+  /**
+   * Begins a run; nothing is written before {@link run}.
+   *
+   * @param world the ranks to train over; undefined for one process
+   */
+  static async create(
+    directory: string,
+    backendName: string,
+    newRun: NewRun,
+    world?: Communicator,
+  ): Promise<TrainingRun> {
     const { textFile, isDemo, plan, sizes } = newRun
     const corpus = await loadCorpus(textFile)
     const { vocabulary, train, heldOut } = corpus
@@ -126,7 +139,7 @@ export class TrainingRun {
       plan,
       baselines: { bigram: bits(2), trigram: bits(3) },
     }
-    return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), true)
+    return new TrainingRun(directory, settings, corpus, await openBackendOfRank(backendName, world), world, true)
   }
 
   /**
@@ -139,13 +152,16 @@ export class TrainingRun {
     directory: string,
     backendName: string,
     asked?: { readonly given: ReadonlySet<string>; readonly newRun: NewRun },
+    world?: Communicator,
   ): Promise<TrainingRun> {
-    const saved = await readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT)
-    const settings = asked === undefined ? saved : resumed(directory, saved, asked)
-    const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
-    const fingerprint = dataFingerprint(corpus.train, corpus.heldOut)
-    checkFingerprint(corpus.name, settings.fingerprint, fingerprint, saved.textFile)
-    return new TrainingRun(directory, settings, corpus, await openBackend(backendName as BackendName), false)
+    const saved = await onFirst(world, () => readRunSettings<CharacterSettings>(directory, CHARACTER_FORMAT))
+    return await onEach(world, async () => {
+      const settings = asked === undefined ? saved : resumed(directory, saved, asked)
+      const corpus = await loadCorpus(settings.textFile, new Vocabulary(settings.characters))
+      const fingerprint = dataFingerprint(corpus.train, corpus.heldOut)
+      checkFingerprint(corpus.name, settings.fingerprint, fingerprint, saved.textFile)
+      return new TrainingRun(directory, settings, corpus, await openBackendOfRank(backendName, world), world, false)
+    })
   }
 
   /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
@@ -167,20 +183,22 @@ export class TrainingRun {
     const peak = learningRate
     // Refuses a text that is too short for one window before anything is written.
     const windows = new Dataset(truncatedWindows(corpus.train, { time, batch })).map(windowBatch)
-    await using _lock = await this.#checkpoints.lock()
-    if (this.#isNew) await beginRun(this.directory, this.settings)
-    onBegun?.()
+    await using _lock = await beginOnFirst(this.world, this.#checkpoints, async () => {
+      if (this.#isNew) await beginRun(this.directory, this.settings)
+      onBegun?.()
+    })
     let heldOut = '–'
     const fitOptions = {
       loss: 'softmax_cross_entropy' as const,
       learningRate: cosineRate({ peak, steps, warmup: Math.min(WARM_UP_STEPS, steps - 1), final: FINAL_SHARE * peak }),
       maxSteps: steps,
       clipNorm: MAXIMUM_NORM,
-      evaluate: async () => ({ heldOutBits: await bitsPerCharacter(model, corpus.heldOut) }),
+      evaluate: async () => ({ heldOutBits: await bitsPerCharacter(model, corpus.heldOut, this.world) }),
       evaluateEvery,
       saveEvery,
       earlyStopping: { metric: 'heldOutBits' },
       checkpoints: this.#checkpoints,
+      communicator: this.world,
     }
     return await loggedFit({
       ...options,
@@ -190,6 +208,7 @@ export class TrainingRun {
       isResumed: !this.#isNew,
       onResume: () => writeRunSettings(this.directory, this.settings),
       directory: this.directory,
+      isFirst: this.world === undefined || this.world.rank === 0,
       jsonLine: (report) => jsonLine(report, characters),
       figures: ({ loss, metrics, seconds }) => {
         if (metrics?.['heldOutBits'] !== undefined) heldOut = metrics['heldOutBits'].toFixed(3)
