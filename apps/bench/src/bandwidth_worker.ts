@@ -1,18 +1,20 @@
 // Copies memory too large for any cache, again and again, between the two messages it is sent and sends.
+import { required } from '@cudnn-rnn/arguments'
 import { parentPort, workerData } from 'node:worker_threads'
 
 const { bytes, copies } = workerData as { bytes: number; copies: number }
 const source = new Float64Array(bytes / 8).fill(1)
 const target = new Float64Array(bytes / 8).fill(2)
+const port = required(parentPort, 'the port of a worker')
 
-parentPort!.on('message', () => {
+port.on('message', () => {
   const times: number[] = []
   for (let copy = 0; copy < copies; copy++) {
     const began = performance.now()
     target.set(source)
     times.push(performance.now() - began)
   }
-  parentPort!.postMessage(times)
-  parentPort!.close()
+  port.postMessage(times)
+  port.close()
 })
-parentPort!.postMessage('ready')
+port.postMessage('ready')

@@ -76,7 +76,7 @@ function tableText(reports: readonly BenchReport[], { heading, section, pass }: 
     name,
     ...reports.flatMap((report, place) => {
       const cell = cellsOf(report).find((each) => cellName(each) === name)
-      return cell === undefined ? ['', '', '', ''] : cellTexts(report, cell, ratios[place]!)
+      return cell === undefined ? ['', '', '', ''] : cellTexts(report, cell, ratios[place])
     }),
   ])
   const means = ratios.flatMap((of) => ['', of.length === 0 ? '' : geometricMean(of).toFixed(2), '', ''])

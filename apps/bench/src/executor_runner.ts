@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type Backend,
   type BackendName,
@@ -78,7 +79,7 @@ function inference({ network, params, input, release }: Loaded): LoadedTask {
     run: async () => {
       await pass(false)
     },
-    results: async () => ({ output: (await pass(true))! }),
+    results: async () => ({ output: required(await pass(true), 'the output') }),
     release,
   }
 }
@@ -96,7 +97,7 @@ function training(
     use: (output: BackendTensor, input: BackendTensor, params: BackendTensor) => Promise<Used>,
   ) => {
     const forward = await network.forward(input, params, true)
-    const backward = await network.backward(forward.tape!, seed)
+    const backward = await network.backward(required(forward.tape, 'the tape'), seed)
     const used = await use(forward.output, backward.input, backward.params)
     for (const tensor of [...forward.tensors, ...backward.tensors]) tensor.dispose()
     return used

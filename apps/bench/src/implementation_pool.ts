@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { Lane } from './comparison.js'
 import { ImplementationProcess, implementationLaunch, type LaunchConditions } from './implementation_process.js'
 import type { Implementation } from './implementation_table.js'
@@ -16,7 +17,7 @@ export class ImplementationPool {
   }
 
   implementation(name: string): Implementation {
-    return this.#implementations.get(name)!
+    return entryOf(this.#implementations, name)
   }
 
   /** The process of a lane, or why there is none. */

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { MachinePeak } from './bench_report.js'
@@ -29,7 +30,7 @@ export async function probeMachine(
     const trial = await process.request('product', { size: TRIAL_SIZE, times: 1 })
     if (trial.times === null || trial.times[0] * (PRODUCT_SIZE / TRIAL_SIZE) ** 3 > SLOWEST_PRODUCT_MS) continue
     const { times } = await process.request('product', { size: PRODUCT_SIZE, times: PRODUCT_TIMES })
-    const gflops = (2 * PRODUCT_SIZE ** 3) / (Math.min(...times!) * 1e6)
+    const gflops = (2 * PRODUCT_SIZE ** 3) / (Math.min(...required(times, 'the times')) * 1e6)
     if (gflops > best.gflops) best = { gflops, productBy }
   }
   return { ...best, bandwidth: await copyBandwidth(threads) }

@@ -49,7 +49,7 @@ export function betterRates(first: MachineRates, second: MachineRates): MachineR
     gflops: better(first.gflops, second.gflops),
     reads: first.reads.map(({ bytes, gigabytes }, index) => ({
       bytes,
-      gigabytes: better(gigabytes, second.reads[index]!.gigabytes),
+      gigabytes: better(gigabytes, second.reads[index].gigabytes),
     })),
     meetingNs: Math.min(first.meetingNs, second.meetingNs),
   }

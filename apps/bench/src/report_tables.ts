@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type BenchReport,
   bestPeer,
@@ -24,7 +25,8 @@ export interface ReportTable {
 /** Every table of a report that has rows, in reading order. */
 export function reportTables(report: BenchReport): ReportTable[] {
   const { comparisons } = report
-  const executor = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)!.name
+  const runner = report.implementations.find(({ kind, takesPart }) => kind === 'executor' && takesPart)
+  const executor = required(runner, 'an executor of this project').name
   return [
     passTable(report, executor, 'inference'),
     passTable(report, executor, 'training'),
@@ -229,7 +231,7 @@ function rooflineTable({ comparisons, implementations }: BenchReport, executor: 
       ms === undefined ? ['', ''] : [threeDigits(ms), percent(roofline.ms / ms)]
     return [
       [
-        `${rowName(workload)} ${PASS_TITLES[results[0]!.lane.pass]}`,
+        `${rowName(workload)} ${PASS_TITLES[results[0].lane.pass]}`,
         threeDigits(roofline.operations / 1e6),
         threeDigits(roofline.bytes / 1e6),
         threeDigits(roofline.ms),

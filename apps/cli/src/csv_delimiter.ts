@@ -6,7 +6,7 @@ const DELIMITERS = [',', ';', '\t', '|'] as const
 export async function delimiterOf(path: string): Promise<string> {
   for await (const header of textDataset(path)) {
     const counts = DELIMITERS.map((delimiter) => header.split(delimiter).length)
-    return DELIMITERS[counts.indexOf(Math.max(...counts))]!
+    return DELIMITERS[counts.indexOf(Math.max(...counts))]
   }
   return ','
 }

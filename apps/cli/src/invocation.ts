@@ -41,7 +41,7 @@ export function programCommand({
   if (isLink) return path.some((folder) => resolve(folder) === dirname(resolve(script))) ? 'cudnn-rnn' : 'npx cudnn-rnn'
   // npm's shims on Windows start the file itself.
   if (parts.slice(-5, -1).join('/') === 'node_modules/@cudnn-rnn/cli/dist') {
-    const project = script.split(`node_modules${sep}@cudnn-rnn`)[0]!
+    const project = script.split(`node_modules${sep}@cudnn-rnn`)[0]
     return resolve(cwd).startsWith(resolve(project)) ? 'npx cudnn-rnn' : 'cudnn-rnn'
   }
   const fromHere = relative(cwd, script)

@@ -14,7 +14,7 @@ function entriesOf({ name, descriptor, canonical }: NetworkToExport) {
   const regions = paramRegions(descriptor)
   return (['weights', 'biases'] as const).flatMap((kind) =>
     canonical[kind].map((tensor, index) => {
-      const { layer, direction, linLayerId, shape } = regions[kind][index]!
+      const { layer, direction, linLayerId, shape } = regions[kind][index]
       const side = direction === 0 ? 'forward' : 'backward'
       const own = kind === 'weights' ? 'weight' : 'bias'
       return [`${name || 'rnn'}/layer_${layer}/${side}/${own}_${linLayerId}`, { data: tensor.data, shape }] as const

@@ -29,5 +29,5 @@ export function npmProgram({
   const candidates =
     started !== undefined && posix.basename(started.replaceAll('\\', '/')) === 'npm-cli.js' ? [started] : []
   const found = [...candidates, ...places].find(exists)
-  return { file: node, before: [found ?? places[0]!] }
+  return { file: node, before: [found ?? places[0]] }
 }

@@ -8,12 +8,12 @@ export function textTable(
 ): string[] {
   const shown = rows.map((row) => row.map(visibleText))
   const widths = header.map((title, column) => {
-    return shown.reduce((widest, row) => Math.max(widest, row[column]!.length), title.length)
+    return shown.reduce((widest, row) => Math.max(widest, row[column].length), title.length)
   })
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>
-        right.includes(header[column]!) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!),
+        right.includes(header[column]) ? cell.padStart(widths[column]) : cell.padEnd(widths[column]),
       )
       .join('  ')
       .trimEnd()

@@ -116,7 +116,7 @@ describe('cudnn-rnn inspect, verify and convert', () => {
     const prefix = join(out, 'model-1')
     const data = `${prefix}.data-00000-of-00001`
     const bytes = await readFile(data)
-    bytes[5]! ^= 1
+    bytes[5] ^= 1
     await writeFile(data, bytes)
     const verified = await run('verify', prefix)
     expect(verified).toMatchObject({

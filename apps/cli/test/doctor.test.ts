@@ -10,7 +10,7 @@ it("diagnose passes TensorFlow's own CudnnLSTM test and reports every executor w
     expect(reason).not.toBe('')
     expect(advice === '').toBe(available)
   }
-  expect(gpu.device !== undefined).toBe(backends[0]!.available)
-  expect(gpu.advice === '').toBe(backends[0]!.available)
+  expect(gpu.device !== undefined).toBe(backends[0].available)
+  expect(gpu.advice === '').toBe(backends[0].available)
   expect(backends.find(({ available }) => available)?.name).toBe(chosen.name)
 })

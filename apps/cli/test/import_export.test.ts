@@ -61,7 +61,7 @@ it('export writes any weight file for another framework, and replaces none unask
   const first = await run('export', source, '--format', 'safetensors')
   expect([first.exitCode, first.stdout]).toEqual([0, `${source}.safetensors: gru\n`])
   const [before, after] = [await importWeights(source), await importWeights(`${source}.safetensors`)]
-  expect(after.networks[0]!.canonical).toEqual(before.networks[0]!.canonical)
+  expect(after.networks[0].canonical).toEqual(before.networks[0].canonical)
   const second = await run('export', source, '--format', 'safetensors')
   expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('ERR_FILE_EXISTS')])
 })

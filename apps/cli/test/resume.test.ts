@@ -86,7 +86,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
   const begin = async () => {
     directory = await temporaryDirectory()
     out = join(directory, 'run')
-    task = (await tasks(directory))[which]!
+    task = (await tasks(directory))[which]
     const begun = await run(task.command, ...task.begin, '--out', out, '--steps', '6', '--evaluate-every', '3')
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toEqual({ exitCode: 0, stderr: '' })
   }
@@ -108,7 +108,7 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
     expect(await stepsOf(out)).toEqual(upTo(6))
 
     // The same value again is accepted.
-    const [flag, , begun] = task.fixed[0]!
+    const [flag, , begun] = task.fixed[0]
     const longer = await resume('--steps', '9', '--save-every', '2', flag, begun)
     expect({ exitCode: longer.exitCode, stderr: longer.stderr }).toEqual({ exitCode: 0, stderr: '' })
     expect(await stepsOf(out)).toEqual(upTo(9))
@@ -122,14 +122,14 @@ describe.each([0, 1, 2])('--resume of task %i', { timeout: 180_000 }, (which) =>
     const resumed = await resume('--steps', '8', '--json')
     expect(resumed.exitCode).toBe(0)
     expect(resumed.stderr).toMatch(/^warning: model-6 was passed over \[ERR_CHECKPOINT_NOT_FOUND\]/)
-    const first = JSON.parse(resumed.stdout.split('\n')[0]!)
+    const first = JSON.parse(resumed.stdout.split('\n')[0])
     // Another checkpoint of step 6 may be the best.
     const from = first.step - 1
     expect([3, 6]).toContain(from)
     expect(first.resumed).toMatchObject({ step: from, skipped: [{ code: 'ERR_CHECKPOINT_NOT_FOUND' }] })
     expect(await stepsOf(out)).toEqual(upTo(8))
     const metrics = await readFile(join(out, 'metrics.jsonl'), 'utf8')
-    expect(JSON.parse(metrics.split('\n')[from]!).resumed.skipped).toHaveLength(1)
+    expect(JSON.parse(metrics.split('\n')[from]).resumed.skipped).toHaveLength(1)
 
     await rm(join(out, 'best'), { recursive: true, force: true })
     for (const name of await indexes(out)) await writeFile(join(out, name), 'damaged')
@@ -150,7 +150,7 @@ describe('a run that another process trains', () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const [train] = await tasks(directory)
-    const begin = [...train!.begin, '--out', out, '--steps', '1000000', '--json']
+    const begin = [...train.begin, '--out', out, '--steps', '1000000', '--json']
     const child = start(['train', ...begin, ...EXECUTOR])
     const ended = outcome(child)
     await Promise.race([new Promise((resolve) => child.stdout.once('data', resolve)), ended])

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import type { CudnnBackend } from '@cudnn-rnn/cudnn'
 import { wave } from './check.js'
@@ -49,7 +50,7 @@ export async function timeCharacterStep(
     const logits = ops.linear(run.output, kernel, bias)
     const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids)
     const top = ops.linearGradients(run.output, kernel, logitsGradient)
-    const bottom = await rnn.backward(run.tape!, { output: top.input })
+    const bottom = await rnn.backward(required(run.tape, 'the tape'), { output: top.input })
     const gradients = [ops.embeddingGradient(vocabulary, ids, bottom.input), bottom.params, top.kernel, top.bias]
     const norm = ops.clipByGlobalNorm(gradients, 5)
     count++

@@ -16,7 +16,7 @@ import { runSection } from './run_section.js'
 
 const { train } = (workerData ?? {}) as { readonly train?: object }
 if (!isMainThread && train !== undefined) {
-  parentPort!.postMessage(await trainedSum(train))
+  parentPort?.postMessage(await trainedSum(train))
 } else if (process.argv.includes('--leave')) {
   await leaveInFlight({})
 } else {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -20,7 +21,8 @@ export class Progress {
     this.#file = join(folder, 'progress.jsonl')
     this.#section = section
     const items = stepsIn(this.#file).filter((step) => step.section === section && step.item !== undefined)
-    const named = (state: Step['state']) => items.filter((step) => step.state === state).map(({ item }) => item!)
+    const named = (state: Step['state']) =>
+      items.filter((step) => step.state === state).map(({ item }) => required(item, 'the item of a step'))
     this.#begun = new Set(named('begins'))
     const ended = new Set(named('ends'))
     this.interrupted = [...this.#begun].filter((item) => !ended.has(item))

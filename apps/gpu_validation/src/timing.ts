@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 
@@ -72,7 +73,7 @@ export class PassTimer {
     }
     const trainingStep = async () => {
       const result = await rnn.forward({ ...inputs, training: true })
-      const gradients = await rnn.backward(result.tape!, { output: result.output })
+      const gradients = await rnn.backward(required(result.tape, 'the tape'), { output: result.output })
       for (const tensor of [...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
     }
     // A scalar that is computed after everything queued before.

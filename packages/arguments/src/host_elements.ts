@@ -3,8 +3,8 @@ import { codedTypeError } from './coded_error.js'
 // Callers can override an array's own properties; these functions read the engine's internal slots.
 const TYPED_ARRAY = Object.getPrototypeOf(Uint8Array.prototype) as object
 const getter = <Value>(name: PropertyKey): ((array: unknown) => Value) => {
-  const { get } = Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)!
-  return (array) => get!.call(array) as Value
+  const get = Object.getOwnPropertyDescriptor(TYPED_ARRAY, name)?.get
+  return (array) => get?.call(array) as Value
 }
 
 /** "Float32Array" and so on, also for a subclass; undefined for anything but a typed array. */

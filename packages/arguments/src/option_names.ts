@@ -57,12 +57,15 @@ function nearest(name: string, known: readonly string[]): string | undefined {
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j)
   for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const substituted = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(substituted, row[j]! + 1, next[j - 1]! + 1))
+    let left = i
+    let diagonal = i - 1
+    const next = [left]
+    for (const [j, above] of row.slice(1).entries()) {
+      left = Math.min(diagonal + (a[i - 1] === b[j] ? 0 : 1), above + 1, left + 1)
+      diagonal = above
+      next.push(left)
     }
     row = next
   }
-  return row[b.length]!
+  return row.at(-1) ?? 0
 }

@@ -4,6 +4,10 @@
  * @public
  */
 export const ERROR_CODES = {
+  ERR_BROKEN_INVARIANT: {
+    meaning: 'a value that the library relies on is missing: a defect of the library',
+    remedy: 'report it with the message and the stack',
+  },
   ERR_CANONICAL_COUNT: {
     meaning: 'a list of canonical tensors has another number than the network',
     remedy:

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { GateName } from './cell_mode.js'
 import { layerInputSize, numDirections } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
@@ -40,7 +41,7 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   }
   const place = (region: ParamRegion) => {
     // Flax has no projection, so every region belongs to a gate.
-    const own = letter(region.gate!)
+    const own = letter(required(region.gate, 'the gate of the region'))
     if (region.kind === 'bias') return rowsAt(`${biasSide(region)}${own}/bias`, 0, region)
     return transposedAt(`${side(region)}${own}/kernel`, 0, H, region)
   }

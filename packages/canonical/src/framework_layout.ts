@@ -54,7 +54,7 @@ export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): 
   checkSupported(descriptor, rules)
   checkParamsSize(descriptor)
   const { weights, biases } = paramRegions(descriptor)
-  const groupCount = (weights.at(-1)!.pseudoLayer + 1) / rules.pseudoLayersPerGroup
+  const groupCount = (weights[weights.length - 1].pseudoLayer + 1) / rules.pseudoLayersPerGroup
   const groups = Array.from({ length: groupCount }, (_, group) => {
     return { shapes: rules.shapes(group), weights: [] as Placement[], biases: [] as Placement[] }
   })

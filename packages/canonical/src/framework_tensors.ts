@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue } from '@cudnn-rnn/arguments'
+import { codedRangeError, describeValue, entryOf, required } from '@cudnn-rnn/arguments'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'
@@ -36,7 +36,7 @@ export function canonicalToFramework<Data extends FloatArray>(
       const filled = new Set<string>()
       for (const placement of group[kind]) {
         const place = placeKey(placement)
-        const { data } = next[kind].next().value!
+        const { data } = required(next[kind].next().value, 'a canonical tensor')
         scatter(data, tensorAt(tensors, placement).data, placement, filled.has(place))
         filled.add(place)
       }
@@ -67,10 +67,10 @@ export function frameworkToCanonical<Data extends FloatArray>(
       const tensors = groups[index]
       const like = Object.values(tensors)[0]?.data ?? (new Float32Array() as Data)
       return group[kind].map((placement) => {
-        const { size, shape } = region.next().value!
+        const { size, shape } = required(region.next().value, 'a region')
         const data = arrayLike(like, size)
         const source = tensors[placement.tensor]
-        if (source !== undefined) gather(source.data, data, placement, 1 / sharers.get(placeKey(placement))!)
+        if (source !== undefined) gather(source.data, data, placement, 1 / entryOf(sharers, placeKey(placement)))
         return { data, shape }
       })
     })

@@ -1,4 +1,4 @@
-import { checkIsObject, codedRangeError } from '@cudnn-rnn/arguments'
+import { checkIsObject, codedRangeError, required } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
@@ -58,7 +58,7 @@ export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {
   })
   const place = (region: ParamRegion) => {
     // Keras has no projection, so every region belongs to a gate.
-    const column = H * gatePosition('keras', cellMode, region.gate!)
+    const column = H * gatePosition('keras', cellMode, required(region.gate, 'the gate of the region'))
     if (region.kind === 'bias') {
       return rowsAt('bias', column + (separateBiases && region.side === 'recurrent' ? width : 0), region)
     }

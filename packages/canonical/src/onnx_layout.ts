@@ -1,4 +1,4 @@
-import { checkIsObject } from '@cudnn-rnn/arguments'
+import { checkIsObject, required } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import {
@@ -37,7 +37,7 @@ export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
   const place = (region: ParamRegion) => {
     const { direction, kind, side } = region
     // ONNX has no projection, so every region belongs to a gate.
-    const row = H * gatePosition('onnx', descriptor.cellMode, region.gate!)
+    const row = H * gatePosition('onnx', descriptor.cellMode, required(region.gate, 'the gate of the region'))
     if (kind === 'bias') return rowsAt('B', (2 * direction + (side === 'input' ? 0 : 1)) * gateRows + row, region)
     return rowsAt(side === 'input' ? 'W' : 'R', (direction * gateRows + row) * matrixShape(region.shape)[1], region)
   }

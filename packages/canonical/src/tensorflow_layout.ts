@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { hiddenColumns, layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
@@ -52,7 +53,7 @@ export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
   }
   const place = (region: ParamRegion) => {
     const { gate, kind, side } = region
-    if (gate === undefined) return transposedAt('projection/kernel', 0, P!, region)
+    if (gate === undefined) return transposedAt('projection/kernel', 0, required(P, 'numProj'), region)
     if (isGru && gate === 'new_memory') {
       const scope = `candidate/${side === 'input' ? 'input' : 'hidden'}_projection`
       return kind === 'bias' ? rowsAt(`${scope}/bias`, 0, region) : transposedAt(`${scope}/kernel`, 0, H, region)

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import { ACTIVATIONS, type Activation, type ActivationFunction, ofBoundedArgument } from './activation.js'
 import {
   ACTIVATION,
@@ -50,11 +51,11 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
   override step(input: FloatTensor, state: FloatTensor, run: CellRun): CellStep<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const { apply, slope } = this.#function
-    const kernel = { kernel: this.variables.get('kernel')!, inputSize }
+    const kernel = { kernel: entryOf(this.variables, 'kernel'), inputSize }
     const x = input.data.slice()
     const h = state.data.slice()
     const next = newArray(this.dtype, h.length)
-    inputSide(run, next, kernel, this.variables.get('bias')!, x)
+    inputSide(run, next, kernel, entryOf(this.variables, 'bias'), x)
     addStateSide(run, next, 0, kernel, h, 0, batch)
     for (let k = 0; k < next.length; k++) next[k] = apply(next[k])
     const output = { data: next, shape: [batch, this.outputSize] }
@@ -68,7 +69,7 @@ export class BasicRNNCell extends RNNCell<FloatTensor> {
         const dPrevious = zeros(this.dtype, state.shape)
         addInputGradient(run, dInput.data, kernel, dz)
         addStateGradient(run, dPrevious.data, kernel, dz, 0, batch)
-        addKernelGradients(run, gradients.get('kernel')!, gradients.get('bias')!, inputSize, x, h, dz)
+        addKernelGradients(run, entryOf(gradients, 'kernel'), entryOf(gradients, 'bias'), inputSize, x, h, dz)
         return { input: dInput, state: dPrevious }
       },
     }

@@ -69,7 +69,7 @@ export class CellRun {
   }
 
   #finish({ gradient, begin, count, operands }: GradientRows): void {
-    const columns = gradient.shape.at(-1)!
+    const columns = gradient.shape[gradient.shape.length - 1]
     const left = joined(
       this.dtype,
       operands.map((each) => each.left),

@@ -23,12 +23,12 @@ export function mapState<Leaf, Result>(
   f: (leaves: readonly Leaf[], path: string) => Result,
   path = 'state',
 ): StateTree<Result> {
-  const first = trees[0]!
+  const [first] = trees
   if (Array.isArray(first)) {
     const lists = trees as readonly (readonly StateTree<Leaf>[])[]
     return first.map((_, k) =>
       mapState(
-        lists.map((list) => list[k]!),
+        lists.map((list) => list[k]),
         f,
         `${path}[${k}]`,
       ),

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { OpenTape } from '@cudnn-rnn/executor-kit'
 
 /**
@@ -22,7 +23,7 @@ export class CellTape<OutputGradients, InputGradients> extends OpenTape {
    */
   gradients(outputGradients: OutputGradients): InputGradients {
     this.checkOpen()
-    const inputGradients = this.#backward!(outputGradients)
+    const inputGradients = required(this.#backward, 'the backward pass of an open tape')(outputGradients)
     this.consume()
     return inputGradients
   }

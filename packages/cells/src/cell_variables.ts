@@ -180,7 +180,7 @@ function initialValue(
   const data = newArray(dtype, elementCount(shape))
   if (typeof initializer === 'number') return { data: data.fill(initializer), shape }
   const field = elementCount(shape.slice(0, -2))
-  const fanOut = shape.at(-1)!
+  const fanOut = shape[shape.length - 1]
   const fanIn = shape.at(-2) ?? fanOut
   const limit = Math.sqrt(6 / (field * (fanIn + fanOut)))
   for (let element = 0; element < data.length; element++) {

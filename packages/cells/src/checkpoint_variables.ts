@@ -1,4 +1,4 @@
-import { checkArguments, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, entryOf, TEXT } from '@cudnn-rnn/arguments'
 import type { FloatDType } from '@cudnn-rnn/backend'
 import type { CellState } from './cell_state.js'
 import { copyTensor, type FloatTensor } from './float_tensor.js'
@@ -43,7 +43,7 @@ export function checkpointVariables<State extends CellState>(
   checkArguments('list the variables of a cell', { cell, scope }, { cell: CELL, scope: TEXT })
   return [...cell.variables].map(([own, { shape }]) => ({
     name: scopedName(scope, scopedName(cell.scope, own)),
-    value: { shape, dtype: cell.dtype, read: async () => copyTensor(cell.variables.get(own)!) },
+    value: { shape, dtype: cell.dtype, read: async () => copyTensor(entryOf(cell.variables, own)) },
     assign: (tensor) => cell.setVariables({ [own]: tensor }),
   }))
 }

@@ -140,7 +140,7 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
   }
 
   get #inputChannels(): number {
-    return this.inputShape.at(-1)!
+    return this.inputShape[this.inputShape.length - 1]
   }
 
   get #inputRule() {

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
 import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
@@ -57,23 +58,23 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const units = this.stateSize
     const size = batch * units
-    const gateKernel = { kernel: this.variables.get(`${GATES}/kernel`)!, inputSize }
+    const gateKernel = { kernel: entryOf(this.variables, `${GATES}/kernel`), inputSize }
     // The candidate's two products stand alone: kernels whose rows belong to one operand only.
-    const inputKernel = { kernel: this.variables.get(`${INPUT}/kernel`)!, inputSize }
-    const hiddenKernel = { kernel: this.variables.get(`${HIDDEN}/kernel`)!, inputSize: units }
+    const inputKernel = { kernel: entryOf(this.variables, `${INPUT}/kernel`), inputSize }
+    const hiddenKernel = { kernel: entryOf(this.variables, `${HIDDEN}/kernel`), inputSize: units }
     const x = input.data.slice()
     const h = state.data.slice()
     /** Where the reset gate of state element k lies in [B,2H]; the update gate lies H further. */
     const gate = (k: number) => k + Math.floor(k / units) * units
 
     const gates = newArray(this.dtype, 2 * size)
-    inputSide(run, gates, gateKernel, this.variables.get(`${GATES}/bias`)!, x)
+    inputSide(run, gates, gateKernel, entryOf(this.variables, `${GATES}/bias`), x)
     addStateSide(run, gates, 0, gateKernel, h, 0, batch)
     for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k])
     const candidate = newArray(this.dtype, size)
-    inputSide(run, candidate, inputKernel, this.variables.get(`${INPUT}/bias`)!, x)
+    inputSide(run, candidate, inputKernel, entryOf(this.variables, `${INPUT}/bias`), x)
     const hiddenProjection = newArray(this.dtype, size)
-    inputSide(run, hiddenProjection, hiddenKernel, this.variables.get(`${HIDDEN}/bias`)!, h)
+    inputSide(run, hiddenProjection, hiddenKernel, entryOf(this.variables, `${HIDDEN}/bias`), h)
     const next = newArray(this.dtype, size)
     for (let k = 0; k < size; k++) {
       const u = gates[gate(k) + units]
@@ -107,8 +108,8 @@ export class CudnnCompatibleGRUCell extends RNNCell<FloatTensor> {
       const add = (scope: string, columns: number, left: FloatArray, dz: FloatArray) =>
         addKernelGradients(
           run,
-          gradients.get(`${scope}/kernel`)!,
-          gradients.get(`${scope}/bias`)!,
+          entryOf(gradients, `${scope}/kernel`),
+          entryOf(gradients, `${scope}/bias`),
           columns,
           left,
           h,

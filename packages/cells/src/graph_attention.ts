@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { GraphValue, StepGraph } from './step_graph.js'
 
 /**
@@ -48,7 +49,7 @@ export function additiveAttention(
     }
   }
   return graph.result(result, [batch, columns], (dResult, variables) => {
-    const dVector = variables.get(vectorName)!.data
+    const dVector = entryOf(variables, vectorName).data
     const dWeights = new Float64Array(slots)
     for (let b = 0; b < batch; b++) {
       let mean = 0

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { GraphValue, StepGraph } from './step_graph.js'
 
 /**
@@ -36,8 +37,8 @@ export function layerNorm(
   }
   return graph.result(y, x.shape, (dy, variables) => {
     const dx = x.gradient
-    const dGamma = variables.get(gammaName)!.data
-    const dBeta = variables.get(betaName)!.data
+    const dGamma = entryOf(variables, gammaName).data
+    const dBeta = entryOf(variables, betaName).data
     for (let row = 0; row < rows; row++) {
       const begin = row * columns
       let mean = 0

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import { addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { addToBiasGradient } from './cell_run.js'
 import type { GraphValue, StepGraph } from './step_graph.js'
@@ -16,7 +17,7 @@ export function linear(
   biasName?: string,
 ): GraphValue {
   const kernel = graph.variable(kernelName)
-  const columns = kernel.shape.at(-1)!
+  const columns = kernel.shape[kernel.shape.length - 1]
   const { rows } = operands[0]
   const z = graph.newArray(rows * columns)
   if (biasName !== undefined) fillRows(z, rows, columns, graph.variable(biasName).data, 0)
@@ -37,9 +38,9 @@ export function linear(
       const weights = transposed(matrix(kernel.data, columns, begin * columns))
       const count = operand.columns
       graph.run.products.addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
-      graph.run.addToKernelGradient(gradients.get(kernelName)!, begin, count, operand.data, dz)
+      graph.run.addToKernelGradient(entryOf(gradients, kernelName), begin, count, operand.data, dz)
     }
-    if (biasName !== undefined) addToBiasGradient(gradients.get(biasName)!, dz)
+    if (biasName !== undefined) addToBiasGradient(entryOf(gradients, biasName), dz)
   })
 }
 
@@ -51,7 +52,7 @@ export function addBias(graph: StepGraph, x: GraphValue, biasName: string): Grap
   for (let row = 0; row < rows; row++) addRow(z, row * columns, bias, 0, columns)
   return graph.result(z, x.shape, (dz, gradients) => {
     addRow(x.gradient, 0, dz, 0, dz.length)
-    addToBiasGradient(gradients.get(biasName)!, dz)
+    addToBiasGradient(entryOf(gradients, biasName), dz)
   })
 }
 

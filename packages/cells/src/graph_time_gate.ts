@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import { addRow } from '@cudnn-rnn/executor-kit'
 import type { GraphValue, StepGraph } from './step_graph.js'
 
@@ -44,8 +45,8 @@ export function timeGate(
     }
   }
   return graph.result(open, [batch, units], (dOpen, variables) => {
-    const dPeriod = variables.get(names.period)!.data
-    const dPhase = variables.get(names.phase)!.data
+    const dPeriod = entryOf(variables, names.period).data
+    const dPhase = entryOf(variables, names.phase).data
     const dRatio = graph.newArray(units)
     const dTime = time.gradient
     for (let b = 0; b < batch; b++) {
@@ -62,6 +63,6 @@ export function timeGate(
         if (phi < r) dRatio[unit] -= (dPhi * phi) / r
       }
     }
-    if (trainsRatio) addRow(variables.get(names.ratioOn)!.data, 0, dRatio, 0, units)
+    if (trainsRatio) addRow(entryOf(variables, names.ratioOn).data, 0, dRatio, 0, units)
   })
 }

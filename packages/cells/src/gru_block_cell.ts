@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import { ACTIVATIONS, type ActivationFunction, ofBoundedArgument, SIGMOID } from './activation.js'
 import { type CellOptions, CLIP, checkCellOptions, clipBound, type PreactivationClip } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
@@ -49,20 +50,20 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
     const [batch, inputSize] = input.shape as [number, number]
     const units = this.stateSize
     const size = batch * units
-    const gateKernel = { kernel: this.variables.get('w_ru')!, inputSize }
-    const candidateKernel = { kernel: this.variables.get('w_c')!, inputSize }
+    const gateKernel = { kernel: entryOf(this.variables, 'w_ru'), inputSize }
+    const candidateKernel = { kernel: entryOf(this.variables, 'w_c'), inputSize }
     const x = input.data.slice()
     const h = state.data.slice()
     /** Where the reset gate of state element k lies in [B,2H]; the update gate lies H further. */
     const gate = (k: number) => k + Math.floor(k / units) * units
 
     const gates = newArray(this.dtype, 2 * size)
-    inputSide(run, gates, gateKernel, this.variables.get('b_ru')!, x)
+    inputSide(run, gates, gateKernel, entryOf(this.variables, 'b_ru'), x)
     addStateSide(run, gates, 0, gateKernel, h, 0, batch)
     for (let k = 0; k < 2 * size; k++) gates[k] = this.#gate.apply(gates[k])
     const resetState = h.map((value, k) => gates[gate(k)] * value)
     const candidate = newArray(this.dtype, size)
-    inputSide(run, candidate, candidateKernel, this.variables.get('b_c')!, x)
+    inputSide(run, candidate, candidateKernel, entryOf(this.variables, 'b_c'), x)
     addStateSide(run, candidate, 0, candidateKernel, resetState, 0, batch)
     for (let k = 0; k < size; k++) candidate[k] = this.#candidate.apply(candidate[k])
     const next = h.map((value, k) => {
@@ -89,8 +90,16 @@ export class GRUBlockCell extends RNNCell<FloatTensor> {
       const dInput = zeros(this.dtype, input.shape)
       addInputGradient(run, dInput.data, candidateKernel, dzCandidate)
       addInputGradient(run, dInput.data, gateKernel, dzGates)
-      addKernelGradients(run, gradients.get('w_ru')!, gradients.get('b_ru')!, inputSize, x, h, dzGates)
-      addKernelGradients(run, gradients.get('w_c')!, gradients.get('b_c')!, inputSize, x, resetState, dzCandidate)
+      addKernelGradients(run, entryOf(gradients, 'w_ru'), entryOf(gradients, 'b_ru'), inputSize, x, h, dzGates)
+      addKernelGradients(
+        run,
+        entryOf(gradients, 'w_c'),
+        entryOf(gradients, 'b_c'),
+        inputSize,
+        x,
+        resetState,
+        dzCandidate,
+      )
       return { input: dInput, state: dPrevious }
     }
     return { output: copyTensor(output), state: copyTensor(output), backward }

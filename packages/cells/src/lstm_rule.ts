@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { Activation } from './activation.js'
 import type { LSTMStateTuple } from './cell_state.js'
 import type { VariableMap, VariableSpec } from './cell_variables.js'
@@ -78,13 +79,13 @@ export interface LSTMVariables {
 
 export function lstmVariables(rule: LSTMRule, variables: VariableMap): LSTMVariables {
   return {
-    kernel: variables.get('kernel')!,
-    bias: variables.get('bias')!,
+    kernel: entryOf(variables, 'kernel'),
+    bias: entryOf(variables, 'bias'),
     peepholes: rule.usePeepholes
       ? {
-          input: variables.get('w_i_diag')!,
-          forget: variables.get('w_f_diag')!,
-          output: variables.get('w_o_diag')!,
+          input: entryOf(variables, 'w_i_diag'),
+          forget: entryOf(variables, 'w_f_diag'),
+          output: entryOf(variables, 'w_o_diag'),
         }
       : undefined,
     projection: variables.get('projection/kernel'),

@@ -47,7 +47,7 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
   }
 
   get outputSize(): number {
-    return this.cells.at(-1)!.outputSize
+    return this.cells[this.cells.length - 1].outputSize
   }
 
   protected override get inputPart(): CellPart {

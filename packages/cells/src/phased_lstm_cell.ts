@@ -1,4 +1,4 @@
-import { FINITE, FLAG, optional, POSITIVE } from '@cudnn-rnn/arguments'
+import { entryOf, FINITE, FLAG, optional, POSITIVE } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import { type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
@@ -121,7 +121,7 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
       {
         name: GATE.phase,
         shape: [numUnits],
-        initializer: ({ random, element, made }) => random.uniform() * made.get(GATE.period)!.data[element],
+        initializer: ({ random, element, made }) => random.uniform() * entryOf(made, GATE.period).data[element],
       },
       { name: GATE.ratioOn, shape: [numUnits], initializer: this.ratioOn },
     ]

@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, listOf, optional } from '@cudnn-rnn/arguments'
+import { checkArguments, FLAG, listOf, optional, required } from '@cudnn-rnn/arguments'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
 import { checkIsHostTensor } from '@cudnn-rnn/executor-kit'
 import { type CellState, zeroState } from './cell_state.js'
@@ -87,7 +87,10 @@ export function stackBidirectionalDynamicRnn<State extends CellState, Training e
   )
   const backward = (given: BidirectionalOutputGradients<State>): BidirectionalGradients<State> => {
     checkOptionNames('run backward', given, ['outputs', 'statesFw', 'statesBw'])
-    const gradients = result.tape!.gradients({ outputs: given.outputs, state: pair(given.statesFw, given.statesBw) })
+    const gradients = required(result.tape, 'the tape').gradients({
+      outputs: given.outputs,
+      state: pair(given.statesFw, given.statesBw),
+    })
     const [statesFw, statesBw] = gradients.state
     return { inputs: gradients.inputs, statesFw, statesBw, variables: gradients.variables }
   }
@@ -124,7 +127,7 @@ function bidirectionalStack<State extends CellState>(
     dtype: cellsFw[0].dtype,
     inputSize: cellsFw[0].inputSize,
     stateSize: [cellsFw.map(({ stateSize }) => stateSize), cellsBw.map(({ stateSize }) => stateSize)],
-    outputSize: cellsFw.at(-1)!.outputSize + cellsBw.at(-1)!.outputSize,
+    outputSize: cellsFw[cellsFw.length - 1].outputSize + cellsBw[cellsBw.length - 1].outputSize,
     build(inputSize) {
       let columns = inputSize
       for (const [layer, { fw, bw }] of layers.entries()) {

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { CellRun } from './cell_run.js'
 import { type CellState, mapState, type StateTree } from './cell_state.js'
@@ -17,7 +18,7 @@ export class GraphValue {
 
   /** Columns of the last dimension. */
   get columns(): number {
-    return this.shape.at(-1)!
+    return this.shape[this.shape.length - 1]
   }
 
   /** Product of the dimensions before the last. */
@@ -64,7 +65,7 @@ export class StepGraph {
 
   /** The cell's variable of that name. */
   variable(name: string): FloatTensor {
-    return this.#variables.get(name)!
+    return entryOf(this.#variables, name)
   }
 
   /**

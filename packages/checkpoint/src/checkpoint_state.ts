@@ -44,10 +44,10 @@ export function parseCheckpointState(text: string, path: string): CheckpointStat
         { path },
       )
     }
-    const [, field, quoted, bare] = match
-    const value = quoted === undefined ? bare! : unquote(quoted)
-    const others = values.get(field!)
-    if (others === undefined) values.set(field!, [value])
+    const [, field = '', quoted, bare = ''] = match
+    const value = quoted === undefined ? bare : unquote(quoted)
+    const others = values.get(field)
+    if (others === undefined) values.set(field, [value])
     else others.push(value)
   }
   const newest = values.get('model_checkpoint_path')?.at(-1)
@@ -90,7 +90,7 @@ function unquote(quoted: string): string {
     if (!token.startsWith('\\')) for (const byte of encoder.encode(token)) bytes.push(byte)
     else if (/^\\[0-7]/.test(token)) bytes.push(Number.parseInt(token.slice(1), 8) & 0xff)
     else if (/^\\x/i.test(token)) bytes.push(Number.parseInt(token.slice(2), 16))
-    else bytes.push(ESCAPES.get(token[1]!) ?? token.charCodeAt(1))
+    else bytes.push(ESCAPES.get(token.charAt(1)) ?? token.charCodeAt(1))
   }
   return new TextDecoder().decode(Uint8Array.from(bytes))
 }

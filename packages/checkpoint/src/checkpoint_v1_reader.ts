@@ -105,10 +105,9 @@ export class CheckpointV1Reader implements CheckpointReader {
       if (data?.length === count * DTYPES[dtype].perElement) return data
       throw this.#corrupt(name, 'a slice is missing or incomplete')
     }
-    const whole = slices.length === 1 && slices[0]!.every((extent) => extent === undefined)
-    const data = whole
-      ? part(slices[0]!)
-      : await assembleSlices(name, dtype, shape, slices, async (slice) => part(slice))
+    const [only] = slices
+    const isWhole = slices.length === 1 && only?.every((extent) => extent === undefined) === true
+    const data = isWhole ? part(only) : await assembleSlices(name, dtype, shape, slices, async (slice) => part(slice))
     return { data, shape, dtype }
   }
 

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { basename, dirname, isAbsolute, resolve } from 'node:path'
 import type { CheckpointState } from './checkpoint_state.js'
 
@@ -30,10 +31,10 @@ export function rotate(
     .filter(({ path }) => absolute(path) !== resolve(prefix))
   history = maxToKeep === 0 ? [entry] : [...history, entry]
 
-  let preserved = before?.lastPreservedTimestamp ?? history[0]!.time
+  let preserved = before?.lastPreservedTimestamp ?? history[0]?.time ?? now
   const evicted: SavedCheckpoint[] = []
   while (maxToKeep > 0 && history.length > maxToKeep) {
-    const oldest = history.shift()!
+    const oldest = required(history.shift(), 'the oldest checkpoint')
     if (oldest.time - preserved > keepCheckpointEveryNHours * 3600) preserved = oldest.time
     else evicted.push(oldest)
   }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
@@ -22,10 +23,11 @@ export async function assembleSlices(
   if (array === undefined) throw corrupt('strings are never partitioned')
   const extents = slices.map((slice) => {
     if (slice.length !== shape.length) throw corrupt('a slice has another rank')
-    return slice.map((extent, axis) => extent ?? { start: 0, length: shape[axis]! })
+    return slice.map((extent, axis) => extent ?? { start: 0, length: required(shape[axis], 'a dimension') })
   })
   for (const slice of extents) {
-    if (slice.some(({ start, length }, axis) => start + length > shape[axis]!)) throw corrupt('a slice leaves it')
+    if (slice.some(({ start, length }, axis) => start + length > required(shape[axis], 'a dimension')))
+      throw corrupt('a slice leaves it')
   }
   const covered = extents.reduce((sum, slice) => sum + elementCount(slice.map(({ length }) => length)), 0)
   if (covered !== elementCount(shape)) throw corrupt('its slices do not cover it')
@@ -33,7 +35,7 @@ export async function assembleSlices(
   const whole: NumericArray = new array(new ArrayBuffer(elementCount(shape) * bytes))
   const written = new Uint8Array(elementCount(shape))
   for (const [index, slice] of extents.entries()) {
-    const part = (await read(slices[index]!)) as NumericArray
+    const part = (await read(required(slices[index], 'a slice'))) as NumericArray
     const lengths = slice.map(({ length }) => length)
     const rowLength = lengths.at(-1) ?? 1
     for (let row = 0; row * rowLength < elementCount(lengths); row++) {
@@ -58,9 +60,12 @@ function targetOffset(
   let stride = shape.at(-1) ?? 1
   let rest = row
   for (let axis = shape.length - 2; axis >= 0; axis--) {
-    offset += (slice[axis]!.start + (rest % lengths[axis]!)) * stride
-    rest = Math.floor(rest / lengths[axis]!)
-    stride *= shape[axis]!
+    offset +=
+      (required(slice[axis], 'the extent of a dimension').start +
+        (rest % required(lengths[axis], 'the length of a dimension'))) *
+      stride
+    rest = Math.floor(rest / required(lengths[axis], 'the length of a dimension'))
+    stride *= required(shape[axis], 'a dimension')
   }
   return offset
 }

@@ -21,7 +21,9 @@ function checkElements(compressed: Uint8Array): number {
   const littleEndian = (bytes: number) => {
     if (position + bytes > compressed.length) throw new RangeError('snappy data is cut off')
     let value = 0
-    for (let index = 0; index < bytes; index++) value += compressed[position++]! * 2 ** (8 * index)
+    for (const [index, byte] of compressed.subarray(position, position + bytes).entries())
+      value += byte * 2 ** (8 * index)
+    position += bytes
     return value
   }
   let declared = 0

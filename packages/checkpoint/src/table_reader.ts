@@ -118,7 +118,8 @@ function decodeBlock({ name: path }: ByteSource, block: Uint8Array): TableEntry[
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length)
   for (let index = 0; index < length; index++) {
-    if (a[index] !== b[index]) return a[index]! - b[index]!
+    const difference = (a[index] ?? 0) - (b[index] ?? 0)
+    if (difference !== 0) return difference
   }
   return a.length - b.length
 }

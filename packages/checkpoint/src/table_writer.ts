@@ -112,9 +112,8 @@ function shortestSeparator(start: Uint8Array, limit: Uint8Array): Uint8Array {
   let index = 0
   const shorter = Math.min(start.length, limit.length)
   while (index < shorter && start[index] === limit[index]) index++
-  if (index >= shorter) return start
-  const byte = start[index]!
-  if (byte === 0xff || byte + 1 >= limit[index]!) return start
+  const [byte, bound] = [start[index], limit[index]]
+  if (byte === undefined || bound === undefined || byte === 0xff || byte + 1 >= bound) return start
   const separator = start.slice(0, index + 1)
   separator[index] = byte + 1
   return compareBytes(separator, limit) < 0 ? separator : start
@@ -123,9 +122,10 @@ function shortestSeparator(start: Uint8Array, limit: Uint8Array): Uint8Array {
 /** A short key at or after `key`: LevelDB's `FindShortSuccessor`. */
 function shortSuccessor(key: Uint8Array): Uint8Array {
   const index = key.findIndex((byte) => byte !== 0xff)
-  if (index < 0) return key
+  const byte = key[index]
+  if (byte === undefined) return key
   const successor = key.slice(0, index + 1)
-  successor[index]!++
+  successor[index] = byte + 1
   return successor
 }
 

@@ -21,8 +21,8 @@ export class VarintReader {
     let value = 0
     let scale = 1
     for (let length = 0; length < 10; length++) {
-      if (this.position >= this.#end) break
-      const byte = this.#bytes[this.position++]!
+      const byte = this.position < this.#end ? this.#bytes[this.position++] : undefined
+      if (byte === undefined) break
       value += (byte & 0x7f) * scale
       if (value > Number.MAX_SAFE_INTEGER) break
       if (byte < 0x80) return value

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor, hiddenColumns, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coveringCases } from './covering_cases.js'
@@ -62,7 +63,7 @@ async function runFixture(backend: NetworkMaker, fixture: FixtureCase): Promise<
     training: true,
   })
   expect(result.tape).toBeDefined()
-  const gradients = await rnn.backward(result.tape!, {
+  const gradients = await rnn.backward(required(result.tape, 'the tape'), {
     output: make('dOutput', [T, B, outputSize(descriptor)]),
     outputH: make('dOutputH', hShape),
     ...(isLstm && { outputC: make('dOutputC', cShape) }),

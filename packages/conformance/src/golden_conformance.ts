@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   createRnnDescriptor,
   elementCount,
@@ -103,7 +104,7 @@ async function runGolden(backend: NetworkMaker, c: GoldenCase): Promise<Numbers>
   })
   const ones = (tensor: { shape: readonly number[] } | undefined) =>
     tensor && { data: filled('x', tensor.shape, dtype).data.fill(1), shape: tensor.shape }
-  const gradients = await rnn.backward(run.tape!, {
+  const gradients = await rnn.backward(required(run.tape, 'the tape'), {
     output: ones(run.output),
     outputH: ones(run.outputH),
     outputC: ones(run.outputC),

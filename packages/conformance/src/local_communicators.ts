@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { CommunicatorUnderTest } from './communicator_conformance.js'
 
 type Bytes = Uint8Array
@@ -41,7 +42,7 @@ export function localCommunicators(size: number): LocalCommunicator[] {
         return
       }
       if (arrived.size < size) return
-      combine(Array.from({ length: size }, (_, from) => arrived.get(from)!.data))
+      combine(Array.from({ length: size }, (_, from) => entryOf(arrived, from).data))
       for (const other of arrived.values()) other.resolve()
     })
   }
@@ -73,7 +74,7 @@ export function localCommunicators(size: number): LocalCommunicator[] {
           const given = all as (typeof own)[]
           for (const each of given) each.parts.all = given.map((other) => other.bytes.slice())
         })
-        return parts.all!
+        return required(parts.all, 'the joined parts')
       },
       barrier: () => meet(rank, 'barrier', undefined, () => {}),
       abort(reason) {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import { type CellMode, createRnnDescriptor, paramRegions, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
@@ -68,14 +69,19 @@ export function runNvidiaSample(
         training: true,
       }
       const run = await rnn.forward(pass)
-      const gradients = await rnn.backward(run.tape!, { output: sequence, outputH: state, outputC: cell })
+      const gradients = await rnn.backward(required(run.tape, 'the tape'), {
+        output: sequence,
+        outputH: state,
+        outputC: cell,
+      })
       const results = {
         ...{ y: run.output, hy: run.outputH, cy: run.outputC },
         ...{ dx: gradients.input, dhx: gradients.inputH, dcx: gradients.inputC, dw: gradients.params },
       }
       for (const [result, sum] of Object.entries(expected)) {
         let actual = 0
-        for (const value of (await results[result as keyof typeof results]!.read()).data) actual += value
+        for (const value of (await required(results[result as keyof typeof results], result).read()).data)
+          actual += value
         expect(Math.abs(actual - sum) / sum, `${result}: ${actual} for ${sum}`).toBeLessThan(tolerance)
       }
     })

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { expectAllclose } from './closeness.js'
@@ -55,15 +56,20 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       const left = await rnn.forward({ ...common, inputH: null, inputC: null })
       const given = await rnn.forward({
         ...common,
-        inputH: zeros(inputs.inputH)!,
+        inputH: required(zeros(inputs.inputH), 'a state of zeros'),
         inputC: zeros(inputs.inputC) ?? null,
       })
       expectAllAllclose(await readAll(left), await readAll(given), tolerance)
       for (const name of Object.keys(outputGradients) as (keyof typeof outputGradients)[]) {
         const [first, second] = [await network.forward(true), await network.forward(true)]
         const { [name]: omitted, ...rest } = outputGradients
-        const without = await readAll(await rnn.backward(first.tape!, rest))
-        const withZeros = await readAll(await rnn.backward(second.tape!, { ...rest, [name]: zeros(omitted)! }))
+        const without = await readAll(await rnn.backward(required(first.tape, 'the tape'), rest))
+        const withZeros = await readAll(
+          await rnn.backward(required(second.tape, 'the tape'), {
+            ...rest,
+            [name]: required(zeros(omitted), 'a gradient of zeros'),
+          }),
+        )
         expectAllAllclose(without, withZeros, tolerance)
       }
     })
@@ -96,7 +102,9 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       expect(await readAll(await ragged.forward(false, { input }))).toEqual(before)
       const { tape } = await ragged.forward(true, { input })
       const output = poisoned(ragged.outputGradients.output, [2, 5, 0])
-      expect(await readAll(await ragged.rnn.backward(tape!, { ...ragged.outputGradients, output }))).toEqual(gradients)
+      expect(
+        await readAll(await ragged.rnn.backward(required(tape, 'the tape'), { ...ragged.outputGradients, output })),
+      ).toEqual(gradients)
     })
 
     test('the gradient of the parameters has their size and their layout', async () => {

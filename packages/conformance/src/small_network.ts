@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, Rnn, RnnForwardResult, RnnInputGradients, TensorLike } from '@cudnn-rnn/backend'
 import {
   createRnnDescriptor,
@@ -64,7 +65,7 @@ export function smallNetwork(
     outputGradients,
     sequenceLengths,
     forward: (training, replaced = {}) => rnn.forward({ ...inputs, params, sequenceLengths, training, ...replaced }),
-    backward: (result) => rnn.backward(result.tape!, outputGradients),
+    backward: (result) => rnn.backward(required(result.tape, 'the tape'), outputGradients),
   }
 }
 

@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
 import { CELL_MODES, type CellMode, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
@@ -48,7 +49,9 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
         const every = Array.from({ length: batch }, (_, row) => row)
         // Queued streams of batch 1 take long on an emulated device.
         const followed = rnn.stepper === undefined ? every.filter((row) => row % 50 < 2) : every
-        const alone = new Map(followed.map((row) => [row, anyStepper(rnn, params, 1)!]))
+        const alone = new Map(
+          followed.map((row) => [row, required(anyStepper(rnn, params, 1), 'a stepper of one row')]),
+        )
         for (let t = 0; t < 4; t++) {
           // Different rows at every step, in an order of their own.
           const rows = every.map((row) => (row * 7 + t) % batch).filter((_, k) => (k + t) % 3 < 2)
@@ -58,7 +61,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
           const columns = output.shape[1]
           for (const row of followed) {
             const index = rows.indexOf(row)
-            const own = alone.get(row)!
+            const own = entryOf(alone, row)
             if (index >= 0) {
               const data = input.data.slice(index * 2, index * 2 + 2)
               const expected = (await own.step({ data, shape: [1, 1, 2] })).data
@@ -83,7 +86,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       const input = filled('x', [time, batch, 2], backend.dtype)
       const { data } = await stepper.step(input)
       for (const row of [0, 127, 128, 299]) {
-        const alone = anyStepper(rnn, params, 1)!
+        const alone = required(anyStepper(rnn, params, 1), 'a stepper of one row')
         for (let t = 0; t < time; t++) {
           const begin = (t * batch + row) * 2
           const expected = (await alone.step({ data: input.data.slice(begin, begin + 2), shape: [1, 1, 2] })).data
@@ -115,11 +118,13 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
         [2, 0],
       ] as const) {
         expect(rowOf(after.h, row)).toEqual(rowOf(whole.h, from))
-        expect(rowOf(after.c!, row)).toEqual(rowOf(whole.c!, from))
+        expect(rowOf(required(after.c, 'the cell state'), row)).toEqual(
+          rowOf(required(whole.c, 'the cell state'), from),
+        )
       }
       stepper.reset([1])
       const cleared = await stepper.state()
-      for (const states of [cleared.h, cleared.c!]) {
+      for (const states of [cleared.h, required(cleared.c, 'the cell state')]) {
         expect(rowOf(states, 1).every((value) => value === 0)).toBe(true)
         for (const row of [0, 2]) expect(rowOf(states, row)).not.toEqual(rowOf(states, 1))
       }

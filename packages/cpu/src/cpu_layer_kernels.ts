@@ -72,7 +72,7 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     const output = memory.allocate(rows * columns)
     let [begin, job] = [0, 0]
     for (const input of inputs) {
-      const count = input.shape.at(-1)!
+      const count = input.shape[input.shape.length - 1]
       job = this.#queue('copyColumns', [output], [input], [rows, count, columns, begin, count, 0])
       begin += count
     }

@@ -111,7 +111,7 @@ export class CpuRnn extends Inspectable implements Rnn {
     const result = {
       output: memory.result(shapes.output, output, job),
       outputH: memory.result(shapes.h, hFinal, job),
-      outputC: cFinal === null ? undefined : memory.result(shapes.c!, cFinal, job),
+      outputC: cFinal === null || shapes.c === undefined ? undefined : memory.result(shapes.c, cFinal, job),
     }
     if (tape === null) return { ...result, tape: undefined }
     const contents = { sizes, params: given.params, input: given.input, native: tape }
@@ -141,7 +141,7 @@ export class CpuRnn extends Inspectable implements Rnn {
     return {
       input: memory.result(shapes.input, dInput, job),
       inputH: memory.result(shapes.h, dh, job),
-      inputC: dc === null ? undefined : memory.result(shapes.c!, dc, job),
+      inputC: dc === null || shapes.c === undefined ? undefined : memory.result(shapes.c, dc, job),
       params: memory.result([this.paramsSize], dParams, job, layoutKey(descriptor)),
     }
   }

@@ -15,12 +15,13 @@ export class KeptPrefixes<State> {
   /** Whether a prefix of this log-probability has a place. */
   admits(total: number): boolean {
     if (!(total > Number.NEGATIVE_INFINITY)) return false
-    return this.descending.length < this.#width || total > this.descending.at(-1)!.now.total
+    return this.descending.length < this.#width || total > this.descending[this.descending.length - 1].now.total
   }
 
   /** Adds an admitted prefix; the least likely one leaves a full beam. */
   add(node: PrefixNode<State>): void {
-    if (this.descending.length === this.#width) this.descending.pop()!.now = NO_MASS
+    const dropped = this.descending.length === this.#width ? this.descending.pop() : undefined
+    if (dropped !== undefined) dropped.now = NO_MASS
     let low = 0
     for (let high = this.descending.length; low < high; ) {
       const middle = (low + high) >> 1

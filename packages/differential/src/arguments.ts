@@ -11,7 +11,7 @@ export interface MadeArgument {
 
 const WRONG_SHAPES: Partial<Record<Fault, (shape: readonly number[]) => number[]>> = {
   rank: (shape) => (shape.length > 1 ? shape.slice(1) : [1, ...shape]),
-  size: (shape) => (shape.length === 0 ? [2] : [...shape.slice(0, -1), shape.at(-1)! + 1]),
+  size: (shape) => (shape.length === 0 ? [2] : [...shape.slice(0, -1), shape[shape.length - 1] + 1]),
   batch: (shape) => (shape.length < 2 ? [7, ...shape] : shape.map((size, axis) => size + +(axis === shape.length - 2))),
   empty: (shape) => [0, ...shape.slice(1)],
 }
@@ -26,7 +26,7 @@ export function makeArgument(
   const { backend, elsewhere } = programState
   const { form, fill, extremes = [], fault } = argument
   const host = hostTensor(
-    WRONG_SHAPES[fault!]?.(shape) ?? shape,
+    (fault === undefined ? undefined : WRONG_SHAPES[fault]?.(shape)) ?? shape,
     fault === 'integers' ? 'int32' : (backend.dtype === 'float64') === (fault === 'otherFloat') ? 'float32' : 'float64',
     fill,
     scale,

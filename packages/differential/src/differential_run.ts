@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import fc from 'fast-check'
 import { Disagreement, expectAgreement } from './agreement.js'
 import type { TestedExecutor } from './executors.js'
@@ -35,7 +36,7 @@ export async function runDifferential(options: DifferentialOptions): Promise<voi
   }
   const result = await fc.check(fc.asyncProperty(programs, agree), { seed, numRuns: count, timeout: MILLISECONDS })
   if (!result.failed) return
-  const [program] = result.counterexample!
+  const [program] = required(result.counterexample, 'the counterexample')
   const { statements, ...settings } = program
   const text = [settings, ...statements].map((line) => JSON.stringify(line)).join('\n')
   const { message } = result.errorInstance as Error

@@ -35,12 +35,13 @@ export const beginSlot: Begin<StatementOf<'slot'>> = (programState, { model }) =
 
 export const beginExport: Begin<StatementOf<'export'>> = async (programState, { model, params }) => {
   const owner = pick(programState.models, model)
-  const opaque = owner && pickOpaque(programState, params, owner)
+  if (owner === undefined) return {}
+  const opaque = pickOpaque(programState, params, owner)
   if (opaque === undefined) return {}
-  const canonical = await owner!.model.paramsToCanonical(opaque.variable)
+  const canonical = await owner.model.paramsToCanonical(opaque.variable)
   return {
     values: { elements: elementsOf(canonical) },
-    commit: () => void programState.canonicals.push({ owner: owner!, canonical, isGone: false }),
+    commit: () => void programState.canonicals.push({ owner, canonical, isGone: false }),
   }
 }
 
@@ -117,7 +118,7 @@ export const beginCall: Begin<CallStatement> = (programState, statement) => {
       for (const result of results.flatMap(Object.values)) result?.dispose()
       throw error
     }
-    const last = results.at(-1)!
+    const last = results[results.length - 1]
     return {
       made: { output: last.output, outputH: last.outputH, outputC: last.outputC, first: results[0].output },
       commit: () => {

@@ -73,7 +73,7 @@ class ProgramRun {
     } else {
       const before = program.watched && !place.includes('.') ? await this.#everything() : undefined
       await (await this.#begin(statement, place))()
-      const { code } = this.trace.at(-1)!
+      const { code } = this.trace[this.trace.length - 1]
       // Training stops in the middle of its steps.
       if (before !== undefined && code !== undefined && statement.op !== 'train') {
         const after = await this.#everything()

@@ -5,11 +5,12 @@ import type { Begin } from './statement_effect.js'
 
 export const beginStream: Begin<StatementOf<'stream'>> = async (programState, { model, params, batch }) => {
   const owner = pick(programState.models, model)
-  const opaque = owner && pickOpaque(programState, params, owner)
+  if (owner === undefined) return {}
+  const opaque = pickOpaque(programState, params, owner)
   if (opaque === undefined) return {}
-  const stream = owner!.model.stream(opaque.variable, { batch })
-  const { inputSize } = owner!.model
-  return { commit: () => void programState.streams.push({ stream, inputSize, owner: owner!, opaque, isGone: false }) }
+  const stream = owner.model.stream(opaque.variable, { batch })
+  const { inputSize } = owner.model
+  return { commit: () => void programState.streams.push({ stream, inputSize, owner, opaque, isGone: false }) }
 }
 
 export const beginStep: Begin<StatementOf<'step'>> = (programState, { stream: index, time, input }) => {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { Adagrad, Adam, type BatchResult, Dataset, fit, type Optimizer, RmsProp, Sgd } from '@cudnn-rnn/train'
 import { makeArgument } from './arguments.js'
@@ -40,13 +41,13 @@ export const beginApply: Begin<StatementOf<'apply'>> = async (
   const chosen = made.opaques.map((opaque, k) =>
     pickOpaque(programState, gradients[k % gradients.length], opaque.owner),
   )
-  if (chosen.some((gradient) => gradient === undefined)) return {}
-  const tensors = chosen.map((gradient) => gradient!.variable.value)
+  const tensors = chosen.flatMap((gradient) => (gradient === undefined ? [] : [gradient.variable.value]))
+  if (tensors.length < chosen.length) return {}
   if (!foreign) {
     made.optimizer.apply(tensors, rate)
     return {}
   }
-  const { shape } = tensors.at(-1)!
+  const { shape } = tensors[tensors.length - 1]
   const { tensor, release } = makeArgument(programState, shape, { form: 'own', fill: 0, fault: 'foreign' }, 0)
   try {
     made.optimizer.apply([...tensors.slice(0, -1), tensor], rate)
@@ -91,8 +92,8 @@ async function batchGradients(
         const { output, outputH, outputC, tape } = await callModel(owner.model, tensor, null, null, variable, statement)
         outputs.push(output)
         for (const unused of [outputH, outputC]) unused?.dispose()
-        using _ = tape!
-        const { params, ...rest } = await modelGradients(owner.model, tape!, { output })
+        using _ = required(tape, 'the tape')
+        const { params, ...rest } = await modelGradients(owner.model, required(tape, 'the tape'), { output })
         gradients.push(params)
         for (const unused of Object.values(rest)) unused?.dispose()
       } finally {

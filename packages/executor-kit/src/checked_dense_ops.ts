@@ -2,8 +2,6 @@ import {
   type AdagradOptions,
   type AdamOptions,
   type BackendTensor,
-  type CtcLossOptions,
-  type CtcLossResult,
   type DenseOps,
   isBackendTensor,
   type LinearGradients,
@@ -12,7 +10,7 @@ import {
   type SoftmaxCrossEntropyResult,
   type TensorLike,
 } from '@cudnn-rnn/backend'
-import { checkIsObject, codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { checkIsObject, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import { CheckedLayerOps } from './checked_layer_ops.js'
 import { checkCtcLoss } from './ctc_problem.js'
 import {
@@ -43,7 +41,12 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
 
   constructor(memory: ExecutorMemory<Own>, kernels: DenseKernels<Own>) {
     super(memory, kernels)
-    if (kernels.ctcLoss !== undefined) this.ctcLoss = (...args) => this.#ctcLoss(...args)
+    const ctcLoss = kernels.ctcLoss?.bind(kernels)
+    if (ctcLoss === undefined) return
+    this.ctcLoss = (logits, labels, options) => {
+      const operands = this.taken('compute the CTC loss', { logits })
+      return ctcLoss(operands, checkCtcLoss(this.memory.dtype, operands.logits, labels, options))
+    }
   }
 
   linear(input: TensorLike, kernel: TensorLike, bias: TensorLike): Own {
@@ -97,11 +100,6 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
       weights: factors,
     }
     return this.kernels.softmaxCrossEntropy(operands, sizes)
-  }
-
-  #ctcLoss(logits: TensorLike, labels: Tensor<Int32Array>, options: CtcLossOptions): CtcLossResult {
-    const operands = this.taken('compute the CTC loss', { logits })
-    return this.kernels.ctcLoss!(operands, checkCtcLoss(this.memory.dtype, operands.logits, labels, options))
   }
 
   globalNorm(tensors: readonly BackendTensor[]): Own {

@@ -98,7 +98,7 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
     for (const [index, input] of taken.entries()) {
       checkTensor(action, `inputs[${index}]`, input, { dtype, shape: [...leading, 'E'] })
     }
-    const columns = taken.reduce((sum, { shape }) => sum + shape.at(-1)!, 0)
+    const columns = taken.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0)
     return this.kernels.concat(taken, [...leading, columns], { rows, columns })
   }
 

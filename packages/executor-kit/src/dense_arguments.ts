@@ -58,7 +58,7 @@ export function checkEmbeddingGradient(dtype: FloatDType, ids: TensorLike, outpu
   checkTensor(action, 'outputGradient', outputGradient, { dtype })
   checkTensor(action, 'ids', ids, { dtype: 'int32' })
   checkShape(action, 'outputGradient', outputGradient.shape, [...ids.shape, 'E'])
-  return outputGradient.shape.at(-1)!
+  return outputGradient.shape[outputGradient.shape.length - 1]
 }
 
 /** Throws RangeError `ERR_ID_OUT_OF_RANGE`, naming the position, unless every id is in 0..count-1. */
@@ -87,7 +87,7 @@ export function checkSoftmaxCrossEntropy(
   const rowShape = logits.shape.slice(0, -1)
   checkTensor(action, 'labels', labels, { dtype: 'int32', shape: rowShape })
   if (weights !== undefined) checkTensor(action, 'weights', weights, { dtype, shape: rowShape })
-  return { rows: elementCount(rowShape), classes: logits.shape.at(-1)! }
+  return { rows: elementCount(rowShape), classes: logits.shape[logits.shape.length - 1] }
 }
 
 /** Checks that the operands of an elementwise update have one dtype, one shape and one opaque layout. */

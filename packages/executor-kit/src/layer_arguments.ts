@@ -8,7 +8,7 @@ import { checkShape, checkTensor } from './tensor_arguments.js'
 export function checkRows(action: string, dtype: FloatDType, name: string, tensor: TensorLike): RowSizes {
   checkTensor(action, name, tensor, { dtype })
   if (tensor.shape.length === 0) checkShape(action, name, tensor.shape, ['…', 'E'])
-  return { rows: elementCount(tensor.shape.slice(0, -1)), columns: tensor.shape.at(-1)! }
+  return { rows: elementCount(tensor.shape.slice(0, -1)), columns: tensor.shape[tensor.shape.length - 1] }
 }
 
 /** Checks a sequence [T,B,E] and its lengths [B]; throws as `checkTensor`. */

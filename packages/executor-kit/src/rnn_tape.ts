@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { codedTypeError, type Summary } from '@cudnn-rnn/canonical'
 import type { Ledger, LedgerEntry } from './ledger.js'
 import { OpenTape } from './open_tape.js'
@@ -35,7 +36,7 @@ export class RnnTape<Contents> extends OpenTape {
    */
   contentsFor(rnn: object): Contents {
     this.checkOpen()
-    const record = this.#record!
+    const record = required(this.#record, 'the record of an open tape')
     record.versions.check()
     if (record.rnn !== rnn) {
       throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
@@ -51,7 +52,7 @@ export class RnnTape<Contents> extends OpenTape {
   protected free(_contents: Contents): void {}
 
   protected override release(): void {
-    const { contents } = this.#record!
+    const { contents } = required(this.#record, 'the record of an open tape')
     this.#record = undefined
     this.#entry.leave()
     this.free(contents)

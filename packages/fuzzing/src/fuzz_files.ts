@@ -51,18 +51,20 @@ const WARM_UP = 300
  */
 export async function fuzzFiles(options: FuzzOptions): Promise<FuzzCounts> {
   const { grammars, shares = {}, files, seed, first = 0, isCoded, onFile } = options
-  const names = Object.keys(grammars).flatMap((name) => Array<string>(shares[name] ?? 1).fill(name))
+  const choices = Object.entries(grammars).flatMap(([name, build]) =>
+    Array.from({ length: shares[name] ?? 1 }, () => ({ name, build })),
+  )
   const counts: FuzzCounts = { files: 0, outcomes: {}, slowestMilliseconds: 0, peakGrowthBytes: 0 }
   const prototypes = prototypeKeys()
   let floor = peakBytes()
   for (let file = first; file < first + files; file++) {
     // Each file has a stream of its own, so that one can be repeated alone.
     const random = new Random(seed + Math.imul(file, 0x9e3779b1))
-    const grammar = names[file % names.length]!
+    const { name: grammar, build } = choices[file % choices.length]
     onFile?.(file, grammar)
     const fail = (rule: string, cause?: unknown) =>
       new Error(`seed ${seed}, file ${file} of grammar ${grammar}: ${rule}`, { cause })
-    const built = await grammars[grammar]!(random)
+    const built = await build(random)
     const before = peakBytes()
     const began = processorMilliseconds()
     const outcome = await built.read().then(

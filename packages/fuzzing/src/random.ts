@@ -19,7 +19,7 @@ export class Random {
   }
 
   pick<Item>(items: readonly Item[]): Item {
-    return items[this.below(items.length)]!
+    return items[this.below(items.length)]
   }
 
   /** A number as a damaged length, offset or size would be: near `around`, small, or at the edge of a type. */

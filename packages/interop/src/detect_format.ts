@@ -16,9 +16,9 @@ export async function detectFormat(source: ByteSource): Promise<WeightFormat | '
   if (begins(ZIP)) return 'zip'
   if (first.length >= 10 && first[8] === 0x7b) return 'safetensors'
   // A ModelProto begins with ir_version, field 1, a small number.
-  if (first[0] === 0x08 && first[1]! < 0x40) return 'onnx'
+  if (first[0] === 0x08 && (first[1] ?? 0xff) < 0x40) return 'onnx'
   // A map of names begins a Flax file: fixmap, or map16 and map32.
-  if ((first[0]! & 0xf0) === 0x80 && first[0] !== 0x80) return 'flax'
+  if (((first[0] ?? 0) & 0xf0) === 0x80 && first[0] !== 0x80) return 'flax'
   if (first[0] === 0xde || first[0] === 0xdf) return 'flax'
   throw unknown(source.name, first.length === 0 ? 'It is empty' : adviceFor(begins))
 }

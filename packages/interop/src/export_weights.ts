@@ -117,14 +117,13 @@ function flaxParams(networks: readonly NetworkToExport[]): Tensors {
 function transposed({ data, shape }: Tensor<FloatArray>): Tensor<FloatArray> {
   const [rows, columns] = shape as [number, number]
   const turned = data.slice()
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) turned[column * rows + row] = data[row * columns + column]!
-  }
+  for (const [index, value] of data.entries()) turned[(index % columns) * rows + Math.floor(index / columns)] = value
   return { data: turned, shape: [columns, rows] }
 }
 
 function onlyOne(networks: readonly NetworkToExport[]): NetworkToExport {
-  if (networks.length === 1) return networks[0]!
+  const [network] = networks
+  if (networks.length === 1 && network !== undefined) return network
   throw new WeightFileError(
     'ERR_WEIGHTS_UNSUPPORTED',
     `Cannot export weights as an ONNX model computes one network: current number is ${networks.length}. Export them one by one, or stack them`,

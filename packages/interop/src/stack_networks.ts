@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, FLAG, fields, listOf, OBJECT, optional, required, TEXT } from '@cudnn-rnn/arguments'
 import { checkDescriptor, codedRangeError, createRnnDescriptor, describeValue, outputSize } from '@cudnn-rnn/canonical'
 import type { ImportedNetwork } from './networks/interpretation.js'
 
@@ -30,7 +30,8 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
       throw refused(`every ${key} must be ${String(first.descriptor[key])}`, `${String(descriptor[key])} of ${name}`)
     }
     if (reverse) throw refused('every layer must read forward', `${name} reads backward`)
-    const expected = index === 0 ? descriptor.inputSize : outputSize(networks[index - 1]!.descriptor)
+    const expected =
+      index === 0 ? descriptor.inputSize : outputSize(required(networks[index - 1], 'the network before it').descriptor)
     if (descriptor.inputSize === expected) continue
     throw refused(`the input of ${name} must be the output before it, ${expected}`, descriptor.inputSize)
   }

@@ -2,6 +2,7 @@ import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
 import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+import { featuresOf } from './signal.js'
 
 export interface AttentionPoolingOptions extends LayerOptions {
   /** A, size of the hidden layer of the scores. Default E. */
@@ -25,7 +26,7 @@ export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDe
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)
       const name = build.nameOf(options.name, 'attention_pooling')
-      const features = input.features!
+      const features = featuresOf(input)
       const units = given ?? features
       const random = build.random()
       const variables = [

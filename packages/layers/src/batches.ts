@@ -1,8 +1,9 @@
+import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { type CheckedLoss, isCtc } from './losses.js'
-import { type Signal, signalText } from './signal.js'
+import { featuresOf, type Signal, signalText } from './signal.js'
 
 /** One row of a batch. */
 export interface LayerExample {
@@ -146,9 +147,9 @@ function joinedLabels(
 ): Tensor {
   const isIds = loss === 'softmax_cross_entropy'
   const type = isIds ? Int32Array : DTYPES[dtype].array
-  const ending = isIds ? [] : [output.features!]
+  const ending = isIds ? [] : [featuresOf(output)]
   const tensors = labels.map((label, row) => {
-    const steps = output.isSequence ? [lengths![row]] : []
+    const steps = output.isSequence ? [required(lengths, 'the sequence lengths')[row]] : []
     const shape = [...steps, ...ending]
     const tensor = asTensor(typeof label === 'number' ? [label] : label, type)
     // A list of numbers will do for [1] and for [t,1].

@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
@@ -8,6 +9,7 @@ import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pas
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, invalidOption, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
+import { featuresOf } from './signal.js'
 
 export interface RnnLayerOptions extends LayerOptions {
   /** I; needed where the layer is the first of a model. */
@@ -44,7 +46,7 @@ export function rnn(cell: RNNCell<CellState>, options: RnnLayerOptions = {}): La
         throw invalidOption('rnn', "the cell's dtype", `that of the executor, ${backend.dtype}`, cell.dtype)
       }
       const name = build.nameOf(options.name, 'rnn')
-      cell.build(input.features!, { seed: build.recurrentSeed() })
+      cell.build(featuresOf(input), { seed: build.recurrentSeed() })
       const variables = [...cell.variables].map(([own, value]) => {
         return new Variable(backend, backend.tensor(value), scopedName(name, scopedName(cell.scope, own)))
       })
@@ -83,8 +85,8 @@ class CellLayer extends Layer {
     const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
     const output = backend.tensor(outputs)
     const backward = async (dy: BackendTensor) => {
-      const gradients = tape!.gradients({ outputs: await hostTensor(dy) })
-      const variables = this.#names.map((name) => backend.tensor(gradients.variables.get(name)!))
+      const gradients = required(tape, 'the tape').gradients({ outputs: await hostTensor(dy) })
+      const variables = this.#names.map((name) => backend.tensor(entryOf(gradients.variables, name)))
       return { input: backend.tensor(gradients.inputs), variables }
     }
     const release = () => tape?.dispose()
@@ -164,9 +166,9 @@ function leavesOf(state: CellState): FloatTensor[] {
 function stateOf(size: StateSize, leaves: readonly FloatTensor[]): CellState {
   const rest = [...leaves]
   const build = (part: StateSize): CellState => {
-    if (typeof part === 'number') return rest.shift()!
+    if (typeof part === 'number') return required(rest.shift(), 'a tensor of the state')
     if (Array.isArray(part)) return part.map(build)
-    return { c: rest.shift()!, h: rest.shift()! }
+    return { c: required(rest.shift(), 'a tensor of the state'), h: required(rest.shift(), 'a tensor of the state') }
   }
   return build(size)
 }

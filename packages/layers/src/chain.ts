@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { Forwarded, LayerGradients } from './forwarded.js'
@@ -76,8 +77,8 @@ export async function forwardChain(
     let gradient: BackendTensor | undefined = outputGradient
     try {
       for (const step of [...steps].reverse()) {
-        const gradients = await step.backward(gradient!)
-        if (gradient !== outputGradient) gradient!.dispose()
+        const gradients = await step.backward(required(gradient, "the gradient of a chain's input"))
+        if (gradient !== outputGradient) required(gradient, "the gradient of a chain's input").dispose()
         gradient = gradients.input
         variables.unshift(gradients.variables)
       }

@@ -8,7 +8,7 @@ import { checkAreLayers } from './layer_list.js'
 import { checkLayerOptions, doesNotFit, type LayerOptions } from './layer_options.js'
 import { combinedStream, type LayerStream } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
-import { signalText } from './signal.js'
+import { featuresOf, signalText } from './signal.js'
 
 /**
  * Gives its input to several branches, each a layer or a list of layers, and joins their outputs along the last dimension.
@@ -49,7 +49,7 @@ export function concat(
             { layer: name, before: nameOf(layers, 0), expected: signalText(first), actual: signalText(other) },
           )
         }
-        const features = outputs.reduce((sum, each) => sum + each.features!, 0)
+        const features = outputs.reduce((sum, each) => sum + featuresOf(each), 0)
         const output = { isSequence: first.isSequence, features }
         const variables = layers.flat().flatMap((layer) => layer.variables)
         return new ConcatLayer(build, { definition, name, input, output, variables }, layers)
@@ -148,7 +148,7 @@ export class ConcatLayer extends Layer {
   }
 
   #columnsOf(branch: number): number {
-    return (this.branches[branch].at(-1)?.output ?? this.input).features!
+    return featuresOf(this.branches[branch].at(-1)?.output ?? this.input)
   }
 }
 

@@ -5,6 +5,7 @@ import type { LayerExample } from './batches.js'
 import { greedyLabels } from './label_sequences.js'
 import { type CtcLoss, checkLoss, isCtc } from './losses.js'
 import { type PredictOptions, predictBatches, predictTensor } from './predict_model.js'
+import { featuresOf } from './signal.js'
 import type { WholeModel } from './whole_model.js'
 
 export interface DecodeOptions<State = undefined> extends PredictOptions {
@@ -26,7 +27,7 @@ export async function decodeLabels<State>(
   checkOptionNames(action, options, ['loss', 'beamWidth', 'scorer', 'sequenceLengths', 'batchSize'])
   const { beamWidth, scorer, loss: _, ...predicted } = options
   const loss = ctcOf(action, model, options.loss)
-  const blank = ctcBlank(action, loss, model.output.features!)
+  const blank = ctcBlank(action, loss, featuresOf(model.output))
   const labelsOf = (logits: Tensor<FloatArray>, lengths: readonly number[] | Int32Array | null) => {
     if (beamWidth === undefined && scorer === undefined) return greedyLabels(logits, lengths, loss)
     return ctcBeamSearchDecoder(logits, lengths, { beamWidth, scorer, blank, mergeRepeated: false }).decoded[0]

@@ -11,6 +11,7 @@ import {
   positiveInteger,
 } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
+import { featuresOf } from './signal.js'
 
 export interface DenseOptions extends LayerOptions {
   /** O */
@@ -47,7 +48,7 @@ export function dense(options: DenseOptions): LayerDefinition {
       const random = build.random()
       const { kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
       const variables = [
-        build.variable(`${name}/kernel`, [input.features!, units], kernelInitializer, random),
+        build.variable(`${name}/kernel`, [featuresOf(input), units], kernelInitializer, random),
         build.variable(`${name}/bias`, [units], biasInitializer, random),
       ]
       const output = { isSequence: input.isSequence, features: units }

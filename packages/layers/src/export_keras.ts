@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToKeras,
@@ -58,7 +59,7 @@ export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
   const variables = new Map<string, Tensor<FloatArray>>()
   const counts = new Map<string, number>()
   for (const layer of await kerasLayers(model.layers)) {
-    const base = PLACES.get(layer.className)!
+    const base = entryOf(PLACES, layer.className)
     const count = counts.get(base) ?? 0
     counts.set(base, count + 1)
     const place = count === 0 ? base : `${base}_${count}`
@@ -133,7 +134,7 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
   )
   if (layer instanceof TimeDistributedLayer) {
     const inner = await plainLayer(layer.inner)
-    const name = PLACES.get(inner.className)!
+    const name = entryOf(PLACES, inner.className)
     const own = Object.entries(inner.variables).map(([path, tensor]) => [`layer/${path}`, tensor])
     return {
       className: 'TimeDistributed',

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToOnnx,
@@ -10,6 +11,7 @@ import { ConcatLayer } from './concat.js'
 import { noExport } from './export_error.js'
 import type { Layer } from './layer.js'
 import { RecurrentLayer } from './recurrent.js'
+import { featuresOf } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
 
@@ -52,7 +54,7 @@ export async function encodeOnnx(model: WholeModel): Promise<Uint8Array> {
           ? { name: first, elementType: 'int64', shape: leading(input.isSequence) }
           : { name: first, elementType, shape: [...leading(input.isSequence), input.features] },
       ],
-      outputs: [{ name: 'output', elementType, shape: [...leading(output.isSequence), output.features!] }],
+      outputs: [{ name: 'output', elementType, shape: [...leading(output.isSequence), featuresOf(output)] }],
     },
     IR_VERSION,
     OPSET,
@@ -175,10 +177,10 @@ class OnnxGraph {
       const step = this.node('Gather', name, [of, this.#integers(name, [index])], undefined, { axis: 0 })
       return this.node('Squeeze', name, [step, this.#integers(name, [0])])
     }
-    const { reversedFrom, features } = input
+    const { reversedFrom } = input
     if (reversedFrom === undefined) return stepOf(x, -1)
     const [forward, backward] = [this.#fresh(name), this.#fresh(name)]
-    const sizes = this.#integers(name, [reversedFrom, features! - reversedFrom])
+    const sizes = this.#integers(name, [reversedFrom, featuresOf(input) - reversedFrom])
     this.node('Split', name, [x, sizes], [forward, backward], { axis: 2 })
     return this.node('Concat', name, [stepOf(forward, -1), stepOf(backward, 0)], undefined, { axis: 1 })
   }
@@ -186,7 +188,7 @@ class OnnxGraph {
   #activation(name: string, x: string, activation: unknown): string {
     if (activation === undefined || activation === 'linear') return x
     if (activation === 'softmax') return this.node('Softmax', name, [x], undefined, { axis: -1 })
-    return this.node(ACTIVATIONS.get(String(activation))!, name, [x])
+    return this.node(entryOf(ACTIVATIONS, String(activation)), name, [x])
   }
 
   async #variable({ name, variables }: Layer, index: number): Promise<string> {

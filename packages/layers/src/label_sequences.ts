@@ -19,6 +19,6 @@ export function greedyLabels(
   lengths: readonly number[] | Int32Array | null,
   loss: CtcLoss,
 ): readonly number[][] {
-  const blank = ctcBlank('decode', loss, logits.shape.at(-1)!)
+  const blank = ctcBlank('decode', loss, logits.shape[logits.shape.length - 1])
   return ctcGreedyDecoder(logits, lengths, { blank, mergeRepeated: loss.ctcMergeRepeated }).decoded
 }

@@ -4,6 +4,7 @@ import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
+import { featuresOf } from './signal.js'
 
 export interface LayerNormLayerOptions extends LayerOptions {
   /** Added to the variance. Default 1e-3, as in Keras (PyTorch: 1e-5). */
@@ -28,7 +29,7 @@ export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition 
       checkInputRule(definition, input, ANY_FLOATS)
       const name = build.nameOf(options.name, 'layer_normalization')
       const random = build.random()
-      const shape = [input.features!]
+      const shape = [featuresOf(input)]
       const variables = [
         build.variable(`${name}/gamma`, shape, 1, random),
         build.variable(`${name}/beta`, shape, 0, random),

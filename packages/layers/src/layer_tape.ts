@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { Forwarded } from './forwarded.js'
 
@@ -42,7 +43,7 @@ export class LayerTape {
   /** The backward, for the one time that it is called. */
   consume(): Forwarded['backward'] {
     this.#isConsumed = true
-    return this.#forwarded!.backward
+    return required(this.#forwarded, 'the forward pass of an open tape').backward
   }
 
   /** Releases the intermediate values of the pass; the output stays. Idempotent. */

@@ -82,7 +82,7 @@ export function checkLoss(
   if (!isCtc(checked)) return checked
   const { isSequence, features } = output
   if (!isSequence || features === null || features < 2) {
-    const last = layers.at(-1)!
+    const last = layers[layers.length - 1]
     throw codedRangeError(
       'ERR_LAYERS_DO_NOT_FIT',
       `Cannot ${action} as the loss ctc takes logits [T,B,K] of labels and the blank, K >= 2: ${last.name} (${last.kind}) before it gives ${signalText(output)}`,
@@ -126,7 +126,7 @@ export function countHits(
   labels: Tensor,
   weights: Tensor<FloatArray> | undefined,
 ): { readonly hits: number; readonly total: number } {
-  const columns = output.shape.at(-1)!
+  const columns = output.shape[output.shape.length - 1]
   const rows = output.data.length / columns
   let [hits, total] = [0, 0]
   for (let n = 0; n < rows; n++) {

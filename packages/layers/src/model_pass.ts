@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { BatchResult } from '@cudnn-rnn/train'
@@ -35,7 +36,7 @@ export async function modelGradients(
     const result = await batchLoss(model, loss, output, batch)
     using _gradient = result.gradient
     try {
-      const { input, variables } = await model.gradients(tape!, result.gradient)
+      const { input, variables } = await model.gradients(required(tape, 'the tape'), result.gradient)
       input?.dispose()
       carried?.keep(states)
       return { loss: result.loss, gradients: variables, weight: weightOfRows(model, loss, output, batch) }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { joinedInputs, type LayerExample } from './batches.js'
@@ -37,7 +38,9 @@ export async function predictRows(
   const results: Tensor<FloatArray>[] = []
   for await (const { result, lengths, rows } of predictBatches(model, inputs, options)) {
     for (let row = 0; row < rows; row++)
-      results.push(isSequence ? steps(result, row, lengths![row]) : vector(result, row))
+      results.push(
+        isSequence ? steps(result, row, required(lengths, 'the sequence lengths')[row]) : vector(result, row),
+      )
   }
   return results
 }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { type CellMode, codedRangeError, describeValue, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
 import {
@@ -16,7 +17,7 @@ import { type ConfigValue, Layer, type LayerConfig, type LayerDefinition, type P
 import type { LayerBuild } from './layer_build.js'
 import { checkInputRule, checkLayerOptions, doesNotFit, type LayerOptions, SEQUENCE } from './layer_options.js'
 import type { LayerStream } from './layer_stream.js'
-import type { Signal } from './signal.js'
+import { featuresOf, type Signal } from './signal.js'
 
 export type RecurrentModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
 
@@ -97,7 +98,7 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
     ...(options.inputSize !== undefined && { input: inputOf(options.inputSize) }),
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)
-      const { inputSize = input.features! } = options
+      const { inputSize = featuresOf(input) } = options
       if (inputSize !== input.features) throw doesNotFit(definition, input, `[T,B,${inputSize}]`)
       const seed = options.seed ?? build.recurrentSeed()
       const model: RecurrentModel = new Model(build.backend, {
@@ -156,7 +157,11 @@ export class RecurrentLayer extends Layer {
     const { output, outputH, tape } = result
     const final: BackendTensor[] = 'outputC' in result ? [outputH, result.outputC as BackendTensor] : [outputH]
     const backward = async (dy: BackendTensor) => {
-      const { input: dx, params: dParams, ...ofStates } = await model.gradients(tape!, { output: dy })
+      const {
+        input: dx,
+        params: dParams,
+        ...ofStates
+      } = await model.gradients(required(tape, 'the tape'), { output: dy })
       for (const gradient of Object.values(ofStates)) gradient.dispose()
       return { input: dx, variables: [dParams] }
     }

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf, required } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import {
   checkOptionNames,
@@ -94,7 +94,7 @@ export class SequentialModel extends Layer implements WholeModel {
       build: (_, build) => new SequentialModel(build.backend, definitions, options),
     }
     const variables = layers.flatMap((layer) => layer.variables)
-    super(backend, { definition, name: 'model', input, output: layers.at(-1)!.output, variables })
+    super(backend, { definition, name: 'model', input, output: layers[layers.length - 1].output, variables })
     this.layers = layers
     this.seed = seed
   }
@@ -255,7 +255,7 @@ function inputOf(action: string, definitions: readonly LayerDefinition[], option
       { layer: first.kind },
     )
   }
-  const known: Signal = first.input ?? { isSequence: true, features: inputSize! }
+  const known: Signal = first.input ?? { isSequence: true, features: required(inputSize, 'inputSize') }
   const given = inputSize === undefined ? known : { isSequence: known.isSequence, features: inputSize }
   return isSequence === undefined ? given : { ...given, isSequence }
 }

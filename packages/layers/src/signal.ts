@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { checkIsObject } from '@cudnn-rnn/canonical'
 
 /** The form of the tensors between two layers, as far as it is known before there is data. */
@@ -16,4 +17,9 @@ export function signalText(signal: Signal): string {
   const { isSequence, features } = signal
   const leading = isSequence ? 'T,B' : 'B'
   return features === null ? `[${leading}] of class ids` : `[${leading},${features}]`
+}
+
+/** Size of the last dimension of a signal that is no class ids: layers check their input when they are built. */
+export function featuresOf(signal: Signal): number {
+  return required(signal.features, 'the number of features')
 }

@@ -54,13 +54,10 @@ async function byHand(backend: Backend): Promise<number[]> {
     data: windows(T, B).repeat(),
     async batchGradients({ inputs, labels, restarts }) {
       for (const { value } of state) if (restarts) ops.assign(value, backend.zeros(value.shape))
-      const x = ops.embedding(table!.value, inputs)
-      const run = await lstm.call(x, state[0].value, state[1].value, params!)
-      const { loss, logitsGradient } = ops.softmaxCrossEntropy(
-        ops.linear(run.output, kernel!.value, bias!.value),
-        labels,
-      )
-      const top = ops.linearGradients(run.output, kernel!.value, logitsGradient)
+      const x = ops.embedding(table.value, inputs)
+      const run = await lstm.call(x, state[0].value, state[1].value, params)
+      const { loss, logitsGradient } = ops.softmaxCrossEntropy(ops.linear(run.output, kernel.value, bias.value), labels)
+      const top = ops.linearGradients(run.output, kernel.value, logitsGradient)
       const bottom = await lstm.gradients(run.tape, { output: top.input })
       ops.assign(state[0].value, run.outputH)
       ops.assign(state[1].value, run.outputC)
@@ -154,6 +151,6 @@ it('refused: states through both directions, a restart that is not a boolean, a 
     }),
   )
   const { tensors } = backend.stats()
-  await expect(own.fit([first!, { ...second!, restarts: false }], FIT)).rejects.toThrow(coded('ERR_SHAPE'))
+  await expect(own.fit([first, { ...second, restarts: false }], FIT)).rejects.toThrow(coded('ERR_SHAPE'))
   expect(backend.stats()).toMatchObject({ tensors, tapes: 0 })
 })

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import {
   arrayTypeOf,
@@ -225,7 +226,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
         }
       } else if (call.steps === 0) {
         stream.calls.shift()
-        call.resolve({ data: call.outputs!, shape: call.shape })
+        call.resolve({ data: required(call.outputs, 'the output of a finished call'), shape: call.shape })
       } else if (call.frames === undefined) {
         return
       } else {

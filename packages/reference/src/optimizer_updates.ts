@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { AdagradOptions, MomentumOptions, RmsPropOptions, RootOptions } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { AdamNumbers, Complete, OptimizerUpdate } from '@cudnn-rnn/executor-kit'
@@ -9,7 +10,12 @@ export function applyUpdate(
   written: readonly FloatArray[],
   source: FloatArray | undefined,
 ): void {
-  const [x, first, second, g] = [written[0], written[1], written[2], source!]
+  const [x, first, second] = written
+  if (update.rule === 'weightDecay') {
+    applyWeightDecay(x, source, update.rate)
+    return
+  }
+  const g = required(source, 'the source of the update')
   switch (update.rule) {
     case 'addScaled':
       addScaled(x, g, update.scale)
@@ -26,8 +32,6 @@ export function applyUpdate(
     case 'adagrad':
       applyAdagrad(x, first, g, update)
       break
-    case 'weightDecay':
-      applyWeightDecay(x, source, update.rate)
   }
 }
 

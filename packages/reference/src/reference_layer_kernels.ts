@@ -92,7 +92,7 @@ export class ReferenceLayerKernels implements LayerKernels<HostTensor> {
     return this.#filled(shape, (y) => {
       let begin = 0
       for (const input of inputs) {
-        const count = input.shape.at(-1)!
+        const count = input.shape[input.shape.length - 1]
         copyColumns(y, [columns, begin], this.memory.floats(input), [count, 0], rows, count)
         begin += count
       }

@@ -34,7 +34,7 @@ export class ReferenceStream implements StreamKernel {
     for (let t = 0; t < steps; t++) {
       copyRow(this.#input, 0, input, t * this.#input.length, this.#input.length)
       this.#step(this.#layers, this.#batch)
-      const last = this.#layers.at(-1)!.hidden
+      const last = this.#layers[this.#layers.length - 1].hidden
       copyRow(output, t * last.length, last, 0, last.length)
     }
   }
@@ -42,7 +42,7 @@ export class ReferenceStream implements StreamKernel {
   stepRows(rows: Int32Array, count: number, input: FloatArray, output: FloatArray): void {
     const { inputSize } = this.#network.descriptor
     const columns = hiddenColumns(this.#network.descriptor)
-    const last = this.#layers.at(-1)!.hidden
+    const last = this.#layers[this.#layers.length - 1].hidden
     for (let index = 0; index < count; index++) {
       const row = rows[index]
       copyRow(this.#input, row * inputSize, input, index * inputSize, inputSize)

@@ -1,4 +1,4 @@
-import { checkArguments, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, entryOf, TEXT } from '@cudnn-rnn/arguments'
 import { visibleLines } from '@cudnn-rnn/text'
 
 const ENTITIES: ReadonlyMap<string, string> = new Map([
@@ -11,5 +11,5 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 /** `text` as it must stand in HTML text and quoted attributes; controls are shown, line ends stay. */
 export function escapeHtml(text: string): string {
   checkArguments('escape HTML', { text }, { text: TEXT })
-  return visibleLines(text).replaceAll(/[&<>"]/g, (character) => ENTITIES.get(character)!)
+  return visibleLines(text).replaceAll(/[&<>"]/g, (character) => entryOf(ENTITIES, character))
 }

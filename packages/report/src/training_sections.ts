@@ -131,5 +131,5 @@ function cutOff(losses: readonly Point[], top: number): string {
   const highest = Math.max(...above.map(({ y }) => y)).toPrecision(3)
   return above.length === 1
     ? `The loss of step ${above[0].x}, ${highest}, lies above the chart.`
-    : `The losses of ${above.length} steps up to step ${above.at(-1)!.x} lie above the chart, at most ${highest}.`
+    : `The losses of ${above.length} steps up to step ${above[above.length - 1].x} lie above the chart, at most ${highest}.`
 }

@@ -152,8 +152,9 @@ function cellFrom(backend: Backend, network: ImportedCell): CellFromNetwork {
   const values = Object.fromEntries(own)
   const { array } = DTYPES[backend.dtype]
   const stateOf = (given: FloatTensor | null, x: FloatTensor): FloatTensor => {
-    const shape = [x.shape[1]!, numUnits]
-    return given === null ? { data: new array(shape[0]! * numUnits), shape } : { ...given, shape: given.shape.slice(1) }
+    const [, B = 0] = x.shape
+    const shape = [B, numUnits]
+    return given === null ? { data: new array(B * numUnits), shape } : { ...given, shape: given.shape.slice(1) }
   }
   const unroll = (sequenceLength: NetworkRunOptions['sequenceLengths']) =>
     ({ timeMajor: true, training: false, sequenceLength }) as const
@@ -202,7 +203,8 @@ function runOf(
     const x = await hostTensor(input)
     if (!reverse) return forward(x, h, c, sequenceLengths)
     checkShape('run a network', 'input', x.shape, ['T', 'B', 'I'])
-    checkSequenceLengths('run a network', sequenceLengths, x.shape[0]!, x.shape[1]!)
+    const [T = 0, B = 0] = x.shape
+    checkSequenceLengths('run a network', sequenceLengths, T, B)
     const result = await forward(reverseRows(x, sequenceLengths), h, c, sequenceLengths)
     const output = reverseRows(result.output, sequenceLengths)
     return { ...result, output: outputReversed === true ? reverseRows(output, null) : output }

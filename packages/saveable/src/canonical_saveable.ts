@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, required, TEXT } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   codedRangeError,
@@ -125,7 +125,9 @@ export abstract class CanonicalSaveable implements Saveable {
 
   async #read() {
     const [variable] = this.#variables
-    const { descriptor, weights, biases } = await this.#paramsToCanonical(variable!.value as never)
+    const { descriptor, weights, biases } = await this.#paramsToCanonical(
+      required(variable, 'the variable').value as never,
+    )
     const structure: Structure = {
       descriptor,
       dtype: weights[0]?.data instanceof Float64Array ? 'float64' : 'float32',

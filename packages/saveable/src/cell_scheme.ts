@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type CellMode,
@@ -73,7 +74,7 @@ export function cellsOf(
 ): Parameters<typeof tensorflowToCanonical>[1] {
   return tensorflowLayout(descriptor).groups.map(({ shapes }, index) => {
     const variables = Object.entries(shapes).map(([variable, shape]) => {
-      return [variable, { data: tensors.get(`${prefixes[index]}/${variable}`)!.data, shape }] as const
+      return [variable, { data: entryOf(tensors, `${prefixes[index]}/${variable}`).data, shape }] as const
     })
     return Object.fromEntries(variables) as never
   })

@@ -137,7 +137,7 @@ function structureOf(
       (direction === undefined || structure.direction === direction),
   )
   const [structure] = candidates
-  if (candidates.length === 1) return structure!
+  if (structure !== undefined && candidates.length === 1) return structure
   const interpretations = structures.map(({ cellMode, direction, numLayers, numUnits, inputSize }) => {
     return `${cellMode} of ${numLayers} ${direction} layers, ${numUnits} units, input ${inputSize}`
   })

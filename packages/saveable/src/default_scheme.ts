@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { ParamRegion } from '@cudnn-rnn/canonical'
 import type { KeyScheme } from './key_scheme.js'
 import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
@@ -14,6 +15,6 @@ export function defaultScheme(name: string): KeyScheme {
     shapes: (descriptor) => new Map(regionsOf(descriptor).map((region) => [key(region), region.shape])),
     toKeys: (descriptor, canonical) =>
       new Map(regionTensors(descriptor, canonical).map(([region, tensor]) => [key(region), tensor])),
-    fromKeys: (descriptor, tensors) => canonicalOf(descriptor, (region) => tensors.get(key(region))!),
+    fromKeys: (descriptor, tensors) => canonicalOf(descriptor, (region) => entryOf(tensors, key(region))),
   }
 }

@@ -49,16 +49,16 @@ const GUESSES: Readonly<Record<SavedForm, (shapes: Shapes) => RnnOptions[]>> = {
     const skipped = weight[1] === 0
     return eitherDirection(layersIn(shapes, /\/layer_(\d+)\//), {
       numUnits,
-      inputSize: skipped ? numUnits : weight[1]!,
+      inputSize: skipped ? numUnits : (weight[1] ?? Number.NaN),
       inputMode: skipped ? 'skip_input' : 'linear_input',
       numProj: at('weight_8')?.[0],
     })
   },
   'tf-1.2': (shapes) => {
     const sizes = [...shapes].sort(([a], [b]) => outputOf(a) - outputOf(b)).map(([, shape]) => elementCount(shape))
-    const numUnits = sizes.at(-1)!
+    const numUnits = sizes.at(-1) ?? Number.NaN
     const skipped = sizes[0] === 0
-    const inputSize = skipped ? numUnits : sizes[0]! / numUnits
+    const inputSize = skipped ? numUnits : (sizes[0] ?? Number.NaN) / numUnits
     const inputMode = skipped ? 'skip_input' : 'linear_input'
     const pseudoLayers = (cellMode: CellMode) => sizes.length / (4 * gatesOf(cellMode).length)
     // A projection is a ninth weight of each layer and direction; with it the buffers of other cells do not match.
@@ -75,12 +75,14 @@ const GUESSES: Readonly<Record<SavedForm, (shapes: Shapes) => RnnOptions[]>> = {
 function cellGuess(shapes: Shapes): RnnOptions[] {
   const numLayers = layersIn(shapes, /\/cell_(\d+)\//)
   const candidate = entryEnding(shapes, '/candidate/input_projection/kernel')
-  if (candidate !== undefined)
-    return eitherDirection(numLayers, { inputSize: candidate[0]!, numUnits: candidate[1]! }, ['gru'])
+  if (candidate !== undefined) {
+    const [inputSize = Number.NaN, numUnits = Number.NaN] = candidate
+    return eitherDirection(numLayers, { inputSize, numUnits }, ['gru'])
+  }
   const kernel = entryEnding(shapes, '_cell/kernel')
   if (kernel === undefined) return []
   const projection = entryEnding(shapes, '_cell/projection/kernel')
-  const [rows, columns] = [kernel[0]!, kernel[1]!]
+  const [rows = Number.NaN, columns = Number.NaN] = kernel
   const plain = eitherDirection(numLayers, { numUnits: columns, inputSize: rows - columns }, ['rnn_relu', 'rnn_tanh'])
   const numProj = projection?.[1]
   const lstm = { numUnits: columns / 4, inputSize: rows - (numProj ?? columns / 4), numProj }

@@ -39,17 +39,17 @@ export function scopesOfRelease13(keys: readonly string[]): ReadonlySet<string> 
  */
 export function parseKey(key: string, of13: Pick<ReadonlySet<string>, 'has'>): ParsedKey | undefined {
   const canonical = DEFAULT_KEY.exec(key)?.groups
-  if (canonical !== undefined) return { form: 'default', name: canonical['name']! }
+  if (canonical !== undefined) return { form: 'default', name: canonical['name'] ?? '' }
   const tf12 = TF12_KEY.exec(key)?.groups
   if (tf12 !== undefined) return { form: 'tf-1.2', name: tf12Name(tf12) }
   const tf13 = TF13_KEY.exec(key)?.groups
   if (tf13 !== undefined && of13.has(tf13['name'] ?? '')) {
-    const { name = DEFAULT_NAME, variable } = tf13
-    return CELL_VARIABLE.test(variable!) || TF13_BIAS.test(variable!) ? { form: 'tf-1.3', name } : undefined
+    const { name = DEFAULT_NAME, variable = '' } = tf13
+    return CELL_VARIABLE.test(variable) || TF13_BIAS.test(variable) ? { form: 'tf-1.3', name } : undefined
   }
   const cell = CELL_KEY.exec(key)?.groups
   if (cell !== undefined) {
-    return CELL_VARIABLE.test(cell['variable']!) ? { form: 'cells', name: cell['name'] ?? '' } : undefined
+    return CELL_VARIABLE.test(cell['variable'] ?? '') ? { form: 'cells', name: cell['name'] ?? '' } : undefined
   }
   const opaque = OPAQUE_KEY.exec(key)?.groups
   return opaque === undefined ? undefined : { form: 'opaque', name: opaque['name'] ?? '' }
@@ -65,7 +65,7 @@ export function ownsKey({ form, name }: SavedNetwork, key: string): boolean {
 }
 
 /** A scope for an operation of the usual name, its whole name for any other, as `tf12Scheme` takes them. */
-function tf12Name({ operation, scope, suffix }: Record<string, string | undefined>): string {
-  const usual = suffix === undefined && operation!.split('/').at(-1) === 'CudnnRNNParamsToCanonical'
-  return usual ? (scope ?? DEFAULT_NAME) : operation!
+function tf12Name({ operation = '', scope, suffix }: Record<string, string | undefined>): string {
+  const usual = suffix === undefined && operation.split('/').at(-1) === 'CudnnRNNParamsToCanonical'
+  return usual ? (scope ?? DEFAULT_NAME) : operation
 }

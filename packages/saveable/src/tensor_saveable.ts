@@ -1,4 +1,4 @@
-import { checkArguments, describeValue, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, describeValue, entryOf, FUNCTION, MAP, methods, TEXT } from '@cudnn-rnn/arguments'
 import { codedTypeError } from '@cudnn-rnn/canonical'
 import { dtypeOfArray } from '@cudnn-rnn/checkpoint'
 import type { ParamVariable } from './param_variable.js'
@@ -60,7 +60,7 @@ export class TensorSaveable implements Saveable {
 
   async prepare(tensors: KeyedTensors): Promise<() => void | Promise<void>> {
     checkArguments(`restore ${this.name}`, { tensors }, { tensors: MAP })
-    const tensor = tensors.get(this.name)!
+    const tensor = entryOf(tensors, this.name)
     return () => this.#set(tensor)
   }
 }

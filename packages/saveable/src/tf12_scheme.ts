@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { KeyScheme } from './key_scheme.js'
 import { canonicalOf, regionsOf, regionTensors } from './region_tensors.js'
 
@@ -21,7 +22,7 @@ export function tf12Scheme(name: string, defaultName: string): KeyScheme {
       new Map(regionTensors(descriptor, canonical).map(([, tensor], index) => [`${operation}:${index}`, tensor])),
     fromKeys: (descriptor, tensors) => {
       let index = 0
-      return canonicalOf(descriptor, ({ shape }) => ({ data: tensors.get(`${operation}:${index++}`)!.data, shape }))
+      return canonicalOf(descriptor, ({ shape }) => ({ data: entryOf(tensors, `${operation}:${index++}`).data, shape }))
     },
   }
 }

@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToTensorflow,
@@ -59,7 +60,7 @@ export function tf13Scheme(name: string, defaultName: string): KeyScheme {
       const canonical = tensorflowToCanonical(descriptor, cellsOf(descriptor, prefixes, tensors)) as CanonicalParams
       for (const [layer, prefix] of prefixes.entries()) {
         for (const side of [0, 1] as const) {
-          const fused = tensors.get(`${prefix}/${BIAS_TENSORS[mode][side]}`)!
+          const fused = entryOf(tensors, `${prefix}/${BIAS_TENSORS[mode][side]}`)
           splitFusedBias(descriptor, mode, canonical, layer, side, fused)
         }
       }
@@ -82,7 +83,9 @@ function biasesOf(
   side: 0 | 1,
 ) {
   const gates = gatesOf(cellMode).length
-  return BIAS_ORDER[mode].map((gate) => canonical.biases[layer * 2 * gates + side * gates + gate]!)
+  return BIAS_ORDER[mode].map((gate) =>
+    required(canonical.biases[layer * 2 * gates + side * gates + gate], 'the bias of a gate'),
+  )
 }
 
 function fusedBias(
@@ -95,7 +98,7 @@ function fusedBias(
   const parts = biasesOf(descriptor, mode, canonical, layer, side)
   const H = descriptor.numUnits
   const data =
-    parts[0]!.data.constructor === Float64Array
+    parts[0]?.data.constructor === Float64Array
       ? new Float64Array(parts.length * H)
       : new Float32Array(parts.length * H)
   for (const [index, part] of parts.entries()) data.set(part.data, index * H)

@@ -21,7 +21,7 @@ export function usualStep(dates: readonly Date[]): number {
 export function calendarOf(dates: readonly Date[] | undefined): Calendar {
   if (dates === undefined || dates.length < 2) return 'none'
   const step = usualStep(dates)
-  const span = dates.at(-1)!.getTime() - dates[0].getTime()
+  const span = dates[dates.length - 1].getTime() - dates[0].getTime()
   if (step < DAY) return span >= REPETITIONS * 7 * DAY ? 'week' : 'none'
   return step <= 8 * DAY && span >= REPETITIONS * YEAR ? 'year' : 'none'
 }

@@ -219,7 +219,7 @@ export class ForecasterTraining {
     const values = series.flatMap((each, n) => {
       const { train } = this.origins[n]
       const all = covariateValues(each, { name, isKnownAhead: false }, lengths[n], 0)
-      return Array.from(all.subarray(0, train.at(-1)! + 1))
+      return Array.from(all.subarray(0, train[train.length - 1] + 1))
     })
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length
     const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length

@@ -145,5 +145,5 @@ function solved(inputs: Matrix, targets: Matrix, ridge: number, weights?: readon
 
 function least<Value>(values: readonly Value[], error: (value: Value) => number): Value {
   const errors = values.map(error)
-  return values[errors.indexOf(Math.min(...errors))]!
+  return values[errors.indexOf(Math.min(...errors))]
 }

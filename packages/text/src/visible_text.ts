@@ -46,7 +46,7 @@ export function visibleMessage(text: string): string {
 }
 
 function escaped(character: string): string {
-  const code = character.codePointAt(0)!
+  const code = character.codePointAt(0) ?? 0
   const hex = code.toString(16)
   if (code > 0xffff) return `\\u{${hex}}`
   return SHORT.get(character) ?? (code > 0xff ? unicodeEscape(code) : `\\x${hex.padStart(2, '0')}`)

@@ -20,7 +20,7 @@ export function characterTable({ settings }: TrainingRun, bits: number): ResultT
     rows: all.map((value, k) => {
       const difference = value - bigram
       return [
-        names[k]!,
+        names[k],
         value.toFixed(3),
         k === 2 ? '' : `${difference < 0 ? '−' : '+'}${Math.abs(difference).toFixed(3)}`,
       ]

@@ -15,12 +15,12 @@ export class NgramModel {
     for (let index = 0; index < ids.length; index++) {
       for (let length = 0; length < order && length <= index; length++) {
         const key = this.#contextBefore(ids, index, length)
-        let followers = contexts[length]!.get(key)
+        let followers = contexts[length].get(key)
         if (followers === undefined) {
           followers = { counts: new Map(), total: 0 }
-          contexts[length]!.set(key, followers)
+          contexts[length].set(key, followers)
         }
-        followers.counts.set(ids[index]!, (followers.counts.get(ids[index]!) ?? 0) + 1)
+        followers.counts.set(ids[index], (followers.counts.get(ids[index]) ?? 0) + 1)
         followers.total++
       }
     }
@@ -29,12 +29,12 @@ export class NgramModel {
 
   /** Probability of `ids[index]` given the ids before it. */
   probability(ids: Int32Array, index: number): number {
-    const next = ids[index]!
-    const unigram = this.#contexts[0]!.get(0)
+    const next = ids[index]
+    const unigram = this.#contexts[0].get(0)
     const letters = (unigram?.total ?? 0) + this.#vocabularySize
     let probability = ((unigram?.counts.get(next) ?? 0) + 1) / letters
     for (let length = 1; length < this.#contexts.length && length <= index; length++) {
-      const followers = this.#contexts[length]!.get(this.#contextBefore(ids, index, length))
+      const followers = this.#contexts[length].get(this.#contextBefore(ids, index, length))
       if (followers === undefined) break
       const distinct = followers.counts.size
       probability = ((followers.counts.get(next) ?? 0) + distinct * probability) / (followers.total + distinct)
@@ -52,7 +52,7 @@ export class NgramModel {
   /** The `length` characters before `index` as one number. */
   #contextBefore(ids: Int32Array, index: number, length: number): number {
     let key = 0
-    for (let place = index - length; place < index; place++) key = key * this.#vocabularySize + ids[place]!
+    for (let place = index - length; place < index; place++) key = key * this.#vocabularySize + ids[place]
     return key
   }
 }

@@ -230,7 +230,7 @@ export class TrainingRun {
   /** The model's continuation of a fixed prompt. */
   async write(length: number): Promise<Sample> {
     const { symbols } = this.corpus.vocabulary
-    const prompt = symbols.includes('T') ? 'The ' : symbols[0]!
+    const prompt = symbols.includes('T') ? 'The ' : symbols[0]
     const options = { length, temperature: SAMPLE_TEMPERATURE, seed: this.settings.plan.seed, prompt }
     let text = ''
     for await (const character of sample(this.model, this.corpus.vocabulary, options)) text += character

@@ -50,6 +50,6 @@ export async function bagOfWordsPredictions(
 /** [V] */
 function bag(ids: Int32Array, vocabularySize: number) {
   const counts = new Float32Array(vocabularySize)
-  for (const id of ids) counts[id]!++
+  for (const id of ids) counts[id]++
   return { data: counts.map(Math.log1p), shape: [vocabularySize] }
 }

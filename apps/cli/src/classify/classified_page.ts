@@ -26,7 +26,7 @@ export function classifiedPage(
 ): string {
   const counts = labels.map((label) => texts.filter(({ result }) => result.label === label).length)
   const first = counts.indexOf(Math.max(...counts))
-  const found = `<b>${counts[first]} of ${texts.length}</b> ${texts.length === 1 ? 'text is' : 'texts are'} ${escapeHtml(visibleText(labels[first]!))}.`
+  const found = `<b>${counts[first]} of ${texts.length}</b> ${texts.length === 1 ? 'text is' : 'texts are'} ${escapeHtml(visibleText(labels[first]))}.`
   const right =
     matrix === undefined
       ? ''
@@ -50,7 +50,7 @@ function colorOf(id: number): string {
 
 function sharesHtml(labels: readonly string[], counts: readonly number[], total: number): string {
   const rows = labels.map((label, id) => {
-    const bar = barHtml([{ share: counts[id]! / total, color: colorOf(id) }])
+    const bar = barHtml([{ share: counts[id] / total, color: colorOf(id) }])
     return `<tr><th scope="row">${escapeHtml(visibleText(label))}</th><td>${bar}</td><td class="number">${counts[id]}</td></tr>`
   })
   return `<table class="shares">${rows.join('')}</table>`
@@ -61,7 +61,7 @@ function textsHtml(texts: readonly ClassifiedText[], labels: readonly string[]):
     (label, id) => `<span><i style="background:${colorOf(id)}"></i>${escapeHtml(visibleText(label))}</span>`,
   )
   const rows = texts.slice(0, LISTED).map(({ source, text, label, result }) => {
-    const bar = barHtml(labels.map((each, id) => ({ share: result.probabilities[each]!, color: colorOf(id) })))
+    const bar = barHtml(labels.map((each, id) => ({ share: result.probabilities[each], color: colorOf(id) })))
     const isWrong = label !== undefined && label !== result.label
     const name = `<td${isWrong ? ' class="wrong"' : ''}>${escapeHtml(visibleText(result.label))}</td>`
     const start = text.trim().replaceAll(/\s+/g, ' ')

@@ -13,8 +13,8 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
     header: ['classifier', 'right', 'wrong texts', 'macro F1'],
     rows: classifiers.map(({ name, matrix }, index) => {
       const total = totalOf(matrix)
-      const wrong = Math.round(total * (1 - accuracies[index]!))
-      return [name, percent(accuracies[index]!), `${wrong} of ${total}`, macroF1(matrix).toFixed(3)]
+      const wrong = Math.round(total * (1 - accuracies[index]))
+      return [name, percent(accuracies[index]), `${wrong} of ${total}`, macroF1(matrix).toFixed(3)]
     }),
     best: accuracies.indexOf(Math.max(...accuracies)),
     ours: 0,
@@ -24,7 +24,7 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
 /** One sentence that says whether the network was worth it. */
 export function verdict({ classifiers }: ClassifyResult): string {
   const [network, baseline] = classifiers.map(({ matrix }) => accuracyOf(matrix)) as [number, number]
-  const total = totalOf(classifiers[0]!.matrix)
+  const total = totalOf(classifiers[0].matrix)
   const texts = Math.round(Math.abs(network - baseline) * total)
   if (texts === 0) return 'The network does as well as the bag of words, no better.'
   const difference = `${Math.abs(100 * (network - baseline)).toFixed(1)} points (${texts} of ${total} texts)`
@@ -39,7 +39,7 @@ export function classifyPage(run: ClassifyRun, result: ClassifyResult, gates: re
   const { training, classifiers } = result
   return htmlPage({
     title: `Classes of ${corpus.name}`,
-    resultHtml: `<b>${percent(accuracyOf(classifiers[0]!.matrix))} right</b> on ${parts.test.length} texts it never saw. ${verdict(result)}`,
+    resultHtml: `<b>${percent(accuracyOf(classifiers[0].matrix))} right</b> on ${parts.test.length} texts it never saw. ${verdict(result)}`,
     sections: [
       { heading: 'Result', html: tableHtml(classifyTable(result)) },
       {

@@ -142,7 +142,7 @@ export class ClassifyRun {
   }
 
   gates(): Promise<GateWeights[]> {
-    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0]!.value)
+    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0].value)
   }
 
   dispose(): void {

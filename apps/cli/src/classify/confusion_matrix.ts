@@ -12,7 +12,7 @@ export function confusionMatrix(
   predicted: readonly number[],
 ): ConfusionMatrix {
   const counts = labels.map(() => labels.map(() => 0))
-  for (const [index, label] of actual.entries()) counts[label]![predicted[index]!]!++
+  for (const [index, label] of actual.entries()) counts[label][predicted[index]]++
   return { labels, counts }
 }
 
@@ -23,15 +23,15 @@ export function totalOf({ counts }: ConfusionMatrix): number {
 
 /** Share of the texts on the diagonal. */
 export function accuracyOf(matrix: ConfusionMatrix): number {
-  return matrix.counts.reduce((sum, row, label) => sum + row[label]!, 0) / totalOf(matrix)
+  return matrix.counts.reduce((sum, row, label) => sum + row[label], 0) / totalOf(matrix)
 }
 
 /** Mean over the classes of the harmonic mean of precision and recall; a class that is never met counts 0. */
 export function macroF1({ counts }: ConfusionMatrix): number {
   const scores = counts.map((row, label) => {
     const actual = row.reduce((sum, count) => sum + count, 0)
-    const predicted = counts.reduce((sum, other) => sum + other[label]!, 0)
-    return actual + predicted === 0 ? 0 : (2 * row[label]!) / (actual + predicted)
+    const predicted = counts.reduce((sum, other) => sum + other[label], 0)
+    return actual + predicted === 0 ? 0 : (2 * row[label]) / (actual + predicted)
   })
   return scores.reduce((sum, score) => sum + score, 0) / scores.length
 }
@@ -42,8 +42,8 @@ export function confusionTable({ labels, counts }: ConfusionMatrix): ResultTable
     header: ['', ...labels.map((label) => `taken for ${label}`), 'recall'],
     rows: counts.map((row, label) => {
       const total = row.reduce((sum, count) => sum + count, 0)
-      const recall = total === 0 ? '–' : `${((100 * row[label]!) / total).toFixed(1)} %`
-      return [`is ${labels[label]!}`, ...row.map(String), recall]
+      const recall = total === 0 ? '–' : `${((100 * row[label]) / total).toFixed(1)} %`
+      return [`is ${labels[label]}`, ...row.map(String), recall]
     }),
   }
 }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { basename } from 'node:path'
 import type { LabelledText } from '@cudnn-rnn/rnn/tasks'
 import { DataError } from '@cudnn-rnn/rnn/train'
@@ -63,8 +64,8 @@ async function readOwn(source: CorpusSource): Promise<LabelledText[]> {
   if (jsonl !== undefined) return labelled(jsonl, await readTextJsonLines(jsonl, source))
   if (csv !== undefined) return labelled(csv, await readTextCsv(csv, source))
   // Files beside the folders of classes, a README for example, have no class.
-  const inFolders = (await readTextFolder(folder!)).filter(({ label }) => label !== undefined)
-  return interleaved(labelled(folder!, inFolders))
+  const inFolders = (await readTextFolder(required(folder, 'the folder'))).filter(({ label }) => label !== undefined)
+  return interleaved(labelled(required(folder, 'the folder'), inFolders))
 }
 
 /** Classes in turn, so that --limit leaves some of each. */
@@ -77,6 +78,6 @@ function interleaved(texts: readonly LabelledText[]): LabelledText[] {
   })
   return texts
     .map((text, index) => ({ text, index }))
-    .sort((a, b) => place[a.index]! - place[b.index]! || a.index - b.index)
+    .sort((a, b) => place[a.index] - place[b.index] || a.index - b.index)
     .map(({ text }) => text)
 }

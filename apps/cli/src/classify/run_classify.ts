@@ -131,7 +131,7 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     '',
     tableText(classifyTable(result)),
     '',
-    tableText(confusionTable(classifiers[0]!.matrix)),
+    tableText(confusionTable(classifiers[0].matrix)),
     '',
     ...rankLines(training.ranks, settings.batch, 'texts'),
     `${pc.bold('Verdict')}   ${verdict(result)}`,

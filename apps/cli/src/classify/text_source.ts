@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
 import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
@@ -76,7 +77,7 @@ export async function readTextJsonLines(path: string, { textField, labelField }:
         { path, row, column },
       )
     }
-    const text = field(textField, ['string'])!
+    const text = required(field(textField, ['string']), 'the text')
     const label = field(labelField, ['string', 'number', 'boolean', 'undefined'])
     texts.push({ source: `${basename(path)}:${row}`, text, label })
   }

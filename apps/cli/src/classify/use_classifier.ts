@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { join } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
@@ -50,7 +51,7 @@ export async function useClassifier(request: UseClassifierRequest): Promise<void
   using backend = await openBackend(request.backend as BackendName)
   using classifier = await loadTextClassifier(backend, run)
   const results = await classifier.classify(texts.map(({ text }) => text))
-  const classified = texts.map((text, n) => ({ ...text, result: results[n]! }))
+  const classified = texts.map((text, n) => ({ ...text, result: results[n] }))
   const matrix = matrixOf(classified, classifier.labels)
   const directory = request.out ?? join(run, 'classified')
   if (!json || request.out !== undefined) {
@@ -110,7 +111,7 @@ function matrixOf(texts: readonly ClassifiedText[], labels: readonly string[]): 
   if (labelled.length === 0) return undefined
   return confusionMatrix(
     labels,
-    labelled.map(({ label }) => labels.indexOf(label!)),
+    labelled.map(({ label }) => labels.indexOf(required(label, 'the label'))),
     labelled.map(({ result }) => labels.indexOf(result.label)),
   )
 }

@@ -101,7 +101,7 @@ function commonNotes(found: readonly { readonly notes: readonly string[] }[]): r
 function describeOptimizer(tensors: ImportedWeights['optimizer']): string {
   const elements = tensors.reduce((sum, { shape }) => sum + shape.reduce((product, size) => product * size, 1), 0)
   const count = tensors.length === 1 ? '1 tensor' : `${tensors.length} tensors`
-  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0]!.name}`
+  return `Of an optimizer: ${count} of ${elements.toLocaleString('en-US')} elements, such as ${tensors[0].name}`
 }
 
 /** `, with activation relu, preactivationClip 0.5`: options that differ from the cell's defaults. */

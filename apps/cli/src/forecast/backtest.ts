@@ -15,7 +15,7 @@ export interface ForecastErrors {
 /** Errors over all origins and steps ahead. */
 export function forecastErrors({ forecasts, actuals }: Backtest): ForecastErrors {
   const errors = forecasts
-    .flatMap((forecast, n) => forecast.map((value, k) => value - actuals[n]![k]!))
+    .flatMap((forecast, n) => forecast.map((value, k) => value - actuals[n][k]))
     .filter((error) => !Number.isNaN(error))
   const mean = (value: (error: number) => number) =>
     errors.reduce((sum, error) => sum + value(error), 0) / errors.length
@@ -29,10 +29,10 @@ export function coverageOf(
 ): number {
   let [within, total] = [0, 0]
   for (const [n, { low, high }] of forecasts.entries()) {
-    for (const [k, actual] of actuals[n]!.entries()) {
+    for (const [k, actual] of actuals[n].entries()) {
       if (Number.isNaN(actual)) continue
       total++
-      if (low[k]! <= actual && actual <= high[k]!) within++
+      if (low[k] <= actual && actual <= high[k]) within++
     }
   }
   return within / total

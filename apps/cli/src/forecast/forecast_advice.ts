@@ -31,5 +31,5 @@ export function forecastAdvice(
     )
   } else tries.push(`--units ${2 * sizes.numUnits}, or --layers ${sizes.numLayers + 1} --dropout 0.2`)
   if (shape.season === 1) tries.push('--season <n>, where the series repeats after n steps')
-  return { instead: backtests[best]!.name, tries }
+  return { instead: backtests[best].name, tries }
 }

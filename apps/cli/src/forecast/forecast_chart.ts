@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { lineChart } from '@cudnn-rnn/report'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import type { Series } from './series.js'
@@ -29,30 +30,31 @@ export function forecastChart(
   { column, shape: { horizon }, coverage }: ChartOptions,
 ): string {
   const { values, dates, step } = series
-  const x = (index: number) => (dates === undefined ? index : afterSteps(dates[0]!, step!, index))
+  const x = (index: number) =>
+    dates === undefined ? index : afterSteps(dates[0], required(step, 'the step of the dates'), index)
   const first = forecasts[0]?.origin ?? values.length - HORIZONS * horizon
   const from = Math.max(0, Math.floor(first - CONTEXT * (values.length - first)))
   // Origins a horizon apart, so that no value is forecast twice.
   const chosen: number[] = []
   for (const [n, { origin }] of forecasts.entries()) {
     const before = chosen.at(-1)
-    if (before === undefined || origin >= forecasts[before]!.origin + horizon) chosen.push(n)
+    if (before === undefined || origin >= forecasts[before].origin + horizon) chosen.push(n)
   }
   // Each forecast is a line of its own, from the last value known on: a gap stands before it.
   const points = (origin: number, forecast: readonly number[]) => [
     { x: x(origin), y: Number.NaN },
-    { x: x(origin), y: values[origin]! },
+    { x: x(origin), y: values[origin] },
     ...forecast.map((y, k) => ({ x: x(origin + k + 1), y })),
   ]
-  const shown = [...chosen.map((n) => forecasts[n]!), ...(future === undefined ? [] : [future])]
+  const shown = [...chosen.map((n) => forecasts[n]), ...(future === undefined ? [] : [future])]
   return lineChart({
     x: dates === undefined ? 'row' : 'date',
     y: column,
     height: 420,
     bands: shown.flatMap(({ origin, low, high }) => [
       { x: x(origin), low: Number.NaN, high: Number.NaN },
-      { x: x(origin), low: values[origin]!, high: values[origin]! },
-      ...low.map((each, k) => ({ x: x(origin + k + 1), low: each, high: high[k]! })),
+      { x: x(origin), low: values[origin], high: values[origin] },
+      ...low.map((each, k) => ({ x: x(origin + k + 1), low: each, high: high[k] })),
     ]),
     series: [
       {
@@ -63,7 +65,7 @@ export function forecastChart(
       {
         label: 'seasonal naive',
         color: 'var(--baseline)',
-        points: chosen.flatMap((n) => points(forecasts[n]!.origin, forecasts[n]!.seasonalNaive)),
+        points: chosen.flatMap((n) => points(forecasts[n].origin, forecasts[n].seasonalNaive)),
       },
       {
         label: `forecast with its ${100 * coverage} % interval`,

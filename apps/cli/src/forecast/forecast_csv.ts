@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import { csvField } from '../csv_field.js'
 import type { Series } from './series.js'
@@ -7,7 +8,12 @@ import { afterSteps, dateText } from './step_dates.js'
 export function futureLabels({ dates, step }: Series, { origin, values }: Forecast): string[] {
   return values.map((_, k) => {
     const index = origin + 1 + k
-    return dates === undefined ? String(index + 1) : dateText(afterSteps(dates[0]!, step!, index), step!)
+    return dates === undefined
+      ? String(index + 1)
+      : dateText(
+          afterSteps(dates[0], required(step, 'the step of the dates'), index),
+          required(step, 'the step of the dates'),
+        )
   })
 }
 

@@ -14,12 +14,12 @@ const DRAWN = 12
 /** Model, errors, and how much of the seasonal-naive error is gone, in a table that an outsider can read. */
 export function forecastTable({ backtests }: ForecastResult): ResultTable {
   const errors = backtests.map(forecastErrors)
-  const naive = errors.at(-1)!.mae
+  const naive = errors[errors.length - 1].mae
   const best = errors.findIndex(({ mae }) => mae === Math.min(...errors.map((one) => one.mae)))
   return {
     header: ['forecaster', 'mean absolute error', 'root mean squared error', 'against seasonal naive'],
     rows: backtests.map(({ name }, index) => {
-      const { mae, rmse } = errors[index]!
+      const { mae, rmse } = errors[index]
       const against = index === backtests.length - 1 ? '' : difference(mae, naive)
       return [name, mae.toPrecision(4), rmse.toPrecision(4), against]
     }),
@@ -49,7 +49,7 @@ export function seriesText({ name, columns, series }: SeriesTable): string {
   const lengths = series.map(({ values }) => values.length)
   const missing = series.reduce((sum, { values }) => sum + values.filter(Number.isNaN).length, 0)
   const total = lengths.reduce((sum, length) => sum + length, 0)
-  const longest = series[lengths.indexOf(Math.max(...lengths))]!
+  const longest = series[lengths.indexOf(Math.max(...lengths))]
   const count = series.length === 1 ? '' : `${series.length} series, `
   const gaps = missing === 0 ? '' : `, ${missing} of them missing`
   return `${name}, column ${columns.value}: ${count}${total} values from ${longest.labels[0]} to ${longest.labels.at(-1)}${gaps}`
@@ -63,7 +63,7 @@ export function forecastPage(run: ForecastRun, result: ForecastResult, gates: re
   const { window, horizon, season, heldOut } = settings.shape
   return htmlPage({
     title: `A forecast of ${table.name}`,
-    resultHtml: `<b>Mean absolute error ${network!.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values${result.series.length > 1 ? ' of each series' : ''} it never saw: ${verdict(network!.mae, naive!.mae)}. Linear regression has ${linear!.mae.toPrecision(3)}.`,
+    resultHtml: `<b>Mean absolute error ${network.mae.toPrecision(3)}</b>, ${horizon} steps ahead, on ${heldOut} values${result.series.length > 1 ? ' of each series' : ''} it never saw: ${verdict(network.mae, naive.mae)}. Linear regression has ${linear.mae.toPrecision(3)}.`,
     sections: [
       { heading: 'Forecast', html: chartsHtml(run, result) },
       {

@@ -82,7 +82,7 @@ export interface ForecastResult {
 /** The sizes of the windows of a table, those that are given and those that suit the series. */
 export function shapeOf({ series }: SeriesTable, given: Partial<ForecastShape>): ForecastShape {
   const length = Math.min(...series.map(({ values }) => values.findLastIndex((value) => !Number.isNaN(value)) + 1))
-  return usualShape(length, given.season ?? usualSeason(series[0]!, length), given)
+  return usualShape(length, given.season ?? usualSeason(series[0], length), given)
 }
 
 /** Series, a forecaster in training and the forecasters to beat; dispose it after use. */
@@ -161,7 +161,7 @@ export class ForecastRun {
   }
 
   gates(): Promise<GateWeights[]> {
-    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0]!.value)
+    return gateWeights(this.#recurrent.model, this.#recurrent.variables[0].value)
   }
 
   dispose(): void {
@@ -197,7 +197,7 @@ export class ForecastRun {
   }
 
   async #seriesResult(forecaster: Forecaster, series: Series, n: number): Promise<SeriesResult> {
-    const forecasts = await forecaster.backtest(series, this.training.origins[n]!.test)
+    const forecasts = await forecaster.backtest(series, this.training.origins[n].test)
     return { series, forecasts, future: await this.#future(forecaster, series) }
   }
 
@@ -210,11 +210,7 @@ export class ForecastRun {
 
   #linear({ series, forecasts }: SeriesResult, n: number): number[][] {
     const { shape } = this.settings
-    const linear = new LinearForecaster(
-      fillMissing(series.values, shape.season),
-      shape,
-      this.training.origins[n]!.train,
-    )
+    const linear = new LinearForecaster(fillMissing(series.values, shape.season), shape, this.training.origins[n].train)
     return forecasts.map(({ origin }) => linear.forecast(origin))
   }
 }

@@ -19,9 +19,7 @@ export class LinearForecaster {
     this.#window = window
     const inputs = new Matrix(trainOrigins.map((origin) => this.#inputs(origin)))
     const targets = new Matrix(
-      trainOrigins.map((origin) =>
-        Array.from({ length: horizon }, (_, k) => values[origin + k + 1]! - values[origin]!),
-      ),
+      trainOrigins.map((origin) => Array.from({ length: horizon }, (_, k) => values[origin + k + 1] - values[origin])),
     )
     const transposed = inputs.transpose()
     const gram = transposed.mmul(inputs)
@@ -31,7 +29,7 @@ export class LinearForecaster {
 
   /** Forecasts of all steps ahead of `origin`. */
   forecast(origin: number): number[] {
-    const last = this.#values[origin]!
+    const last = this.#values[origin]
     return new Matrix([this.#inputs(origin)])
       .mmul(this.#coefficients)
       .getRow(0)
@@ -39,7 +37,7 @@ export class LinearForecaster {
   }
 
   #inputs(origin: number): number[] {
-    const last = this.#values[origin]!
+    const last = this.#values[origin]
     const changes = Array.from(this.#values.subarray(origin - this.#window + 1, origin), (value) => value - last)
     return [...changes, 1]
   }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { basename, join } from 'node:path'
 import { type CsvRow, csvDataset, DataError, finiteNumber } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
@@ -83,7 +84,7 @@ async function tableOf(path: string, name: string, source: SeriesSource): Promis
   const columns = columnsOf(path, rows, source)
   const groups = new Map<string, NumberedRow[]>()
   for (const each of rows) {
-    const group = columns.series === undefined ? '' : each.fields[columns.series]!
+    const group = columns.series === undefined ? '' : each.fields[columns.series]
     const own = groups.get(group)
     if (own === undefined) groups.set(group, [each])
     else own.push(each)
@@ -115,7 +116,7 @@ function columnsOf(path: string, rows: readonly NumberedRow[], source: SeriesSou
 
 /** A column of dates and not of numbers. */
 function isDateColumn(rows: readonly NumberedRow[], column: string): boolean {
-  const text = rows[0]!.fields[column]!
+  const text = rows[0].fields[column]
   return Number.isNaN(Number(text)) && !(parsedDate(text) === undefined && Number.isNaN(Date.parse(text)))
 }
 
@@ -126,7 +127,7 @@ function onlyNumericColumn(
   known: readonly string[],
 ): string {
   const numeric = columns.filter((column) => {
-    const texts = rows.map(({ fields }) => fields[column]!).filter((text) => !isMissing(text))
+    const texts = rows.map(({ fields }) => fields[column]).filter((text) => !isMissing(text))
     return texts.length > 0 && Number.isFinite(Number(texts[0]))
   })
   const [column] = numeric
@@ -139,23 +140,27 @@ function onlyNumericColumn(
 }
 
 function seriesOf(path: string, name: string, rows: readonly NumberedRow[], columns: SeriesColumns): Series {
-  const texts = rows.map(({ fields, row }) => (columns.date === undefined ? String(row - 1) : fields[columns.date]!))
+  const texts = rows.map(({ fields, row }) => (columns.date === undefined ? String(row - 1) : fields[columns.date]))
   const dates = columns.date === undefined ? undefined : parsedDates(texts)
   const step = dates && stepOf(dates)
-  const places = dates === undefined ? rows.map((_, index) => index) : placesOf(path, rows, dates, step!, columns)
-  const length = places.at(-1)! + 1
+  const places =
+    dates === undefined
+      ? rows.map((_, index) => index)
+      : placesOf(path, rows, dates, required(step, 'the step of the dates'), columns)
+  const length = places[places.length - 1] + 1
   const read = (column: string) => {
     const numbers = new Float64Array(length).fill(Number.NaN)
     for (const [index, { fields, row }] of rows.entries()) {
-      if (!isMissing(fields[column]!)) numbers[places[index]!] = finiteNumber(fields, column, { path, row })
+      if (!isMissing(fields[column])) numbers[places[index]] = finiteNumber(fields, column, { path, row })
     }
     return numbers
   }
   const own = [...columns.covariates, ...columns.knownAhead]
-  const all = dates && Array.from({ length }, (_, index) => afterSteps(dates[0]!, step!, index))
-  const labels = all === undefined ? texts : all.map((date) => dateText(date, step!))
+  const all =
+    dates && Array.from({ length }, (_, index) => afterSteps(dates[0], required(step, 'the step of the dates'), index))
+  const labels = all === undefined ? texts : all.map((date) => dateText(date, required(step, 'the step of the dates')))
   // The texts of the file, where it has the row.
-  for (const [index, place] of places.entries()) labels[place] = texts[index]!
+  for (const [index, place] of places.entries()) labels[place] = texts[index]
   return {
     name,
     labels,
@@ -180,16 +185,16 @@ function placesOf(
   let before = -1
   // Nearest steps, not exact ones: clocks are changed and months are of unequal length.
   return dates.map((date, index) => {
-    const place = index === 0 ? 0 : Math.round(stepsBetween(dates[0]!, date, step))
+    const place = index === 0 ? 0 : Math.round(stepsBetween(dates[0], date, step))
     if (place > before && place <= MAX_SPARSITY * rows.length) {
       before = place
       return place
     }
-    const { row, fields } = rows[index]!
+    const { row, fields } = rows[index]
     const hint = series === undefined ? '. A file of several series needs --series <column>' : ''
     throw new DataError(
       'ERR_DATA_VALUE',
-      `Cannot read ${path} as the date of row ${row}, column ${column} must be one or a few steps after the one before: current value is ${JSON.stringify(fields[column!])}${hint}`,
+      `Cannot read ${path} as the date of row ${row}, column ${column} must be one or a few steps after the one before: current value is ${JSON.stringify(fields[required(column, 'the column')])}${hint}`,
       { path, row, column },
     )
   })

@@ -37,7 +37,7 @@ export interface DateStep {
 
 /** The step that most dates are apart: months where all dates have one day of the month, else milliseconds. */
 export function stepOf(dates: readonly Date[]): DateStep {
-  const steps = dates.slice(1).map((date, k) => date.getTime() - dates[k]!.getTime())
+  const steps = dates.slice(1).map((date, k) => date.getTime() - dates[k].getTime())
   const usual = steps.toSorted((a, b) => a - b)[steps.length >> 1] ?? DAY
   const last = dates.at(-1)
   const isMonthly = usual >= 28 * DAY && dates.every((date) => date.getUTCDate() === last?.getUTCDate())

@@ -97,7 +97,7 @@ function forecastRows(results: readonly (ChartedForecasts & { future: NonNullabl
   return results.flatMap(({ series, future }) => {
     const name = results.length > 1 || series.name !== '' ? [series.name] : []
     return futureLabels(series, future).map((label, k) => {
-      const numbers = [future.values[k]!, future.low[k]!, future.high[k]!]
+      const numbers = [future.values[k], future.low[k], future.high[k]]
       return [...name, label, ...numbers.map((number) => number.toPrecision(5))]
     })
   })
@@ -105,7 +105,7 @@ function forecastRows(results: readonly (ChartedForecasts & { future: NonNullabl
 
 function forecastTable(results: Parameters<typeof forecastRows>[0], shown: number): ResultTable {
   const rows = forecastRows(results)
-  const name = rows[0]!.length > 4 ? ['series'] : []
+  const name = rows[0].length > 4 ? ['series'] : []
   return { header: [...name, 'step', 'forecast', 'low', 'high'], rows: rows.slice(0, shown) }
 }
 
@@ -155,7 +155,7 @@ function page(
     const chart = forecastChart(result, { column: table.columns.value, shape, coverage })
     return { heading: result.series.name === '' ? 'Forecast' : visibleText(result.series.name), html: chart }
   })
-  const first = results[0]!
+  const first = results[0]
   const resultHtml =
     errors === undefined
       ? `<b>${shape.horizon} steps</b> after ${first.series.labels[first.future.origin]}.`

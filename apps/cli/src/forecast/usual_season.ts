@@ -18,7 +18,7 @@ export function usualSeason({ dates, values }: Pick<Series, 'dates' | 'values'>,
     return isLongEnough(season) ? season : 1
   }
   const filled = fillMissing(values.subarray(0, length), 1)
-  const changes = Array.from(filled.subarray(1), (value, index) => value - filled[index]!)
+  const changes = Array.from(filled.subarray(1), (value, index) => value - filled[index])
   const correlations = SEASONS.filter(isLongEnough).map((season) => [season, correlation(changes, season)] as const)
   const [best] = correlations.sort(([, a], [, b]) => b - a)
   return best !== undefined && best[1] >= CORRELATION ? best[0] : 1
@@ -28,7 +28,7 @@ export function usualSeason({ dates, values }: Pick<Series, 'dates' | 'values'>,
 function correlation(changes: readonly number[], lag: number): number {
   const mean = changes.reduce((sum, change) => sum + change, 0) / changes.length
   const centred = changes.map((change) => change - mean)
-  const product = centred.slice(lag).reduce((sum, change, index) => sum + change * centred[index]!, 0)
+  const product = centred.slice(lag).reduce((sum, change, index) => sum + change * centred[index], 0)
   const square = centred.reduce((sum, change) => sum + change * change, 0)
   return square === 0 ? 0 : product / square
 }

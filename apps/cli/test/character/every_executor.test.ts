@@ -56,7 +56,7 @@ async function greedyTextOfExport(run: string, vocabulary: Vocabulary): Promise<
     const ids = new Tensor('int64', BigInt64Array.from(vocabulary.encode(character), BigInt), [1, 1])
     const { logits, final_h, final_c } = await session.run({ ids, initial_h, initial_c })
     ;[initial_h, initial_c] = [final_h as typeof initial_h, final_c as typeof initial_c]
-    const data = logits!.data as Float32Array
+    const data = logits.data as Float32Array
     return vocabulary.decode([data.indexOf(Math.max(...data))])
   }
   let latest = ''
@@ -82,7 +82,7 @@ it.each(executors)(
 
     const texts: Record<string, string> = { 'ONNX Runtime': await greedyTextOfExport(run, vocabulary) }
     for (const executor of executors) texts[executor] = await greedyText(run, executor)
-    const text = texts[trainer]!
+    const text = texts[trainer]
     expect(new Set(text).size).toBeGreaterThan(4)
     expect(texts).toEqual(Object.fromEntries(['ONNX Runtime', ...executors].map((name) => [name, text])))
   },

@@ -46,7 +46,7 @@ describe('TrainingRun', () => {
       ({ metrics }) => metrics !== undefined,
     )
     expect(evaluated.map(({ step }) => step)).toEqual([4, 8])
-    const [before, after] = evaluated.map(({ metrics }) => metrics!['heldOutBits']!) as [number, number]
+    const [before, after] = evaluated.map(({ metrics }) => metrics!['heldOutBits']) as [number, number]
     expect(after).toBeLessThan(before)
     expect((await readdir(directory)).sort()).toEqual([
       'best',
@@ -95,7 +95,7 @@ describe('restoreModel', () => {
     await run.run({ quiet: true })
     const { model } = await restoreModel(directory, await openBackend('reference'))
     for (const [index, variable] of model.variables.entries()) {
-      expect((await variable.value.read()).data).toEqual((await run.model.variables[index]!.value.read()).data)
+      expect((await variable.value.read()).data).toEqual((await run.model.variables[index].value.read()).data)
     }
     expect(model.variables).toHaveLength(4)
   })

@@ -72,7 +72,7 @@ describe('cudnn-rnn forecast', () => {
     expect(exported).toMatchObject({ exitCode: 0, stdout: `${out}.safetensors: lstm\n` })
     const { networks, unusedTensors } = await importWeights(`${out}.safetensors`)
     const best = await importWeights(join(out, 'best'))
-    expect(best.networks.map(({ canonical }) => canonical)).toEqual([networks[0]!.canonical])
+    expect(best.networks.map(({ canonical }) => canonical)).toEqual([networks[0].canonical])
     expect(best.optimizer.length).toBeGreaterThan(0)
     expect(unusedTensors.map(({ name }) => name).sort()).toEqual(['lstm.dense.bias', 'lstm.dense.weight'])
     expect((await run('sample', out)).stderr).toMatch(/ERR_NO_RUN.*forecast/)

@@ -106,7 +106,7 @@ export class Textgenrnn {
     }
     const parts = [{ data: embedded, width: EMBEDDING }]
     for (const { model, params } of this.#layers) {
-      const { data, width } = parts.at(-1)!
+      const { data, width } = parts[parts.length - 1]
       const run = await model.call({ data, shape: [WINDOW, B, width] }, null, null, params, { isTraining: false })
       parts.push({ data: Float32Array.from((await run.output.read()).data), width: model.numUnits })
       for (const tensor of [run.output, run.outputH, run.outputC]) tensor.dispose()

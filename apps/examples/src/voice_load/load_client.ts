@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { once } from 'node:events'
 import { WebSocket } from 'ws'
 import { SAMPLE_RATE } from '../audio_file.js'
@@ -81,7 +82,7 @@ export class LoadClient {
     socket.on('message', (data: Buffer) => {
       // Events of speech are not answers to a frame.
       if (!data.includes('probability')) return
-      const sentAt = connection.sentAt.shift()!
+      const sentAt = required(connection.sentAt.shift(), 'the time of a request')
       if (this.#isMeasuring) this.#latencies.push(performance.now() - sentAt)
     })
     socket.on('close', () => this.#lost++)

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
@@ -102,7 +103,7 @@ async function measureImplementation(
     },
   )
   let messages = ''
-  server.stderr!.on('data', (data) => {
+  required(server.stderr, 'the standard error of the server').on('data', (data) => {
     messages = `${messages}${data}`.slice(-2000)
   })
   const port = await Promise.race([

@@ -37,8 +37,8 @@ export async function serveImplementation(name: ImplementationName, options: Imp
     cpu = process.cpuUsage()
     at = performance.now()
     delay.reset()
-    process.send!(usage)
+    process.send?.(usage)
   })
   process.on('disconnect', () => process.exit())
-  process.send!({ port: await server.listen(0) })
+  process.send?.({ port: await server.listen(0) })
 }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Algorithm, Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
@@ -169,7 +170,7 @@ async function problemsOfFallbacks(
       const params = backend.tensor({ data: values, shape: [rnn.paramsSize] })
       const given = { input, inputH: null, inputC: null, params, sequenceLengths: null, training: true }
       const { output, tape } = await rnn.forward(given)
-      const gradients = await rnn.backward(tape!, { output })
+      const gradients = await rnn.backward(required(tape, 'the tape'), { output })
       const { data } = await gradients.params.read()
       standard ??= data
       const off = distance(data, standard)

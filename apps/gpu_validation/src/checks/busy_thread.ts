@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
@@ -41,7 +42,9 @@ export const busyThread: CheckGroup = async (context) => {
     for (; rounds < most && performance.now() < deadline; rounds++) {
       const one = await clocked('inference', () => rnn.forward({ ...given, training: false }))
       const two = await clocked('training forward', () => rnn.forward({ ...given, training: true }))
-      const gradients = await clocked('backward', () => rnn.backward(two.tape!, { output: two.output }))
+      const gradients = await clocked('backward', () =>
+        rnn.backward(required(two.tape, 'the tape'), { output: two.output }),
+      )
       const adam = { learningRate: 0, step: rounds + 1 }
       await clocked('applyAdam', () => backend.ops.applyAdam(params, ...moments, gradients.params, adam))
       for (const tensor of [...Object.values(one), ...Object.values(two), ...Object.values(gradients)])

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { CudnnBackend } from '@cudnn-rnn/cudnn'
 import { timeCharacterStep } from '../character_step.js'
 import type { CheckGroup } from '../check.js'
@@ -29,7 +30,7 @@ const CHARACTER_MODELS = [
  */
 export const comparison: CheckGroup = async ({ options, isQuick, report, argument, deadline, once }) => {
   const { baseline, hello, problem } = await TorchBaseline.start(argument || undefined)
-  if (baseline === undefined) report(skipped('13.1', "PyTorch's times", problem!))
+  if (baseline === undefined) report(skipped('13.1', "PyTorch's times", required(problem, 'the problem')))
   else report(noted('13.1', 'PyTorch', hello))
   const timer = new PassTimer(options)
   const time = timeSteps(isQuick)

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Arithmetic } from '@cudnn-rnn/cudnn/validation'
@@ -11,7 +12,7 @@ const TOLERANCES = { float32: 1e-5, tf32: 1e-2, float64: 1e-12, float16: 1e-2, b
 /** Section 5: PyTorch with the same weights on the same GPU, forward and gradients. `argument` names the Python. */
 export const parity: CheckGroup = async ({ options, isQuick, report, argument, deadline, once }) => {
   const { baseline, problem } = await TorchBaseline.start(argument || undefined)
-  if (baseline === undefined) return report(skipped('5.1', 'parity with PyTorch', problem!))
+  if (baseline === undefined) return report(skipped('5.1', 'parity with PyTorch', required(problem, 'the problem')))
   const precisions: readonly Arithmetic['precision'][] = ['float32', 'float64', 'tf32', 'float16', 'bfloat16']
   try {
     for (const precision of precisions) {
@@ -101,7 +102,7 @@ async function results(options: object, shape: Shape): Promise<Record<string, Ar
     params: tensor([rnn.paramsSize], scale, 0.77),
   })
   const dy = tensor([time, batch, (projection || units) * (bidirectional ? 2 : 1)], 0.7, 0.43)
-  const gradients = await rnn.backward(tape!, { output: dy })
+  const gradients = await rnn.backward(required(tape, 'the tape'), { output: dy })
   return {
     y: (await output.read()).data,
     hy: (await outputH.read()).data,

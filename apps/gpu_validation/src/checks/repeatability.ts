@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckGroup, wave } from '../check.js'
@@ -22,7 +23,7 @@ export const determinism: CheckGroup = async ({ options, isQuick, report }) => {
         for (let run = 0; run < 20; run++) {
           const inputs = { input, inputH: null, inputC: null, params, sequenceLengths: null }
           const { output, tape } = await rnn.forward({ ...inputs, training: true })
-          const { params: gradient } = await rnn.backward(tape!, { output })
+          const { params: gradient } = await rnn.backward(required(tape, 'the tape'), { output })
           const { data } = await gradient.read()
           results.add(Buffer.from(data.buffer as ArrayBuffer).toString('base64'))
         }

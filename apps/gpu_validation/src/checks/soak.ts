@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
@@ -49,7 +50,7 @@ async function step(backend: CudnnBackend): Promise<void> {
   const input = { data: Float32Array.from(wave(6 * 4 * 8, 1)), shape: [6, 4, 8] }
   const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
   const result = await rnn.forward({ ...given, training: true })
-  const gradients = await rnn.backward(result.tape!, { output: result.output })
+  const gradients = await rnn.backward(required(result.tape, 'the tape'), { output: result.output })
   await gradients.params.read()
   for (const tensor of [params, ...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
   rnn.dispose()
@@ -128,7 +129,7 @@ export async function trainedSum(options: CudnnBackendOptions, numLayers = 2): P
   const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
   for (let n = 0; n < 20; n++) {
     const { output, tape } = await rnn.forward({ ...given, training: true })
-    const gradients = await rnn.backward(tape!, { output })
+    const gradients = await rnn.backward(required(tape, 'the tape'), { output })
     backend.ops.applySgd(params, gradients.params, { learningRate: 0.01 })
   }
   let sum = 0

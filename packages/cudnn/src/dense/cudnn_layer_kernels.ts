@@ -126,7 +126,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     let yBegin = 0
     for (const input of inputs) {
       const x = operation.operand(input)
-      const width = input.shape.at(-1)!
+      const width = input.shape[input.shape.length - 1]
       const count = rows * width
       const fields = { y, x, count, width, yColumns: columns, yBegin, xColumns: width, xBegin: 0 }
       this.#each(operation, 'copy_columns', count, fields)

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { OptimizerUpdate } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
@@ -24,7 +25,11 @@ export function launchUpdate(
   { written, source, steps, guard }: UpdateOperands,
 ): void {
   const [x, first, second] = written as [DeviceBuffer, DeviceBuffer, DeviceBuffer]
-  const g = source!
+  if (update.rule === 'weightDecay') {
+    launchEach(session, list, 'apply_weight_decay', count, { x, mask: source, count, rate: update.rate, guard })
+    return
+  }
+  const g = required(source, 'the source of the update')
   switch (update.rule) {
     case 'addScaled':
       launchEach(session, list, 'add_scaled', count, { x, y: g, count, scale: update.scale, guard })
@@ -81,15 +86,6 @@ export function launchUpdate(
       launchEach(session, list, 'apply_adagrad', count, fields)
       break
     }
-    case 'weightDecay':
-      launchEach(session, list, 'apply_weight_decay', count, {
-        x,
-        mask: source,
-        count,
-        rate: update.rate,
-        guard,
-      })
-      break
   }
 }
 

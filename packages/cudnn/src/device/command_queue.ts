@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { MODE } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { Graph, NativeAddon, Session } from '../sys/native_addon.js'
@@ -46,18 +47,23 @@ export class CommandQueue {
 
   /** As `post`; settles with the numbers that the commands report once they were issued to the device. */
   run(list: CommandList): Promise<Float64Array> {
-    return this.submit(list, { mode: MODE.promise })!
+    return this.settle(list, { mode: MODE.promise })
   }
 
   /** As `run`, but settles when the device has done the work: downloads are complete then. */
   finish(list: CommandList): Promise<Float64Array> {
-    return this.submit(list, { mode: MODE.promise | MODE.wait })!
+    return this.settle(list, { mode: MODE.promise | MODE.wait })
   }
 
   /** Runs `list`, waits for the device and settles with the milliseconds that it took. */
   async time(list: CommandList): Promise<number> {
-    const numbers = await this.submit(list, { mode: MODE.promise | MODE.timed })!
-    return numbers.at(-1)!
+    const numbers = await this.settle(list, { mode: MODE.promise | MODE.timed })
+    return numbers[numbers.length - 1]
+  }
+
+  /** As `submit` of a mode with `MODE.promise`, which alone has a promise. */
+  settle(list: CommandList, submission: Submission): Promise<Float64Array> {
+    return required(this.submit(list, submission), 'the promise of a submission')
   }
 
   submit(list: CommandList, submission: Submission = {}): Promise<Float64Array> | undefined {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
 import {
@@ -102,7 +103,7 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
 
   /** Keeps `copy`, whose buffer it takes over, as long as it lives; undefined for none. */
   set copy(copy: ConvertedCopy | undefined) {
-    const holding = this.#holding!
+    const holding = required(this.#holding, 'the buffer')
     const change = (copy?.buffer.bytes ?? 0) - (holding.copy?.buffer.bytes ?? 0)
     holding.copy?.buffer.release()
     holding.copy = copy

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import { MODE } from '../sys/commands.js'
 import type { Graph } from '../sys/native_addon.js'
@@ -44,7 +45,7 @@ export class GraphCache {
 
   /** Queues `list`, in one way or another; settles once it was issued to the device. */
   submit(list: CommandList): Promise<unknown> {
-    if (this.#policy === 'never') return this.#queue.submit(list, { mode: MODE.promise | MODE.step })!
+    if (this.#policy === 'never') return this.#queue.settle(list, { mode: MODE.promise | MODE.step })
     const entry = this.#entryOf(list)
     const next = entry.next(list)
     if (next === 'replay') return this.#replay(entry, list)
@@ -63,23 +64,23 @@ export class GraphCache {
     if (index >= 0 && index === entries.length - 1) return entries[index]
     const [entry] = index < 0 ? [new CacheEntry(list, this.#policy === 'measured')] : entries.splice(index, 1)
     entries.push(entry)
-    if (entries.length > MOST_ENTRIES) entries.shift()!.drop()
+    if (entries.length > MOST_ENTRIES) required(entries.shift(), 'the oldest graph').drop()
     return entry
   }
 
   async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
     const isTimed = entry.trial?.awaits('calls') === true
     const mode = MODE.promise | MODE.step | (isTimed ? MODE.timed : 0)
-    const numbers = await this.#queue.submit(list, { mode })!
-    if (isTimed) entry.timed('calls', numbers.at(-1)!)
+    const numbers = await this.#queue.settle(list, { mode })
+    if (isTimed) entry.timed('calls', numbers[numbers.length - 1])
   }
 
   async #replay(entry: CacheEntry, list: CommandList): Promise<void> {
     const isTimed = entry.trial?.awaits('graph') === true
-    const launch = entry.graph!.launchOf(list)
+    const launch = required(entry.graph, 'the captured graph').launchOf(list)
     try {
-      const numbers = await this.#queue.submit(launch, { mode: MODE.promise | (isTimed ? MODE.timed : 0) })!
-      if (isTimed) entry.timed('graph', numbers.at(-1)!)
+      const numbers = await this.#queue.settle(launch, { mode: MODE.promise | (isTimed ? MODE.timed : 0) })
+      if (isTimed) entry.timed('graph', numbers[numbers.length - 1])
     } catch (error) {
       entry.refuse()
       throw error
@@ -98,12 +99,12 @@ export class GraphCache {
     const launch = graph.launchOf(list)
     this.#queue.submit(graph.memory, { isContinued: true })
     const { id, scalars, buffers } = graph
-    const captured = this.#queue.submit(list, {
+    const captured = this.#queue.settle(list, {
       ...{ mode: MODE.promise, graph: id, scalars, buffers, isContinued: true },
-    })!
+    })
     this.#queue.submit(graph.disposal, { mode: MODE.unlessCaptured, isContinued: true })
-    const launched = this.#queue.submit(launch, { mode: MODE.promise | MODE.ifCaptured, isContinued: true })!
-    const issued = this.#queue.submit(list, { mode: MODE.promise | MODE.step | MODE.unlessCaptured })!
+    const launched = this.#queue.settle(launch, { mode: MODE.promise | MODE.ifCaptured, isContinued: true })
+    const issued = this.#queue.settle(list, { mode: MODE.promise | MODE.step | MODE.unlessCaptured })
     captured.then(
       () => entry.captured(graph),
       () => entry.captureFailed(graph),
@@ -114,10 +115,10 @@ export class GraphCache {
 
   #makeRoom(bytes: number): void {
     const held = this.#entries.filter(({ graph }) => graph !== undefined)
-    let sum = held.reduce((total, { graph }) => total + graph!.bytes, bytes)
+    let sum = held.reduce((total, { graph }) => total + required(graph, 'the captured graph').bytes, bytes)
     for (const entry of held) {
       if (sum <= MOST_BYTES) return
-      sum -= entry.graph!.bytes
+      sum -= required(entry.graph, 'the captured graph').bytes
       entry.drop()
     }
   }
@@ -182,8 +183,8 @@ class CacheEntry {
   }
 
   timed(way: 'calls' | 'graph', milliseconds: number): void {
-    this.trial!.note(way, milliseconds)
-    if (this.trial!.isLost) this.refuse()
+    required(this.trial, 'the trial').note(way, milliseconds)
+    if (required(this.trial, 'the trial').isLost) this.refuse()
   }
 
   /** Leaves the signature to calls from now on. */

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
@@ -101,7 +102,9 @@ export class AlgorithmTrials {
       pass?.release()
       if (saved !== undefined) {
         const copy = saved
-        await this.#queue.run(this.#list('restore the dropout state', (list) => list.copy(states!, copy)))
+        await this.#queue.run(
+          this.#list('restore the dropout state', (list) => list.copy(required(states, 'the dropout states'), copy)),
+        )
         this.#queue.releaseNow([copy.discard()])
       }
     }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { CommandList } from '../device/command_list.js'
 import { ConvertedCopy } from '../device/converted_copy.js'
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
@@ -70,6 +71,10 @@ export class Conversion {
   }
 
   #convert(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
-    launchEach(this.#memory.session, list, `to_${this.#arithmetic.half!}`, count, { y, x, count })
+    launchEach(this.#memory.session, list, `to_${required(this.#arithmetic.half, 'the 16-bit type')}`, count, {
+      y,
+      x,
+      count,
+    })
   }
 }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type RnnQueuedStepper, type RnnStreamState, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, hiddenColumns, type RnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { allocating, checkParams, type LedgerEntry, Lifetime, passShapes } from '@cudnn-rnn/executor-kit'
@@ -132,7 +133,7 @@ export class CudnnStepper implements RnnQueuedStepper {
   restore(state: RnnStreamState, rows?: Int32Array): void {
     const { memory } = this.#network.executor
     this.#change('restore the state of a stream', rows, (list, states, picked, made) => {
-      const given = states === this.#h ? state.h : state.c!
+      const given = states === this.#h ? state.h : required(state.c, 'the cell state')
       if (picked === undefined) list.upload(states.buffer, given.data)
       else this.#scatter(list, states, made.own(memory.operand(list, given)), picked)
     })

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
@@ -186,7 +187,7 @@ export function callBackward(
     dcx,
     weightSpace: weights,
     workSpace,
-    reserveSpace: reserve!,
+    reserveSpace: required(reserve, 'the reserve space'),
   })
   // cuDNN 9.24 refuses CUDNN_WGRAD_SET.
   list.add('clear', { to: dw, offset: 0, bytes: dw.bytes })
@@ -202,7 +203,7 @@ export function callBackward(
     y,
     dweightSpace: dw,
     workSpace,
-    reserveSpace: reserve!,
+    reserveSpace: required(reserve, 'the reserve space'),
   })
   workSpace.release()
 }

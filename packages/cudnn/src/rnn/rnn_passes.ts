@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { TensorLike } from '@cudnn-rnn/backend'
 import {
   hiddenColumns,
@@ -90,11 +91,17 @@ export class RnnPasses {
       if (initial === undefined) return undefined
       return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, elements, columns)), elements)
     }
-    const input = own(this.#withoutPadding(list, given.input!, sizes.x, plan, this.#network.inputSize))
+    const input = own(
+      this.#withoutPadding(list, required(given.input, 'the input'), sizes.x, plan, this.#network.inputSize),
+    )
     const x = own(conversion.toCudnn(list, input, sizes.x))
     const hx = own(state(given.inputH, sizes.h, hiddenColumns(this.#network)))
     const cx = own(state(given.inputC, sizes.c, this.#network.numUnits))
-    const params = own(training ? this.#withDroppedInputs(list, given.params!) : given.params!.retain())
+    const params = own(
+      training
+        ? this.#withDroppedInputs(list, required(given.params, 'the parameters'))
+        : required(given.params, 'the parameters').retain(),
+    )
     const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
     const y = own(conversion.allocate(list, sizes.y))
     const hy = own(conversion.allocate(list, sizes.h))
@@ -158,7 +165,7 @@ export class RnnPasses {
     return {
       output: this.#tensor(output, shapes.output),
       outputH: this.#tensor(outputH, shapes.h),
-      outputC: outputC && this.#tensor(outputC, shapes.c!),
+      outputC: outputC && this.#tensor(outputC, required(shapes.c, 'the shape of the cell state')),
     }
   }
 
@@ -166,7 +173,7 @@ export class RnnPasses {
     return {
       input: this.#tensor(input, shapes.input),
       inputH: this.#tensor(inputH, shapes.h),
-      inputC: inputC && this.#tensor(inputC, shapes.c!),
+      inputC: inputC && this.#tensor(inputC, required(shapes.c, 'the shape of the cell state')),
       params: this.#tensor(params, this.#paramsShape, layout),
     }
   }
@@ -174,7 +181,7 @@ export class RnnPasses {
   /** What the backward of a training forward needs, with shares of its own. */
   tapeContents({ plan, kept }: ForwardBuffers): TapeContents {
     for (const buffer of Object.values(kept)) buffer?.retain()
-    return { plan: plan.retain(), buffers: { ...kept, reserve: kept.reserve! } }
+    return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
   }
 
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
@@ -207,7 +214,7 @@ export class RnnPasses {
 
   #mask(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number, plan: RnnPlan, columns: number): void {
     const { batch } = plan.sizes
-    const fields = { y, x, lengths: plan.lengths.real!, count, batch, columns }
+    const fields = { y, x, lengths: required(plan.lengths.real, 'the sequence lengths'), count, batch, columns }
     launchEach(this.#executor.session, list, 'mask_sequence', count, fields)
   }
 
@@ -251,7 +258,15 @@ export class RnnPasses {
     count: number,
     columns: number,
   ): void {
-    const fields = { y, x, source, lengths: lengths.real!, count, batch: sizes.batch, columns }
+    const fields = {
+      y,
+      x,
+      source,
+      lengths: required(lengths.real, 'the sequence lengths'),
+      count,
+      batch: sizes.batch,
+      columns,
+    }
     launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
   }
 

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { PassShapes, RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { DeviceSession } from '../device/device_session.js'
 import type { Algorithm } from '../sys/cudnn_enums.js'
@@ -98,7 +99,7 @@ export class PlanCache {
   }
 
   #drop(key: string): void {
-    this.#plans.get(key)!.release()
+    entryOf(this.#plans, key).release()
     this.#plans.delete(key)
   }
 }

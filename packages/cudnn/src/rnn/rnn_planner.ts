@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   numGates,
   numPseudoLayers,
@@ -230,8 +231,8 @@ export class RnnPlanner {
       executor.replaysLengths ??= await replaysLengths(session, queue, arithmetic)
     }
     return (
-      (dropout === undefined || executor.replaysDropout!) &&
-      (sizes.sequenceLengths === null || executor.replaysLengths!)
+      (dropout === undefined || required(executor.replaysDropout, 'the trial of dropout')) &&
+      (sizes.sequenceLengths === null || required(executor.replaysLengths, 'the trial of lengths'))
     )
   }
 

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { required } from '@cudnn-rnn/arguments'
 import type { BackendAttempt } from '@cudnn-rnn/backend'
 import { libraryFolders, libraryNames } from './library_places.js'
 import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
@@ -52,7 +53,7 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
   if (mixed !== '') {
     return search.failure('cudnn', `${cudnn} and its sub-libraries are of different versions (${mixed})`)
   }
-  const cudaMajor = Math.floor(alone.cudnnCudart! / 1000)
+  const cudaMajor = Math.floor(required(alone.cudnnCudart, 'the version of the CUDA runtime') / 1000)
 
   const paths: Partial<Record<LibraryKind, string>> = { cudnn }
   // cuDNN opens cuBLASLt itself, at the first forward: better to miss it now.
@@ -65,7 +66,7 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
     paths[kind] = found
   }
   // NVRTC looks for its built-ins by bare name only.
-  search.preload(paths.nvrtc!, nvrtcBuiltins(paths.nvrtc!))
+  search.preload(required(paths.nvrtc, 'the path of NVRTC'), nvrtcBuiltins(required(paths.nvrtc, 'the path of NVRTC')))
   const bound = addon.bindLibraries(paths)
   if (bound.libraries === null) return search.failure('cudart', `symbols are missing: ${bound.missing.join(', ')}`)
   return {

@@ -138,6 +138,6 @@ function previousBeta(logBeta: Float64Array, logY: Float64Array, { classes, stay
 
 /** ln p: of paths that end in one of the last two states. */
 function lastTwo(logAlpha: Float64Array, states: number): number {
-  const last = logAlpha.at(-1)!
-  return states === 1 ? last : logAddExp(last, logAlpha.at(-2)!)
+  const last = logAlpha[logAlpha.length - 1]
+  return states === 1 ? last : logAddExp(last, logAlpha[logAlpha.length - 2])
 }

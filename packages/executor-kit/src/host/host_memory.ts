@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { type FloatDType, isBackendTensor, type SharedTensorOptions, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { ExecutorMemory } from '../executor_memory.js'
@@ -120,7 +121,7 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
         throw outOfMemory('run the operation that fills a tensor', undefined, cause)
       }
       const message = `Cannot read tensor as the operation that fills it failed: ${(cause as Error).message}`
-      throw Object.assign(new Error(message, { cause }), { code: this.#queue!.failureCode })
+      throw Object.assign(new Error(message, { cause }), { code: required(this.#queue, 'the queue').failureCode })
     }
   }
 

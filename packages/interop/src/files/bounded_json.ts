@@ -34,7 +34,7 @@ function checkLimits(path: string, what: string, bytes: Uint8Array, limits: Json
   let values = 0
   let inText = false
   for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at]!
+    const byte = bytes[at] ?? 0
     if (inText) {
       if (byte === BACKSLASH) at++
       else if (byte === QUOTE) inText = false

@@ -7,7 +7,7 @@ export function encodeFlax(tensors: Readonly<Record<string, Tensor<FloatArray>>>
   const root: Record<string, unknown> = {}
   for (const [name, tensor] of Object.entries(tensors)) {
     const segments = name.split('/')
-    const own = segments.pop()!
+    const own = segments.pop() ?? ''
     let module = root
     for (const segment of segments) {
       module[segment] ??= {}

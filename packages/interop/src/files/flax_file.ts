@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
@@ -147,7 +148,7 @@ class FlaxScan {
   }
 
   #storedTensor(name: string, chunks: readonly FlaxArray[]): StoredTensor {
-    const { shape, dtype } = chunks[0]!
+    const { shape, dtype } = required(chunks[0], 'a part of the tensor')
     const read = async (): Promise<FloatArray> => {
       if (!Object.hasOwn(ELEMENT_TYPES, dtype)) {
         throw unsupported(this.#path, `weights are floating point: ${name} is ${dtype}`)
@@ -165,7 +166,7 @@ class FlaxScan {
 
   async #bytesOf(chunks: readonly FlaxArray[], size: number): Promise<Uint8Array> {
     const [first] = chunks
-    if (chunks.length === 1) return this.#source.read(first!.start, first!.end - first!.start)
+    if (chunks.length === 1 && first !== undefined) return this.#source.read(first.start, first.end - first.start)
     const bytes = new Uint8Array(size)
     let done = 0
     for (const { start, end } of chunks) {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Dataset, File, Group } from 'h5wasm'
 import { checkedCount } from '../elements.js'
@@ -121,7 +122,10 @@ export class Hdf5Session {
     const path = this.#path
     // The library's object is not held: it takes more than all else that is known of a tensor.
     const { dataset, metadata } = this.#guarded(() => {
-      const dataset = new this.#library.Dataset(this.#file.file_id, this.#places[index]!)
+      const dataset = new this.#library.Dataset(
+        this.#file.file_id,
+        required(this.#places[index], 'the place of a dataset'),
+      )
       return { dataset, metadata: dataset.metadata }
     })
     if (metadata.virtual_sources !== undefined) {
@@ -178,21 +182,23 @@ export class Hdf5Session {
     const item = group === '' ? this.#file : this.#file.get(group)
     if (!(item instanceof this.#library.Group)) return []
     const { attrs } = item
-    const parts = attrs[attribute] === undefined ? [] : [attribute]
-    while (parts.length === 0 || parts[0] !== attribute) {
-      const part = `${attribute}${parts.length}`
-      if (attrs[part] === undefined) break
-      parts.push(part)
+    const whole = attrs[attribute]
+    const parts = whole === undefined ? [] : [{ name: attribute, stored: whole }]
+    while (whole === undefined) {
+      const name = `${attribute}${parts.length}`
+      const stored = attrs[name]
+      if (stored === undefined) break
+      parts.push({ name, stored })
     }
-    return parts.flatMap((part) => {
-      const { type, size, shape } = attrs[part]!.metadata
+    return parts.flatMap(({ name, stored }) => {
+      const { type, size, shape } = stored.metadata
       const count = (shape ?? []).reduce((product, length) => product * length, 1)
       // Keras writes an empty list as numbers.
       if (type !== STRING_CLASS) return []
       if (count * size > this.#size) {
-        throw corrupt(this.#path, `the attribute ${part} of ${group} is larger than the file`)
+        throw corrupt(this.#path, `the attribute ${name} of ${group} is larger than the file`)
       }
-      const value: unknown = attrs[part]!.value
+      const value: unknown = stored.value
       const list = Array.isArray(value) ? value : [value]
       return list.filter((text): text is string => typeof text === 'string')
     })

@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads'
+import { required } from '@cudnn-rnn/arguments'
 import { missingPackage } from '@cudnn-rnn/canonical'
 import { corrupt, WeightFileError, type WeightFileErrorCode } from '../errors.js'
 import type { Hdf5Answer, Hdf5Call, Hdf5Calls, Hdf5Request, SentError } from './hdf5_messages.js'
@@ -82,7 +83,7 @@ export class Hdf5Thread {
   #receive(answer: Hdf5Answer): void {
     this.#seconds = 0
     this.#isSound &&= answer.isSound
-    const { resolve, reject } = this.#waiting.shift()!
+    const { resolve, reject } = required(this.#waiting.shift(), 'the request of an answer')
     if (this.#waiting.length === 0) this.#rest()
     if ('error' in answer) reject(errorOf(this.#path, answer.error))
     else resolve(answer.value)

@@ -1,5 +1,7 @@
 // The thread in which the HDF5 library runs: one file at a time, one answer to each request, in order.
+
 import { parentPort } from 'node:worker_threads'
+import { required } from '@cudnn-rnn/arguments'
 import type { Hdf5Answer, Hdf5Request } from './hdf5_messages.js'
 import { Hdf5Session } from './hdf5_session.js'
 
@@ -7,13 +9,15 @@ let session: Hdf5Session | undefined
 /** Requests are answered in order, also those that come while a file is opened. */
 let last: Promise<void> = Promise.resolve()
 
-parentPort!.on('message', (request: Hdf5Request) => {
+const port = required(parentPort, 'the port of a worker')
+
+port.on('message', (request: Hdf5Request) => {
   last = last.then(async () => {
     const { answer, transfer } = await answerTo(request)
-    parentPort!.postMessage(answer, transfer)
+    port.postMessage(answer, transfer)
   })
 })
-parentPort!.postMessage('ready')
+port.postMessage('ready')
 
 async function answerTo(request: Hdf5Request): Promise<{ answer: Hdf5Answer; transfer: ArrayBuffer[] }> {
   try {
@@ -35,6 +39,6 @@ async function resultOf(request: Hdf5Request): Promise<unknown> {
     session = await Hdf5Session.open(request.open)
     return undefined
   }
-  const call = session![request.call] as (...parameters: readonly unknown[]) => unknown
+  const call = required(session, 'the open session')[request.call] as (...parameters: readonly unknown[]) => unknown
   return call.apply(session, [...request.parameters])
 }

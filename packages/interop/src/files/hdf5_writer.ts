@@ -13,7 +13,7 @@ export async function encodeHdf5Variables(variables: ReadonlyMap<string, Tensor<
   try {
     for (const [path, { data, shape }] of variables) {
       const segments = path.split('/')
-      const own = segments.pop()!
+      const own = segments.pop() ?? ''
       let group: InstanceType<typeof h5wasm.Group> = file
       for (const segment of segments) {
         const existing = group.get(segment)

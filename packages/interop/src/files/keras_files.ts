@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
@@ -77,7 +78,7 @@ async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
   for (const tensor of file.tensors) {
     const match = NUMBERED.exec(tensor.name)
     if (match === null) continue
-    const segments = match[1]!.split('/')
+    const segments = required(match[1], 'a group of the match').split('/')
     for (let end = segments.length; end > 0; end--) places.add(segments.slice(0, end).join('/'))
   }
   const names = new Map<string, string>()
@@ -86,7 +87,7 @@ async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
     groups.map((place) => `${place}/vars`),
     'name',
   )
-  for (const [index, [name]] of texts.entries()) if (name !== undefined) names.set(groups[index]!, name)
+  for (const [index, [name]] of texts.entries()) if (name !== undefined) names.set(groups[index] ?? '', name)
   return names
 }
 
@@ -96,7 +97,7 @@ async function inOrder(file: Hdf5File): Promise<readonly StoredTensor[]> {
   const roots = ['', 'model_weights']
   const layers = await file.texts(roots, 'layer_names')
   const groups = roots.flatMap((root, index) =>
-    layers[index]!.map((layer) => (root === '' ? layer : `${root}/${layer}`)),
+    (layers[index] ?? []).map((layer) => (root === '' ? layer : `${root}/${layer}`)),
   )
   for (const [index, weights] of (await file.texts(groups, 'weight_names')).entries()) {
     for (const weight of weights) places.set(`${groups[index]}/${weight}`, places.size)
@@ -117,6 +118,7 @@ function nameOrder(): (one: string, other: string) => number {
     const [a, b] = [one.split('/'), other.split('/')]
     const differing = a.findIndex((segment, index) => segment !== b[index])
     if (differing === -1) return a.length - b.length
-    return b[differing] === undefined ? 1 : compare(a[differing]!, b[differing])
+    const [mine, theirs] = [a[differing], b[differing]]
+    return mine === undefined || theirs === undefined ? 1 : compare(mine, theirs)
   }
 }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToKeras,
@@ -37,7 +38,7 @@ function variablesOf(networks: readonly NetworkToExport[]): Map<string, Tensor<F
       if (index % directions === 0) place = layer(directions === 1 ? CLASS_NAMES[descriptor.cellMode] : 'bidirectional')
       const side = directions === 1 ? '' : index % 2 === 0 ? '/forward_layer' : '/backward_layer'
       for (const [number, own] of OWN_NAMES.entries())
-        variables.set(`${place}${side}/cell/vars/${number}`, weights[own]!)
+        variables.set(`${place}${side}/cell/vars/${number}`, required(weights[own], own))
     }
     if (dense !== undefined) {
       const top = layer('dense')

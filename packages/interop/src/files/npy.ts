@@ -1,6 +1,8 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
+import { stridedElements } from './strided_elements.js'
 
 /**
  * One `.npy` array: the magic, a version, the length of a header that is the text of a Python dict with `descr`,
@@ -53,17 +55,19 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
   const sizes = /'shape':\s*\(([\d,\s]*)\)/.exec(header)
   const order = /'fortran_order':\s*(True|False)/.exec(header)
   if (sizes === null || order === null) throw corrupt(path, `the header of ${name} is not that of an array`)
-  const shape = sizes[1]!.split(',').flatMap((size) => (size.trim() === '' ? [] : [Number(size)]))
-  const type = descr === null ? undefined : DTYPES.get(descr[2]!)
+  const shape = required(sizes[1], 'the sizes')
+    .split(',')
+    .flatMap((size) => (size.trim() === '' ? [] : [Number(size)]))
+  const type = descr === null ? undefined : DTYPES.get(required(descr[2], 'the element type'))
   const elements = () => {
     if (type === undefined)
       throw unsupported(path, `weights are floating point: ${name} has ${header.trim().slice(0, LONGEST_SHOWN)}`)
     const { bytes: size } = ELEMENT_TYPES[type]
     const count = checkedCount(path, name, shape, (bytes.length - start) / size)
     const stored = bytes.subarray(start, start + count * size)
-    const body = descr![1] === '>' ? swappedBytes(stored, size) : stored
+    const body = required(descr, 'the element type')[1] === '>' ? swappedBytes(stored, size) : stored
     const data = decodeElements(path, name, type, body)
-    return order[1] === 'True' ? rowMajor(data, shape) : data
+    return order[1] === 'True' ? rowMajor(path, name, data, shape) : data
   }
   return { shape, dtype: descr?.[2] ?? 'object', elements }
 }
@@ -90,14 +94,14 @@ function swappedBytes(bytes: Uint8Array, size: number): Uint8Array {
 }
 
 /** Column-major elements in row-major order. */
-function rowMajor<Data extends FloatArray>(data: Data, shape: readonly number[]): Data {
-  const result = data.slice() as Data
-  const index = shape.map(() => 0)
-  for (let to = 0; to < data.length; to++) {
-    let from = 0
-    for (let axis = shape.length - 1; axis >= 0; axis--) from = from * shape[axis]! + index[axis]!
-    result[to] = data[from]!
-    for (let axis = shape.length - 1; axis >= 0 && ++index[axis]! === shape[axis]; axis--) index[axis] = 0
+function rowMajor(path: string, name: string, data: FloatArray, shape: readonly number[]): FloatArray {
+  const strides: number[] = []
+  let stride = 1
+  for (const size of shape) {
+    strides.push(stride)
+    stride *= size
   }
-  return result
+  const elements = stridedElements(data, { offset: 0, shape, strides })
+  if (elements === undefined) throw corrupt(path, `${name} reaches beyond its elements`)
+  return elements
 }

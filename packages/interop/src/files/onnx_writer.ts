@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type CellMode,
@@ -38,7 +39,7 @@ export function encodeOnnxNetwork({
   checkSupported(descriptor)
   const { cellMode, numUnits: H, numLayers, inputSize } = descriptor
   const weights = canonicalToOnnx(descriptor, canonical as CanonicalParams<FloatArray>)
-  const elementType: OnnxElementType = weights[0]!['W']!.data instanceof Float64Array ? 'float64' : 'float32'
+  const elementType: OnnxElementType = weights[0]?.['W']?.data instanceof Float64Array ? 'float64' : 'float32'
   const states = cellMode === 'lstm' ? ['h', 'c'] : ['h']
   const directions = numDirections(descriptor)
   const initializers: Record<string, Tensor<FloatArray> | readonly number[]> = {}
@@ -117,7 +118,11 @@ export function encodeOnnxNetwork({
     outputs: [
       dense === undefined
         ? { name: 'output', elementType, shape: ['time', 'batch', outputSize(descriptor)] }
-        : { name: 'logits', elementType, shape: ['time', 'batch', dense.bias.shape[0]!] },
+        : {
+            name: 'logits',
+            elementType,
+            shape: ['time', 'batch', required(dense.bias.shape[0], 'the size of the bias')],
+          },
       ...stateValues('final'),
     ],
   }

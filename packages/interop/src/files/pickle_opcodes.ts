@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { COSTS, type PickleContext } from './pickle_context.js'
 import { reduce, storageOf } from './pickle_globals.js'
 import { PickleDict, type PickleGlobal, type PickleKey, type PickleValue } from './pickle_values.js'
@@ -65,9 +66,9 @@ function setItems(context: PickleContext, flat: PickleValue[]): void {
   }
   context.charge(COSTS.text * flat.length)
   for (let index = 0; index < flat.length; index += 2) {
-    const key = flat[index]!
+    const key = required(flat[index], 'a key')
     if (!isKey(key)) throw context.wrong('a key of its dicts is neither text nor a number')
-    dict.set(key, flat[index + 1]!)
+    dict.set(key, required(flat[index + 1], 'a value'))
   }
 }
 
@@ -78,7 +79,7 @@ function isKey(value: PickleValue): value is PickleKey {
 /** A little-endian two's complement integer: a number where it is exact. */
 function long(bytes: Uint8Array): number | bigint {
   let value = 0n
-  for (let index = bytes.length - 1; index >= 0; index--) value = (value << 8n) | BigInt(bytes[index]!)
+  for (const byte of bytes.slice().reverse()) value = (value << 8n) | BigInt(byte)
   value = BigInt.asIntN(8 * bytes.length, value)
   return Number.isSafeInteger(Number(value)) ? Number(value) : value
 }

@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
@@ -5,6 +6,7 @@ import type { StoredTensor, WeightFile } from '../weight_file.js'
 import { joinedName } from './joined_name.js'
 import { readPickle } from './pickle_reader.js'
 import { PickleDict, PickleTensor, type PickleValue } from './pickle_values.js'
+import { stridedElements } from './strided_elements.js'
 import { TensorList } from './tensor_list.js'
 import type { ArchiveEntry } from './zip_archive.js'
 
@@ -34,7 +36,8 @@ export async function openTorchZip(
   entries: ReadonlyMap<string, ArchiveEntry>,
   close: () => Promise<void>,
 ): Promise<WeightFile> {
-  const pickle = [...entries.keys()].find((name) => name.endsWith('/data.pkl'))!
+  const pickle = [...entries.keys()].find((name) => name.endsWith('/data.pkl'))
+  if (pickle === undefined) throw corrupt(path, 'it has no data.pkl')
   const folder = pickle.slice(0, -'data.pkl'.length)
   const order = await entries.get(`${folder}byteorder`)?.read()
   if (order !== undefined && new TextDecoder().decode(order).trim() !== 'little') {
@@ -58,7 +61,7 @@ export async function openTorchZip(
       if (typeof item === 'object') collect(joinedName(path, prefix, '.', String(key)), item, depth + 1)
     }
   }
-  collect('', readPickle(path, await entries.get(pickle)!.read(), heldBytes), 0)
+  collect('', readPickle(path, await entryOf(entries, pickle).read(), heldBytes), 0)
   return { format: 'pytorch', path, heldBytes, tensors: list.tensors, close }
 }
 
@@ -104,7 +107,9 @@ class Storages {
     if (entry === undefined) throw corrupt(path, `the storage ${storage.key} of ${name} is missing`)
     checkedCount(path, name, shape, entry.size / ELEMENT_TYPES[type].bytes)
     const bytes = await this.#bytes(storage.key, entry)
-    return gather(path, name, decodeElements(path, name, type, bytes), offset, shape, strides)
+    const elements = stridedElements(decodeElements(path, name, type, bytes), { offset, shape, strides })
+    if (elements === undefined) throw corrupt(path, `${name} reaches beyond its storage`)
+    return elements
   }
 
   async #bytes(key: string, entry: ArchiveEntry): Promise<Uint8Array> {
@@ -115,30 +120,4 @@ class Storages {
     else this.#held.delete(key)
     return held
   }
-}
-
-/** The elements of a view, row-major. */
-function gather(
-  path: string,
-  name: string,
-  storage: FloatArray,
-  offset: number,
-  shape: readonly number[],
-  strides: readonly number[],
-): FloatArray {
-  const count = shape.reduce((product, size) => product * size, 1)
-  const last = shape.reduce((sum, size, axis) => sum + (size - 1) * strides[axis]!, offset)
-  if (count > 0 && last >= storage.length) throw corrupt(path, `${name} reaches beyond its storage`)
-  const data = storage instanceof Float64Array ? new Float64Array(count) : new Float32Array(count)
-  const index = shape.map(() => 0)
-  for (let to = 0, from = offset; to < count; to++) {
-    data[to] = storage[from]!
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      from += strides[axis]!
-      if (++index[axis]! < shape[axis]!) break
-      from -= strides[axis]! * shape[axis]!
-      index[axis] = 0
-    }
-  }
-  return data
 }

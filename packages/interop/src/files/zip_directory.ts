@@ -48,13 +48,14 @@ export async function readZipDirectory(source: ByteSource): Promise<ZipPlace[]> 
     if (at + ENTRY.bytes > size || view.getUint32(at, true) !== ENTRY.signature) {
       throw corrupt(path, `its directory has ${entry} files, not ${count}`)
     }
-    const [nameLength, extraLength, commentLength] = [28, 30, 32].map((field) => view.getUint16(at + field, true))
-    const nameEnd = at + ENTRY.bytes + nameLength!
-    const end = nameEnd + extraLength! + commentLength!
+    const lengthAt = (field: number) => view.getUint16(at + field, true)
+    const [nameLength, extraLength, commentLength] = [lengthAt(28), lengthAt(30), lengthAt(32)]
+    const nameEnd = at + ENTRY.bytes + nameLength
+    const end = nameEnd + extraLength + commentLength
     if (end > size) throw corrupt(path, 'its directory is cut')
     const name = decoder.decode(bytes.subarray(at + ENTRY.bytes, nameEnd))
     // Folders have entries too.
-    if (!name.endsWith('/')) places.push(placeAt(path, view, at, name, nameEnd, extraLength!))
+    if (!name.endsWith('/')) places.push(placeAt(path, view, at, name, nameEnd, extraLength))
     at = end
   }
   return places
@@ -133,8 +134,8 @@ async function wideDirectory(
   if (place + ZIP64_END.bytes > end) throw corrupt(path, 'the end of its directory is not where it says')
   const view = viewOf(await source.read(place, ZIP64_END.bytes))
   if (view.getUint32(0, true) !== ZIP64_END.signature) throw corrupt(path, 'the end of its directory is damaged')
-  const [count, size, offset] = [32, 40, 48].map((field) => wideNumber(path, view, field))
-  return { count: count!, size: size!, offset: offset! }
+  const [count, size, offset] = [wideNumber(path, view, 32), wideNumber(path, view, 40), wideNumber(path, view, 48)]
+  return { count, size, offset }
 }
 
 function wideNumber(path: string, view: DataView, at: number): number {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type CellMode,
@@ -112,7 +113,7 @@ function bounded(clip: number | undefined): Pick<ImportedCellOptions, 'preactiva
 
 /** The variables of the cells that a layer of the models is compatible with. */
 function variablesOf(descriptor: RnnDescriptor, own: CanonicalParams): NamedTensors {
-  return canonicalToTensorflow(descriptor, own as CanonicalParams<FloatArray>)[0]!
+  return required(canonicalToTensorflow(descriptor, own as CanonicalParams<FloatArray>)[0], 'the variables of a cell')
 }
 
 function diagonals({ numUnits: H }: RnnDescriptor, peepholes: FloatArray | undefined): NamedTensors {
@@ -132,17 +133,19 @@ function gruBlockVariables(
   const block = (names: readonly string[]) => {
     const width = names.length * H
     const kernel =
-      weights[0]!.data instanceof Float64Array ? new Float64Array((I + H) * width) : new Float32Array((I + H) * width)
+      weights[0]?.data instanceof Float64Array ? new Float64Array((I + H) * width) : new Float32Array((I + H) * width)
     const bias = kernel.slice(0, width)
     for (const [position, name] of names.entries()) {
       const gate = gates.indexOf(name)
       for (const [side, firstRow] of [0, I].entries()) {
-        const { data, shape } = weights[side * gates.length + gate]!
-        const columns = shape[1]!
+        const { data, shape } = required(weights[side * gates.length + gate], 'the weight of a gate')
+        const columns = required(shape[1], 'the columns of a weight')
+        const addend = required(biases[side * gates.length + gate], 'the bias of a gate').data
         for (let unit = 0; unit < H; unit++) {
           const column = position * H + unit
-          for (let k = 0; k < columns; k++) kernel[(firstRow + k) * width + column] = data[unit * columns + k]!
-          bias[column]! += biases[side * gates.length + gate]!.data[unit]!
+          const row = data.subarray(unit * columns, (unit + 1) * columns)
+          for (const [k, value] of row.entries()) kernel[(firstRow + k) * width + column] = value
+          bias[column] = (bias[column] ?? 0) + (addend[unit] ?? 0)
         }
       }
     }

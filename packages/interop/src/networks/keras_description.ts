@@ -3,6 +3,7 @@
  * keras/src/saving/serialization_lib.py, keras/src/saving/saving_lib.py, keras/src/layers/rnn/*.py.
  */
 
+import { required } from '@cudnn-rnn/arguments'
 import { corrupt } from '../errors.js'
 
 type Json = Readonly<Record<string, unknown>>
@@ -102,7 +103,7 @@ function layersOfLayer(layer: Json, name: string, at: Place): KerasLayer[] {
   const trainable = at.trainable && config['trainable'] !== false
   const found = (directions: readonly KerasDirection[], more: Partial<KerasLayer> = {}): KerasLayer[] => {
     const notes = [...at.notes, ...callNotes(layer)]
-    return [{ name, group: at.group!, place: at.place, notes, directions, ...more }]
+    return [{ name, group: required(at.group, 'the group of a layer'), place: at.place, notes, directions, ...more }]
   }
   if (isForeign(layer)) return found([], { refusal: foreign(classInWords(layer)) })
   if (MODELS.has(kind)) return layersOfModel(layer, { ...at, trainable, prefix: `${name}/`, place: `${at.place}/` })

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
@@ -35,20 +36,21 @@ function layerInterpretations(path: string, layer: KerasLayer, variables: Descri
   const reason = layer.refusal ?? unlikeDirections(directions, layer.mergeMode)
   const tensors = variables.tensorsOf(layer)
   if (reason !== undefined) return [refusedInterpretation(path, name, reason, tensors)]
-  const own = [...notes, ...settingNotes(first!)]
-  const goesBackwards = directions.length === 1 && first!.config['go_backwards'] === true
-  const isStack = first!.cells.length > 1
+  if (first === undefined) return []
+  const own = [...notes, ...settingNotes(first)]
+  const goesBackwards = directions.length === 1 && first.config['go_backwards'] === true
+  const isStack = first.cells.length > 1
   if (isStack && goesBackwards && notes.some((note) => note.startsWith('The model masks'))) {
     return [refusedInterpretation(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
   }
   if (!isStack) {
-    const cells = directions.map(({ cells: [cell] }) => cell!)
+    const cells = directions.map(({ cells: [cell] }) => required(cell, 'the cell of a direction'))
     return [cellInterpretation(path, name, cells, variables, { goesBackwards, notes: own })]
   }
-  return first!.cells.map((cell, index) => {
+  return first.cells.map((cell, index) => {
     // Later cells are fed in the order in which the first one reads.
     const isReversed = goesBackwards && index === 0
-    const chain = index === 0 ? [] : [`Its input is the output of ${name}/${first!.cells[index - 1]!.name}.`]
+    const chain = index === 0 ? [] : [`Its input is the output of ${name}/${first.cells[index - 1]?.name}.`]
     return cellInterpretation(path, `${name}/${cell.name}`, [cell], variables, {
       goesBackwards: isReversed,
       notes: [...own, ...chain],
@@ -65,12 +67,13 @@ function cellInterpretation(
 ): Interpretation {
   const directions = cells.map((cell) => variables.of(cell))
   const tensors = directions.flatMap((own) => [...own.values()])
-  const functions = cells.map((cell, side) => functionOf(cell, directions[side]!.get('bias')))
+  const functions = cells.map((cell, side) => functionOf(cell, directions[side]?.get('bias')))
   const wrong = functions.find((found) => typeof found === 'string')
   if (typeof wrong === 'string') return refusedInterpretation(path, name, wrong, tensors)
-  const [own, other = own] = functions as KerasFunction[]
+  const [own, other = own] = functions as readonly KerasFunction[]
+  if (own === undefined || other === undefined) return refusedInterpretation(path, name, 'it has no cells', tensors)
   for (const key of ['cellMode', 'variant', 'resetBefore'] as const) {
-    if (own![key] === other![key]) continue
+    if (own[key] === other[key]) continue
     const words = key === 'resetBefore' ? 'reset_after' : key
     return refusedInterpretation(path, name, `its directions must be alike: they differ in ${words}`, tensors)
   }
@@ -78,8 +81,8 @@ function cellInterpretation(
   if (String(shapes[0]) !== String(shapes.at(-1))) {
     return refusedInterpretation(path, name, `its directions must be alike: they differ in units`, tensors)
   }
-  const units = cells[0]!.config['units']
-  if (shapes[0]?.[0] !== units || directions[0]!.get('kernel')?.shape.length !== 2) {
+  const units = cells[0]?.config['units']
+  if (shapes[0]?.[0] !== units || directions[0]?.get('kernel')?.shape.length !== 2) {
     const words = shapes.map((shape) => `[${shape ?? ''}]`).join(' and ')
     return refusedInterpretation(
       path,
@@ -88,7 +91,7 @@ function cellInterpretation(
       tensors,
     )
   }
-  return networkInterpretation(own!, {
+  return networkInterpretation(own, {
     name,
     directions,
     reverse: goesBackwards,

@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
@@ -35,7 +36,7 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
       return [`${numbered[1] ?? ''}${numbered[2]}/`, OWN_NAMES[Number(numbered[3]) as 0 | 1 | 2]]
     }
     const match = NAME.exec(name)
-    return match === null ? undefined : [match[1] ?? '', match[2]!]
+    return match === null ? undefined : [match[1] ?? '', required(match[2], 'a group of the match')]
   })
   const recurrent = groups.filter((group) => group.tensors.has('recurrent_kernel'))
   const placed = recurrent.map(({ prefix, tensors: variables }) => ({ ...placeOf(prefix, kerasNames), variables }))
@@ -46,7 +47,7 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
   for (const found of placed) {
     const { side, variables, cell } = found
     // Cells of one layer that feed each other.
-    const name = cellsOf.get(key(found))! > 1 ? `${found.name}/${cell}` : found.name
+    const name = entryOf(cellsOf, key(found)) > 1 ? `${found.name}/${cell}` : found.name
     layers.set(name, { ...layers.get(name), name, [side]: variables })
   }
   return [...layers.values()]
@@ -73,9 +74,9 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
 }
 
 function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
-  const variables = forward ?? backward!
+  const variables = required(forward ?? backward, 'the variables of a direction')
   const kernel = variables.get('kernel')?.shape
-  const recurrent = variables.get('recurrent_kernel')!.shape
+  const recurrent = entryOf(variables, 'recurrent_kernel').shape
   if (kernel?.length !== 2 || recurrent.length !== 2 || kernel[1] !== recurrent[1]) return []
   const directions = forward !== undefined && backward !== undefined ? [forward, backward] : [variables]
   return functionsOf(name, variables).map((found) => {
@@ -92,7 +93,7 @@ function interpretationsOf({ name, forward, backward }: Layer): Interpretation[]
 
 /** Gates by the width of the recurrent kernel; CuDNN layers by a bias of twice that width. */
 function functionsOf(name: string, variables: CellVariables): KerasFunction[] {
-  const [units, width] = variables.get('recurrent_kernel')!.shape as [number, number]
+  const [units, width] = entryOf(variables, 'recurrent_kernel').shape as [number, number]
   const bias: StoredTensor['shape'] | undefined = variables.get('bias')?.shape
   const variant = bias?.length === 1 && bias[0] === 2 * width ? 'cudnn' : 'plain'
   if (width === 4 * units) return [{ cellMode: 'lstm', variant, resetBefore: false }]

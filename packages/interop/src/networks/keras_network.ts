@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   createRnnDescriptor,
@@ -35,11 +36,12 @@ export function networkInterpretation(
   { name, directions, reverse, outputReversed, notes }: KerasNetwork,
 ): Interpretation {
   const [variables] = directions
+  const rowsOf = (name: string) => required(variables?.get(name)?.shape[0], `the rows of ${name}`)
   const descriptor = createRnnDescriptor({
     cellMode,
     numLayers: 1,
-    numUnits: variables!.get('recurrent_kernel')!.shape[0]!,
-    inputSize: variables!.get('kernel')!.shape[0]!,
+    numUnits: rowsOf('recurrent_kernel'),
+    inputSize: rowsOf('kernel'),
     inputMode: 'linear_input',
     direction: directions.length === 2 ? 'bidirectional' : 'unidirectional',
   })

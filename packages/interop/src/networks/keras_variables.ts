@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { KerasCell, KerasLayer } from './keras_description.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
@@ -76,7 +77,10 @@ export class DescribedVariables {
     const groups = new Map<string, Variables[]>()
     for (const { tensors: variables } of groupTensors(tensors, splitNamed)) {
       if (!variables.has('recurrent_kernel')) continue
-      const group = NAMED.exec(variables.get('recurrent_kernel')!.name)![2]!
+      const group = required(
+        NAMED.exec(entryOf(variables, 'recurrent_kernel').name)?.[2],
+        'the group of a recurrent kernel',
+      )
       groups.set(group, [...(groups.get(group) ?? []), variables])
     }
     const members = new Map<string, KerasLayer[]>()
@@ -91,7 +95,8 @@ export class DescribedVariables {
       const cells = list.flatMap(({ directions }) => directions.flatMap((direction) => direction.cells))
       const inOrder = [...cells.filter(({ trainable }) => trainable), ...cells.filter(({ trainable }) => !trainable)]
       if (stored.length === inOrder.length) {
-        for (const [index, cell] of inOrder.entries()) this.#cells.set(cell, stored[index]!)
+        for (const [index, cell] of inOrder.entries())
+          this.#cells.set(cell, required(stored[index], 'the variables of a cell'))
         continue
       }
       const all = stored.flatMap((variables) => [...variables.values()])
@@ -113,11 +118,13 @@ export class DescribedVariables {
     const held = this.#opaque.get(layer)
     if (held === undefined) this.#opaque.set(layer, [...tensors])
     else held.push(...tensors)
-    this.#refusals.set(layer, layer.refusal!)
+    if (layer.refusal !== undefined) this.#refusals.set(layer, layer.refusal)
   }
 }
 
 function splitNamed(name: string): readonly [prefix: string, own: string] | undefined {
   const match = NAMED.exec(name)
-  return match === null ? undefined : [match[1]!, match[3]!]
+  return match === null
+    ? undefined
+    : [required(match[1], 'a group of the match'), required(match[3], 'a group of the match')]
 }

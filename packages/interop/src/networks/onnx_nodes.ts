@@ -133,7 +133,7 @@ function interpretationOf(graph: Graph, node: OnnxNodeMessage, sizes: SizesOfNod
     if (value !== '') alsoUses.push(...states.source(value).constants)
   }
   return {
-    name: node.name === '' ? node.outputs.find((output) => output !== '')! : node.name,
+    name: shownName(node),
     convention: 'onnx',
     cellMode,
     summary,
@@ -141,6 +141,11 @@ function interpretationOf(graph: Graph, node: OnnxNodeMessage, sizes: SizesOfNod
     ...(alsoUses.length > 0 && { alsoUses }),
     result: (shared) => networkOf(graph, node, descriptor, shared),
   }
+}
+
+/** The name of a node, or of its first output, or of its operation. */
+function shownName({ name, outputs, opType }: OnnxNodeMessage): string {
+  return [name, ...outputs].find((text) => text !== '') ?? opType
 }
 
 /** The name of the value that an input of a node is, '' where it is left out. */
@@ -156,7 +161,7 @@ async function networkOf(
 ): Promise<readonly (ImportedNetwork | ImportedCell)[]> {
   const { path, constants, states } = graph
   const { cellMode } = descriptor
-  const name = node.name === '' ? node.outputs.find((output) => output !== '')! : node.name
+  const name = shownName(node)
   const key = node.attributes.size === 0 ? [node.opType, ...node.inputs].join('\0') : undefined
   const known = graph.networks.get(key ?? '')
   if (known !== undefined) return [{ ...known, name }]
@@ -232,12 +237,15 @@ function descriptorOf(
   W: readonly number[],
   R: readonly number[],
 ): RnnDescriptor {
-  if (W.length !== 3 || R.length !== 3) throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D`)
+  const [, , inputSize] = W
+  const [, , numUnits] = R
+  if (W.length !== 3 || R.length !== 3 || inputSize === undefined || numUnits === undefined)
+    throw corrupt(path, `W [${W}] and R [${R}] of ${node.opType} must be 3-D`)
   return createRnnDescriptor({
     cellMode,
     numLayers: 1,
-    numUnits: R[2]!,
-    inputSize: W[2]!,
+    numUnits,
+    inputSize,
     inputMode: 'linear_input',
     direction: direction(node) === 'bidirectional' ? 'bidirectional' : 'unidirectional',
   })
@@ -260,7 +268,7 @@ function checkFunction(path: string, name: string, node: OnnxNodeMessage): reado
     // A list for one direction stands for both.
     const names = known[0].names.map((name, place) => given[index * count + place] ?? given[place] ?? name)
     const found = known.find((one) =>
-      one.names.every((each, place) => each.toLowerCase() === names[place]!.toLowerCase()),
+      one.names.every((each, place) => each.toLowerCase() === names[place]?.toLowerCase()),
     )
     if (found !== undefined) return found.activation
     const rule = known.map((one) => one.names.join(', ')).join(' or ')

@@ -1,7 +1,9 @@
+import { required } from '@cudnn-rnn/arguments'
 import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
+import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
 
@@ -59,7 +61,7 @@ function firstChildren(tensors: readonly StoredTensor[], modules: ReadonlySet<st
 
 /** A module that computes its weights from others: importing it throws. */
 function computedInterpretation(path: string, name: string, tensors: readonly StoredTensor[]): Interpretation {
-  const weight = PART.exec(tensors[0]!.name)![2]
+  const weight = PART.exec(required(tensors[0], 'a tensor').name)?.[2]
   return {
     name,
     convention: 'pytorch',
@@ -120,15 +122,15 @@ function sizesOf(
   const input = tensors.get('weight_ih_l0')?.shape
   const recurrent = tensors.get('weight_hh_l0')?.shape
   const projection = tensors.get('weight_hr_l0')?.shape
-  if (input?.length !== 2 || recurrent?.length !== 2) return undefined
-  const numUnits = projection?.[1] ?? recurrent[1]!
+  if (!isMatrix(input) || !isMatrix(recurrent)) return undefined
+  const numUnits = projection?.[1] ?? recurrent[1]
   // Only torch.nn.LSTM has projections.
-  const modes = MODES_BY_GATES[recurrent[0]! / numUnits]?.filter((mode) => projection === undefined || mode === 'lstm')
-  if (modes === undefined || input[1]! < 1) return undefined
+  const modes = MODES_BY_GATES[recurrent[0] / numUnits]?.filter((mode) => projection === undefined || mode === 'lstm')
+  if (modes === undefined || input[1] < 1) return undefined
   let numLayers = 0
-  for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)![1]))
+  for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)?.[1]))
   // A file cannot have more layers than matrices, whatever its names say.
   if (2 * numLayers > tensors.size) return undefined
   const direction = tensors.has('weight_ih_l0_reverse') ? 'bidirectional' : 'unidirectional'
-  return { modes, options: { numLayers, numUnits, inputSize: input[1]!, direction, numProj: projection?.[0] } }
+  return { modes, options: { numLayers, numUnits, inputSize: input[1], direction, numProj: projection?.[0] } }
 }

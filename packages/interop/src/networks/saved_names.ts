@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../weight_file.js'
@@ -33,7 +34,7 @@ function interpretationOf(
   tensors: ReadonlyMap<string, StoredTensor>,
 ): Interpretation {
   const { form, name, keys } = network
-  const own = new Map(keys.map((key) => [key, tensors.get(key)!]))
+  const own = new Map(keys.map((key) => [key, entryOf(tensors, key)]))
   const { cellMode, direction } = descriptor
   const words = sizesInWords(form === 'tf-1.3' ? 'tensorflow' : 'canonical', descriptor)
   return {
@@ -45,7 +46,11 @@ function interpretationOf(
     tensors: [...own.values()],
     result: async () => {
       const [record] = await readGroups([own])
-      const canonical = detectedToCanonical(network, descriptor, new Map(Object.entries(record!)))
+      const canonical = detectedToCanonical(
+        network,
+        descriptor,
+        new Map(Object.entries(required(record, 'the variables'))),
+      )
       return [{ name, convention, descriptor, canonical, reverse: false, inputs: {}, tensorNames: keys, notes: [] }]
     },
   }

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import {
   type CellMode,
   createRnnDescriptor,
@@ -10,6 +11,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 import type { ImportedCell, Interpretation, InterpretationOptions } from './interpretation.js'
+import { isMatrix } from './matrix_shape.js'
 import { sizesInWords } from './sizes_in_words.js'
 import { groupTensors, readGroups, type StoredGroup } from './tensor_groups.js'
 
@@ -45,7 +47,12 @@ export function tensorflowInterpretations(
 ): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
     const match = NAME.exec(name)
-    return match === null ? undefined : [match[1]!, match[2]!.replace('weights', 'kernel').replace('biases', 'bias')]
+    return match === null
+      ? undefined
+      : [
+          required(match[1], 'a group of the match'),
+          required(match[2], 'a group of the match').replace('weights', 'kernel').replace('biases', 'bias'),
+        ]
   })
   // Keras's cells have the same names and a recurrent kernel beside the other.
   const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
@@ -98,9 +105,11 @@ function networkInterpretations(
   const directions = cells.some(({ isBackward }) => isBackward) ? 2 : 1
   const isComplete = cells.every(({ layer, isBackward }, index) => layer * directions + Number(isBackward) === index)
   if (!isComplete || cells.length % directions !== 0) return []
-  const sizes = sizesOf(cells[0]!)
+  const [first] = cells
+  if (first === undefined) return []
+  const sizes = sizesOf(first)
   if (sizes === undefined) return []
-  const added = addsForgetBias(cells[0]!) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
+  const added = addsForgetBias(first) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = cells.flatMap(({ tensors }) => [...tensors.values()])
   return sizes.modes.map((cellMode): Interpretation => {
     const descriptor = createRnnDescriptor({
@@ -128,7 +137,7 @@ function networkInterpretations(
             reverse: /bidirectional_rnn\/bw\//.test(name),
             inputs: {},
             tensorNames: stored.map((tensor) => tensor.name),
-            notes: notesOn(cells[0]!, added),
+            notes: notesOn(first, added),
           },
         ]
       },
@@ -142,13 +151,14 @@ function sizesOf({
   | { readonly modes: readonly CellMode[]; readonly options: Pick<RnnOptions, 'numUnits' | 'inputSize' | 'numProj'> }
   | undefined {
   const candidate = tensors.get('candidate/input_projection/kernel')?.shape
-  if (candidate?.length === 2) {
-    return { modes: ['gru'], options: { inputSize: candidate[0]!, numUnits: candidate[1]! } }
+  if (isMatrix(candidate)) {
+    return { modes: ['gru'], options: { inputSize: candidate[0], numUnits: candidate[1] } }
   }
   const kernel = tensors.get('kernel')?.shape
-  if (kernel?.length !== 2) return undefined
-  const [rows, width] = kernel as [number, number]
-  const isPlain = [...tensors.values()][0]!.name.includes('basic_rnn_cell')
+  if (!isMatrix(kernel)) return undefined
+  const [rows, width] = kernel
+  const [first] = tensors.values()
+  const isPlain = first?.name.includes('basic_rnn_cell') === true
   const numUnits = isPlain ? width : width / 4
   const numProj = tensors.get('projection/kernel')?.shape[1]
   const inputSize = rows - (numProj ?? numUnits)
@@ -176,7 +186,7 @@ function withForgetBias(record: NamedTensors, forgetBias: number): NamedTensors 
   const H = bias.data.length / 4
   const data = bias.data.slice()
   const start = H * gatePosition('tensorflow', 'lstm', 'forget')
-  for (let unit = start; unit < start + H; unit++) data[unit]! += forgetBias
+  for (const [unit, value] of data.subarray(start, start + H).entries()) data[start + unit] = value + forgetBias
   return { ...record, bias: { data, shape: bias.shape } }
 }
 
@@ -185,13 +195,14 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
   const { prefix, tensors } = cell
   const isLstm = tensors.has('w_f_diag')
   const kernel = (tensors.get('kernel') ?? tensors.get('w_c') ?? tensors.get('candidate/kernel'))?.shape
-  if (kernel?.length !== 2) return undefined
-  const [rows, width] = kernel as [number, number]
+  if (!isMatrix(kernel)) return undefined
+  const [rows, width] = kernel
   const numUnits = isLstm ? width / 4 : width
   const added = isLstm && addsForgetBias(cell) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = [...tensors.values()]
   const found = async (): Promise<ImportedCell> => {
     const [record] = await readGroups([tensors])
+    const read = required(record, 'the variables of a cell')
     return {
       name: prefix,
       convention: 'tensorflow',
@@ -199,7 +210,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
       options: isLstm ? { forgetBias: 0, usePeephole: true } : {},
       inputSize: rows - numUnits,
       numUnits,
-      variables: isLstm ? withForgetBias(record!, added) : gruVariables(record!),
+      variables: isLstm ? withForgetBias(read, added) : gruVariables(read),
       reverse: cell.isBackward,
       inputs: {},
       tensorNames: stored.map(({ name }) => name),
@@ -219,7 +230,8 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
 
 /** The scopes of `GRUCell` for the letters of `GRUBlockCell`. */
 function gruVariables(record: NamedTensors): NamedTensors {
-  const either = (block: string, scoped: string): Tensor<FloatArray> => (record[block] ?? record[scoped])!
+  const either = (block: string, scoped: string): Tensor<FloatArray> =>
+    required(record[block] ?? record[scoped], `the variable ${block}`)
   return {
     w_ru: either('w_ru', 'gates/kernel'),
     b_ru: either('b_ru', 'gates/bias'),

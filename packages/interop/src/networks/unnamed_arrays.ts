@@ -45,7 +45,7 @@ export function unnamedInterpretations(file: WeightFile, { convention }: Interpr
 }
 
 function renamed(file: WeightFile, arrays: readonly StoredTensor[], names: readonly string[]): WeightFile {
-  return { ...file, tensors: arrays.map((tensor, index) => ({ ...tensor, name: names[index]! })) }
+  return { ...file, tensors: arrays.map((tensor, index) => ({ ...tensor, name: names[index] ?? tensor.name })) }
 }
 
 function own(interpretation: Interpretation, arrays: readonly StoredTensor[]): Interpretation {

@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
 import type { Tensor } from '@cudnn-rnn/canonical'
 
@@ -94,6 +95,9 @@ export class MessageReader {
     const count = shape.reduce((product, size) => product * size, 1)
     const begin = this.#offsets[dtype]
     this.#offsets[dtype] = begin + count
-    return { data: this.#message.elements[dtype]!.subarray(begin, begin + count), shape }
+    return {
+      data: required(this.#message.elements[dtype], `the elements of ${dtype}`).subarray(begin, begin + count),
+      shape,
+    }
   }
 }

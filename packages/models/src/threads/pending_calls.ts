@@ -1,3 +1,5 @@
+import { entryOf } from '@cudnn-rnn/arguments'
+
 interface PendingCall {
   readonly isStep: boolean
   readonly resolve: (value: never) => void
@@ -25,7 +27,7 @@ export class PendingCalls {
 
   /** Settles a call that waits; returns whether it was a step. */
   settle(call: number, value: unknown, isError: boolean): boolean {
-    const { isStep, resolve, reject } = this.#calls.get(call)!
+    const { isStep, resolve, reject } = entryOf(this.#calls, call)
     this.#calls.delete(call)
     if (isStep) this.#steps--
     if (isError) reject(value)

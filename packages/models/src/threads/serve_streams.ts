@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
 import type { PooledStream, StreamPool } from '../stream_pool.js'
@@ -66,7 +67,7 @@ class StreamServer<State> {
       this.#answer(id, reader.read(), STREAM_ANSWER.value, () => this.#pool.stats())
       return
     }
-    const stream = this.#streams.get(id)!
+    const stream = entryOf(this.#streams, id)
     const open = () => {
       if ('refusal' in stream) throw stream.refusal
       return stream

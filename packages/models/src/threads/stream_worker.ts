@@ -1,3 +1,4 @@
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { Tensor } from '@cudnn-rnn/canonical'
 import { EndOfTurn } from '../end_of_turn.js'
 import { streamClosed, workerEnded, workerLost } from '../pool_errors.js'
@@ -124,7 +125,7 @@ export class StreamWorker implements WorkerOperations {
   }
 
   close(stream: number): void {
-    const calls = this.#calls.get(stream)!
+    const calls = entryOf(this.#calls, stream)
     this.#calls.delete(stream)
     this.#settled(calls.size, calls.steps)
     calls.rejectAll(streamClosed)
@@ -166,7 +167,7 @@ export class StreamWorker implements WorkerOperations {
     this.#write(kind, stream, this.#lastCall)
     if (isStep) this.#waiting++
     if (this.#pending++ === 0) this.#thread.ref()
-    return this.#calls.get(stream)!.add(this.#lastCall, isStep)
+    return entryOf(this.#calls, stream).add(this.#lastCall, isStep)
   }
 
   #write(...numbers: readonly number[]): void {

@@ -45,7 +45,7 @@ async function* lines(path: string): AsyncGenerator<string> {
   }
   for await (const bytes of readUnchanged(path)) {
     const pieces = (rest + decode(bytes)).split('\n')
-    rest = pieces.pop()!
+    rest = pieces.pop() ?? ''
     for (const line of pieces) {
       row++
       yield line.endsWith('\r') ? line.slice(0, -1) : line

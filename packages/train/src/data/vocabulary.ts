@@ -57,7 +57,7 @@ function byCodePoints(a: string, b: string): number {
   for (const [index, character] of left.entries()) {
     const other = right[index]
     if (other === undefined) return 1
-    if (character !== other) return character.codePointAt(0)! - other.codePointAt(0)!
+    if (character !== other) return (character.codePointAt(0) ?? 0) - (other.codePointAt(0) ?? 0)
   }
   return left.length - right.length
 }

@@ -141,7 +141,7 @@ class Search {
     if (best === undefined) return true
     // Log-probabilities only fall and are divided by at most length^penalty.
     const bound = Math.max(this.#rank(best.logProbability, best.ids.length), this.#rank(best.logProbability, length))
-    return bound <= this.#finished.at(-1)!.score
+    return bound <= this.#finished[this.#finished.length - 1].score
   }
 
   hypotheses(): BeamHypothesis[] {

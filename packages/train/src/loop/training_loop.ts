@@ -1,3 +1,4 @@
+import { required } from '@cudnn-rnn/arguments'
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { DatasetIterator } from '../data/dataset.js'
 import { constantRate, type Schedule } from '../optimizers/learning_rate.js'
@@ -134,7 +135,7 @@ export class TrainingLoop<Batch> {
     const { accumulate = 1 } = this.#options
     const taken: Batch[] = []
     while (taken.length < accumulate) {
-      const { done, value } = await this.#batches!.next()
+      const { done, value } = await required(this.#batches, 'the open batches').next()
       if (done) break
       taken.push(value)
     }
@@ -197,7 +198,7 @@ export class TrainingLoop<Batch> {
     const { saver, state, optimizer } = this.#options
     if (saver === undefined) return
     const saved = await this.#ranks.gatherState(async () => (await state?.save?.()) ?? null)
-    const { position } = this.#batches!
+    const { position } = required(this.#batches, 'the open batches')
     const progress = { step: this.#step, optimizerStep: optimizer.step, position }
     const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...saved }
     await this.#ranks.save(saver, kind, this.#tensors, record)

@@ -87,7 +87,7 @@ function checkArguments(logits: FloatTensor, options: CrossEntropyOptions) {
       { option: 'labelSmoothing', value: labelSmoothing },
     )
   }
-  const classes = logits.shape.at(-1)!
+  const classes = logits.shape[logits.shape.length - 1]
   return { classes, rows: classes === 0 ? 0 : logits.data.length / classes, dtype } as const
 }
 
