@@ -47,7 +47,7 @@ const commands = {
 function readme({ addon, platform, name }) {
   return `# ${name}
 
-The addon of [\`@cudnn-rnn/${OWNERS[addon]}\`](https://www.npmjs.com/package/@cudnn-rnn/${OWNERS[addon]}) for ${platform}. That package depends on it; there is no reason to install it by itself.
+The addon of [\`@cudnn-rnn/${OWNERS[addon]}\`](https://www.npmjs.com/package/@cudnn-rnn/${OWNERS[addon]}) for ${platform}. That package depends on it: install that package instead.
 `
 }
 

@@ -66,7 +66,7 @@ struct Operation {
 struct WorldOptions {
   /// Libraries to try, in order.
   std::vector<std::string> libraries;
-  /// The launcher's number of processes; 0 where there is no launcher.
+  /// The launcher's number of processes; 0 without a launcher.
   int expected_size = 0;
   double timeout_seconds = 600;
 };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  type CellState,
   Conv1DLSTMCell,
   Conv2DLSTMCell,
   Conv3DLSTMCell,
@@ -38,8 +39,11 @@ const rows = (values: readonly number[], columns: number) =>
   )
 
 /** Every variable of the cell at one value. */
-// biome-ignore lint/suspicious/noExplicitAny: any cell.
-function setAll(cell: RNNCell<any>, inputSize: number, values: Readonly<Record<string, number>>): void {
+function setAll<State extends CellState>(
+  cell: RNNCell<State>,
+  inputSize: number,
+  values: Readonly<Record<string, number>>,
+): void {
   cell.build(inputSize)
   const given = [...cell.variables].flatMap(([name, { shape }]) => {
     const value = values[name.split('/').at(-1)!]

@@ -57,7 +57,7 @@ static inline VectorF32 Round(VectorF32 a) {
   return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
-  // There is no VSCALEFPS: the exponent field is built directly, n + 127 in bits 23 to 30. n is within ±127, as callers
+  // AVX2 has no VSCALEFPS: the exponent field is built directly, n + 127 in bits 23 to 30. n is within ±127, as callers
   // clamp x to ExpConstants::kLimit.
   const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n.v), _mm256_set1_epi32(127));
   return {_mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23))};
