@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { COSTS, type PickleContext } from './pickle_context.js'
 import { reduce, storageOf } from './pickle_globals.js'
 import { PickleDict, type PickleGlobal, type PickleKey, type PickleValue } from './pickle_values.js'
@@ -66,9 +65,10 @@ function setItems(context: PickleContext, flat: PickleValue[]): void {
   }
   context.charge(COSTS.text * flat.length)
   for (let index = 0; index < flat.length; index += 2) {
-    const key = required(flat[index], 'a key')
+    const [key, value] = [flat[index], flat[index + 1]]
+    if (key === undefined || value === undefined) throw context.wrong('a key of its dicts has no value')
     if (!isKey(key)) throw context.wrong('a key of its dicts is neither text nor a number')
-    dict.set(key, required(flat[index + 1], 'a value'))
+    dict.set(key, value)
   }
 }
 
