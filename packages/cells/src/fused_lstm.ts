@@ -1,3 +1,4 @@
+import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { HostLstm, HostLstmNorms } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { addRow } from '@cudnn-rnn/executor-kit'
@@ -36,7 +37,7 @@ export function fusedLSTMPass(
 ): SequencePass<LSTMStateTuple> {
   const [time, batch, inputSize] = inputs.shape as [number, number, number]
   const stateSize = batch * numUnits
-  const kernel = variables.get('kernel')!
+  const kernel = entryOf(variables, 'kernel')
   const bias = variables.get('bias')
   const x = withoutPadding(inputs, lengths).data
   const gates = newArray(run.dtype, time * 4 * stateSize)
@@ -72,12 +73,12 @@ export function fusedLSTMPass(
       const beta = norms === null ? null : newArray(run.dtype, norms.beta.length)
       pass.backward({ outputs: dOutputs.data, h: h.data, c: c.data, gamma, beta })
       for (const [index, scope] of (scopes ?? []).entries()) {
-        addRow(gradients.get(`${scope}/gamma`)!.data, 0, gamma!, index * numUnits, numUnits)
-        addRow(gradients.get(`${scope}/beta`)!.data, 0, beta!, index * numUnits, numUnits)
+        addRow(entryOf(gradients, `${scope}/gamma`).data, 0, required(gamma, 'the gamma'), index * numUnits, numUnits)
+        addRow(entryOf(gradients, `${scope}/beta`).data, 0, required(beta, 'the beta'), index * numUnits, numUnits)
       }
       // The gates are now the gradients by all pre-activations, and the step after t read row t of the hidden states.
       const read = hidden.subarray(0, time * stateSize)
-      addKernelGradients(run, gradients.get('kernel')!, gradients.get('bias'), inputSize, x, read, gates)
+      addKernelGradients(run, entryOf(gradients, 'kernel'), gradients.get('bias'), inputSize, x, read, gates)
       const dInputs = zeros(run.dtype, inputs.shape)
       addInputGradient(run, dInputs.data, { kernel, inputSize }, gates)
       return { inputs: dInputs, state: { c, h } }
@@ -88,7 +89,7 @@ export function fusedLSTMPass(
 /** The norms' variables as two arrays [5,H]. */
 function joinedNorms(run: CellRun, variables: VariableMap, scopes: readonly string[], epsilon: number): HostLstmNorms {
   const joined = (name: string) => {
-    const rows = scopes.map((scope) => variables.get(`${scope}/${name}`)!.data)
+    const rows = scopes.map((scope) => entryOf(variables, `${scope}/${name}`).data)
     const all = newArray(
       run.dtype,
       rows.reduce((sum, { length }) => sum + length, 0),
