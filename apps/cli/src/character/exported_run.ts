@@ -14,8 +14,8 @@ export async function networkOfRun(directory: string): Promise<NetworkToExport> 
     const { model } = await restoreModel(directory, backend)
     try {
       const lstm = recurrentLayer(model)
-      const { descriptor, weights, biases } = await lstm.model.paramsToCanonical(lstm.variables[0]!)
-      const read = async (index: number) => copy(await model.variables[index]!.value.read())
+      const { descriptor, weights, biases } = await lstm.model.paramsToCanonical(lstm.variables[0])
+      const read = async (index: number) => copy(await model.variables[index].value.read())
       return {
         name: lstm.name,
         descriptor,

@@ -224,7 +224,7 @@ export class TrainingRun {
   /** The weights of the LSTM, gate by gate. */
   gates() {
     const { model, variables } = recurrentLayer(this.model)
-    return gateWeights(model, variables[0]!.value)
+    return gateWeights(model, variables[0].value)
   }
 
   /** The model's continuation of a fixed prompt. */
