@@ -82,7 +82,7 @@ SequenceResults<T> Train(const Kernels& kernels, int threads, const SequenceCase
 }
 
 template <typename T>
-double Difference(const SequenceResults<T>& actual, const SequenceResults<T>& expected) {
+double LargestDifference(const SequenceResults<T>& actual, const SequenceResults<T>& expected) {
   double difference = 0;
   for (const auto part :
        {&SequenceResults<T>::hidden, &SequenceResults<T>::cells, &SequenceResults<T>::dz, &SequenceResults<T>::dh,
@@ -99,7 +99,7 @@ TEST_CASE_TEMPLATE("a sequence is the same with any number of threads and nearly
     const SequenceResults<T> expected = Train<T>(kPortableKernels, 1, each);
     for (const Kernels* kernels : SupportedKernels()) {
       const SequenceResults<T> alone = Train<T>(*kernels, 1, each);
-      CHECK(Difference(alone, expected) < (sizeof(T) == 4 ? 2e-5 : 1e-13));
+      CHECK(LargestDifference(alone, expected) < (sizeof(T) == 4 ? 2e-5 : 1e-13));
       const SequenceResults<T> shared = Train<T>(*kernels, 3, each);
       CHECK(shared.hidden == alone.hidden);
       CHECK(shared.dz == alone.dz);
