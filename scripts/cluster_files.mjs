@@ -1,6 +1,6 @@
 // Defects of the job files in docs/guide/cluster.md: shell syntax of the Slurm script, and fields, types and required members of
 // the MPIJob. The fields are those of the API kubeflow.org/v2beta1 that the guide uses, written by hand: the operator's own
-// schema is 8,000 lines, of which most describe pods. It is no check by a cluster.
+// schema is 8,000 lines, of which most describe pods. No cluster reads them here.
 import { spawnSync } from 'node:child_process'
 import { parse } from 'yaml'
 
@@ -58,7 +58,7 @@ const MPI_JOB = object({
   }),
 })
 
-/** What is wrong with a value, each with its path. */
+/** Defects of a value, each with its path. */
 function defectsOf(value, rule, path = '') {
   const place = path || 'the file'
   if (typeof rule === 'function') {

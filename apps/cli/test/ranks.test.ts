@@ -10,14 +10,16 @@ import { temporaryDirectory, writeSmallText } from './small_run.js'
 usesProgram()
 
 const addon = join(packagePath, `../../native/mpi/prebuilds/${process.platform}-${process.arch}-gnu/cudnn_rnn_mpi.node`)
-const canLaunch = existsSync(addon) && spawnSync('mpirun.openmpi', ['--version']).status === 0
+/** Debian's Open MPI. */
+const LAUNCHER = 'mpirun.openmpi'
+const canLaunch = existsSync(addon) && spawnSync(LAUNCHER, ['--version']).status === 0
 if (!canLaunch) console.warn('Commands over MPI are not tested, as mpirun.openmpi or the addon was not found')
 
-const MPIRUN = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
+const OPTIONS = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none']
 
 function runOver(ranks: number, ...args: string[]) {
   return outcome(
-    spawn('mpirun.openmpi', [...MPIRUN, '-n', String(ranks), process.execPath, programPath, ...args], {
+    spawn(LAUNCHER, [...OPTIONS, '-n', String(ranks), process.execPath, programPath, ...args], {
       env: { ...process.env, NO_COLOR: '1', CUDNN_RNN_MPI_ADDON: addon },
     }),
   )

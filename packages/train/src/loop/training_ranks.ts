@@ -23,7 +23,7 @@ export interface TrainedTensors {
 }
 
 /** The `state.save` of all ranks, as a checkpoint has it. */
-export type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
+type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
 
 /**
  * The ranks of a training, as its loop sees them. The loop is the same for one process ({@link SoleRank}) and for several
