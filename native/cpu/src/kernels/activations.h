@@ -5,6 +5,8 @@
 // the Taylor series to the 13th power in float64 (remainder below 2^-57). Measured errors: docs/numerics.md.
 #pragma once
 
+#include "kernels/unroll.h"
+
 namespace {
 
 template <typename T>
@@ -39,21 +41,32 @@ struct ExpConstants<double> {
 
 // Range reduction of Cody and Waite 1980, "Software Manual for the Elementary Functions": x = n·ln 2 + r, with ln 2
 // split in a part of few bits, whose product with n is exact, and a small rest. The polynomial is Horner's scheme: a
-// chain of multiply-adds that wait for each other; callers have several vectors in flight. Sets power = 2^n and returns
-// e^r - 1. |x| must be within kLimit, or NaN.
-template <typename V>
-static inline V ReducedExp(V x, V* power) {
+// chain of some twenty operations that wait for each other, 60 cycles. A processor sees about 64 vector operations
+// ahead, three such chains, so the chains of a group of vectors are written side by side, step by step: an LSTM step of
+// four gates takes two thirds of the time. Sets power = 2^n and reduced = e^r - 1. |x| must be within kLimit, or NaN.
+template <typename V, int kCount>
+static inline void ReducedExp(const V (&x)[kCount], V (&power)[kCount], V (&reduced)[kCount]) {
   using C = ExpConstants<typename V::Element>;
+  V n[kCount], r[kCount], sum[kCount];
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) n[i] = Round(x[i] * V::Set(C::kLog2E));
   // Two fused multiply-adds subtract n·ln 2 with the error of the low part only.
-  const V n = Round(x * V::Set(C::kLog2E));
-  const V r = MultiplyAdd(n, V::Set(-C::kLn2Low), MultiplyAdd(n, V::Set(-C::kLn2High), x));
-  V sum = V::Set(C::kPolynomial[0]);
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) r[i] = MultiplyAdd(n[i], V::Set(-C::kLn2High), x[i]);
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) r[i] = MultiplyAdd(n[i], V::Set(-C::kLn2Low), r[i]);
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) power[i] = PowerOfTwo(n[i]);
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) sum[i] = V::Set(C::kPolynomial[0]);
+  CUDNN_RNN_UNROLL
   for (size_t k = 1; k < sizeof C::kPolynomial / sizeof C::kPolynomial[0]; k++) {
-    sum = MultiplyAdd(sum, r, V::Set(C::kPolynomial[k]));
+    CUDNN_RNN_UNROLL
+    for (int i = 0; i < kCount; i++) sum[i] = MultiplyAdd(sum[i], r[i], V::Set(C::kPolynomial[k]));
   }
-  // e^r - 1 instead of e^r: near 0 the 1 would take the digits that Tanh needs.
-  *power = PowerOfTwo(n);
-  return MultiplyAdd(sum, r * r, r);
+  // e^r - 1 instead of e^r: near 0 the 1 would take the digits that tanh needs.
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) reduced[i] = MultiplyAdd(sum[i], r[i] * r[i], r[i]);
 }
 
 // Min and Max return a NaN in their second operand, so a NaN in x passes through both.
@@ -64,28 +77,57 @@ static inline V Clamp(V x, typename V::Element limit) {
 
 template <typename V>
 static inline V Exp(V x) {
-  V power;
-  const V reduced = ReducedExp(Clamp(x, ExpConstants<typename V::Element>::kLimit), &power);
-  return MultiplyAdd(reduced, power, power);
+  const V clamped[] = {Clamp(x, ExpConstants<typename V::Element>::kLimit)};
+  V power[1], reduced[1];
+  ReducedExp(clamped, power, reduced);
+  return MultiplyAdd(reduced[0], power[0], power[0]);
 }
 
-// 1 / (1 + e^-x). For large |x| it is 1, or a number near e^x: never NaN from inf / inf, as Exp stays finite.
+// The first kSigmoids of x become their sigmoids, the others their hyperbolic tangents.
+//
+// Sigmoid: 1 / (1 + e^-x). For large |x| it is 1, or a number near e^x: never NaN from inf / inf, as e^-x stays finite.
+//
+// Hyperbolic tangent: (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits where x is small.
+// tanh is odd: |x| is computed and the sign copied, so tanh(-x) = -tanh(x) holds to the bit, and -0 stays -0. The limit
+// is the first operand of Min, so a NaN in x passes.
+template <int kSigmoids, typename V, int kCount>
+static inline void Activate(V (&x)[kCount]) {
+  using C = ExpConstants<typename V::Element>;
+  V exponent[kCount], power[kCount], reduced[kCount];
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) {
+    if (i < kSigmoids) {
+      exponent[i] = Clamp(V::Set(0) - x[i], C::kLimit);
+    } else {
+      const V magnitude = Min(V::Set(C::kTanhLimit), Abs(x[i]));
+      exponent[i] = magnitude + magnitude;
+    }
+  }
+  ReducedExp(exponent, power, reduced);
+  const V one = V::Set(1);
+  CUDNN_RNN_UNROLL
+  for (int i = 0; i < kCount; i++) {
+    if (i < kSigmoids) {
+      x[i] = one / (one + MultiplyAdd(reduced[i], power[i], power[i]));
+    } else {
+      const V minus_one = MultiplyAdd(reduced[i], power[i], power[i] - one);
+      x[i] = CopySign(minus_one / (minus_one + V::Set(2)), x[i]);
+    }
+  }
+}
+
 template <typename V>
 static inline V Sigmoid(V x) {
-  const V one = V::Set(1);
-  return one / (one + Exp(V::Set(0) - x));
+  V values[] = {x};
+  Activate<1>(values);
+  return values[0];
 }
 
-// (e^2|x| - 1) / (e^2|x| + 1) with the sign of x; e^2|x| - 1 keeps its digits where x is small.
 template <typename V>
 static inline V Tanh(V x) {
-  // tanh is odd: |x| is computed and the sign copied, so tanh(-x) = -tanh(x) holds to the bit, and -0 stays -0. The
-  // limit is the first operand of Min, so a NaN in x passes.
-  const V magnitude = Min(V::Set(ExpConstants<typename V::Element>::kTanhLimit), Abs(x));
-  V power;
-  const V reduced = ReducedExp(magnitude + magnitude, &power);
-  const V minus_one = MultiplyAdd(reduced, power, power - V::Set(1));
-  return CopySign(minus_one / (minus_one + V::Set(2)), x);
+  V values[] = {x};
+  Activate<0>(values);
+  return values[0];
 }
 
 }  // namespace

@@ -9,6 +9,14 @@ namespace {
 
 using namespace cudnn_rnn;
 
+// Vectors of one gate of a chunk of units.
+template <typename V>
+inline constexpr int kVectorsOfChunk = static_cast<int>(kChunk<typename V::Element> / V::kLanes);
+
+// Rows whose activations are computed side by side: four vectors, for the reason given at ReducedExp.
+template <typename V>
+inline constexpr int kGroupRows = kVectorsOfChunk<V> < 4 ? 4 / kVectorsOfChunk<V> : 1;
+
 // Forward and backward of one cell stand together, as each is the other's check.
 //
 // LSTM (Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000), as cuDNN computes it:
@@ -16,31 +24,44 @@ using namespace cudnn_rnn;
 //   i, f, o = σ(a_i, a_f, a_o)   g = tanh(a_g)   c' = clip(f·c + i·g)   h' = o·tanh(c')
 // The four gates of 16 units are four vectors side by side, so a unit needs no value of another register: the cell
 // costs no shuffles.
-template <typename V>
-static void LstmForward(const CellForward<typename V::Element>& p) {
+template <typename V, int kRows>
+static inline void LstmRows(const CellForward<typename V::Element>& p, ptrdiff_t first) {
   using T = typename V::Element;
   constexpr ptrdiff_t kPlane = kChunk<T>;
-  for (ptrdiff_t row = 0; row < p.rows; row++) {
-    T* z = p.z + row * p.z_stride;
+  constexpr int kVectors = kVectorsOfChunk<V>;
+  V outputs[kRows * kVectors], cells[kRows * kVectors];
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kRows * kVectors; k++) {
+    const ptrdiff_t row = first + k / kVectors;
     const ptrdiff_t cell_row = p.cell_rows == nullptr ? row : p.cell_rows[row];
-    for (ptrdiff_t u = 0; u < kPlane; u += V::kLanes) {
-      const ptrdiff_t unit = row * p.state_stride + u;
-      const ptrdiff_t cell = cell_row * p.state_stride + u;
-      const V i = Sigmoid(V::Load(z + u));
-      const V f = Sigmoid(V::Load(z + kPlane + u));
-      const V g = Tanh(V::Load(z + 2 * kPlane + u));
-      const V o = Sigmoid(V::Load(z + 3 * kPlane + u));
-      const V c = Clamp(MultiplyAdd(f, V::Load(p.c_previous + cell), i * g), p.clip);
-      c.Store(p.c + cell);
-      (o * Tanh(c)).Store(p.h + unit);
-      if (p.keep) {
-        i.Store(z + u);
-        f.Store(z + kPlane + u);
-        g.Store(z + 2 * kPlane + u);
-        o.Store(z + 3 * kPlane + u);
-      }
+    const ptrdiff_t u = k % kVectors * V::kLanes;
+    const ptrdiff_t cell = cell_row * p.state_stride + u;
+    T* z = p.z + row * p.z_stride + u;
+    V gates[] = {V::Load(z), V::Load(z + kPlane), V::Load(z + 3 * kPlane), V::Load(z + 2 * kPlane)};
+    Activate<3>(gates);
+    const auto& [i, f, o, g] = gates;
+    cells[k] = Clamp(MultiplyAdd(f, V::Load(p.c_previous + cell), i * g), p.clip);
+    outputs[k] = o;
+    cells[k].Store(p.c + cell);
+    if (p.keep) {
+      i.Store(z);
+      f.Store(z + kPlane);
+      g.Store(z + 2 * kPlane);
+      o.Store(z + 3 * kPlane);
     }
   }
+  Activate<0>(cells);
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kRows * kVectors; k++) {
+    (outputs[k] * cells[k]).Store(p.h + (first + k / kVectors) * p.state_stride + k % kVectors * V::kLanes);
+  }
+}
+
+template <typename V>
+static void LstmForward(const CellForward<typename V::Element>& p) {
+  ptrdiff_t row = 0;
+  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) LstmRows<V, kGroupRows<V>>(p, row);
+  for (; row < p.rows; row++) LstmRows<V, 1>(p, row);
 }
 
 // With σ' = σ·(1 - σ) and tanh' = 1 - tanh², all in terms of the activations that the forward kept in z:
@@ -82,25 +103,41 @@ static void LstmBackward(const CellBackward<typename V::Element>& p) {
 //   r, u = σ(x + q)   n = tanh(x_n + r·q_n)   h' = (1 - u)·n + u·h
 // r and u need only the sum x + q of both sides, n needs them apart. With the planes in the order x_n r u q_n the input
 // product writes planes 0 to 2, the recurrent product adds to planes 1 to 3, and both are contiguous.
-template <typename V>
-static void GruForward(const CellForward<typename V::Element>& p) {
+template <typename V, int kRows>
+static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t first) {
   using T = typename V::Element;
   constexpr ptrdiff_t kPlane = kChunk<T>;
-  for (ptrdiff_t row = 0; row < p.rows; row++) {
-    T* z = p.z + row * p.z_stride;
-    for (ptrdiff_t k = 0; k < kPlane; k += V::kLanes) {
-      const ptrdiff_t unit = row * p.state_stride + k;
-      const V r = Sigmoid(V::Load(z + kPlane + k));
-      const V u = Sigmoid(V::Load(z + 2 * kPlane + k));
-      const V n = Tanh(MultiplyAdd(r, V::Load(z + 3 * kPlane + k), V::Load(z + k)));
-      MultiplyAdd(u, V::Load(p.h_previous + unit), (V::Set(1) - u) * n).Store(p.h + unit);
-      if (p.keep) {
-        n.Store(z + k);
-        r.Store(z + kPlane + k);
-        u.Store(z + 2 * kPlane + k);
-      }
+  constexpr int kVectors = kVectorsOfChunk<V>;
+  constexpr int kCount = kRows * kVectors;
+  const auto z_of = [&](int k) { return p.z + (first + k / kVectors) * p.z_stride + k % kVectors * V::kLanes; };
+  V r[kCount], u[kCount], n[kCount];
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kCount; k++) r[k] = V::Load(z_of(k) + kPlane);
+  Activate<kCount>(r);
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kCount; k++) u[k] = V::Load(z_of(k) + 2 * kPlane);
+  Activate<kCount>(u);
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kCount; k++) n[k] = MultiplyAdd(r[k], V::Load(z_of(k) + 3 * kPlane), V::Load(z_of(k)));
+  Activate<0>(n);
+  CUDNN_RNN_UNROLL
+  for (int k = 0; k < kCount; k++) {
+    const ptrdiff_t unit = (first + k / kVectors) * p.state_stride + k % kVectors * V::kLanes;
+    MultiplyAdd(u[k], V::Load(p.h_previous + unit), (V::Set(1) - u[k]) * n[k]).Store(p.h + unit);
+    if (p.keep) {
+      T* z = z_of(k);
+      n[k].Store(z);
+      r[k].Store(z + kPlane);
+      u[k].Store(z + 2 * kPlane);
     }
   }
+}
+
+template <typename V>
+static void GruForward(const CellForward<typename V::Element>& p) {
+  ptrdiff_t row = 0;
+  for (; row + kGroupRows<V> <= p.rows; row += kGroupRows<V>) GruRows<V, kGroupRows<V>>(p, row);
+  for (; row < p.rows; row++) GruRows<V, 1>(p, row);
 }
 
 // δn = δh'·(1 - u)·(1 - n²), which is the gradient of x_n; of q_n it is δn·r.

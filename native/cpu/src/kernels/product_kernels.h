@@ -8,6 +8,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/tile_shapes.h"
+#include "kernels/unroll.h"
 
 namespace {
 
@@ -22,14 +23,6 @@ template <>
 inline constexpr int kRowsOf<Int8Quad> = 4;
 
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
-
-// Before loops over the registers of a tile. Left to itself g++ keeps the larger of them as loops, for which the sums
-// must have addresses: it then writes them to the stack at every step.
-#if defined(__GNUC__)
-#define CUDNN_RNN_UNROLL _Pragma("GCC unroll 16")
-#else
-#define CUDNN_RNN_UNROLL
-#endif
 
 // How a tile of kRows rows reads a and the panel.
 template <typename T, typename Weight, int kRows>

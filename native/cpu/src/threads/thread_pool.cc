@@ -15,6 +15,9 @@ constexpr double kAssumedMeetingNs = 1000;
 constexpr int kFirstRounds = 8;
 constexpr int kLaterRounds = 2;
 constexpr uint64_t kMeasurementInterval = 16;
+// Polls for a thread that was just created, or sleeps, as those do whose calls were made on one thread so far: waking
+// it takes 50 µs, and far more on a virtual machine. Only until one measurement had all threads.
+constexpr int kWakingSpins = 16 * kSpins;
 
 // Denormals are computed a hundred times slower than other numbers and never matter here. The caller's mode is
 // restored.
@@ -58,29 +61,32 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Times empty loops, in which the threads do nothing but meet. The best round counts: other work on the machine can
-// only make one slower.
+// Times empty loops, in which the threads do nothing but meet. Of a round the slowest thread counts, as one that was
+// descheduled meanwhile finds the loops finished, and of the rounds the best: other work on the machine can only make
+// one slower.
 void ThreadPool::MeasureMeeting(int rounds) {
   constexpr int kLoops = 32;
   for (int round = 0; round < rounds; round++) {
     meeting_loops_->Reset(size_);
     std::atomic<int> present{0};
-    double elapsed = 0;
+    std::atomic<int64_t> slowest{0};
     bool all_present = false;
     RunLocked(size_, [&](int index) {
       SharedLoops::Member member(meeting_loops_.get(), index);
       present.fetch_add(1, std::memory_order_release);
-      // A thread that was just created, or sleeps, may arrive late: such a round measures its waking.
-      const bool met = SpinWhileAtMost(present, size_ - 1, kSpins);
+      // Without all threads a round would measure their waking.
+      const bool met = SpinWhileAtMost(present, size_ - 1, is_measured_ ? kSpins : kWakingSpins);
       if (index == 0) all_present = met;
       const auto began = std::chrono::steady_clock::now();
       for (int loop = 0; loop < kLoops; loop++) member.Run(size_, [](ptrdiff_t) {});
-      if (index == 0) {
-        elapsed = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - began).count();
+      const int64_t elapsed =
+          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began).count();
+      int64_t seen = slowest.load();
+      while (seen < elapsed && !slowest.compare_exchange_weak(seen, elapsed)) {
       }
     });
     if (!all_present) continue;
-    const double measured = elapsed / kLoops;
+    const double measured = static_cast<double>(slowest.load()) / kLoops;
     if (!is_measured_ || measured < meeting_ns()) meeting_ns_.store(measured, std::memory_order_relaxed);
     is_measured_ = true;
   }
