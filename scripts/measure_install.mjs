@@ -39,7 +39,7 @@ function importTime(specifier, folder) {
   return times[Math.floor(IMPORTS / 2)]
 }
 
-/** Bytes of the modules that an import of `specifier` loads: what its time depends on, alike on every machine. */
+/** Bytes of the modules that an import of `specifier` loads. The time follows from them, and they are the same on every machine. */
 function loadedBytes(specifier, folder) {
   const hooks = `import { writeSync } from 'node:fs'
     export async function load(url, context, next) {

@@ -1,14 +1,14 @@
 type Defined<Value> = Exclude<Value, undefined | null>
 
 /**
- * `value`, which the surrounding code proves to be there where its type cannot. An error here is a defect of this
- * library, and says so, in place of an `undefined` that fails further on.
+ * `value` without undefined and null, for callers whose code proves that it is there and whose types do not. The error
+ * reports a defect of this library.
  *
- * @param what names the value: "the tape"
+ * @param name of the value: "the tape"
  * @throws Error `ERR_BROKEN_INVARIANT`
  */
-export function required<Value>(value: Value, what: string): Defined<Value> {
-  if (value === undefined || value === null) throw brokenInvariant(what, value)
+export function required<Value>(value: Value, name: string): Defined<Value> {
+  if (value === undefined || value === null) throw brokenInvariant(name, value)
   return value as Defined<Value>
 }
 
@@ -23,7 +23,7 @@ export function entryOf<Key, Value>(map: { get(key: Key): Value | undefined }, k
   return value
 }
 
-function brokenInvariant(what: string, value: unknown): Error {
-  const message = `Cannot continue as ${what} must be there: current value is ${value}`
+function brokenInvariant(name: string, value: unknown): Error {
+  const message = `Cannot continue as ${name} must be there: current value is ${value}`
   return Object.assign(new Error(message), { code: 'ERR_BROKEN_INVARIANT' })
 }

@@ -19,7 +19,7 @@ export function signalText(signal: Signal): string {
   return features === null ? `[${leading}] of class ids` : `[${leading},${features}]`
 }
 
-/** Size of the last dimension of a signal that is no class ids: layers check their input when they are built. */
+/** Size of the last dimension of a signal of numbers, not class ids: layers check their input when they are built. */
 export function featuresOf(signal: Signal): number {
   return required(signal.features, 'the number of features')
 }
