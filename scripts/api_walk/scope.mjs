@@ -48,7 +48,7 @@ export const LEFT_OUT = [
     'a part from which executors are put together: its arguments are those that the methods of Backend, Rnn, DenseOps and RnnStepper have checked, and those are walked on every executor',
   ],
   [
-    /^backend: (SharedMemory|HostProducts)\./,
+    /^backend: (SharedMemory|HostProducts|HostLstm|HostLstmPass|RnnQueuedStepper)\./,
     'a part of an executor that models and cells use, on lengths and arrays that they have checked',
   ],
   [
@@ -70,6 +70,10 @@ export const LEFT_OUT = [
   [
     /^models: (openWorkerPool|serveStreams|(WorkerPool|WorkerStream)\.\w+)$/,
     'starts threads, serves one, or is an object of those: packages/differential/test/worker_pool.test.ts calls them with wrong arguments',
+  ],
+  [
+    /^ctc: (checkCtcLossSettings|ctcBlank)$/,
+    'used by the losses of layers: their action and names are literals in the source of the caller, and the settings that they check are walked in ctcLoss',
   ],
   [/: Communicator\.abort$/, 'ends the process'],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],

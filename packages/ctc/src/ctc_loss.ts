@@ -8,7 +8,7 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { checkIsObject, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { checkCtcLoss, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import { checkCtcLoss, checkIsTensor, checkOwnTensors, hostCtcLoss } from '@cudnn-rnn/executor-kit'
 import { blankClass } from './blank.js'
 import { CONVENTIONS, type Reduction } from './ctc_convention.js'
 import { type CtcLossSettings, checkCtcLossSettings } from './ctc_loss_settings.js'
@@ -53,9 +53,10 @@ export async function ctcLoss(backend: Backend, options: CtcLossOptions): Promis
   checkIsObject(ACTION, 'backend.ops', backend.ops)
   checkCtcLossSettings(ACTION, options, ['logits', 'labels', 'labelLengths', 'logitLengths'])
   const convention = CONVENTIONS[options.convention ?? 'tensorflow']
-  const { logits, reduction = convention.reduction } = options
+  const { reduction = convention.reduction } = options
   const given = paddedLabels(ACTION, options.labels, options.labelLengths)
-  const [time = 0, batch = 0, classes = 0] = logits?.shape ?? []
+  const logits = checkIsTensor(ACTION, 'logits', options.logits)
+  const [time = 0, batch = 0, classes = 0] = logits.shape
   const operation: CtcOperationOptions = {
     logitLengths: options.logitLengths ?? new Int32Array(batch).fill(time),
     labelLengths: given.labelLengths,
