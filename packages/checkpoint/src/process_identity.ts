@@ -1,6 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { crc32c } from './crc32c.js'
 
 /**
  * The owner of a file: part of the name of every temporary file and the first line of every lock, so that a later process
@@ -8,7 +8,7 @@ import { hostname } from 'node:os'
  *
  *     <host>-<pid>-<thread>-<start>-<random>
  *
- * - host: a hash of host name, boot and pid namespace. Process ids are comparable only where it is the same.
+ * - host: the CRC-32C of host name, boot and pid namespace. Process ids are comparable only where it is the same.
  * - pid and thread: worker threads share a pid, and a terminated worker leaves files while its process runs. Linux
  *   names threads; elsewhere the thread is 0.
  * - start: the thread's start in clock ticks since boot, which distinguishes a reused id from the owner; 0 if unknown.
@@ -32,7 +32,7 @@ let self: Omit<Owner, 'token'> | undefined
 /** A token of this thread; every call returns another one. */
 export function createOwnerToken(): string {
   const { host, pid, thread, start } = ownIdentity()
-  return `${host}-${pid}-${thread}-${start}-${randomBytes(16).toString('hex')}`
+  return `${host}-${pid}-${thread}-${start}-${crypto.randomUUID().replaceAll('-', '')}`
 }
 
 /** Undefined for text that is not a token. */
@@ -72,7 +72,8 @@ function readIdentity(): Omit<Owner, 'token'> {
   }
   const boot = linux(() => readFileSync('/proc/sys/kernel/random/boot_id', 'latin1'))
   const namespace = linux(() => readlinkSync('/proc/self/ns/pid'))
-  const host = createHash('sha256').update(`${hostname()}\n${boot}\n${namespace}`).digest('hex').slice(0, 8)
+  const identity = new TextEncoder().encode(`${hostname()}\n${boot}\n${namespace}`)
+  const host = crc32c(identity).toString(16).padStart(8, '0')
   // The call runs on this very thread: `<pid>/task/<thread>`.
   const thread = Number(linux(() => readlinkSync('/proc/thread-self')).split('/')[2] ?? 0)
   const start = threadStart(process.pid, thread) ?? 0

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
 import { copyFile, link, open, rename, rm, stat } from 'node:fs/promises'
 import { codedRangeError } from '@cudnn-rnn/arguments'
@@ -15,7 +14,7 @@ export async function writeFileWhole(
   content: string | Uint8Array,
   { replace = true }: { readonly replace?: boolean } = {},
 ): Promise<void> {
-  const beside = `${path}.${randomUUID()}.tmp`
+  const beside = `${path}.${crypto.randomUUID()}.tmp`
   try {
     // A rename would put a file in the place of a device.
     const there = await stat(path).catch(() => undefined)
