@@ -1,7 +1,6 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
-import { type InstructionSet, openCpuBackend, type WeightFormat } from '@cudnn-rnn/cpu'
-import { openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
-import { openReferenceBackend } from '@cudnn-rnn/reference'
+import type { InstructionSet, WeightFormat } from '@cudnn-rnn/cpu'
+import type { Precision } from '@cudnn-rnn/cudnn'
 
 /** Options of {@link openBackend}; an executor ignores options of other executors. */
 export interface OpenBackendOptions {
@@ -28,19 +27,32 @@ export interface ExecutorRow {
   readonly open: (options: OpenBackendOptions) => Promise<Backend>
 }
 
-/** Every executor, best first: the order of "auto". */
+/**
+ * Every executor, best first: the order of "auto". A package is loaded when its executor is opened: an import of the
+ * facade parses none of them, and "auto" parses no executor after the one that it chooses.
+ */
 export const EXECUTORS = [
   {
     name: 'cudnn',
-    open: async ({ dtype, device, precision, libraryDir }) =>
-      openCudnnBackend({ dtype, device, precision, libraryDir }),
+    open: async ({ dtype, device, precision, libraryDir }) => {
+      const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
+      return openCudnnBackend({ dtype, device, precision, libraryDir })
+    },
   },
   {
     name: 'cpu',
-    open: async ({ dtype, threads, instructionSet, weights }) =>
-      openCpuBackend({ dtype, threads, instructionSet, weights }),
+    open: async ({ dtype, threads, instructionSet, weights }) => {
+      const { openCpuBackend } = await import('@cudnn-rnn/cpu')
+      return openCpuBackend({ dtype, threads, instructionSet, weights })
+    },
   },
-  { name: 'reference', open: async ({ dtype }) => openReferenceBackend({ dtype }) },
+  {
+    name: 'reference',
+    open: async ({ dtype }) => {
+      const { openReferenceBackend } = await import('@cudnn-rnn/reference')
+      return openReferenceBackend({ dtype })
+    },
+  },
 ] as const satisfies readonly ExecutorRow[]
 
 /** Names that `openBackend` takes: "auto", or an executor. */
