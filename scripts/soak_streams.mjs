@@ -6,6 +6,7 @@
 // code, where an output differs from that of a stream of its own, and where memory grows in the last quarter of the time.
 // Build first: npm run build.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { Philox } from '../packages/rnn/dist/executors.js'
 import { CudnnLSTM, hasErrorCode, openBackend, openWorkerPool, serveStreams } from '../packages/rnn/dist/index.js'
 
 const SIZES = { numLayers: 2, numUnits: 32, inputSize: 16 }
@@ -48,11 +49,8 @@ async function soak() {
   const end = performance.now() + MINUTES * 60_000
   const counts = { steps: 0, opened: 0, closed: 0, resets: 0, restored: 0, lost: 0, refused: 0, crashes: 0, handles: 0 }
   const failures = []
-  let random = 12345
-  const draw = (count) => {
-    random = (Math.imul(random, 1103515245) + 12345) >>> 0
-    return (random >>> 8) % count
-  }
+  const random = new Philox(12345)
+  const draw = (count) => Math.floor(random.uniform() * count)
   const frame = () => ({ data: Float32Array.from({ length: 16 }, () => draw(1000) / 500 - 1), shape: [16] })
   const known = (error) => {
     if (hasErrorCode(error, 'ERR_STREAM_WORKER_LOST')) counts.lost++

@@ -4,6 +4,7 @@
 // crashes.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
+import { Philox } from '../../packages/rnn/dist/executors.js'
 import { openExecutors } from './executors.mjs'
 import { fittingArguments } from './fitting_arguments.mjs'
 import { createSubjects } from './subjects.mjs'
@@ -26,9 +27,9 @@ const executors = await openExecutors(api, plan.executor).catch((error) => {
   process.exit(3)
 })
 const subjects = createSubjects(api, executors)
-const random = mulberry32(plan.seed)
+const random = uniformNumbers(plan.seed)
 /** Restarted before each draw of arguments that fit, so that arguments accepted once are drawn again. */
-let draws = mulberry32(plan.seed)
+let draws = uniformNumbers(plan.seed)
 const typed = new TypedValues(plan.shapes, subjects, () => draws())
 const overrides = fittingArguments(api, subjects, plan.fixtures)
 const wrongValues = [...WRONG_VALUES, ...wrongObjects(api, subjects).map((entry) => [...entry, true])]
@@ -104,7 +105,7 @@ async function walk(callable) {
 async function findFitting(callable) {
   const override = overrides[callable.label]
   const drawnFrom = (seed) => async () => {
-    draws = mulberry32(seed)
+    draws = uniformNumbers(seed)
     const args = []
     for (const { type } of callable.parameters) args.push(await typed.of(type))
     return args
@@ -230,13 +231,8 @@ function isPlain(value) {
   return (prototype === Object.prototype || prototype === Array.prototype) && !Object.isFrozen(value)
 }
 
-function mulberry32(seed) {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = state
-    t = Math.imul(t ^ (t >>> 15), t | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+/** Uniform in [0, 1): the same numbers from the same seed. */
+function uniformNumbers(seed) {
+  const philox = new Philox(seed)
+  return () => philox.uniform()
 }

@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBackend, type Tensor } from '@cudnn-rnn/rnn'
+import { Philox } from '@cudnn-rnn/rnn/executors'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { readAudio, writeAudio } from '../src/audio_file.js'
 import { denoise } from '../src/denoise/denoise_command.js'
@@ -30,11 +31,8 @@ describeWithModels('Dtln', () => {
 
   it('takes white noise out of speech', async () => {
     const clean = (await readAudio(modelPath('1_silero_vad_v6.2/test.wav'))).slice(0, 48_000)
-    let state = 1
-    const noise = clean.map(() => {
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      return 0.05 * (state / 2 ** 31 - 1)
-    })
+    const random = new Philox(1)
+    const noise = clean.map(() => 0.05 * (2 * random.uniform() - 1))
     const noisy = clean.map((value, n) => value + noise[n])
     const backend = await openBackend('auto')
     const { samples } = await denoise(backend, modelPath(WEIGHTS), noisy)

@@ -73,7 +73,7 @@ export async function fuzzMutations(subject: Subject, mutations: number, seed: n
   const counts: Counts = { mutations, refused: {}, unchanged: 0, sound: 0, tensorsRead: 0, slowestMilliseconds: 0 }
   for (let mutation = 0; mutation < mutations; mutation++) {
     // Each mutation has a stream of its own, so that one can be repeated alone.
-    const random = new Random(seed + Math.imul(mutation, 0x9e3779b1))
+    const random = new Random(seed, mutation)
     const structured = random.chance(0.8)
     const files = structured ? damagedTable(subject, random) : damagedBytes(subject, random)
     const began = performance.now()

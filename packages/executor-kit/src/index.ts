@@ -83,9 +83,9 @@ export {
   ownTensor,
   type VersionedTensor,
 } from './executor_memory.js'
+export { ExecutorTensor } from './executor_tensor.js'
 export { Ledger, type LedgerEntry } from './ledger.js'
 export { Lifetime } from './lifetime.js'
-export { NOT_CLONEABLE } from './not_cloneable.js'
 export { checkOwnTape, OpenTape } from './open_tape.js'
 export { OperandVersions } from './operand_versions.js'
 export { RnnTape } from './rnn_tape.js'

@@ -6,6 +6,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
     [
       "CheckedDenseOps",
       "DROPOUT_COUNTER",
+      "ExecutorTensor",
       "HostBackend",
       "HostMemory",
       "HostStepper",
@@ -13,7 +14,6 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "Ledger",
       "Lifetime",
       "MAX_TIME_STEPS",
-      "NOT_CLONEABLE",
       "OpenTape",
       "OperandVersions",
       "Philox",

@@ -59,7 +59,7 @@ export async function fuzzFiles(options: FuzzOptions): Promise<FuzzCounts> {
   let floor = peakBytes()
   for (let file = first; file < first + files; file++) {
     // Each file has a stream of its own, so that one can be repeated alone.
-    const random = new Random(seed + Math.imul(file, 0x9e3779b1))
+    const random = new Random(seed, file)
     const { name: grammar, build } = choices[file % choices.length]
     onFile?.(file, grammar)
     const fail = (rule: string, cause?: unknown) =>

@@ -1,17 +1,17 @@
-/** A seeded stream of choices (mulberry32): the same seed makes the same run. */
-export class Random {
-  #state: number
+import { Philox } from '@cudnn-rnn/executor-kit'
 
-  constructor(seed: number) {
-    this.#state = seed >>> 0
+/** A seeded stream of choices: the same seed and stream make the same run. */
+export class Random {
+  readonly #words: Philox
+
+  /** @param stream as of {@link Philox}: the streams of one seed are independent. */
+  constructor(seed: number, stream = 0) {
+    this.#words = new Philox(seed, stream)
   }
 
   /** An integer in 0..limit-1. */
   below(limit: number): number {
-    this.#state = (this.#state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit)
+    return Math.floor((this.#words.uint32() / 2 ** 32) * limit)
   }
 
   chance(probability: number): boolean {

@@ -1,15 +1,7 @@
 import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type DType } from '@cudnn-rnn/backend'
-import { codedRangeError, elementCount, Inspectable, type Summary, type Tensor } from '@cudnn-rnn/canonical'
-import {
-  allocating,
-  type Ledger,
-  type LedgerEntry,
-  type Lifetime,
-  NOT_CLONEABLE,
-  tensorSummary,
-  type VersionedTensor,
-} from '@cudnn-rnn/executor-kit'
+import { codedRangeError, elementCount, type Tensor } from '@cudnn-rnn/canonical'
+import { allocating, ExecutorTensor, type Ledger, type LedgerEntry, type Lifetime } from '@cudnn-rnn/executor-kit'
 import type { ConvertedCopy } from './converted_copy.js'
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
@@ -35,14 +27,8 @@ export interface TensorHolding {
 }
 
 /** A tensor in device memory. */
-export class CudnnTensor extends Inspectable implements VersionedTensor {
-  /** structuredClone() and postMessage() fail at the first field, and name it. */
-  readonly clone = NOT_CLONEABLE
-  version = 0
+export class CudnnTensor extends ExecutorTensor {
   readonly #memory: TensorHome
-  readonly #shape: readonly number[]
-  readonly #dtype: DType
-  readonly #layout: string | undefined
   #holding: TensorHolding | undefined
 
   /** Takes over one ownership of `buffer`. A frozen `shape` is kept, any other is copied. */
@@ -53,11 +39,8 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
     dtype: DType,
     layout: string | undefined,
   ) {
-    super()
+    super(shape, dtype, layout)
     this.#memory = memory
-    this.#shape = Object.isFrozen(shape) ? shape : Object.freeze([...shape])
-    this.#dtype = dtype
-    this.#layout = layout
     const entry = memory.ledger.enter('tensors', this, buffer.bytes, true)
     this.#holding = { buffer, entry, copy: undefined, state: 'young' }
     memory.watch(this, this.#holding)
@@ -66,18 +49,6 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
   /** Whether `tensor` is one of `memory`: a proxy or a copy of one is none. */
   static isOf(memory: TensorHome, tensor: unknown): tensor is CudnnTensor {
     return typeof tensor === 'object' && tensor !== null && #memory in tensor && tensor.#memory === memory
-  }
-
-  get shape(): readonly number[] {
-    return this.#shape
-  }
-
-  get dtype(): DType {
-    return this.#dtype
-  }
-
-  get layout(): string | undefined {
-    return this.#layout
   }
 
   get bytes(): number {
@@ -137,13 +108,5 @@ export class CudnnTensor extends Inspectable implements VersionedTensor {
     this.#holding = undefined
     buffer.release()
     copy?.buffer.release()
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  protected override summary(): Summary {
-    return tensorSummary(this)
   }
 }

@@ -1,18 +1,8 @@
 import { DTYPES, type DType, dtypeOf } from '@cudnn-rnn/backend'
-import {
-  codedRangeError,
-  type FloatArray,
-  Inspectable,
-  liveLength,
-  ownView,
-  type Summary,
-  type Tensor,
-} from '@cudnn-rnn/canonical'
-import type { VersionedTensor } from '../executor_memory.js'
+import { codedRangeError, type FloatArray, liveLength, ownView, type Tensor } from '@cudnn-rnn/canonical'
+import { ExecutorTensor } from '../executor_tensor.js'
 import type { Ledger, LedgerEntry } from '../ledger.js'
 import type { Lifetime } from '../lifetime.js'
-import { NOT_CLONEABLE } from '../not_cloneable.js'
-import { tensorSummary } from '../summaries.js'
 
 /** The memory a tensor lives in: it counts tensors, takes them along when it goes, and waits for queued work. */
 export interface HostTensorHome {
@@ -24,17 +14,11 @@ export interface HostTensorHome {
 }
 
 /** A tensor in host memory: a typed array that its executor reads and writes in place. */
-export class HostTensor extends Inspectable implements VersionedTensor {
-  /** structuredClone() and postMessage() fail at the first field, and name it. */
-  readonly clone = NOT_CLONEABLE
-  version = 0
+export class HostTensor extends ExecutorTensor {
   /** The number of the last queued operation that writes this tensor; 0 for none. */
   job = 0
   readonly sharedId: string | undefined
   readonly #home: HostTensorHome
-  readonly #shape: readonly number[]
-  readonly #dtype: DType
-  readonly #layout: string | undefined
   readonly #entry: LedgerEntry
   readonly #length: number
   #data: FloatArray | Int32Array | undefined
@@ -53,12 +37,9 @@ export class HostTensor extends Inspectable implements VersionedTensor {
     layout: string | undefined,
     sharedId?: string,
   ) {
-    super()
+    super(shape, dtypeOf(data) as DType, layout)
     this.sharedId = sharedId
     this.#home = home
-    this.#shape = Object.freeze([...shape])
-    this.#dtype = dtypeOf(data) as DType
-    this.#layout = layout
     this.#data = data
     this.#length = data.length
     this.#entry = home.ledger.enter('tensors', this, data.byteLength)
@@ -67,18 +48,6 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   /** Whether `tensor` is one of `home`: a proxy or a copy of one is none. */
   static isOf(home: HostTensorHome, tensor: unknown): tensor is HostTensor {
     return typeof tensor === 'object' && tensor !== null && #home in tensor && tensor.#home === home
-  }
-
-  get shape(): readonly number[] {
-    return this.#shape
-  }
-
-  get dtype(): DType {
-    return this.#dtype
-  }
-
-  get layout(): string | undefined {
-    return this.#layout
   }
 
   get disposed(): boolean {
@@ -107,10 +76,10 @@ export class HostTensor extends Inspectable implements VersionedTensor {
   async read(): Promise<Tensor> {
     const { data, shape } = this
     if (this.job > 0) await this.#home.done(this.job)
-    if (this.sharedId !== undefined) return { data: ownView(data, DTYPES[this.#dtype].array as never), shape }
+    if (this.sharedId !== undefined) return { data: ownView(data, DTYPES[this.dtype].array as never), shape }
     if (this.#shown === undefined) {
       this.#home.pin(data.buffer)
-      this.#shown = ownView(data, DTYPES[this.#dtype].array as never)
+      this.#shown = ownView(data, DTYPES[this.dtype].array as never)
     }
     return { data: this.#shown, shape }
   }
@@ -120,13 +89,5 @@ export class HostTensor extends Inspectable implements VersionedTensor {
     this.#entry.leave()
     this.#data = undefined
     this.#shown = undefined
-  }
-
-  [Symbol.dispose](): void {
-    this.dispose()
-  }
-
-  protected override summary(): Summary {
-    return tensorSummary(this)
   }
 }
