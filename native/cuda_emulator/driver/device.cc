@@ -43,7 +43,7 @@ CUresult cuDeviceGetCount(int* count) {
 CUresult cuDeviceGetName(char* name, int length, CUdevice device) {
   EMULATOR_ENTER(kDriverAlways);
   if (!IsDevice(device)) return CUDA_ERROR_INVALID_DEVICE;
-  std::snprintf(name, static_cast<std::size_t>(length), "Emulated GPU %d", device);
+  std::snprintf(name, static_cast<std::size_t>(length), "Emulated GPU");
   return CUDA_SUCCESS;
 }
 

@@ -76,6 +76,11 @@ export const ERROR_CODES = {
     meaning: 'the variables of the ranks are no longer equal',
     remedy: 'use the same machines and executors for all ranks, and change variables by the optimizer alone',
   },
+  ERR_REPLICAS_DIFFER: {
+    meaning: 'the devices of `makeParallel` have different executors or variables',
+    remedy:
+      'open executors of one kind with equal options, and build the same model on each; the message has both values',
+  },
   ERR_SCHEDULE: {
     meaning: 'boundaries and rates of a schedule do not fit each other',
     remedy: 'boundaries grow, and there is one rate more',

@@ -40,6 +40,7 @@ it('@cudnn-rnn/train exports exactly these names', () => {
       "jsonLinesDataset",
       "logSoftmax",
       "logSumExp",
+      "makeParallel",
       "meanSquaredError",
       "metricsLine",
       "padSequences",

@@ -1,6 +1,7 @@
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
-import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import type { FloatArray } from '@cudnn-rnn/canonical'
 import { checkShape } from '@cudnn-rnn/executor-kit'
+import { checkGradientCount } from '../optimizers/gradient_count.js'
 import type { Trainable } from '../optimizers/trainable.js'
 
 /** Numbers at the end of the buffer: sums over the batches of the step, and the ranks that raise a flag. */
@@ -39,13 +40,7 @@ export class GradientSum implements Disposable {
   async add(loss: number, gradients: readonly BackendTensor[], weight: number): Promise<void> {
     const { buffer } = this
     const variables = this.#variables
-    if (gradients.length !== variables.length) {
-      throw codedRangeError(
-        'ERR_GRADIENT_COUNT',
-        `Cannot add gradients as there must be one per variable (${variables.length}): current number is ${gradients.length}`,
-        { expected: variables.length, actual: gradients.length },
-      )
-    }
+    checkGradientCount('add gradients', gradients, variables)
     // A batch that does not count may be NaN.
     if (weight === 0) return
     let at = 0

@@ -16,8 +16,8 @@ import {
   TEXT,
 } from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
 import { checkHyperparameter, checkOwnTensors, checkUpdate } from '@cudnn-rnn/executor-kit'
+import { checkGradientCount } from './gradient_count.js'
 import type { Trainable } from './trainable.js'
 
 export interface WeightDecayOptions {
@@ -91,13 +91,7 @@ export abstract class Optimizer {
     const action = 'apply gradients'
     checkArguments(action, { gradients }, { gradients: GRADIENTS })
     checkHyperparameter(action, 'learningRate', learningRate, { minimum: 0 })
-    if (gradients.length !== this.variables.length) {
-      throw codedRangeError(
-        'ERR_GRADIENT_COUNT',
-        `Cannot ${action} as there must be one per variable (${this.variables.length}): current number is ${gradients.length}`,
-        { expected: this.variables.length, actual: gradients.length },
-      )
-    }
+    checkGradientCount(action, gradients, this.variables)
     for (const [index, gradient] of gradients.entries()) this.#checkOperands(action, index, gradient)
     this.#step++
     this.begin()

@@ -1,0 +1,16 @@
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import type { Trainable } from './trainable.js'
+
+/** Throws RangeError `ERR_GRADIENT_COUNT` where there is not one gradient per variable. */
+export function checkGradientCount(
+  action: string,
+  gradients: readonly unknown[],
+  variables: readonly Trainable[],
+): void {
+  if (gradients.length === variables.length) return
+  throw codedRangeError(
+    'ERR_GRADIENT_COUNT',
+    `Cannot ${action} as there must be one per variable (${variables.length}): current number is ${gradients.length}`,
+    { expected: variables.length, actual: gradients.length },
+  )
+}
