@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import type { CudnnBackend } from '@cudnn-rnn/cudnn'
 import { wave } from './check.js'
 import { timed } from './timing.js'
@@ -43,14 +43,14 @@ export async function timeCharacterStep(
   let count = 0
   const step = async () => {
     const x = ops.embedding(table, ids)
-    const run = await rnn.forward({
+    const run = await trainingForward(rnn, {
       ...{ input: x, inputH: null, inputC: null, params: params },
-      ...{ sequenceLengths: null, training: true },
+      ...{ sequenceLengths: null },
     })
     const logits = ops.linear(run.output, kernel, bias)
     const { loss, logitsGradient } = ops.softmaxCrossEntropy(logits, ids)
     const top = ops.linearGradients(run.output, kernel, logitsGradient)
-    const bottom = await rnn.backward(required(run.tape, 'the tape'), { output: top.input })
+    const bottom = await rnn.backward(run.tape, { output: top.input })
     const gradients = [ops.embeddingGradient(vocabulary, ids, bottom.input), bottom.params, top.kernel, top.bias]
     const norm = ops.clipByGlobalNorm(gradients, 5)
     count++

@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor, flatLayout, packCanonical, type Tensor, unpackCanonical } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import type { RawOptions, Values } from './raw_network.js'
 
@@ -18,15 +19,14 @@ export async function referencePass(options: RawOptions, given: Values): Promise
   const tensor = (name: string, shape: readonly number[]): Tensor | null =>
     given[name] === undefined ? null : { data: given[name], shape }
   const states = { h: [rows, batch, numProj ?? numUnits], c: [rows, batch, numUnits] }
-  const run = await rnn.forward({
+  const run = await trainingForward(rnn, {
     input: required(tensor('x', [time, batch, inputSize]), 'the tensor x'),
     inputH: tensor('hx', states.h),
     inputC: tensor('cx', states.c),
     params,
     sequenceLengths: options.lengths ?? null,
-    training: true,
   })
-  const gradients = await rnn.backward(required(run.tape, 'the tape'), {
+  const gradients = await rnn.backward(run.tape, {
     output: tensor('dy', [time, batch, outputs]) ?? undefined,
     outputH: tensor('dhy', states.h) ?? undefined,
     outputC: tensor('dcy', states.c) ?? undefined,

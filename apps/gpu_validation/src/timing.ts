@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend, type Precision } from '@cudnn-rnn/cudnn'
 
 /** One cell of the table of times: T is 70 throughout, I = H. */
@@ -72,8 +72,8 @@ export class PassTimer {
       for (const tensor of Object.values(await rnn.forward({ ...inputs, training: false }))) tensor?.dispose()
     }
     const trainingStep = async () => {
-      const result = await rnn.forward({ ...inputs, training: true })
-      const gradients = await rnn.backward(required(result.tape, 'the tape'), { output: result.output })
+      const result = await trainingForward(rnn, inputs)
+      const gradients = await rnn.backward(result.tape, { output: result.output })
       for (const tensor of [...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
     }
     // A scalar that is computed after everything queued before.

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor, hiddenColumns, numPseudoLayers, outputSize } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coveringCases } from './covering_cases.js'
@@ -6,6 +5,7 @@ import type { ExecutorUnderTest } from './executor_under_test.js'
 import { concatenated, filled, filledCanonical } from './fills.js'
 import { decodeFloat64, FIXTURES, type FixtureCase } from './fixture_case.js'
 import { expectNumbers, type NetworkMaker, type Numbers } from './rounding_oracle.js'
+import { trainingForward } from './training_forward.js'
 
 /** Every fixture of PyTorch and TensorFlow: outputs, states and every gradient. */
 export function registerFixtureConformance({ open, tolerance, roundingOracle, extent }: ExecutorUnderTest): void {
@@ -54,16 +54,15 @@ async function runFixture(backend: NetworkMaker, fixture: FixtureCase): Promise<
   const make = (fill: Parameters<typeof filled>[0], shape: readonly number[]) => filled(fill, shape, backend.dtype)
   const rnn = backend.rnn(descriptor)
   const params = rnn.canonicalToParams(filledCanonical(descriptor, backend.dtype, fixture.weightScale))
-  const result = await rnn.forward({
+  const result = await trainingForward(rnn, {
     input: make('x', [T, B, inputSize]),
     inputH: fixture.initialState ? make('h0', hShape) : null,
     inputC: fixture.initialState && isLstm ? make('c0', cShape) : null,
     params,
     sequenceLengths: fixture.sequenceLengths ?? null,
-    training: true,
   })
   expect(result.tape).toBeDefined()
-  const gradients = await rnn.backward(required(result.tape, 'the tape'), {
+  const gradients = await rnn.backward(result.tape, {
     output: make('dOutput', [T, B, outputSize(descriptor)]),
     outputH: make('dOutputH', hShape),
     ...(isLstm && { outputC: make('dOutputC', cShape) }),

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import {
   createRnnDescriptor,
   elementCount,
@@ -14,6 +13,7 @@ import type { ExecutorUnderTest } from './executor_under_test.js'
 import { concatenated, filled } from './fills.js'
 import { decodeFloat64, type FixtureCase } from './fixture_case.js'
 import { expectNumbers, type NetworkMaker, type Numbers } from './rounding_oracle.js'
+import { trainingForward } from './training_forward.js'
 
 /** The tests of tf.contrib.cudnn_rnn accept 1e-2; float32 arithmetic is this good, and 16-bit arithmetic is not. */
 const sumTolerance = (tolerance: number) => Math.max(1e-6, tolerance / 2)
@@ -87,7 +87,7 @@ async function runGolden(backend: NetworkMaker, c: GoldenCase): Promise<Numbers>
   const rnn = backend.rnn(descriptor)
   const isLstm = descriptor.cellMode === 'lstm'
   const stateShape = [numPseudoLayers(descriptor), c.batch_size, hiddenColumns(descriptor)]
-  const run = await rnn.forward({
+  const run = await trainingForward(rnn, {
     input: filled('x', [c.seq_length, c.batch_size, c.input_size], dtype),
     inputH: filled('h0', stateShape, dtype),
     inputC: isLstm ? filled('c0', stateShape, dtype) : null,
@@ -100,11 +100,10 @@ async function runGolden(backend: NetworkMaker, c: GoldenCase): Promise<Numbers>
       ),
     }),
     sequenceLengths: c.sequence_lengths,
-    training: true,
   })
   const ones = (tensor: { shape: readonly number[] } | undefined) =>
     tensor && { data: filled('x', tensor.shape, dtype).data.fill(1), shape: tensor.shape }
-  const gradients = await rnn.backward(required(run.tape, 'the tape'), {
+  const gradients = await rnn.backward(run.tape, {
     output: ones(run.output),
     outputH: ones(run.outputH),
     outputC: ones(run.outputC),

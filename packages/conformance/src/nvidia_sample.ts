@@ -3,6 +3,7 @@ import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import { type CellMode, createRnnDescriptor, paramRegions, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { filled } from './fills.js'
+import { trainingForward } from './training_forward.js'
 
 /** Sums that NVIDIA prints with its cuDNN 8 RNN sample for T 20, L 2, I = H = 512, B 64, float32 (RNN_v8.0). */
 const SUMS: readonly (readonly [CellMode, Readonly<Record<string, number>>])[] = [
@@ -66,10 +67,9 @@ export function runNvidiaSample(
         inputC: cell ?? null,
         params,
         sequenceLengths: null,
-        training: true,
       }
-      const run = await rnn.forward(pass)
-      const gradients = await rnn.backward(required(run.tape, 'the tape'), {
+      const run = await trainingForward(rnn, pass)
+      const gradients = await rnn.backward(run.tape, {
         output: sequence,
         outputH: state,
         outputC: cell,

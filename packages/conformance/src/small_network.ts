@@ -17,6 +17,7 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { filled, filledCanonical } from './fills.js'
+import { type TrainingResult, trainingForward } from './training_forward.js'
 
 /** A network small enough to differentiate numerically, with everything a pass needs. */
 export interface SmallNetwork {
@@ -29,6 +30,7 @@ export interface SmallNetwork {
   }
   readonly outputGradients: Readonly<Record<'output' | 'outputH', Tensor>> & { readonly outputC?: Tensor }
   readonly sequenceLengths: readonly number[] | null
+  forward(training: true, replaced?: Readonly<Record<string, TensorLike>>): Promise<TrainingResult>
   forward(training: boolean, replaced?: Readonly<Record<string, TensorLike>>): Promise<RnnForwardResult>
   backward(result: RnnForwardResult): Promise<RnnInputGradients>
 }
@@ -65,13 +67,19 @@ export function smallNetwork(
     outputH: make('dOutputH', hShape),
     ...(isLstm && { outputC: make('dOutputC', cShape) }),
   }
+  function forward(training: true, replaced?: Readonly<Record<string, TensorLike>>): Promise<TrainingResult>
+  function forward(training: boolean, replaced?: Readonly<Record<string, TensorLike>>): Promise<RnnForwardResult>
+  function forward(training: boolean, replaced = {}) {
+    const given = { ...inputs, params, sequenceLengths, ...replaced }
+    return training ? trainingForward(rnn, given) : rnn.forward({ ...given, training })
+  }
   return {
     rnn,
     params,
     inputs,
     outputGradients,
     sequenceLengths,
-    forward: (training, replaced = {}) => rnn.forward({ ...inputs, params, sequenceLengths, training, ...replaced }),
+    forward,
     // The executor refuses a result without a tape.
     backward: ({ tape }) => rnn.backward(tape as Tape, outputGradients),
   }

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { lineChart } from '@cudnn-rnn/report'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import type { Series } from './series.js'
@@ -29,9 +28,8 @@ export function forecastChart(
   { series, forecasts, future }: ChartedForecasts,
   { column, shape: { horizon }, coverage }: ChartOptions,
 ): string {
-  const { values, dates, step } = series
-  const x = (index: number) =>
-    dates === undefined ? index : afterSteps(dates[0], required(step, 'the step of the dates'), index)
+  const { values, regular } = series
+  const x = (index: number) => (regular === undefined ? index : afterSteps(regular.dates[0], regular.step, index))
   const first = forecasts[0]?.origin ?? values.length - HORIZONS * horizon
   const from = Math.max(0, Math.floor(first - CONTEXT * (values.length - first)))
   // Origins a horizon apart, so that no value is forecast twice.
@@ -48,7 +46,7 @@ export function forecastChart(
   ]
   const shown = [...chosen.map((n) => forecasts[n]), ...(future === undefined ? [] : [future])]
   return lineChart({
-    x: dates === undefined ? 'row' : 'date',
+    x: regular === undefined ? 'row' : 'date',
     y: column,
     height: 420,
     bands: shown.flatMap(({ origin, low, high }) => [

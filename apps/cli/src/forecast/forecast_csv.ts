@@ -1,19 +1,14 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { Forecast } from '@cudnn-rnn/rnn/tasks'
 import { csvField } from '../csv_field.js'
 import type { Series } from './series.js'
 import { afterSteps, dateText } from './step_dates.js'
 
 /** The steps after the end of a series, as people read them: dates, else numbers of rows. */
-export function futureLabels({ dates, step }: Series, { origin, values }: Forecast): string[] {
+export function futureLabels({ regular }: Series, { origin, values }: Forecast): string[] {
   return values.map((_, k) => {
     const index = origin + 1 + k
-    return dates === undefined
-      ? String(index + 1)
-      : dateText(
-          afterSteps(dates[0], required(step, 'the step of the dates'), index),
-          required(step, 'the step of the dates'),
-        )
+    if (regular === undefined) return String(index + 1)
+    return dateText(afterSteps(regular.dates[0], regular.step, index), regular.step)
   })
 }
 

@@ -1,10 +1,9 @@
-import { required } from '@cudnn-rnn/arguments'
 import { basename, join } from 'node:path'
 import { type CsvRow, csvDataset, DataError, finiteNumber } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
 import { dataPackageFolder } from '../data_package.js'
-import { afterSteps, type DateStep, dateText, parsedDate, parsedDates, stepOf, stepsBetween } from './step_dates.js'
+import { afterSteps, dateText, parsedDate, parsedDates, type StepDates, stepOf, stepsBetween } from './step_dates.js'
 
 /** A time series with equal steps. */
 export interface Series {
@@ -13,8 +12,7 @@ export interface Series {
   /** As the file has them; row numbers if there are no dates. Rows that the file lacks have theirs too. */
   readonly labels: readonly string[]
   /** Undefined where the labels are not dates. */
-  readonly dates: readonly Date[] | undefined
-  readonly step: DateStep | undefined
+  readonly regular: StepDates | undefined
   /** NaN where missing. */
   readonly values: Float64Array
   /** Numbers of each step by column; NaN where missing. */
@@ -140,13 +138,14 @@ function onlyNumericColumn(
 }
 
 function seriesOf(path: string, name: string, rows: readonly NumberedRow[], columns: SeriesColumns): Series {
-  const texts = rows.map(({ fields, row }) => (columns.date === undefined ? String(row - 1) : fields[columns.date]))
-  const dates = columns.date === undefined ? undefined : parsedDates(texts)
-  const step = dates && stepOf(dates)
+  const { date: column } = columns
+  const texts = rows.map(({ fields, row }) => (column === undefined ? String(row - 1) : fields[column]))
+  const dates = column === undefined ? undefined : parsedDates(texts)
+  const given = dates && { dates, step: stepOf(dates) }
   const places =
-    dates === undefined
+    given === undefined || column === undefined
       ? rows.map((_, index) => index)
-      : placesOf(path, rows, dates, required(step, 'the step of the dates'), columns)
+      : placesOf(path, rows, given, { ...columns, date: column })
   const length = places[places.length - 1] + 1
   const read = (column: string) => {
     const numbers = new Float64Array(length).fill(Number.NaN)
@@ -156,16 +155,17 @@ function seriesOf(path: string, name: string, rows: readonly NumberedRow[], colu
     return numbers
   }
   const own = [...columns.covariates, ...columns.knownAhead]
-  const all =
-    dates && Array.from({ length }, (_, index) => afterSteps(dates[0], required(step, 'the step of the dates'), index))
-  const labels = all === undefined ? texts : all.map((date) => dateText(date, required(step, 'the step of the dates')))
+  const regular = given && {
+    step: given.step,
+    dates: Array.from({ length }, (_, index) => afterSteps(given.dates[0], given.step, index)),
+  }
+  const labels = regular === undefined ? texts : regular.dates.map((date) => dateText(date, regular.step))
   // The texts of the file, where it has the row.
   for (const [index, place] of places.entries()) labels[place] = texts[index]
   return {
     name,
     labels,
-    dates: all,
-    step,
+    regular,
     values: read(columns.value),
     covariates: Object.fromEntries(own.map((column) => [column, read(column)])),
   }
@@ -178,9 +178,8 @@ const MAX_SPARSITY = 20
 function placesOf(
   path: string,
   rows: readonly NumberedRow[],
-  dates: readonly Date[],
-  step: DateStep,
-  { date: column, series }: SeriesColumns,
+  { dates, step }: StepDates,
+  { date: column, series }: SeriesColumns & { readonly date: string },
 ): number[] {
   let before = -1
   // Nearest steps, not exact ones: clocks are changed and months are of unequal length.
@@ -194,7 +193,7 @@ function placesOf(
     const hint = series === undefined ? '. A file of several series needs --series <column>' : ''
     throw new DataError(
       'ERR_DATA_VALUE',
-      `Cannot read ${path} as the date of row ${row}, column ${column} must be one or a few steps after the one before: current value is ${JSON.stringify(fields[required(column, 'the column')])}${hint}`,
+      `Cannot read ${path} as the date of row ${row}, column ${column} must be one or a few steps after the one before: current value is ${JSON.stringify(fields[column])}${hint}`,
       { path, row, column },
     )
   })

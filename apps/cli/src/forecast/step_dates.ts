@@ -44,6 +44,12 @@ export function stepOf(dates: readonly Date[]): DateStep {
   return isMonthly ? { months: Math.round(usual / (30.44 * DAY)), milliseconds: 0 } : { months: 0, milliseconds: usual }
 }
 
+/** Regular dates. */
+export interface StepDates {
+  readonly dates: readonly Date[]
+  readonly step: DateStep
+}
+
 /** The date so many steps after `date`. */
 export function afterSteps(date: Date, { months, milliseconds }: DateStep, count: number): Date {
   const later = new Date(date)

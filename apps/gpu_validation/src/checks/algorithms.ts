@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { CELL_MODES, type CellMode, createRnnDescriptor, flatLayout, type RnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Algorithm, Arithmetic, CommandList, DeviceSession } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave, withSession } from '../check.js'
@@ -168,9 +168,9 @@ async function problemsOfFallbacks(
       await using backend = await openCudnnBackend({ ...options, precision, algorithm })
       const rnn = backend.rnn(descriptor)
       const params = backend.tensor({ data: values, shape: [rnn.paramsSize] })
-      const given = { input, inputH: null, inputC: null, params, sequenceLengths: null, training: true }
-      const { output, tape } = await rnn.forward(given)
-      const gradients = await rnn.backward(required(tape, 'the tape'), { output })
+      const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
+      const { output, tape } = await trainingForward(rnn, given)
+      const gradients = await rnn.backward(tape, { output })
       const { data } = await gradients.params.read()
       standard ??= data
       const off = distance(data, standard)

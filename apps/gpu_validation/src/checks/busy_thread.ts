@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckContext, type CheckGroup, withSession } from '../check.js'
 import { judged, noted, skipped } from '../outcome.js'
@@ -41,10 +41,8 @@ export const busyThread: CheckGroup = async (context) => {
     let rounds = 0
     for (; rounds < most && performance.now() < deadline; rounds++) {
       const one = await clocked('inference', () => rnn.forward({ ...given, training: false }))
-      const two = await clocked('training forward', () => rnn.forward({ ...given, training: true }))
-      const gradients = await clocked('backward', () =>
-        rnn.backward(required(two.tape, 'the tape'), { output: two.output }),
-      )
+      const two = await clocked('training forward', () => trainingForward(rnn, given))
+      const gradients = await clocked('backward', () => rnn.backward(two.tape, { output: two.output }))
       const adam = { learningRate: 0, step: rounds + 1 }
       await clocked('applyAdam', () => backend.ops.applyAdam(params, ...moments, gradients.params, adam))
       for (const tensor of [...Object.values(one), ...Object.values(two), ...Object.values(gradients)])

@@ -1,5 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import type { Arithmetic } from '@cudnn-rnn/cudnn/validation'
 import { type CheckGroup, distance, wave } from '../check.js'
@@ -96,13 +97,13 @@ async function results(options: object, shape: Shape): Promise<Record<string, Ar
     )
     return { data: isDouble ? values : Float32Array.from(values), shape: dims }
   }
-  const { output, outputH, tape } = await rnn.forward({
+  const { output, outputH, tape } = await trainingForward(rnn, {
     input: tensor([time, batch, inputs], 1, 0.37),
-    ...{ inputH: null, inputC: null, sequenceLengths: null, training: true },
+    ...{ inputH: null, inputC: null, sequenceLengths: null },
     params: tensor([rnn.paramsSize], scale, 0.77),
   })
   const dy = tensor([time, batch, (projection || units) * (bidirectional ? 2 : 1)], 0.7, 0.43)
-  const gradients = await rnn.backward(required(tape, 'the tape'), { output: dy })
+  const gradients = await rnn.backward(tape, { output: dy })
   return {
     y: (await output.read()).data,
     hy: (await outputH.read()).data,

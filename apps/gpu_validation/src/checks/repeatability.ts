@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckGroup, wave } from '../check.js'
 import { judged, nameOf, noted } from '../outcome.js'
@@ -22,8 +22,8 @@ export const determinism: CheckGroup = async ({ options, isQuick, report }) => {
         const results = new Set<string>()
         for (let run = 0; run < 20; run++) {
           const inputs = { input, inputH: null, inputC: null, params, sequenceLengths: null }
-          const { output, tape } = await rnn.forward({ ...inputs, training: true })
-          const { params: gradient } = await rnn.backward(required(tape, 'the tape'), { output })
+          const { output, tape } = await trainingForward(rnn, inputs)
+          const { params: gradient } = await rnn.backward(tape, { output })
           const { data } = await gradient.read()
           results.add(Buffer.from(data.buffer as ArrayBuffer).toString('base64'))
         }

@@ -1,8 +1,8 @@
-import { required } from '@cudnn-rnn/arguments'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+import { trainingForward } from '@cudnn-rnn/conformance'
 import { type CudnnBackend, type CudnnBackendOptions, openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { type CheckContext, type CheckGroup, wave, withSession } from '../check.js'
 import { judged, noted } from '../outcome.js'
@@ -49,8 +49,8 @@ async function step(backend: CudnnBackend): Promise<void> {
   const params = backend.tensor({ data: Float32Array.from(wave(rnn.paramsSize, 0.1)), shape: [rnn.paramsSize] })
   const input = { data: Float32Array.from(wave(6 * 4 * 8, 1)), shape: [6, 4, 8] }
   const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
-  const result = await rnn.forward({ ...given, training: true })
-  const gradients = await rnn.backward(required(result.tape, 'the tape'), { output: result.output })
+  const result = await trainingForward(rnn, given)
+  const gradients = await rnn.backward(result.tape, { output: result.output })
   await gradients.params.read()
   for (const tensor of [params, ...Object.values(result), ...Object.values(gradients)]) tensor?.dispose()
   rnn.dispose()
@@ -128,8 +128,8 @@ export async function trainedSum(options: CudnnBackendOptions, numLayers = 2): P
   const input = backend.tensor({ data: Float32Array.from(wave(10 * 8 * 16, 1)), shape: [10, 8, 16] })
   const given = { input, inputH: null, inputC: null, params, sequenceLengths: null }
   for (let n = 0; n < 20; n++) {
-    const { output, tape } = await rnn.forward({ ...given, training: true })
-    const gradients = await rnn.backward(required(tape, 'the tape'), { output })
+    const { output, tape } = await trainingForward(rnn, given)
+    const gradients = await rnn.backward(tape, { output })
     backend.ops.applySgd(params, gradients.params, { learningRate: 0.01 })
   }
   let sum = 0

@@ -1,0 +1,16 @@
+import { required } from '@cudnn-rnn/arguments'
+import type { Rnn, RnnForwardInputs, RnnForwardResult, Tape } from '@cudnn-rnn/backend'
+
+/** A result of training: it has a tape. */
+export interface TrainingResult extends RnnForwardResult {
+  readonly tape: Tape
+}
+
+/** A training forward. Rejects with `ERR_BROKEN_INVARIANT` where the executor returns no tape. */
+export async function trainingForward(
+  rnn: Pick<Rnn, 'forward'>,
+  inputs: Omit<RnnForwardInputs, 'training'>,
+): Promise<TrainingResult> {
+  const result = await rnn.forward({ ...inputs, training: true })
+  return { ...result, tape: required(result.tape, 'the tape') }
+}
