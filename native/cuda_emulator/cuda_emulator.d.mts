@@ -1,10 +1,12 @@
-/** What the emulated machine has counted. */
+/** Counters of the emulated machine. */
 export interface EmulatorReport {
   /** Live things by kind: "device bytes", "streams", "cudnn handles", … Zero again when everything was released. */
   readonly live: Readonly<Record<string, number>>
   /** Calls by symbol since the last reset. */
   readonly calls: Readonly<Record<string, number>>
-  /** Bytes copied since the last reset by direction, "host to device", "device to host", …; copies in graphs included. */
+  /**
+   * Bytes copied since the last reset by direction, "host to device", "device to host", …; copies in graphs included.
+   */
   readonly copied: Readonly<Record<string, number>>
   /** Rules that were broken since the last reset, in words. */
   readonly violations: readonly string[]
@@ -14,7 +16,9 @@ export interface CudaEmulator {
   readonly problem?: undefined
   /** The folder to give a loader as its library folder. */
   readonly folder: string
-  /** Changes the machine: `name=value` pairs with `;` between them, see README.md. Throws for a name it does not know. */
+  /**
+   * Changes the machine: `name=value` pairs with `;` between them, see README.md. Throws for a name it does not know.
+   */
   configure(settings: string): void
   report(): EmulatorReport
 }

@@ -69,9 +69,9 @@ function holderEnded(lock) {
 }
 
 /**
- * Builds what is not up to date. Returns the folder of the build, or what stands in the way of it as `problem`: then
- * tests that need the libraries skip with that message. Throws where the compiler refuses. CUDNN_RNN_CUDA_EMULATOR_SANITIZE names
- * the sanitizers of a whole test run.
+ * Builds the libraries that are out of date. Returns the folder of the build, or as `problem` the reason why this
+ * machine cannot build them: tests that need the libraries are then skipped with that message. Throws if the compiler
+ * fails. CUDNN_RNN_CUDA_EMULATOR_SANITIZE names the sanitizers of a whole test run.
  */
 export function buildCudaEmulator({
   sanitize = process.env.CUDNN_RNN_CUDA_EMULATOR_SANITIZE ?? '',
@@ -110,7 +110,7 @@ class CudaEmulator {
     this.#control.configure(settings)
   }
 
-  /** What is alive, which symbols were called how often, and which rules were broken. */
+  /** Live objects, the number of calls of each symbol, and violated rules. */
   report() {
     return JSON.parse(this.#control.report())
   }
@@ -132,8 +132,8 @@ function hideSymbol(bytes, symbol) {
 }
 
 /**
- * Copies the libraries in `folder` to a new temporary folder, without the files and the symbols named: what a broken
- * installation looks like.
+ * Copies the libraries in `folder` to a new temporary folder, without the files and the symbols named, as in a broken
+ * installation.
  */
 export function copyLibraries(folder, { withoutFiles = [], withoutSymbols = [] } = {}) {
   const copy = mkdtempSync(join(tmpdir(), 'cuda-emulator-'))

@@ -64,7 +64,7 @@ export async function timeCharacterStep(
     using scalar = backend.zeros([])
     await scalar.read()
   }
-  // Where the executor can take a step as a whole, as one graph, it is told what a step is.
+  // An executor with `steps` runs the whole training step as one CUDA graph, so it gets the step as a function.
   const { steps } = backend as { readonly steps?: { run(step: () => Promise<void>): Promise<void> } }
   return timed(steps === undefined ? step : () => steps.run(step), finish, seconds)
 }

@@ -2,7 +2,7 @@ import type { CudnnBackendOptions } from '@cudnn-rnn/cudnn'
 import { DeviceSession, loadAddon, openCudaLibraries } from '@cudnn-rnn/cudnn/validation'
 import type { Report } from './outcome.js'
 
-/** What a group of checks is given. */
+/** Inputs of a group of checks. */
 export interface CheckContext {
   readonly options: CudnnBackendOptions
   /** Sizes that the CUDA emulator finishes in seconds. */
@@ -15,8 +15,8 @@ export interface CheckContext {
   /** The folder of results. */
   readonly folder: string
   /**
-   * Runs one item of the section, unless an earlier process of this run has begun it: a section that was ended is started
-   * again behind the item that it ended in. Ends the process where the item lost the device.
+   * Runs one item of the section, unless an earlier process of this run has begun it: a section that was ended is
+   * started again behind the item that it ended in. Ends the process where the item lost the device.
    */
   readonly once: (item: string, run: () => Promise<void> | void) => Promise<void>
 }

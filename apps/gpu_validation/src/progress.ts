@@ -9,7 +9,9 @@ interface Step {
   readonly state: 'begins' | 'ends'
 }
 
-/** What the sections of a run have begun and ended, on disk before it is done and after. */
+/**
+ * Items that the sections of a run have begun and ended. Each is written to disk before it starts and after it ends.
+ */
 export class Progress {
   readonly #file: string
   readonly #section: string

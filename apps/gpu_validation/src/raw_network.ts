@@ -36,7 +36,7 @@ export interface RawOptions extends RnnOptions {
   readonly layout?: keyof typeof LAYOUTS
   /** Padding fill of both descriptors; null for none; default 0. */
   readonly fill?: number | null
-  /** What the device is shown as lengths: the real ones by default, null, or others. */
+  /** The lengths in device memory: the real ones by default, null, or others. */
   readonly shownLengths?: readonly number[] | null
   readonly training?: boolean
   readonly dropoutSeed?: number
@@ -46,8 +46,8 @@ export interface RawOptions extends RnnOptions {
 export type Values = Readonly<Record<string, Float64Array>>
 
 /**
- * One network straight at cuDNN: what the executor corrects around it (padding, empty rows, refusals) is not corrected
- * here. Arrays are float64 on the host and converted to the element type.
+ * One network on bare cuDNN, without the executor's corrections for padding, empty rows and refusals. Arrays are
+ * float64 on the host and converted to the element type.
  */
 export class RawNetwork {
   readonly type: ElementType

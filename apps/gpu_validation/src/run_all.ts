@@ -16,7 +16,7 @@ const KEPT_FOR_TIMING = 200
 const LEAST_SECONDS = 5
 /** Without a limit of the run a section gets this long, on machines of any speed. */
 const UNLIMITED_SECONDS = 3600
-/** Processes of one section: each goes on behind the item that ended the one before it. */
+/** Processes of one section: each resumes after the item that ended its predecessor. */
 const MOST_ATTEMPTS = 6
 
 /**
@@ -44,7 +44,7 @@ export function runAll(options: RunOptions): number {
     failed += runSection(options, { ...section, env: { ...section.env, ...torch?.env } }, until, cache)
     Progress.endSection(folder, section.name)
     writeReport(folder, folder)
-    // Nothing of what follows could be asked.
+    // Item 1.9 looks for a usable GPU; without one no later section can run.
     if (outcomesOf(folder, 'checklist').some(({ id, verdict }) => id === '1.9' && verdict === 'fail')) break
   }
   holder.kill('SIGKILL')

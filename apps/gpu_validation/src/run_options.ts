@@ -12,7 +12,7 @@ export interface RunOptions {
   readonly limit: number
   /** Names of the sections to run; all where it is empty. */
   readonly only: readonly string[]
-  /** Write the report of what is in `folder` here, and run nothing. */
+  /** Write the report of the outcomes in `folder` here, and run nothing. */
   readonly report: string | undefined
   /** Go on with the run whose results are in `folder`. */
   readonly isResumed: boolean

@@ -30,7 +30,7 @@ export async function runSection({ folder, isQuick, python, section: name, secon
     endWithParent()
     if (!answered.has(keyOf(outcome))) appendLine(file, { section: name, ...outcome })
   }
-  // Room to finish what was begun before the process is ended.
+  // Time to finish the item under way before the process is ended.
   const deadline = performance.now() + Math.max(1, seconds - Math.min(5, seconds / 5)) * 1000
   const progress = new Progress(folder, section.name)
   for (const item of progress.interrupted) {

@@ -20,7 +20,7 @@ export interface Section {
   /** Results go to FILE.jsonl; sections of the checklist share one. */
   readonly file: 'checklist' | 'conformance' | 'golden' | 'timing'
   readonly group: CheckGroup
-  /** The most it may take; what is slower is ended, and said to be. */
+  /** Time limit. A slower section is ended, and the report says so. */
   readonly seconds: number
   readonly argument?: string
   readonly env?: Readonly<Record<string, string>>
@@ -28,7 +28,7 @@ export interface Section {
 
 const HALVES: readonly Precision[] = ['tf32', 'float16', 'bfloat16']
 
-/** Everything that is asked of a GPU, what says most first; `python` is asked for PyTorch where it is named. */
+/** All sections, the most informative first. `python`, if not empty, runs the PyTorch baseline. */
 export function sections(python: string): readonly Section[] {
   const checklist = (name: string, group: CheckGroup, seconds: number, rest: Partial<Section> = {}): Section => ({
     ...{ name, file: 'checklist', group, seconds },

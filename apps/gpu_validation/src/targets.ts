@@ -9,7 +9,7 @@ export interface Target {
   readonly holds: boolean | undefined
 }
 
-/** What this project set out to reach on a real GPU. */
+/** Targets of this project on a real GPU. */
 export function targets(outcomes: readonly FiledOutcome[]): readonly Target[] {
   const cells = comparedCells(outcomes)
   const ratios = (kind: 'forwardRatio' | 'trainingRatio', batch?: number) =>

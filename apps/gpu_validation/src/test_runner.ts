@@ -1,5 +1,5 @@
-// What the conformance suite uses of vitest, for machines that have nothing but Node.js: the bundle of the validation has this
-// module in vitest's place. Tests run one after another, each an outcome.
+// The part of vitest that the conformance suite uses, for machines with Node.js alone: the bundle of the validation
+// replaces vitest by this module. Tests run one after another, and each gives one outcome.
 import { JestAsymmetricMatchers, JestChaiExpect, JestExtend } from '@vitest/expect'
 import * as chai from 'chai'
 import type { CheckContext } from './check.js'
@@ -41,7 +41,9 @@ function skipIf(condition: unknown): typeof addTest {
   return condition ? (name) => addEntry(name, undefined) : addTest
 }
 
-/** `test.each(rows)(title, run)`: an array is spread over the arguments; the title takes them for %s, %f, %o and $name. */
+/**
+ * `test.each(rows)(title, run)`: an array is spread over the arguments; the title takes them for %s, %f, %o and $name.
+ */
 function each(rows: readonly unknown[]) {
   return (title: string, ...rest: readonly unknown[]) => {
     for (const row of rows) {
@@ -62,7 +64,7 @@ function textOf(value: unknown): string {
 export const test = Object.assign(addTest, { each, skipIf })
 export const it = test
 
-/** Runs what was registered until the deadline; `report` gets one outcome per test. */
+/** Runs the registered tests until the deadline; `report` gets one outcome per test. */
 export async function runTests(
   { deadline, once }: Pick<CheckContext, 'deadline' | 'once'>,
   report: Report,

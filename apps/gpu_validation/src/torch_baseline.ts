@@ -68,7 +68,7 @@ export class TorchBaseline {
     if (python === undefined) return { problem: 'no Python was named: --python PYTHON' }
     const connection = await shared()
     let problem = ''
-    // What keeps the shared one from answering, one of its own can say.
+    // If the shared process does not respond, a process of its own reports the cause.
     for (const given of connection === undefined ? [undefined] : [connection, undefined]) {
       const baseline = new TorchBaseline(given, python)
       const hello = await baseline.ask({ action: 'hello' }, 120)

@@ -1,5 +1,5 @@
-// Preloaded into the processes of the validation by NODE_OPTIONS; ends them at a line of results that depends on nothing but
-// KILL_SEED and how many of their kind there were, so that a loaded machine kills at the same places.
+// Preloaded into the processes of the validation by NODE_OPTIONS; ends them at a line of results that depends on
+// nothing but KILL_SEED and how many of their kind there were, so that a loaded machine kills at the same places.
 const fs = require('node:fs')
 const { syncBuiltinESMExports } = require('node:module')
 const { join } = require('node:path')
@@ -33,7 +33,7 @@ if (process.argv.includes('--section')) {
   const count = fs.existsSync(counter) ? fs.statSync(counter).size : 0
   fs.appendFileSync(counter, '.')
   if (KILL_RUN_AT !== undefined) {
-    // The run is killed; its section waits until another run has asked the same, and goes on.
+    // The run is killed here. Its section waits until the resumed run reaches the same item, then continues.
     watchLines((line, _text, _descriptor, write) => {
       const written = write()
       if (line !== Number(KILL_RUN_AT)) return written

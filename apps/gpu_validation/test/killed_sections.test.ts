@@ -87,7 +87,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
   })
 
   it.each([1, 9])(
-    'a run that was killed at line %i goes on with --resume, and nothing is asked twice',
+    'a run that was killed at line %i resumes with --resume, and no item runs twice',
     TIMEOUT,
     async (line) => {
       const out = join(folder, `resumed_${line}`)

@@ -1,6 +1,7 @@
 #pragma once
 
-// The part of cuDNN 8.0.2 … 9 that the emulator has: the RNN interface with the v8 names and what it stands on.
+// The part of cuDNN 8.0.2 … 9 that the emulator has: the RNN functions with the v8 names, and the functions for handles
+// and descriptors that they need.
 // abi/check_signatures.cc compares the table with NVIDIA's headers.
 
 #include <cstddef>

@@ -48,7 +48,7 @@ napi_value Configure(napi_env env, napi_callback_info info) {
 
 napi_value Report(napi_env env, napi_callback_info) {
   if (report == nullptr) return Throw(env, "open was not called");
-  std::string json(report(nullptr, 0) + 4096, '\0');  // room for what other threads add meanwhile
+  std::string json(report(nullptr, 0) + 4096, '\0');  // other threads may lengthen the report meanwhile
   report(json.data(), json.size());
   napi_value text = nullptr;
   napi_create_string_utf8(env, json.c_str(), NAPI_AUTO_LENGTH, &text);

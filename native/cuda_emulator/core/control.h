@@ -4,7 +4,7 @@
 
 #include "abi/export.h"
 
-// What tests call: the only way to change the machine after a process has started.
+// The tests' interface: the only way to change the emulated machine after a process has started.
 
 /// Changes settings by text, see Configure in settings.h. Returns 0, or 1 and a message in `problem`.
 EMULATOR_EXPORT int cudaEmulatorConfigure(const char* text, char* problem, std::size_t room);

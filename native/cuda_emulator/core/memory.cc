@@ -151,7 +151,7 @@ bool FreeDevice(void* pointer) {
   if (found == memory.live.end()) return false;
   const Allocation& allocation = found->second;
   CheckCanaries(found->first, allocation);
-  // Mapped anew, the pages give their memory back and close.
+  // A new mapping over the pages returns their memory to the system and makes them inaccessible.
   mmap(Shadow(found->first), allocation.room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
        0);
   memory.used[allocation.device] -= allocation.bytes;
@@ -259,7 +259,8 @@ void CheckOrder(const char* operation, const Access& access, Moment moment, cons
       break;
     }
   }
-  // What this access covers and comes after can meet no later access that this one does not meet first.
+  // An earlier access that this one covers and follows is dropped: a later access that races with it races with this
+  // one too.
   past.erase(std::remove_if(past.begin(), past.end(),
                             [&](const PastAccess& other) {
                               const bool covered = begin <= other.begin && other.end <= end;

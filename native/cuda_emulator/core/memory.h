@@ -9,7 +9,7 @@
 
 namespace emulator {
 
-/// What a kernel that touched the wrong memory leaves behind: a sticky error of the device.
+/// A sticky error of the device, as a kernel causes it that accesses memory it must not.
 class DeviceFault : public std::runtime_error {
  public:
   DeviceFault(int error, const std::string& text) : std::runtime_error(text), error_(error) {}
@@ -27,10 +27,10 @@ struct Access {
 };
 
 // Note [Device memory]
-// A device pointer is an address in an arena that is never readable; the bytes live at the same place of a second
-// arena, which nobody but this library knows. So the host cannot touch device memory by mistake (it faults at once),
-// and an operation cannot touch what it did not resolve. Each allocation lies on pages of its own between closed pages,
-// is filled with 0xFF (NaN in every floating-point type), ends in canaries, and its addresses never come back.
+// A device pointer is an address in an arena that is never readable; the bytes live at the same offset of a second
+// arena, which is private to this library. So a host access to device memory faults at once, and an operation can only
+// access the ranges that it resolved. Each allocation lies on pages of its own between inaccessible pages, is filled
+// with 0xFF (NaN in every floating-point type), ends in canaries, and its addresses are never reused.
 
 /// Allocates on `device`; null when its memory, as set, does not suffice. `stream` owns it until others are ordered
 /// after it (0: usable by all).

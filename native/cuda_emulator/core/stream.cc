@@ -37,7 +37,7 @@ void Run(const Operation& operation, int device, std::uint64_t source_sum, const
   }
   try {
     if (TakeStickyTurn()) throw DeviceFault(cudaErrorIllegalAddress, operation.name + ": injected illegal address");
-    if (operation.host_function) JoinHost(clock);  // the function may tell the host that the stream came this far
+    if (operation.host_function) JoinHost(clock);  // the function may signal the host that the stream got this far
     operation.run(device);
   } catch (const DeviceFault& fault) {
     BreakDevice(device, fault.error(), operation.name + ": " + fault.what());
@@ -105,7 +105,7 @@ void Stream::Work() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return closed_ || !queue_.empty(); });
       if (queue_.empty()) {
-        // Whoever waits for all streams of the device may still push a point here: that starts a thread anew.
+        // A device-wide wait may still push a point here; that starts a new thread.
         started_ = false;
         return;
       }

@@ -23,7 +23,7 @@ struct Operation {
   const void* source = nullptr;
   std::size_t source_bytes = 0;
   bool host_function = false;
-  /// Runs on a broken device too: what gives memory back.
+  /// Runs on a device in error too: operations that free memory.
   bool always = false;
 };
 
@@ -50,7 +50,7 @@ class Point {
   std::chrono::microseconds counted_{0};
 };
 
-/// What a stream's thread takes from its queue: work, or a point to wait for, or a point to complete.
+/// An entry of a stream's queue: an operation, a point to wait for, or a point to complete.
 struct StreamItem {
   Operations operations;
   std::shared_ptr<Point> waits_for;
@@ -90,7 +90,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::chrono::microseconds counted_{0};
 };
 
-/// A sum over host memory that tells whether it was changed.
+/// A checksum of host memory, to detect changes.
 std::uint64_t Checksum(const void* bytes, std::size_t count);
 
 }  // namespace emulator

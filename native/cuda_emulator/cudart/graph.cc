@@ -44,7 +44,7 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* exec, cudaGraph_t gra
   return cudaSuccess;
 }
 
-// Only the count is told: the emulator's nodes have no handles.
+// Returns the count only: the emulator's nodes have no handles.
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count) {
   CUDART_ENTER(emulator::kCudart);
   const auto found = TheTables().graphs.Find(graph);

@@ -65,7 +65,7 @@ struct GruGradient {
     z = dh * (h_before_value - unit.n) * unit.z * (1 - unit.z);
     r = n * unit.q * unit.r * (1 - unit.r);
     q = n * unit.r;
-    h_before = dh * unit.z;  // beside what comes through R
+    h_before = dh * unit.z;  // the product with R is added to it
   }
 };
 

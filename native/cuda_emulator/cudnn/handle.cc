@@ -82,7 +82,7 @@ cudnnStatus_t cudnnGetStream(cudnnHandle_t handle, cudnnStream_t* stream) {
   return Guarded([&] { *stream = HandleInUse(handle)->stream; });
 }
 
-// The emulator has nothing to tell: its log is the report.
+// The callback is never called: the emulator's log is its report.
 cudnnStatus_t cudnnSetCallback(unsigned, void*, cudnnCallback_t) {
   EMULATOR_ENTER(kCudnnHost);
   return kSuccess;

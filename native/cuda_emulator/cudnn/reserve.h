@@ -9,8 +9,8 @@
 
 namespace emulator {
 
-/// What happened to a reserve space, at its start on the device. The sums tell whether what a backward pass reads is
-/// what the forward pass read and wrote.
+/// State of a reserve space, at its start on the device. The checksums show whether a backward pass reads the values
+/// that the forward pass read and wrote.
 struct ReserveHeader {
   static constexpr std::uint64_t kMagic = 0x65767265'7365'7221u;
   enum Stage : std::uint64_t { kForwardDone = 1, kDataDone = 2 };
@@ -51,7 +51,7 @@ struct ReserveLayout {
 /// Padded I/O takes copies of x and y more, in rows without padding.
 std::size_t WorkSpaceBytes(const RnnShape& shape, const Sequences& sequences, bool training, bool padded_io);
 
-/// The sum that tells one network and batch from another.
+/// A checksum that identifies the network and the batch.
 std::uint64_t NetworkSum(const RnnDescriptor& descriptor, const Sequences& sequences);
 
 }  // namespace emulator

@@ -87,7 +87,7 @@ class LayerBackward {
       fresh = arriving;
     }
     Rows recurrent(step.Count(), width);
-    Rows passed(step.Count(), shape_.output);  // to h before the step, but for what comes through R
+    Rows passed(step.Count(), shape_.output);  // gradient of h before the step, without the product with R
     for (std::size_t i = 0; i < step.Count(); ++i) {
       for (std::size_t j = 0; j < shape_.hidden; ++j) Unit(step, s, i, j, fresh[i][j], recurrent[i], passed[i]);
     }

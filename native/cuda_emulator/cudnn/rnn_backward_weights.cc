@@ -83,7 +83,7 @@ void CheckReserve(const ReserveHeader& header, const RnnPass& pass, const Weight
   }
   const bool same = header.x == Checksum(a.x, pass.InputBytes()) && header.y == Checksum(a.y, pass.OutputBytes()) &&
                     header.hx == (a.hx == nullptr ? 0 : Checksum(a.hx, pass.HiddenBytes()));
-  if (!same) ReportViolation("x, hx or y of BackwardWeights is not what the forward pass had");
+  if (!same) ReportViolation("x, hx or y of BackwardWeights differs from the forward pass");
 }
 
 void RunBackwardWeights(int device, const RnnPass& pass, const WeightArguments& given) {

@@ -174,7 +174,7 @@ ForwardArguments Resolved(int device, const RnnPass& pass, const ForwardArgument
   return resolved;
 }
 
-// What the last call staged on the host, where a replay would find it.
+// The lengths that the last call staged on the host, where a replay would read them.
 std::mutex staged_mutex;
 std::shared_ptr<const RnnPass> staged;
 
@@ -208,7 +208,7 @@ void RunForward(int device, const RnnPass& pass, const ForwardArguments& given) 
   }
 
   Rows x = LoadVectors(pass.sequences, shape.type, a.x, shape.input);
-  // y may be x's memory in inference; sums for backward are over what was read.
+  // y may be x's memory in inference, so the checksums for the backward pass are taken over the values read.
   ReserveHeader header{ReserveHeader::kMagic, ReserveHeader::kForwardDone, NetworkSum(pass.descriptor, pass.sequences)};
   if (a.training) {
     header.weights = Checksum(a.weights, pass.WeightBytes());
@@ -288,7 +288,7 @@ cudnnStatus_t cudnnRNNForward(cudnnHandle_t handle, cudnnRNNDescriptor_t descrip
     arguments.frozen_masks = settings->frozen_masks;
     if (training && pass->dropout_rate > 0) RefusePersistent(*pass, "dropout");
     RefusePersistent(*pass, "forward");
-    // Where lengths are staged on the host, a graph holds the copy and not what was copied.
+    // With lengths staged on the host, a graph contains the copy but not the copied values.
     const bool is_staged = settings->staged_lengths && CaptureStatus(stream) != 0;
     StageLengths(pass);
     Accesses accesses;

@@ -11,7 +11,7 @@
 
 namespace emulator {
 
-/// What the three passes have in common: descriptors as they were at the call, and the checks that cuDNN makes on the
+/// The common part of the three passes: the descriptors' values at the call, and the checks that cuDNN makes on the
 /// host. Immutable once made, and shared with the stream's thread.
 struct RnnPass {
   RnnPass(const RnnDescriptor& descriptor, const RnnDataDescriptor& x, const RnnDataDescriptor& y);
@@ -48,8 +48,8 @@ std::shared_ptr<RnnPass> MakePass(cudnnRNNDescriptor_t descriptor, cudnnRNNDataD
 /// Refuses more units than the algorithm takes.
 void CheckHiddenSize(const RnnDescriptor& descriptor);
 
-/// The real library takes empty sequences; what its kernels make of them has been reported as failing. The last check of
-/// a call, as the only one that the real library does not make.
+/// The real library accepts empty sequences, but its kernels are reported to fail on them. This check comes last in a
+/// call, as the real library does not make it.
 void CheckNoEmptySequence(const RnnPass& pass);
 
 /// h and c descriptors must be [L·D, B, P] and [L·D, B, H], fully packed; one that no pointer needs is not checked.

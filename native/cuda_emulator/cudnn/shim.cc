@@ -1,6 +1,6 @@
 // libcudnn.so: forwards every function to the sub-library that has it, opened at first use beside this file, as
-// NVIDIA's does. What the real shim does without a sub-library is copied too: cuDNN 8 ends the process, cuDNN 9 does so
-// from functions that cannot return a status and says CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE from others.
+// NVIDIA's does. The behavior for a missing sub-library is the same too: cuDNN 8 ends the process; cuDNN 9 ends it in
+// functions that cannot return a status and returns CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE from the others.
 
 #include <dlfcn.h>
 

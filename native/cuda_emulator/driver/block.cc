@@ -81,7 +81,7 @@ class Block {
     SwitchStack(scheduler_, current_->left);
   }
 
-  // What a fiber does: one device thread after the other, until none is left.
+  // The body of a fiber: runs one device thread after the other until none is left.
   [[noreturn]] void Loop() {
     while (next_ < threads_) {
       current_->thread = next_++;
@@ -102,7 +102,7 @@ class Block {
     SwitchStack(self->left, scheduler_);
   }
 
-  // Lets go on whoever has nobody left to wait for.
+  // Resumes the threads whose barrier all participants have reached.
   void Release() {
     std::vector<unsigned> at_warp(live_in_warp_.size());
     unsigned at_block = 0;

@@ -6,9 +6,9 @@ namespace emulator {
 
 /// Runs one block of a kernel on the calling thread. `run` runs one device thread; `state` is the module's.
 ///
-/// Device threads go one after the other until one waits at a barrier: it is put aside with its stack and the next one
-/// starts, and when all that take part have come they go on in turn. A kernel without barriers costs no switch. Threads
-/// that wait for each other in vain end the kernel with DeviceFault.
+/// Device threads run one after the other. A thread that waits at a barrier is suspended with its stack and the next
+/// one starts; when all participants have arrived, they resume in order. A kernel without barriers needs no switch. A
+/// deadlock among the threads ends the kernel with DeviceFault.
 void RunBlock(const emulator_kernel::Kernel& kernel, void** values, emulator_kernel::ThreadState& state);
 
 }  // namespace emulator

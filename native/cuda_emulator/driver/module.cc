@@ -216,7 +216,7 @@ CUresult cuLaunchKernel(CUfunction handle, unsigned gridX, unsigned gridY, unsig
     const char* value = static_cast<const char*>(parameters[i]);
     launch->values.emplace_back(value, value + kernel.sizes[i]);
     if (kernel.kinds[i] == emulator_kernel::kValue) continue;
-    // How far a kernel reaches nobody says: order is checked where it begins.
+    // The extent of a kernel's accesses is unknown, so order is checked for the start of each pointer's range.
     const void* const pointer = PointerIn(launch->values.back());
     if (pointer != nullptr) operation.accesses.push_back({pointer, 1, kernel.kinds[i] == emulator_kernel::kWritePointer});
   }

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-// Keeps what a called function must keep, and exchanges stack pointers. swapcontext does that with a system call per
-// switch, and a reduction in a block of 256 threads switches thousands of times.
+// Saves the callee-saved registers and exchanges stack pointers. swapcontext() needs a system call for each switch, as
+// it saves the signal mask, and a reduction in a block of 256 threads switches thousands of times.
 asm(R"(
   .text
   .hidden emulator_switch_stack

@@ -83,7 +83,8 @@ Compilation CompileOnHost(const std::string& source, const std::vector<std::stri
   result.log = ReadFile(mine + ".log");
   if (result.succeeded) {
     result.library = ReadFile(mine + ".so");
-    std::rename((mine + ".so").c_str(), (base + ".so").c_str());  // at once whole, for whoever compiles the same
+    // rename() is atomic: another process that compiles the same source sees the whole file or none.
+    std::rename((mine + ".so").c_str(), (base + ".so").c_str());
   }
   unlink((mine + ".cc").c_str());
   unlink((mine + ".log").c_str());

@@ -1,5 +1,5 @@
-// What a compiled kernel module and the emulator driver agree on. The module includes no other header: kernels are compiled
-// without a standard library, as with NVRTC.
+// The interface between a compiled kernel module and the emulator's driver. The module includes no other header:
+// kernels are compiled without a standard library, as with NVRTC.
 
 namespace emulator_kernel {
 

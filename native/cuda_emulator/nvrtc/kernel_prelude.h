@@ -1,4 +1,4 @@
-// CUDA C on a CPU: what stands before a kernel's source when the host's compiler compiles it in NVRTC's place.
+// CUDA C on a CPU: the text before a kernel's source when the host's compiler compiles it in place of NVRTC.
 
 #define __global__
 #define __device__
@@ -9,7 +9,7 @@
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __align__(bytes) __attribute__((aligned(bytes)))
-// All threads of a block run on one OS thread, so what is local to that is shared by the block.
+// All threads of a block run on one OS thread, so storage local to that thread is shared by the block.
 #define __shared__ static thread_local
 
 typedef unsigned long size_t;

@@ -62,7 +62,7 @@ std::optional<std::vector<std::string>> HostOptions(Program& program, int count,
       return std::nullopt;
     }
   }
-  // __CUDA_ARCH__ is what kernels ask for the architecture.
+  // Kernels read the architecture from __CUDA_ARCH__.
   const std::size_t digits = program.architecture.find('_');
   const int number = digits == std::string::npos ? 75 : std::atoi(program.architecture.c_str() + digits + 1);
   host.push_back("-D__CUDACC__=1");
@@ -141,7 +141,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram handle, int optionCount, const char
     return NVRTC_ERROR_INVALID_OPTION;
   }
   std::string source = HostSource(program->source, program->expressions);
-  // The module says what it was made for, and loading it on anything older fails.
+  // The module contains its target architecture, and loading it on an older device fails.
   source += "extern \"C\" __attribute__((visibility(\"default\"))) const int emulator_architecture = " +
             std::to_string(number * 10) + ";\n";
   if (StartsWith(program->architecture, "compute_")) {

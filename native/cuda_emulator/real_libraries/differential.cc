@@ -2,8 +2,8 @@
 //
 //     differential real|emulator FOLDER SEED FIRST COUNT
 //
-// Prints one line per case: its number, then `call=status` for every call. Cases depend on seed and number alone, so that
-// the outputs of both libraries can be compared line by line (differential.mjs).
+// Prints one line per case: its number, then `call=status` for every call. Cases depend on seed and number alone, so
+// that the outputs of both libraries can be compared line by line (differential.mjs).
 //
 // The real library validates everything on the host before its first CUDA call, which fails with 5003 where there is no
 // driver: that counts as accepted. It reads the compute capability (major·100 + minor·10) from its handle, so it gets a
@@ -150,7 +150,7 @@ void Run(unsigned long long seed, long number) {
     return Note(name, f.cudnnSetTensorNdDescriptor(descriptor, dtype, 3, dims, strides));
   };
 
-  // What a reader needs to place a difference: whatever is not as usual.
+  // Context for a difference: every setting that is not the default.
   Fact("algo", algo);
   Fact("cell", cell);
   Fact("dtype", dtype);

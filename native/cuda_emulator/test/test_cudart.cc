@@ -186,7 +186,7 @@ TEST(limit, "cudaMalloc fails beyond the memory set, and works again after a fre
   Configure("reset");
 }
 
-TEST(capture, "a captured graph replays what was recorded") {
+TEST(capture, "a captured graph replays the recorded operations") {
   const Stream stream, side;
   const DeviceArray<int> x(4, 0), y(4, 5), z(4, 6);
   cudaEvent_t fork = nullptr, join = nullptr;

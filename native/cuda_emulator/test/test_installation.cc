@@ -1,5 +1,5 @@
-// What a loader meets: libraries that were not meant for it, sub-libraries that are not there, a process that ends in
-// mid-flight.
+// Faults of an installation: libraries of other programs, missing sub-libraries, a process that ends while work is
+// queued.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ int InChild(const char* missing, const std::function<int()>& body) {
 
 constexpr int kAborted = kSignal + SIGABRT;
 
-TEST(disabled, "a process that is no test finds no GPU") {
+TEST(disabled, "a process that is not a test finds no GPU") {
   const int status = InChild("none", [] {
     unsetenv("CUDNN_RNN_CUDA_EMULATOR");
     int count = 1, version = 1;

@@ -1,5 +1,5 @@
-// NVRTC, the driver and cuBLAS: kernels compiled from CUDA C run on the emulator device with barriers, shuffles, atomics
-// and shared memory; matrix products agree with the plain sum.
+// NVRTC, the driver and cuBLAS: kernels compiled from CUDA C run on the emulator device with barriers, shuffles,
+// atomics and shared memory; matrix products agree with the plain sum.
 
 #include <cmath>
 #include <cstring>
@@ -201,7 +201,7 @@ TEST(refusals, "a kernel that meets a host pointer or different barriers breaks 
       CUDA_ERROR_INVALID_IMAGE);
 }
 
-TEST(compile_errors, "nvrtcCompileProgram says what is wrong with a program") {
+TEST(compile_errors, "nvrtcCompileProgram reports the errors of a program") {
   nvrtcProgram program = nullptr;
   nvrtc().nvrtcCreateProgram(&program, "extern \"C\" __global__ void f() { undefined(); }", "test.cu", 0, nullptr,
                              nullptr);

@@ -1,13 +1,13 @@
-// The dense operations of training that are no matrix products, compiled by NVRTC with -DREAL=float or -DREAL=double.
+// The dense operations of training except matrix products, compiled by NVRTC with -DREAL=float or -DREAL=double.
 //
-// Conventions: every kernel is one-dimensional in grid and block, takes pointers, `long long` counts and REAL scalars, and
-// stays right for any grid (grid-stride loops) unless it says "one block per …". Blocks that reduce have BLOCK threads and
-// use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no warp intrinsics
-// and no atomics, so results do not depend on scheduling.
+// Conventions: every kernel is one-dimensional in grid and block, takes pointers, `long long` counts and REAL scalars,
+// and stays right for any grid (grid-stride loops) unless it says "one block per …". Blocks that reduce have BLOCK
+// threads and use static __shared__ memory with __syncthreads(), which every thread of the block reaches; there are no
+// warp intrinsics and no atomics, so results do not depend on scheduling.
 //
 // Kernels with REAL scalars take a last pointer, `live`: where it is not null, the scalars are read from there and not
-// from the parameters, which are fixed in a graph. Updates take a `guard` before it: where it is not null and not finite,
-// they change nothing.
+// from the parameters, which are fixed in a graph. Updates take a `guard` before it: where it is not null and not
+// finite, they change nothing.
 
 #ifndef BLOCK
 #define BLOCK 256
@@ -28,7 +28,7 @@ extern "C" __global__ void fill(REAL* x, Index count, REAL value, const REAL* li
   EACH(k, count) x[k] = value;
 }
 
-// rows[n,o] = bias[o]: what a product with beta = 1 adds to.
+// rows[n,o] = bias[o]: the operand C of a product with beta = 1.
 extern "C" __global__ void broadcast_rows(REAL* rows, const REAL* bias, Index count, Index columns) {
   EACH(k, count) rows[k] = bias[k % columns];
 }
@@ -144,15 +144,16 @@ extern "C" __global__ void embedding(REAL* rows, const REAL* table, const int* i
 }
 
 // The gradient of an embedding adds up the rows of each id. A stable radix sort by id finds them: order[N] are the
-// positions n, sorted by ids[n] and then by n, so every run adds up alike. A pass sorts by one digit of BLOCK values, and a
-// block takes BLOCK positions: digit_counts, digit_offsets and sort_by_digit are one pass. `order` is null in the first
-// pass: the identity. Ids outside the table sort behind all others.
+// positions n, sorted by ids[n] and then by n, so every run adds up alike. A pass sorts by one digit of BLOCK values,
+// and a block takes BLOCK positions: digit_counts, digit_offsets and sort_by_digit are one pass. `order` is null in the
+// first pass: the identity. Ids outside the table sort behind all others.
 static __device__ Index sort_key(const int* ids, const int* order, Index k, Index vocabulary) {
   int id = ids[order ? order[k] : k];
   return id >= 0 && id < vocabulary ? id : vocabulary;
 }
 
-// counts[block, digit] = how many of the block's positions have the digit (key / place) % BLOCK. One block per BLOCK positions.
+// counts[block, digit] = how many of the block's positions have the digit (key / place) % BLOCK. One block per BLOCK
+// positions.
 extern "C" __global__ void digit_counts(int* counts, const int* ids, const int* order, Index count, Index vocabulary,
                                         Index place) {
   __shared__ int digits[BLOCK];
@@ -267,7 +268,7 @@ extern "C" __global__ void clip_by_norm(REAL* x, const REAL* norm, Index count, 
   EACH(k, count) x[k] *= scale;
 }
 
-// guard = NaN where a or b is not finite, else 0: what updates go by that depend on both. One thread.
+// guard = NaN if a or b is not finite, else 0: the condition of updates that depend on both. One thread.
 extern "C" __global__ void both_finite(REAL* guard, const REAL* a, const REAL* b) {
   if (blockIdx.x == 0 && threadIdx.x == 0) *guard = (*a - *a) + (*b - *b);
 }
@@ -283,8 +284,9 @@ extern "C" __global__ void sum(double* total, const REAL* x, Index count) {
 // ---- softmax cross-entropy ------------------------------------------------------------------------------------------
 
 // One block per row: loss[n] = w·(log Σ exp(z - max z) - (z_label - max z)), gradient = w·(softmax(z) - onehot), with
-// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN. Exponentials are
-// REAL, as GPUs other than the data center's have few units for double; sums and differences are double.
+// w = weights[n]/total (1/rows without weights; 0 where total is 0). A label outside the classes gives NaN.
+// Exponentials are REAL, as GPUs other than the data center's have few units for double; sums and differences are
+// double.
 extern "C" __global__ void softmax_cross_entropy(REAL* gradient, double* loss, const REAL* logits, const int* labels,
                                                  const REAL* weights, const double* total, Index rows, Index classes) {
   Index n = blockIdx.x;
@@ -336,8 +338,8 @@ extern "C" __global__ void apply_momentum(REAL* x, REAL* v, const REAL* g, Index
 // 1/(1-βᵗ) of rest = 1-β, without the cancellation of small t: 1-βᵗ = -expm1(t·log(β)).
 static __device__ REAL bias_correction(REAL rest, REAL step) { return -1 / expm1(step * log1p(-rest)); }
 
-// Kingma & Ba's algorithm 1. The step is *steps where that is not null: a count of updates on the device, in which those
-// that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
+// Kingma & Ba's algorithm 1. The step is *steps where that is not null: a count of updates on the device, in which
+// those that a guard stopped are missing. With epsilonHat, ε is added to √v before the bias correction.
 extern "C" __global__ void apply_adam(REAL* x, REAL* m, REAL* v, const REAL* g, Index count, const REAL* steps,
                                       REAL rate, REAL beta1, REAL rest1, REAL beta2, REAL rest2, REAL step,
                                       REAL epsilon, Index epsilonHat, const REAL* guard, const REAL* live) {

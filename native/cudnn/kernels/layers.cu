@@ -1,5 +1,6 @@
-// What layers around a recurrent network compute; the conventions are those of dense.cu, which stands before it in the same
-// source. Equations: packages/reference/src/layer_ops.ts. Sequences are [T,B,E]; `lengths` is null where every row has T steps.
+// The layers around a recurrent network. The conventions are those of dense.cu, which precedes this file in the
+// compiled source. Equations: packages/reference/src/layer_ops.ts. Sequences are [T,B,E]; `lengths` is null if every
+// row has T steps.
 
 // ---- activations ----------------------------------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ extern "C" __global__ void attention_weights(REAL* weights, const REAL* scores, 
   for (Index t = length + threadIdx.x; t < time; t += BLOCK) weights[t * batch + b] = 0;
 }
 
-// output [B,E] = Σ_t weights[t,b]·x[t,b]; count = B·E. What has no weight may hold anything.
+// output [B,E] = Σ_t weights[t,b]·x[t,b]; count = B·E. Elements of x without a weight may hold any value, NaN included.
 extern "C" __global__ void attend(REAL* output, const REAL* x, const REAL* weights, const int* lengths, Index count,
                                   Index time, Index batch, Index columns) {
   EACH(k, count) {
@@ -268,8 +269,8 @@ extern "C" __global__ void attention_score_gradient(REAL* dscores, const REAL* w
 // The order of ELEMENT_LOSSES.
 enum { SQUARED_ERROR, ABSOLUTE_ERROR, SIGMOID_CROSS_ENTROPY };
 
-// One block per row: loss[n] = w·Σ_o l(p,y), gradient = w·l'(p,y), with w = weights[n]/(total·columns) (1/(rows·columns)
-// without weights; 0 where total is 0).
+// One block per row: loss[n] = w·Σ_o l(p,y), gradient = w·l'(p,y), with w = weights[n]/(total·columns)
+// (1/(rows·columns) without weights; 0 where total is 0).
 extern "C" __global__ void element_loss(REAL* gradient, double* loss, const REAL* predictions, const REAL* targets,
                                         const REAL* weights, const double* total, Index rows, Index columns,
                                         Index rule) {
@@ -286,7 +287,7 @@ extern "C" __global__ void element_loss(REAL* gradient, double* loss, const REAL
         slope = 1 / (1 + exp(-p)) - y;
         break;
     }
-    // What does not count may hold anything.
+    // An element of weight 0 may hold any value, and 0·NaN is NaN.
     gradient[k] = weight == 0 ? (REAL)0 : (REAL)(weight * slope);
     if (weight != 0) sum += weight * value;
   }

@@ -30,9 +30,9 @@ struct Transfer {
 
 /// One submission of commands, as packages/cudnn/src/device/command_list.ts records them.
 ///
-/// `words` are segments: kSegment, then commands. The commands of a segment stand or fall together: its memory is
-/// allocated before its first command runs, and after the first failure the rest of the batch is skipped. What failed
-/// commands should have written carries the error, as does whatever reads that.
+/// `words` are segments: kSegment, then commands. A segment is atomic in its effect: its memory is allocated before its
+/// first command runs, and after the first failure the rest of the batch is skipped. The outputs of failed and skipped
+/// commands carry the error, and so do the outputs of later commands that read them.
 struct Batch {
   std::vector<double> words;
   /// The buffers that the commands name by index.
@@ -66,7 +66,7 @@ struct Batch {
   ErrorRef error;
   std::size_t failed_segment = 0;
 
-  /// Whoever waits for the batch, as JavaScript's thread knows it; null where nothing does.
+  /// The promise of the batch, owned and read by JavaScript's thread; null if nothing waits for the batch.
   void* settlement = nullptr;
 };
 

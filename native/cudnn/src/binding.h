@@ -27,7 +27,8 @@ struct SessionHandle {
   napi_deferred closing = nullptr;
 };
 
-/// Tags tell our handles from each other and from anything else. No number may be used twice.
+/// Type tags distinguish the handles of this addon from each other and from other addons' externals. Each number is
+/// used once.
 template <typename T>
 struct TagOf;
 
@@ -54,7 +55,7 @@ Napi::Value Wrap(Napi::Env env, std::shared_ptr<T> object) {
   return external;
 }
 
-/// What an opaque value holds. Throws TypeError for anything else.
+/// The object inside an opaque value. Throws TypeError for any other value.
 template <typename T>
 const std::shared_ptr<T>& Unwrap(const Napi::Value& value) {
   bool is_ours = false;

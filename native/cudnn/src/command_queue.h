@@ -18,7 +18,7 @@ class CommandQueue {
   /// Blocks until there is a batch to run; null once the session closes.
   std::unique_ptr<Batch> Next();
   void SetExclusive(bool is_exclusive);
-  /// Wakes the worker for the last time and drops what was not begun.
+  /// Wakes the worker for the last time and returns the batches that have not begun, for the caller to settle.
   std::vector<std::unique_ptr<Batch>> Close();
 
  private:

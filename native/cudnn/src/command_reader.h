@@ -19,7 +19,8 @@ class CommandReader {
   CommandReader(Worker& worker, Batch& batch) : worker_(worker), batch_(batch) {}
 
   bool AtEnd() const { return next_ >= batch_.words.size(); }
-  /// Begins a segment. `error`: that of an earlier segment; then nothing is allocated, and what would be carries it.
+  /// Begins a segment. `error`: the error of an earlier segment; if set, nothing is allocated, and the objects that the
+  /// segment would make carry that error.
   void BeginSegment(ErrorRef error);
   /// True at the next segment, or at the end.
   bool AtSegmentEnd() const;
@@ -47,7 +48,7 @@ class CommandReader {
   Source HostSource() { return batch_.sources.at(Size()); }
   Source OptionalSource() { return IsAbsent() ? Source{} : HostSource(); }
   Target HostTarget() { return batch_.targets.at(Size()); }
-  /// A graph that is launched: the segment reads and writes what it does, and a failed launch changes nothing.
+  /// A graph to launch. The segment then reads and writes the graph's buffers, and a failed launch changes nothing.
   cudaGraphExec_t Launched();
   double Scalar() { return batch_.scalars.at(next_scalar_++); }
   /// Where a kernel of a captured batch finds its scalars, of which it has read `count`; null otherwise.

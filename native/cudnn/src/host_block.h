@@ -17,7 +17,7 @@ struct HostBlock {
   bool pinned = false;
 };
 
-/// A block that goes back to its pool when nobody needs it any more.
+/// A block that returns to its pool with its last reference.
 using HostBlockRef = std::shared_ptr<const HostBlock>;
 
 /// Page-locked blocks kept for reuse, in sizes of powers of two: locking pages costs far more than the copies.
@@ -45,7 +45,7 @@ class HostBlockPool {
   std::mutex mutex_;
   std::map<std::size_t, std::vector<HostBlock>> kept_;
   std::size_t kept_bytes_ = 0;
-  /// Beyond what is kept: freed by the next thread that may call CUDA.
+  /// Blocks over the limit of the pool: freed by the next thread that may call CUDA.
   std::vector<HostBlock> surplus_;
 };
 

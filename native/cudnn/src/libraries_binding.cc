@@ -7,8 +7,8 @@
 namespace cudnn_rnn {
 namespace {
 
-/// Libraries opened so far, by what they were asked for. NVIDIA's libraries keep state per process and must never be
-/// closed, so this table is the process's, not an environment's.
+/// Open libraries by the paths of the request. NVIDIA's libraries keep state per process and must never be closed, so
+/// the table belongs to the process, not to an environment.
 struct OpenedLibraries {
   std::mutex mutex;
   std::map<std::string, void*> by_path;

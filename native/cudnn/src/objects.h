@@ -31,7 +31,7 @@ struct Graph {
 /// An object of a session, owned by its worker.
 struct Object {
   std::variant<std::monostate, Buffer, Graph, TensorDescriptor, DropoutDescriptor, RnnDescriptor, DataDescriptor> value;
-  /// Why the contents are not what they should be: the error of the batch that should have made or written them.
+  /// Set if the contents are invalid: the error of the batch that should have made or written them.
   ErrorRef error;
 };
 

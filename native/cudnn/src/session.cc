@@ -109,7 +109,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
   cudaError_t status = cudart.cudaEventCreateWithFlags(&waiting.event, flags);
   if (status == 0) status = cudart.cudaEventRecord(waiting.event, worker_.stream);
   if (status != 0) {
-    // Nothing else tells when the copies have run, and before that their memory must not serve again.
+    // Only the event reports that the copies have run, and their memory must not be reused before that.
     cudart.cudaGetLastError();
     if (waiting.event != nullptr) cudart.cudaEventDestroy(waiting.event);
     waiting.event = nullptr;

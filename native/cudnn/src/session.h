@@ -35,7 +35,7 @@ class Session {
   /// Starts the threads; `first` settles when the device is open, or with the error that prevents it.
   void Start(std::unique_ptr<Batch> first);
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive) { return queue_.Post(batch, is_exclusive); }
-  /// Drops what was not begun and lets the threads end once what was begun is done. Never waits; idempotent.
+  /// Drops the batches that have not begun and ends the threads after the batch under way. Never waits; idempotent.
   void BeginClose();
   /// As BeginClose, and waits for the threads: no call is under way afterwards. Idempotent.
   void Close();
@@ -66,7 +66,7 @@ class Session {
   CommandQueue queue_;
   bool closed_ = false;
 
-  /// What the waiter was answered when it chose the device.
+  /// The status of cudaSetDevice on the waiter's thread.
   std::promise<cudaError_t> waiter_ready_;
   std::mutex waiting_mutex_;
   std::condition_variable waiting_changed_;

@@ -22,7 +22,7 @@ void Settled(SessionHandle& handle) {
     napi_unref_threadsafe_function(handle.env, handle.settled);
 }
 
-/// The session has ended by itself: lets go of its thread, and of the function that told so.
+/// The session's threads have ended: joins them and releases the function that reported it.
 void EndOnJavaScript(SessionHandle& handle) {
   if (handle.settled == nullptr) return;
   handle.session->Close();
@@ -51,7 +51,7 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   }
   const std::unique_ptr<Batch> batch(static_cast<Batch*>(data));
   const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(batch->settlement));
-  // A null environment is one that is being torn down: nobody is left to be told.
+  // Node-API passes a null environment during its teardown: the promise can no longer be settled.
   if (env == nullptr) return;
   Napi::HandleScope scope(env);
   for (napi_ref array : settlement->arrays) napi_delete_reference(env, array);
@@ -122,7 +122,7 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   auto first = std::make_unique<Batch>();
   napi_value opened = PromiseFor(*handle, *first);
   handle->session->Start(std::move(first));
-  // The finalizer is only a net: whoever opens a session closes it.
+  // The opener must close the session; the finalizer is the fallback for a handle that was dropped.
   auto* holder = new std::shared_ptr<SessionHandle>(handle);
   auto session = Napi::External<std::shared_ptr<SessionHandle>>::New(
       env, holder, [](Napi::Env, std::shared_ptr<SessionHandle>* held) {
@@ -136,7 +136,7 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// sessionInfo(session): what the device said when it was opened
+// sessionInfo(session): properties and versions that were read when the session opened
 Napi::Value SessionInfo(const Napi::CallbackInfo& info) {
   const DeviceInfo& device = Unwrap<SessionHandle>(info[0])->session->info();
   Napi::Object result = Napi::Object::New(info.Env());
@@ -263,8 +263,9 @@ Napi::Value Submit(const Napi::CallbackInfo& info) {
 
 // runWithoutDevice(libraries, message: Float64Array, count: number, sources?: TypedArray[]): Float64Array
 //
-// Runs commands that need no device on this thread and returns what they report: scripts compare descriptors and weight
-// layouts with a real cuDNN on machines without a GPU. cuDNN 9.24 only compares the handle with null in these calls.
+// Runs commands that need no device on this thread and returns the numbers that they report: scripts compare
+// descriptors and weight layouts with a real cuDNN on machines without a GPU. cuDNN 9.24 only compares the handle with
+// null in these calls.
 Napi::Value RunWithoutDevice(const Napi::CallbackInfo& info) {
   const auto& libraries = Unwrap<Libraries>(info[0]);
   unsigned mode = 0;
@@ -278,7 +279,8 @@ Napi::Value RunWithoutDevice(const Napi::CallbackInfo& info) {
   return ResultsOf(info.Env(), *batch);
 }
 
-// adjustExternalMemory(bytes: number): void — tells the garbage collector what device memory JavaScript keeps alive
+// adjustExternalMemory(bytes: number): void — reports to the garbage collector the device memory that JavaScript
+// objects keep allocated
 Napi::Value AdjustExternalMemory(const Napi::CallbackInfo& info) {
   Napi::MemoryManagement::AdjustExternalMemory(info.Env(), info[0].ToNumber().Int64Value());
   return info.Env().Undefined();

@@ -171,7 +171,7 @@ void Worker::RunSegments(Batch& batch) {
       batch.error = error = WithLostDevice(error);
       batch.failed_segment = segment;
     }
-    // Of what was skipped only that carries the error which was to be made.
+    // Of a skipped segment, only the objects that it would have made carry the error.
     const bool spares_others = is_skipped || reader.spares_others() || (batch.is_step && !began);
     for (const Id id : error&& spares_others ? reader.made() : reader.writes()) {
       if (Object* object = Find(id)) object->error = error;
@@ -248,7 +248,7 @@ void* Worker::Allocate(std::size_t bytes) {
   };
   cudaError_t status = allocate();
   if (status == cudaErrorMemoryAllocation) {
-    // What the pool keeps may be in pieces too small: give it back to the device and try once more.
+    // The pool's cached blocks may be too small each: return them to the device and try once more.
     cudart.cudaGetLastError();
     TrimMemory();
     status = allocate();

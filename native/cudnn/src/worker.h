@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 
 class CommandReader;
 
-/// What a session found out about its device when it opened.
+/// Properties of the device and versions of the libraries, read when the session opens.
 struct DeviceInfo {
   std::string name;
   std::map<std::string, double> numbers;
@@ -33,7 +33,7 @@ class Worker {
   /// Runs a batch; its error is the first failure. Never throws.
   void Run(Batch& batch);
 
-  /// Runs a batch of commands that need no device, on any thread, and destroys what they made.
+  /// Runs a batch of commands that need no device, on any thread, and destroys the objects that they made.
   void RunWithoutDevice(Batch& batch);
 
   /// The object of this id; null where there is none.
@@ -60,7 +60,7 @@ class Worker {
 
  private:
   void RunSegments(Batch& batch);
-  /// Captures a batch into a graph. What fails changes nothing.
+  /// Captures a batch into a graph. A failed capture changes nothing.
   void Capture(Batch& batch);
   void Release(Id id);
   void Free(void* pointer);

@@ -39,7 +39,7 @@ std::shared_ptr<const Libraries> OpenLibraries(const std::string& folder) {
   return libraries;
 }
 
-/// Counts what a session settles, on whatever thread it does.
+/// Counts the batches that a session settles, on any thread.
 class Settlements {
  public:
   Session::Settle Counter() {

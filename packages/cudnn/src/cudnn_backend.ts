@@ -48,7 +48,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.steps = new CudnnTrainingSteps(executor.session, executor.memory.life, isRecorded, guarded)
   }
 
-  /** What the device and the libraries said of themselves. */
+  /** Properties of the device and versions of the libraries. */
   get device(): SessionInfo {
     return this.#executor.session.info
   }
@@ -93,8 +93,9 @@ export class CudnnBackend extends Inspectable implements Backend {
   }
 
   /**
-   * Gives memory of disposed tensors, which is kept for reuse, back to the device, where other processes find it; waits for
-   * the device. Graphs of repeated passes keep theirs. Rejects with RangeError `ERR_BACKEND_DISPOSED`, CudnnError `ERR_CUDA`.
+   * Gives memory of disposed tensors, which is kept for reuse, back to the device, where other processes find it; waits
+   * for the device. Graphs of repeated passes keep theirs. Rejects with RangeError `ERR_BACKEND_DISPOSED`, CudnnError
+   * `ERR_CUDA`.
    */
   async trimMemory(): Promise<void> {
     const { memory, session } = this.#executor
@@ -102,7 +103,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     await session.trimMemory()
   }
 
-  /** Returns at once: what runs on the device ends first, and then its memory is given back. Idempotent. */
+  /** Returns at once. Work on the device completes, then its memory is freed. Idempotent. */
   dispose(): void {
     void this.close()
   }

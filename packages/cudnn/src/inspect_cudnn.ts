@@ -5,7 +5,7 @@ import { type LibraryFiles, openCudaLibraries } from './sys/cuda_libraries.js'
 import type { SessionInfo } from './sys/native_addon.js'
 import { versionText } from './sys/version_text.js'
 
-/** What stands between this machine and the cuDNN executor, for people and for bug reports. */
+/** Whether the cuDNN executor works on this machine, and if not, the reason; for people and for bug reports. */
 export interface CudnnReport {
   /** The addon's file; undefined where there is none. */
   readonly addon: string | undefined
@@ -16,13 +16,16 @@ export interface CudnnReport {
   /** Undefined where no device opens. */
   readonly device: SessionInfo | undefined
   readonly attempts: readonly BackendAttempt[]
-  /** What works here beyond float32. */
+  /** Supported features beyond float32. */
   readonly features: readonly string[]
   /** What to do next; empty where everything works. */
   readonly advice: string
 }
 
-/** Looks for all that the executor needs and reports the missing parts. Options are checked as by {@link openCudnnBackend}. */
+/**
+ * Looks for all that the executor needs and reports the missing parts. Options are checked as by {@link
+ * openCudnnBackend}.
+ */
 export async function inspectCudnn(options: CudnnBackendOptions = {}): Promise<CudnnReport> {
   checkOptions(options)
   const loaded = loadAddon()

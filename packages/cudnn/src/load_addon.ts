@@ -7,7 +7,7 @@ const FILE = 'cudnn_rnn_cudnn.node'
 export const ADDON_ADVICE =
   'Install optional dependencies too: the addon is one. In the repository, `npm run build:native` builds it where a C++ compiler and CMake are.'
 
-/** The addon, or what was tried to load it and why it failed. */
+/** The addon, or the attempts to load it with the error of each. */
 export type LoadedAddon =
   | { readonly addon: NativeAddon; readonly file: string }
   | { readonly addon: undefined; readonly attempts: readonly string[] }

@@ -84,7 +84,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   }
 }
 
-/** Checks the options; returns what they say of the arithmetic. */
+/** Checks the options; returns the arithmetic that they select. */
 export function checkOptions(options: CudnnBackendOptions): Arithmetic {
   checkOptionNames('open the cuDNN backend', options, OPTION_NAMES)
   checkOptionValues('open the cuDNN backend', options, PLACES)

@@ -1,6 +1,6 @@
 /**
- * What the validation on real GPUs (apps/gpu_validation) uses below the executor. Only the workspace's manifest lists this
- * entry point: a published package does not have it.
+ * The parts below the executor that the validation on real GPUs (apps/gpu_validation) uses. Only the workspace's
+ * manifest lists this entry point: a published package does not have it.
  */
 
 export type { CommandList } from './device/command_list.js'

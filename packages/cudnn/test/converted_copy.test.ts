@@ -30,7 +30,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       await using backend = await openHere(false)
       const network = smallLstm(backend)
       const counted = async (training: boolean) => {
-        // What is queued is launched by then.
+        // The read completes after all queued calls are launched.
         await backend.zeros([1]).read()
         const before = kernels()
         await network.forward(training)

@@ -59,7 +59,7 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     expect(libraries.report().live['pool bytes'] ?? 0).toBe(0)
   })
 
-  it('gives what it keeps for reuse back when its memory is trimmed, and goes on', async () => {
+  it('returns cached memory to the device when it is trimmed, and keeps working', async () => {
     await using backend = await open({ algorithm: 'standard' })
     const network = smallLstm(backend)
     await network.step()
@@ -71,7 +71,7 @@ describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? '
     backend.zeros([1 << 16]).dispose()
     await backend.trimMemory()
     libraries.configure('slow=0')
-    // What is freed after the trim would be kept again.
+    // Memory freed after the trim would be cached again, so all work must be done before it.
     await network.params.read()
     expect(kept()).toBe(0)
     await network.step()

@@ -12,7 +12,7 @@ const TURNS = [0, 1, 3, 8]
 /** Of the backend, and of its tensors, which went with it. */
 const REFUSALS = ['ERR_BACKEND_DISPOSED', 'ERR_TENSOR_DISPOSED']
 
-/** What is under way when the backend goes: after `prepare`, the calls that `begin` makes. */
+/** Calls that are under way when the backend is disposed: `prepare` returns the function that begins them. */
 const CALLS: Readonly<Record<string, (backend: CudnnBackend) => Promise<() => readonly Promise<unknown>[]>>> = {
   'a first forward': async (backend) => {
     const { forward } = smallLstm(backend)

@@ -4,7 +4,7 @@ import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
 
-/** What calls return that fail, by the beginning of their names; the first that fits. */
+/** Injected statuses by the prefix of the function's name; the first match applies. */
 const STATUSES = [
   ['cudnn', 5000],
   ['cublas', 13],
@@ -13,8 +13,8 @@ const STATUSES = [
 ] as const
 
 /**
- * What cannot give back what it was to give back has leaked it, whoever called it; and where the last wait for the stream
- * fails, what it frees is on its way.
+ * Functions that free. If one of them fails, its object leaks by design; if the last wait for the stream fails, queued
+ * frees may not have run yet.
  */
 const GIVES_BACK = /Destroy|Free|Unload|StreamSynchronize|TrimTo/
 
@@ -23,7 +23,7 @@ describe.skipIf(gpu.problem !== undefined)(`every call that can fail (${gpu.prob
   const { libraries, open } = gpu
   afterEach(() => libraries.configure('reset'))
 
-  /** Opens an executor, trains with graphs, computes with what was trained, closes: the outputs. */
+  /** Opens an executor, trains with graphs, runs the trained network and closes; returns the outputs. */
   const life = async () => {
     await using backend = await open({ precision: 'float16', algorithm: 'standard', graphs: true })
     const shape = { numLayers: 2, numUnits: 4, inputSize: 3, dropout: 0.5, seed: 1 } as const
@@ -50,7 +50,7 @@ describe.skipIf(gpu.problem !== undefined)(`every call that can fail (${gpu.prob
     return outputs
   }
 
-  it('is told by a code or made up for, leaks nothing, and the next life is as ever', {
+  it('rejects with a code or recovers, leaks nothing, and the next executor works', {
     timeout: 600_000,
   }, async () => {
     await life()

@@ -19,7 +19,7 @@ describe.skipIf(gpu.problem !== undefined)(
       libraries.configure('reset')
     })
 
-    /** Opens, fails once, goes on, disposes; the machine must hold nothing afterwards. */
+    /** Opens, fails once, works again, disposes; no object may be alive on the emulator afterwards. */
     const survives = async (fault: string, code: string, fields: object = {}) => {
       const backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
@@ -57,7 +57,7 @@ describe.skipIf(gpu.problem !== undefined)(
       expect(isCudnnError(error)).toBe(true)
     })
 
-    it('running out of memory says how much was asked for and free, and leaves what exists', async () => {
+    it('running out of memory reports the requested and the free bytes, and leaves other tensors intact', async () => {
       await using backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
@@ -74,7 +74,7 @@ describe.skipIf(gpu.problem !== undefined)(
       expect((await network.params.read()).data.every(Number.isFinite)).toBe(true)
     })
 
-    it('work that reads what failed work should have written fails with the same error', async () => {
+    it('work that reads the outputs of failed work fails with the same error', async () => {
       await using backend = await open({ algorithm: 'standard' })
       libraries.configure('fault.cudaMemsetAsync=1@1')
       const zeros = backend.zeros([4])
@@ -126,7 +126,7 @@ describe.skipIf(gpu.problem !== undefined)(
       await network.rnn.backward(tape!, { output })
     })
 
-    it('disposing in the middle of work rejects what was not begun and gives everything back', async () => {
+    it('disposing during work rejects the calls that have not begun and frees everything', async () => {
       const backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
@@ -161,7 +161,7 @@ describe.skipIf(gpu.problem !== undefined)(
       if (outcome instanceof Error) expect(outcome).toMatchObject({ code: 'ERR_BACKEND_DISPOSED' })
     })
 
-    /** What the machine holds with no executor open; what a lost device held is still there. */
+    /** Live objects without an open executor; those of a lost device are never freed. */
     const liveAfterOne = async () => {
       const backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
@@ -186,9 +186,9 @@ describe.skipIf(gpu.problem !== undefined)(
       }
     })
 
-    it('ten thousand tensors come and go, and the device holds what it held', async () => {
+    it('ten thousand tensors are made and freed, and the live bytes of the device do not grow', async () => {
       await using backend = await open({ algorithm: 'standard' })
-      // Held: what nobody holds, the garbage collector may take at any moment.
+      // Disposed at the end of the test: the garbage collector may free an unreferenced tensor at any time.
       using first = backend.zeros([1])
       await first.read()
       const before = libraries.report().live['device bytes']

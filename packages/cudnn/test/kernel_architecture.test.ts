@@ -45,7 +45,7 @@ describe.skipIf(gpu.problem !== undefined)(`kernels (${gpu.problem ?? 'CUDA emul
     libraries.configure('reset')
   })
 
-  it('an NVRTC that cannot say what it knows is asked for the very architecture', async () => {
+  it('an NVRTC without a list of architectures compiles for the architecture of the device', async () => {
     libraries.configure('reset')
     const withoutSymbols = ['nvrtcGetNumSupportedArchs', 'nvrtcGetSupportedArchs']
     const libraryDir = copyLibraries(libraries.folder, { withoutSymbols })

@@ -22,7 +22,7 @@ it.each([
   expect(loadAddon(environment, requireOf(present))).toEqual({ addon: { place: file }, file })
 })
 
-it('loadAddon says what was tried, in order, where there is no addon', () => {
+it('loadAddon lists its attempts, in order, if there is no addon', () => {
   expect(loadAddon({}, requireOf(/nothing/))).toEqual({
     addon: undefined,
     attempts: [

@@ -42,7 +42,7 @@ describe('openCudnnBackend', () => {
       ['libcudnn_adv.so.9', /needs libcudnn_adv\.so\.9 beside it/],
       ['libcublasLt.so.13', /libcublasLt\.so\.13 or .* was not found/],
       ['libnvrtc.so.13', /nvrtc: .*was not found/],
-    ])('a folder without %s is told, and the process goes on', async (file, reason) => {
+    ])('a folder without %s is reported, and the process continues', async (file, reason) => {
       const folder = copyLibraries(libraries.folder, { withoutFiles: [file] })
       await expect(openCudnnBackend({ libraryDir: folder, cacheDir })).rejects.toMatchObject({
         code: 'ERR_BACKEND_UNAVAILABLE',
@@ -50,7 +50,7 @@ describe('openCudnnBackend', () => {
       })
     })
 
-    it('a library without a symbol is told by the symbol', async () => {
+    it('a library without a symbol is reported with the symbol', async () => {
       const folder = copyLibraries(libraries.folder, { withoutSymbols: ['cudnnRNNForward'] })
       await expect(openCudnnBackend({ libraryDir: folder, cacheDir })).rejects.toThrow(/lacks cudnn: cudnnRNNForward/)
     })
@@ -87,7 +87,7 @@ describe('openCudnnBackend', () => {
       expect(libraries.report().calls['nvrtcCompileProgram']).toBe(1)
     })
 
-    it('inspectCudnn tells libraries, versions, device and features, and advice where it does not work', async () => {
+    it('inspectCudnn reports libraries, versions, device and features, and advice if cuDNN does not work', async () => {
       const report = await inspectCudnn({ libraryDir: libraries.folder, cacheDir })
       expect(report).toMatchObject({ cudnn: '9.24.0', advice: '', device: { computeCapability: 90 } })
       expect(report.files.cudnn).toBe(join(libraries.folder, 'libcudnn.so.9'))

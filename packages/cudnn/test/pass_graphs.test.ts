@@ -65,7 +65,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'CUDA e
     for (const other of others) expect(other).toEqual(first)
   })
 
-  it('what cannot be captured runs as calls from then on', async () => {
+  it('a pass that cannot be captured runs as calls from then on', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     libraries.configure('fault.cudaStreamBeginCapture=900@1+')
     const { forward } = smallLstm(backend)
@@ -88,7 +88,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'CUDA e
 
   it.each([
     ['faster, are kept', 400, 0, 2],
-    ['slower, are given up, and what follows is right', 0, 2000, 0],
+    ['slower, are given up, and later results are right', 0, 2000, 0],
   ])('measured graphs that prove %s', async (_, callMicroseconds, graphMicroseconds, kept) => {
     await using calls = await open({ algorithm: 'standard', graphs: false })
     const expected = await trained(calls)

@@ -4,8 +4,8 @@ import { describeEmulators } from './describe_emulators.js'
 import { roundingRelu } from './rounding_relu.js'
 
 /**
- * The emulator sums in float64 and rounds what it stores, so its products of TF32 are exact, and what is tested of them
- * is that cuDNN and cuBLAS take the calls.
+ * The emulator sums in float64 and rounds the stored results, so its TF32 products are exact. The test of TF32 is that
+ * cuDNN and cuBLAS accept the calls.
  */
 const TOLERANCES = { ...REDUCED_PRECISION_TOLERANCES, tf32: 2e-6 } as const
 

@@ -6,7 +6,7 @@ import { smallCharModel } from './small_char_model.js'
 const gpu = openEmulatedGpu()
 
 describe.skipIf(gpu.problem !== undefined)(
-  `what is replayed after a trial only (${gpu.problem ?? 'CUDA emulator'})`,
+  `passes that are replayed only after a trial (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
     if (gpu.problem !== undefined) return
     const { libraries, open } = gpu

@@ -24,7 +24,7 @@ export function roundingRelu(round: Round): NetworkMaker {
 
 const reference = openReferenceBackend({ dtype: 'float64' })
 
-/** One layer in one direction, with what its steps left. */
+/** One layer in one direction, with the outputs of its steps. */
 interface PseudoLayer {
   readonly cell: Rnn
   readonly params: TensorLike
@@ -45,7 +45,7 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
     this.#round = round
   }
 
-  /** Keeps the parameters: what it returns only stands for them. */
+  /** Keeps the parameters in this object; the returned tensor is a placeholder. */
   canonicalToParams({ weights, biases }: CanonicalParams) {
     const { numLayers, numUnits, inputSize, inputMode } = this.#network
     const pair = (tensors: CanonicalParams['weights'], k: number) =>

@@ -46,12 +46,12 @@ export function smallCharModel(backend: Backend, options: CharModelOptions = {})
     backend,
     lstm,
     gru,
-    /** For whoever saves a dropout generator. */
+    /** The saved state of a dropout generator, for tests that restore it. */
     kept: undefined as Uint8Array | undefined,
     variables,
     slots,
     losses: [] as number[],
-    /** The state that the LSTM goes on with; a new tensor after every step, as models keep it. */
+    /** The LSTM's state for the next step; a new tensor after every step, as models keep it. */
     state: null as BackendTensor | null,
     /** One step: forward, backward, clipping, update; the loss and the norm are read at its end. */
     async step({ batch = 3, time = 5, learningRate = 0.05 } = {}): Promise<void> {

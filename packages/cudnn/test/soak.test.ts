@@ -6,9 +6,11 @@ import { smallLstm } from './small_lstm.js'
 
 /** 300 in every test run; `npm run test:soak` does 10,000. */
 const CYCLES = Number(process.env['CUDNN_RNN_SOAK_CYCLES'] ?? 300)
-/** Cycles after which everything that is made once has been made, and allocators have found their size: some thousand. */
+/**
+ * Cycles after which everything that is made once has been made, and allocators have found their size: some thousand.
+ */
 const WARM_UP = Math.max(100, CYCLES / 5)
-/** What an allocator keeps for itself; a leak of 4 KiB in each of 10,000 cycles is more. */
+/** Allowance for memory that the allocator caches; a leak of 4 KiB in each of 10,000 cycles is more. */
 const MOST_MEGABYTES = 32
 
 setFlagsFromString('--expose-gc')
@@ -35,7 +37,7 @@ describe.skipIf(gpu.problem !== undefined)(`executors that come and go (${gpu.pr
       network.rnn.dispose()
     }
     collect()
-    // Finalizers of what was not disposed run in a turn of their own.
+    // Finalizers of tensors that were not disposed run in a later turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve, 100))
     const { live, violations } = libraries.report()
     expect(violations).toEqual([])

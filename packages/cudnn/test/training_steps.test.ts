@@ -87,7 +87,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     for (let step = 0; step < 8; step++) await model.step({ learningRate: 0 })
     // Two networks, and the trial that found it out: two calls, and a capture.
     expect(calls('cudnnRNNForward')).toBe(2 * 8 + 3)
-    // What lies between the forwards is replayed nevertheless.
+    // The commands between the forwards are still replayed.
     expect(launches()).toBeGreaterThan(8)
   })
 
@@ -98,7 +98,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     expect(launches()).toBeGreaterThan(0)
   })
 
-  it('refuses a step or updates that are no function, and scalars that are no array of scalars', async () => {
+  it('refuses a step or updates that are not functions, and scalars that are not an array of scalars', async () => {
     await using backend = await open()
     const { steps } = backend
     const invalid = expect.objectContaining({ code: 'ERR_INVALID_ARGUMENT' })

@@ -5,7 +5,7 @@ import { type CharModelOptions, smallCharModel } from './small_char_model.js'
 const gpu = openEmulatedGpu()
 type Model = ReturnType<typeof smallCharModel>
 
-/** What may happen between steps and in them: a replay must never go on with what is no more. */
+/** Changes between and within steps: a replay must never use a buffer or an object that was freed. */
 describe.skipIf(gpu.problem !== undefined)(
   `CudnnTrainingSteps between steps (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
@@ -101,7 +101,8 @@ describe.skipIf(gpu.problem !== undefined)(
         const found = await train(true, (_, step) => step === 1 && libraries.configure(`fault.${symbol}=900@1`))
         expect(found).toEqual(expected)
         expect(launches()).toBeGreaterThan(3)
-        // One more than without the failure: of the trial of dropout, the one that failed, and the one that replaced it.
+        // One more than without the failure: of the trial of dropout, the one that failed, and the one that replaced
+        // it.
         expect(libraries.report().calls['cudaStreamBeginCapture']).toBe(3)
         libraries.configure('reset')
       },
@@ -193,7 +194,7 @@ describe.skipIf(gpu.problem !== undefined)(
       expect(() => steps.whereFinite([tensor], () => {})).toThrow(expect.objectContaining({ code: 'ERR_SHAPE' }))
     })
 
-    it('what is called outside a step meanwhile keeps its place among the calls', async () => {
+    it('a call outside a step, made during it, keeps its place in the order of calls', async () => {
       await using backend = await open({ algorithm: 'standard', graphs: true })
       const { ops, steps } = backend
       const sum = backend.zeros([1])

@@ -10,7 +10,7 @@ const ALGORITHMS = ['standard', 'persist_static', 'persist_static_small_h'] as c
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 const STAGES = ['make', 'forward', 'backwardData', 'backwardWeights'] as const
 
-/** How far an algorithm got, in microseconds of a stage or the name of what it was refused with. */
+/** Result of each stage of an algorithm: its microseconds, or the name of the status that refused it. */
 type Stages = Partial<Record<(typeof STAGES)[number], number | string>>
 
 /** Section 7 and 13: every algorithm × cell × type × units × batch, stage by stage. */
@@ -32,7 +32,8 @@ export const algorithms: CheckGroup = (context) =>
               const shape = { cellMode, numUnits, batch, precision, training }
               const what = `${cellMode} H ${numUnits} B ${batch} ${precision} ${training ? 'training' : 'inference'} (µs)`
               const stages: Partial<Record<Algorithm, Stages>> = {}
-              // One item each: what ends the process is known by its name, and the others are asked all the same.
+              // One item for each algorithm: an algorithm that ends the process is then identified, and the others
+              // still run.
               for (const algorithm of ALGORITHMS) {
                 await once(`${algorithm} ${what}`, async () => {
                   stages[algorithm] = await tried(session, { ...shape, ...sequence(isQuick, numUnits), algorithm })
@@ -97,7 +98,10 @@ async function timed(network: RawNetwork, add: (list: CommandList) => void): Pro
   return times.sort((a, b) => a - b)[1]
 }
 
-/** Section 7, last: PERSIST_DYNAMIC, which has crashed for others, for the cell mode in `argument`. Runs in a process of its own. */
+/**
+ * Section 7, last: PERSIST_DYNAMIC, which has crashed for others, for the cell mode in `argument`. Runs in a process of
+ * its own.
+ */
 export const dynamic: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const { isQuick, report, deadline, argument, once } = context
@@ -130,7 +134,9 @@ function repeatedWave(count: number, numUnits: number): Float32Array {
   return values
 }
 
-/** Section 7: the executor itself, told to use each algorithm: whatever is refused, however late, its results are right. */
+/**
+ * Section 7: the executor with each algorithm as its option. Results are right even if cuDNN refuses at a late stage.
+ */
 export const fallbacks: CheckGroup = async (context) => {
   const { isQuick, report, deadline, once } = context
   for (const cellMode of MODES) {
@@ -139,7 +145,7 @@ export const fallbacks: CheckGroup = async (context) => {
       const params = repeatedWave(flatLayout(descriptor).size, numUnits)
       for (const precision of ['float32', 'bfloat16'] as const) {
         if (performance.now() > deadline) return report(noted('7.3', 'fall-backs', 'cut short'))
-        const what = `${cellMode} H ${numUnits} ${precision}: a training step told to use each algorithm`
+        const what = `${cellMode} H ${numUnits} ${precision}: a training step with each algorithm`
         await once(what, async () => {
           const problems = await problemsOfFallbacks(context, descriptor, params, precision)
           const isRight = Object.keys(problems).length === 0
@@ -151,7 +157,7 @@ export const fallbacks: CheckGroup = async (context) => {
   }
 }
 
-/** What is wrong with the parameter gradient, by algorithm. */
+/** Errors of the parameter gradient, by algorithm. */
 async function problemsOfFallbacks(
   { options, isQuick, deadline }: Parameters<CheckGroup>[0],
   descriptor: RnnDescriptor,

@@ -39,7 +39,7 @@ async function replayed(session: DeviceSession, options: RawOptions): Promise<st
     await network.set({ x: wave(sizes.x, 1), params: wave(sizes.params, 0.3, 0.77), dy: wave(sizes.y, 0.7, 0.43) })
     const step = (list: CommandList) => network.step(list)
     const clear = () => network.set(Object.fromEntries(names.map((name) => [name, zeros(network, name)])))
-    // What is loaded at the first call must not be loaded during the capture.
+    // cuDNN loads kernels at the first call, and loading is not allowed during a capture.
     await network.run(step)
     await clear()
     await network.run(step)
@@ -67,7 +67,7 @@ function zeros({ sizes }: RawNetwork, name: string): Float64Array {
   return new Float64Array(counts[name])
 }
 
-/** A generator in the graph goes on from replay to replay. */
+/** A dropout generator in the graph advances from replay to replay. */
 async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]['report']) {
   const what = 'a training step with dropout 0.5, captured and replayed three times'
   try {

@@ -6,7 +6,9 @@ import { nameOf, noted, type Outcome, skipped } from '../outcome.js'
 import { PassTimer, type PassTimes, timeSteps, timingCases } from '../timing.js'
 import { TorchBaseline } from '../torch_baseline.js'
 
-/** A second of products: an idle GPU takes that long to raise its clocks, and the first that is timed would pay for it. */
+/**
+ * A second of products: an idle GPU takes that long to raise its clocks, and the first that is timed would pay for it.
+ */
 async function warmUp(backend: CudnnBackend, isQuick: boolean): Promise<void> {
   const size = isQuick ? 16 : 4096
   using x = backend.zeros([size, size])
@@ -25,8 +27,8 @@ const CHARACTER_MODELS = [
 ] as const
 
 /**
- * Times beside PyTorch on the same GPU, cell by cell in turns, so that a cut run has both of what it has. `argument`
- * names the Python.
+ * Times of this executor and of PyTorch on the same GPU, alternating by cell, so that an interrupted run has both times
+ * of every cell that it reached. `argument` names the Python.
  */
 export const comparison: CheckGroup = async ({ options, isQuick, report, argument, deadline, once }) => {
   const { baseline, hello, problem } = await TorchBaseline.start(argument || undefined)

@@ -5,7 +5,9 @@ import { RawNetwork } from '../raw_network.js'
 
 const SHAPE = { cellMode: 'gru', numLayers: 1, numUnits: 8, inputSize: 8, time: 4, batch: 2, training: false } as const
 
-/** Section 11: a pointer of the host where one of the device belongs. Runs in a process of its own, which it may ruin. */
+/**
+ * Section 11: a pointer of the host where one of the device belongs. Runs in a process of its own, which it may ruin.
+ */
 export const hostPointer: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const { report } = context
@@ -17,6 +19,6 @@ export const hostPointer: CheckGroup = (context) =>
     const after = await network.run((list) => network.forward(list)).then(() => 'works', nameOf)
     report(noted('11.2', 'the same pass with the right pointer after that', after))
     const isToldOrWell = (answer === 'accepted') === (after === 'works')
-    report(judged('11.3', 'a lost device', 'told by every later call', { answer, after }, isToldOrWell))
+    report(judged('11.3', 'a lost device', 'reported by every later call', { answer, after }, isToldOrWell))
     report(skipped('11.4', 'cudaLaunchHostFunc after an error', 'the executor waits for events and never uses it'))
   })

@@ -79,7 +79,7 @@ const ODD = {
 } as const
 export const ODD_ROWS = Object.keys(ODD)
 
-/** Section 6, last: what may ruin the process, one kind in a process of its own. */
+/** Section 6, last: inputs that may end the process, each kind in a process of its own. */
 export const oddRows: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const id = `6.${8 + ODD_ROWS.indexOf(context.argument)}`
@@ -154,7 +154,7 @@ async function pass(session: DeviceSession, options: RawOptions, values: Values)
   return network.get(...RESULTS)
 }
 
-/** The largest distance over `names`; of sequences only what lies within the rows. */
+/** The largest difference over `names`; of sequences, over the steps within each row's length only. */
 function worstOf(actual: Values, expected: Values, options: RawOptions, names: readonly string[]): number {
   let worst = 0
   for (const name of names) {

@@ -10,7 +10,9 @@ import { judged, noted } from '../outcome.js'
 const CYCLES = 10_000
 const MEGABYTE = 2 ** 20
 
-/** Section 14: executors, networks and tensors that come and go, and what the device and the process hold after it. */
+/**
+ * Section 14: memory of the device and of the process after many executors, networks and tensors are made and freed.
+ */
 export const soak: CheckGroup = async (context) => {
   const { options, isQuick, report, deadline } = context
   const half = performance.now() + (deadline - performance.now()) / 2
@@ -21,7 +23,7 @@ export const soak: CheckGroup = async (context) => {
       list.add('memoryInfo', {})
       return (await session.run(list))[0]
     })
-  // What the first executors of a process load stays loaded.
+  // The first executors of a process load libraries and kernels that stay loaded, so they are not counted.
   for (let n = 0; n < 3; n++) await trainOnce(options)
   const before = { free: await free(), rss: process.memoryUsage().rss }
   let cycles = 0

@@ -89,7 +89,7 @@ export function launchUpdate(
   }
 }
 
-/** The rate of what enters the velocity, and of what leaves it. */
+/** Two factors of a momentum update: of the gradient added to the velocity, and of the velocity in the update. */
 function ratesOf({ learningRate, rateInVelocity }: { learningRate: number; rateInVelocity: boolean }) {
   return rateInVelocity ? { rateIn: learningRate, rateOut: 1 } : { rateIn: 1, rateOut: learningRate }
 }

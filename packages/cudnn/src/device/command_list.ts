@@ -107,7 +107,7 @@ const LAUNCH_KERNEL = COMMAND_ENCODERS.launchKernel.code
 /** An optional buffer, descriptor or host array that is left out. */
 const ABSENT = -1
 
-/** What a list knows of a buffer that it names. */
+/** A buffer that a list names, and the list's accesses to it. */
 export interface Slot {
   readonly buffer: DeviceBuffer
   /** The list allocates it; otherwise it was there before. */

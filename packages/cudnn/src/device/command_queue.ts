@@ -22,7 +22,9 @@ export interface Submission {
 const HEADER = 7
 const NOTHING = new Float64Array(0)
 
-/** Where command lists go: in order behind all others, or, in an exclusive section, past those that wait for its end. */
+/**
+ * Where command lists go: in order behind all others, or, in an exclusive section, past those that wait for its end.
+ */
 export class CommandQueue {
   readonly #native: NativeAddon
   readonly #session: Session
@@ -31,7 +33,7 @@ export class CommandQueue {
   #message: Float64Array = new Float64Array(1024)
   #isFlushScheduled = false
   #isClosed = false
-  /** Commands were recorded that are not submitted yet: what they use is not freed. */
+  /** Some recorded commands are not submitted yet; buffers that they use are not freed. */
   isRecording = false
 
   constructor(native: NativeAddon, session: Session, isExclusive: boolean) {
@@ -40,7 +42,7 @@ export class CommandQueue {
     this.#mode = isExclusive ? MODE.exclusive : 0
   }
 
-  /** Queues `list`; the buffers that it was to write carry the error of what fails later. */
+  /** Queues `list`. If it fails later, the buffers that it was to write carry the error. */
   post(list: CommandList): void {
     this.submit(list)
   }
@@ -91,7 +93,7 @@ export class CommandQueue {
     })
   }
 
-  /** Frees what was released so far, without waiting for the next submission. */
+  /** Frees the buffers released so far, without waiting for the next submission. */
   flushReleases(): void {
     if (this.#isClosed || this.isRecording || this.#releases.length === 0) return
     this.#send(undefined, {}, this.#releases.splice(0))

@@ -1,11 +1,11 @@
 import type { DeviceBuffer } from './device_buffer.js'
 
 /**
- * A tensor's contents in the element type that cuDNN computes with, beside the tensor: one memory, rewritten where it is
- * when a pass wants it and the tensor has changed, so that graphs find it at one address.
+ * A copy of a tensor in the element type that cuDNN computes with. It is one allocation, rewritten in place when a pass
+ * needs it and the tensor has changed, so CUDA graphs find it at a fixed address.
  *
- * The batch that rewrites it stands alone, in the order of calls. Where it fails, the buffer carries the error to whoever
- * counted on it.
+ * The batch that rewrites it is separate, in the order of calls. If it fails, the buffer carries the error to the
+ * passes that read it.
  */
 export class ConvertedCopy {
   /** Owned by the tensor. */

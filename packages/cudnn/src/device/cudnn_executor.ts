@@ -4,7 +4,7 @@ import type { DeviceSession } from './device_session.js'
 import type { GraphPolicy } from './graph_cache.js'
 import type { Arithmetic } from './precision.js'
 
-/** What the parts of one open cuDNN executor share. */
+/** The objects that all parts of one open cuDNN executor share. */
 export interface CudnnExecutor {
   readonly session: DeviceSession
   readonly memory: DeviceMemory

@@ -12,12 +12,12 @@ export interface TensorHome {
   readonly session: DeviceSession
   readonly ledger: Ledger
   readonly life: Lifetime
-  /** Releases what a tensor that nobody disposed holds, once nobody can. */
+  /** Releases the holding of a tensor that is collected without `dispose()`. */
   watch(tensor: CudnnTensor, holding: TensorHolding): void
   unwatch(tensor: CudnnTensor, holding: TensorHolding): void
 }
 
-/** What a tensor holds, apart from the tensor, so that it can be released when the tensor is gone. */
+/** Resources of a tensor, in an object of their own so that they can be released after the tensor is collected. */
 export interface TensorHolding {
   readonly buffer: DeviceBuffer
   readonly entry: LedgerEntry
@@ -92,7 +92,7 @@ export class CudnnTensor extends ExecutorTensor {
   }
 
   /**
-   * As {@link read}, rounded to the nearest half; what a network computed at precision `float16` is exact in it.
+   * As {@link read}, rounded to the nearest half; results of a network at precision `float16` are exact.
    *
    * Rejects with TypeError `ERR_NO_FLOAT16_ARRAY` before Node.js 24, and as `read()`.
    */

@@ -1,6 +1,6 @@
 import type { ObjectId } from '../sys/native_addon.js'
 
-/** What gives buffers their numbers and takes them back. */
+/** Assigns the numbers of buffers and frees the buffers. */
 export interface BufferHome {
   /** A number for an object of the worker. */
   newId<Id extends ObjectId<string>>(): Id
@@ -10,7 +10,9 @@ export interface BufferHome {
   account(bytes: number): void
 }
 
-/** Device memory with a count of owners; the last one's release frees it once the commands that were queued have run. */
+/**
+ * Device memory with a count of owners; the last one's release frees it once the commands that were queued have run.
+ */
 export class DeviceBuffer {
   /** The number by which the worker knows it. */
   readonly id: number
@@ -48,7 +50,7 @@ export class DeviceBuffer {
   }
 }
 
-/** Buffers of one call: all are released together when it ends; what is kept longer is retained before. */
+/** Buffers of one call, all released when it ends; a buffer that outlives the call is retained before. */
 export class BufferOwner {
   readonly #owned: DeviceBuffer[] = []
 

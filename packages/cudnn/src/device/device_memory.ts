@@ -8,13 +8,13 @@ import type { DeviceSession } from './device_session.js'
 
 const FEWEST_YOUNG = 1024
 
-/** The memory of one executor on its device: makes tensors, counts them, and tells its own from foreign ones. */
+/** The memory of one executor on its device: makes tensors, counts them, and rejects tensors of other executors. */
 export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   readonly session: DeviceSession
   readonly dtype: FloatDType
   readonly ledger = new Ledger()
   readonly life = new Lifetime('backend')
-  /** Releases what tensors hold that were dropped without `dispose()`. */
+  /** Releases the resources of tensors that were dropped without `dispose()`. */
   readonly #dropped = new FinalizationRegistry<TensorHolding>(({ buffer, copy, entry }) => {
     entry.leave()
     if (this.life.ended) return
@@ -91,8 +91,8 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
   }
 
   /**
-   * The buffer of an argument that was checked before, its ownership included: of a tensor its own (retained), of a host
-   * array a new one. The caller releases it.
+   * The buffer of an argument that was checked before, its ownership included: of a tensor its own (retained), of a
+   * host array a new one. The caller releases it.
    */
   operand(list: CommandList, tensor: TensorLike, dtype?: DType): DeviceBuffer {
     if (isBackendTensor(tensor)) return (tensor as CudnnTensor).buffer.retain()

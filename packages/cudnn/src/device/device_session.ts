@@ -8,8 +8,8 @@ import type { BufferHome, DeviceBuffer } from './device_buffer.js'
 import { GraphCache, type GraphPolicy } from './graph_cache.js'
 
 /**
- * Device memory is reported to the garbage collector in units of this many bytes, and of a sixteenth only: enough to make
- * it look at what scripts drop.
+ * Device memory is reported to the garbage collector in units of this many bytes, and one sixteenth of it only: enough
+ * for the collector to run when scripts drop tensors without dispose().
  */
 const REPORTED_BYTES = 2 ** 20
 const EXTERNAL_SHARE = 1 / 16
@@ -22,14 +22,14 @@ export interface SessionOptions {
 }
 
 /**
- * One device: its worker's command queue, and what the device said of itself. In a step, lists that are begun are recorded
- * one behind the other and submitted together; everything else is queued behind what was recorded.
+ * One device: the command queue of its worker, and its properties. In a step, lists are recorded one after the other
+ * and submitted together; any other list is queued after the recorded ones.
  */
 export class DeviceSession implements BufferHome {
   readonly native: NativeAddon
   readonly libraries: Libraries
   readonly info: SessionInfo
-  /** In order, and past what is recorded. */
+  /** The queue itself; lists posted to it directly overtake recorded commands. */
   readonly queue: CommandQueue
   readonly #handle: Session
   readonly #exclusive: CommandQueue
@@ -95,7 +95,7 @@ export class DeviceSession implements BufferHome {
     return this.#open
   }
 
-  /** Queues what was begun; the buffers that it was to write carry the error of what fails later. */
+  /** Queues a list of {@link begin}. If it fails later, the buffers that it was to write carry the error. */
   post(list: CommandList): void {
     if (list !== this.#step && !list.isEmpty) this.queue.post(list)
   }
@@ -105,7 +105,9 @@ export class DeviceSession implements BufferHome {
     if (list !== this.#step) await this.#graphs.submit(list)
   }
 
-  /** Queues `list` behind what was recorded; settles with the numbers that its commands report once it was issued. */
+  /**
+   * Queues `list` after the recorded commands. Resolves with the numbers that its commands report, once it was issued.
+   */
   run(list: CommandList): Promise<Float64Array> {
     this.flush()
     return this.queue.run(list)
@@ -118,8 +120,8 @@ export class DeviceSession implements BufferHome {
   }
 
   /**
-   * Runs `use` at this place of the queue: everything queued later waits until it is over. So what must be asked of the
-   * device before a call can be queued does not change the order of calls.
+   * Runs `use` at this position of the queue: everything queued later waits until it ends. A call that needs results of
+   * the device before it can be queued (a plan, a measurement) therefore keeps its place in the order of calls.
    */
   async runExclusive<Result>(action: string, use: (queue: CommandQueue) => Promise<Result>): Promise<Result> {
     this.flush()
@@ -136,13 +138,13 @@ export class DeviceSession implements BufferHome {
     this.#stepsUnderWay++
   }
 
-  /** Submits what was recorded; rejects with what the calls of the step met. */
+  /** Submits the recorded commands; rejects with the first error of the step's calls. */
   async endStep(): Promise<void> {
     if (--this.#stepsUnderWay === 0) this.flush()
     while (this.#submitted.length > 0) await Promise.all(this.#submitted.splice(0))
   }
 
-  /** Submits what was recorded so far. */
+  /** Submits the commands recorded so far. */
   flush(): void {
     const step = this.#step
     if (step === undefined) return
@@ -154,7 +156,7 @@ export class DeviceSession implements BufferHome {
     this.#submitted.push(submitted)
   }
 
-  /** Frees what was let go of, waits for the device, and gives memory that is kept for reuse back to it. */
+  /** Frees released buffers, waits for the device, and returns to it the memory that is cached for reuse. */
   async trimMemory(): Promise<void> {
     this.flush()
     this.queue.flushReleases()
@@ -182,7 +184,9 @@ export class DeviceSession implements BufferHome {
     for (const id of ids) if (id) this.queue.release(id)
   }
 
-  /** Drops what was not begun; resolves when what was is done and the device has all memory back. Idempotent. */
+  /**
+   * Drops batches that have not begun. Resolves when the others are done and all device memory is freed. Idempotent.
+   */
   close(): Promise<void> {
     if (this.#closed) return this.#closed
     this.#graphs.dispose()

@@ -16,7 +16,7 @@ const WARM_UPS = 2
 const MOST_CAPTURES = 4
 /** Captures of one signature that may fail: another executor that synchronises the device meanwhile is a reason. */
 const MOST_FAILED_CAPTURES = 3
-/** Graphs of more memory win nothing, as launching is not what takes their time. */
+/** Larger graphs gain nothing: their time is spent in kernels, not in launches. */
 const MOST_GRAPH_BYTES = 512 * 2 ** 20
 /** Of all graphs together. */
 const MOST_BYTES = 2 ** 30
@@ -24,9 +24,9 @@ const MOST_BYTES = 2 ** 30
 const MOST_ENTRIES = 64
 
 /**
- * Repeated command lists as CUDA graphs: one launch replaces hundreds, which dominate the time of small passes. The key is
- * the *signature* of a list: the list without the identities of external buffers and the values of scalars. Every list is
- * compared; callers need not repeat one.
+ * Repeated command lists as CUDA graphs: one launch replaces hundreds, which dominate the time of small passes. The key
+ * is the *signature* of a list: the list without the identities of external buffers and the values of scalars. Every
+ * list is compared; callers need not repeat one.
  */
 export class GraphCache {
   readonly #home: BufferHome
@@ -193,7 +193,7 @@ class CacheEntry {
     this.drop()
   }
 
-  /** Lets go of the graph: its buffers changed, or are no more. */
+  /** Destroys the graph, as its buffers changed or were freed. */
   drop(): void {
     this.graph?.release()
     this.graph = undefined
@@ -206,15 +206,15 @@ function slotKey({ buffer, isAllocated, upload }: Slot): number {
 }
 
 /**
- * The commands of a list as a CUDA graph. Addresses in a graph are fixed: what the commands allocate is memory of the
- * graph; buffers from outside that are the same every time (parameters, optimizer slots) are used where they are; those
- * that change are copied in, and out again where they were written. Scalars are read from memory, which is written
- * before each launch.
+ * The commands of a list as a CUDA graph. Addresses in a graph are fixed. The graph owns the memory that the commands
+ * allocate. External buffers that are the same every time (parameters, optimizer slots) are used in place; external
+ * buffers that change are copied in before the launch, and out after it if the commands write them. Scalars are read
+ * from memory, which is written before each launch.
  */
 class CapturedGraph {
   readonly id: Graph
   readonly bytes: number
-  /** Allocates what the graph owns. */
+  /** Allocates the graph's own buffers. */
   readonly memory: CommandList
   /** Frees it again, so that the calls of a list that cannot be captured find room. */
   readonly disposal: CommandList
@@ -272,7 +272,7 @@ class CapturedGraph {
     this.bytes = bytes
   }
 
-  /** A launch that does what the commands of `list` do, whose signature is that of the captured ones. */
+  /** A launch in place of the commands of `list`, whose signature equals that of the captured list. */
   launchOf({ slots, scalars }: CommandList): CommandList {
     const launch = new CommandList(this.#home, 'replay commands')
     for (let k = 0; k < slots.length; k++) {

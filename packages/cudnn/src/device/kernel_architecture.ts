@@ -1,9 +1,10 @@
 /**
- * What the kernels are compiled for. An NVRTC that knows the device's architecture makes its machine code (sm_90); an
- * older one makes PTX of the newest that it knows and the device can run (compute_90), which the driver translates.
+ * The architecture that the kernels are compiled for. An NVRTC that supports the device's architecture emits its
+ * machine code (sm_90). An older one emits PTX of the newest architecture that it supports and the device can run
+ * (compute_90); the driver translates that.
  *
  * @param computeCapability 90 is 9.0
- * @param supported what NVRTC says it knows; empty where it cannot say (before CUDA 11.2)
+ * @param supported the architectures that NVRTC lists; empty before CUDA 11.2, which has no such list
  */
 export function kernelArchitecture(computeCapability: number, supported: readonly number[]): string {
   const older = supported.filter((architecture) => architecture < computeCapability)

@@ -4,7 +4,9 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/files'
 
-/** Compiled kernels on disk, one file per source, options and compiler. Whatever goes wrong, kernels are compiled anew. */
+/**
+ * Compiled kernels on disk, one file per source, options and compiler. After any error the kernels are compiled again.
+ */
 export class KernelCache {
   readonly #folder: string
 

@@ -33,7 +33,7 @@ export class CudnnTrainingSteps implements TrainingSteps {
     try {
       result = await step()
     } catch (error) {
-      // What the step met first is what counts.
+      // The first error of the step is the one to report.
       await this.#session.endStep().catch(() => {})
       throw error
     }

@@ -8,8 +8,8 @@ import type { DeviceMemory } from '../device/device_memory.js'
 import type { Arithmetic } from '../device/precision.js'
 
 /**
- * Between the executor's element type and what cuDNN computes with. Where the two are one, buffers pass through
- * (retained); else they are converted by kernels. The caller releases what comes back.
+ * Converts between the executor's element type and the one that cuDNN computes with. If they are equal, buffers are
+ * returned unchanged (retained); else kernels convert them. The caller releases the returned buffer.
  */
 export class Conversion {
   readonly #memory: DeviceMemory
@@ -34,9 +34,9 @@ export class Conversion {
   }
 
   /**
-   * `tensor` as cuDNN reads it, converted once for all passes until it changes, in a list of its own. Undefined where
-   * there is nothing to convert, and for a changed tensor in a step: what a failed step was to write carries no error, so
-   * it converts for itself.
+   * `tensor` in cuDNN's element type, converted once for all passes until it changes, in a list of its own. Undefined
+   * if no conversion is needed, and for a changed tensor in a step: the outputs of a failed step carry no error, so a
+   * copy shared with later passes could be stale without notice, and the step converts for itself.
    */
   shared(tensor: CudnnTensor, elements: number): DeviceBuffer | undefined {
     const { session } = this.#memory

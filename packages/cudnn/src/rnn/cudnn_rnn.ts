@@ -185,7 +185,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return rnnSummary(this, this.#life)
   }
 
-  /** A list for a pass; the step under way is none where a replay would not do what the calls do. */
+  /** A list for a pass. If a replay would differ from the calls, the list is not part of the step under way. */
   #begin(action: string, plan: RnnPlan | undefined): CommandList {
     const { session } = this.#executor
     return plan?.isReplayable === false ? session.list(action) : session.begin(action)

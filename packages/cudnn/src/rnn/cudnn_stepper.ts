@@ -39,9 +39,9 @@ interface Picked {
 const dropped = new FinalizationRegistry<BufferOwner>((owner) => owner.release())
 
 /**
- * Streams whose states stay on the device. A step gathers the states of its rows, runs a forward and scatters the new ones,
- * as one list of commands that is replayed as a graph. The scattering is a segment of its own: where the forward fails, the
- * states are not written.
+ * Streams whose states stay on the device. A step gathers the states of its rows, runs a forward and scatters the new
+ * ones, as one list of commands that is replayed as a graph. The scattering is a segment of its own: where the forward
+ * fails, the states are not written.
  */
 export class CudnnStepper implements RnnQueuedStepper {
   readonly batch: number
@@ -226,7 +226,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     return output
   }
 
-  /** Queues a change of h and c. What fails is reported by the next step that reads them. */
+  /** Queues a change of h and c. The next step that reads them reports a failure. */
   #change(
     action: string,
     rows: Int32Array | undefined,

@@ -3,7 +3,7 @@ import { RnnTape } from '@cudnn-rnn/executor-kit'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import type { RnnPlan } from './rnn_plan.js'
 
-/** What a training forward keeps for its backward; all buffers are the tape's to release. */
+/** Values of a training forward for its backward. The tape owns all buffers and releases them. */
 export interface TapeContents {
   readonly plan: RnnPlan
   /** As cuDNN read and wrote them: 16-bit where the precision is, without padding. */
@@ -22,7 +22,7 @@ function freeContents({ buffers, plan }: TapeContents): void {
   plan.release()
 }
 
-/** Frees what tapes hold that were dropped without `dispose()`. */
+/** Frees the buffers of tapes that were dropped without `dispose()`. */
 const dropped = new FinalizationRegistry(freeContents)
 
 /** The tape of one training forward: it owns cuDNN's reserve space. */

@@ -58,7 +58,7 @@ export async function replaysDropout(
     const replayed = await drawnBy((list) => list.add('launchGraph', { exec }))
     return !isEqual(called[0], called[2]) && called.every((bytes, k) => isEqual(bytes, replayed[k]))
   } catch {
-    // What cannot be captured is not replayed either; a lost device shows in whatever comes next.
+    // A pass that cannot be captured is not replayed either; a lost device is reported by the next call.
     return false
   } finally {
     queue.releaseNow([graph, saved?.discard()].filter((id) => id !== undefined))
@@ -70,10 +70,10 @@ export async function replaysDropout(
 const SMALL = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 32, inputSize: 32 })
 
 /**
- * True where a replayed pass keeps the lengths of its rows. cuDNN does not say how the lengths of a descriptor reach the
- * device: if it stages them in memory of its own, a graph holds the copy, and a replay would read the lengths of the last
- * other pass. So it is tried, in an exclusive section: a pass is captured, another with other lengths runs, and the
- * replay must leave the states of the first.
+ * True where a replayed pass keeps the lengths of its rows. cuDNN does not say how the lengths of a descriptor reach
+ * the device: if it stages them in memory of its own, a graph holds the copy, and a replay would read the lengths of
+ * the last other pass. So it is tried, in an exclusive section: a pass is captured, another with other lengths runs,
+ * and the replay must leave the states of the first.
  */
 export async function replaysLengths(
   session: DeviceSession,

@@ -61,8 +61,8 @@ const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
  * Sequence lengths on the device.
  *
  * Note [Empty rows]. cuDNN's treatment of rows of length 0 is not documented and failed for others, so it is given
- * length 1 for them, and its results are corrected: their input, output and gradients are set to 0, and their states pass
- * through.
+ * length 1 for them, and its results are corrected: their input, output and gradients are set to 0, and their states
+ * pass through.
  */
 export interface DeviceLengths {
   /** As cuDNN gets them, at least 1; undefined from cuDNN 8.9.1 on, which takes those of the descriptors. */
@@ -100,7 +100,7 @@ export interface TempSpace {
   readonly reserveBytes: number
 }
 
-/** What the calls of passes of one shape have in common. */
+/** The common arguments of the calls for one shape. */
 export interface RnnCall extends TempSpace {
   /** Memory to work in; left out, the call allocates its own. */
   readonly workSpace?: DeviceBuffer

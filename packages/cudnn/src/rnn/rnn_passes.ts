@@ -26,7 +26,7 @@ export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | un
 export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params' | 'weights'
 export type BackwardOperand = 'output' | 'outputH' | 'outputC'
 
-/** What a forward made: results in the executor's element type, and what cuDNN read and wrote. */
+/** Buffers of a forward: results in the executor's element type, and cuDNN's inputs and outputs. */
 export interface ForwardBuffers {
   readonly plan: RnnPlan
   readonly output: DeviceBuffer
@@ -42,7 +42,7 @@ export interface BackwardBuffers {
   readonly params: DeviceBuffer
 }
 
-/** The passes of one network: what cuDNN is called with, and what is put right before and after it. */
+/** The passes of one network: cuDNN's calls, and the corrections before and after them (element type, padding). */
 export class RnnPasses {
   readonly #executor: CudnnExecutor
   readonly #network: RnnDescriptor
@@ -178,7 +178,7 @@ export class RnnPasses {
     }
   }
 
-  /** What the backward of a training forward needs, with shares of its own. */
+  /** The buffers that the backward of a training forward reads, each retained for the tape. */
   tapeContents({ plan, kept }: ForwardBuffers): TapeContents {
     for (const buffer of Object.values(kept)) buffer?.retain()
     return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }

@@ -61,8 +61,8 @@ export class RnnPlanner {
   }
 
   /**
-   * The plan for passes of these sizes; asks the device, in an exclusive section. `dropout` was queued before: what is
-   * queued from here on in order would wait for itself.
+   * The plan for passes of these sizes, made in an exclusive section as it reads sizes from the device. `dropout` must
+   * be queued before: a list queued in order during the section would wait for the section's end, and deadlock.
    */
   async plan(
     queue: CommandQueue,
@@ -127,8 +127,8 @@ export class RnnPlanner {
   }
 
   /**
-   * The algorithm named, where cuDNN takes it at every stage for this shape, or the fastest; else `standard`. Both are
-   * tried on scratch memory, with the dropout of the network: what is refused only there must not fail the caller's pass.
+   * The named or the fastest algorithm, if cuDNN accepts it at every stage for this shape; else `standard`. Each is
+   * tried on scratch memory with the network's dropout first, so that a late refusal does not fail the caller's pass.
    */
   async #algorithm(
     queue: CommandQueue,

@@ -11,7 +11,7 @@ import type { DropoutDescriptor, Graph, ObjectId, RnnDescriptorId } from '../sys
 import { setRnnDescriptor, stateElements } from './network_descriptors.js'
 import { callBackward, callForward, type RnnCall, setPassDescriptors, uploadLengths } from './rnn_call.js'
 
-/** What is tried before it is relied on. */
+/** The pass to try before it is used. */
 export interface ScratchOptions {
   readonly network: RnnDescriptor
   readonly arithmetic: Arithmetic

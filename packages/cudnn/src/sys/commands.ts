@@ -1,4 +1,4 @@
-// The table of commands: what packages/cudnn can have a session's worker do. The TypeScript types below, the encoding in
+// The table of commands that packages/cudnn submits to a session's worker. The TypeScript types below, the encoding in
 // device/command_list.ts and the C++ structs in native/cudnn/src/commands.h follow from it: run
 // `node scripts/generate_commands.mjs` after a change. The script compares the table with the prototypes of NVIDIA's
 // functions (native/cudnn/src/*_symbols.def) and of the kernels (native/cudnn/kernels).
@@ -40,7 +40,7 @@ export const COMMANDS = {
   segment: { fields: {} },
   /** The memory of a buffer, before the other commands of the segment run. */
   allocate: { fields: { buffer: 'out', bytes: 'size' } },
-  /** Host memory in place of a buffer, never freed: the validation asks what the device says of it. */
+  /** Host memory in place of a buffer, never freed: the validation tests the device's response to a host pointer. */
   allocateOnHost: { fields: { buffer: 'out', bytes: 'size' } },
   /** After the other commands of the segment. */
   release: { fields: { buffer: 'out' } },
@@ -320,7 +320,7 @@ export const KERNELS = {
 export type CommandName = keyof typeof COMMANDS
 export type KernelName = keyof typeof KERNELS
 
-/** What a submission asks of the worker; the bits of the first number of a message. */
+/** Modes of a submission: the bits of the first number of a message. */
 export const MODE = Object.freeze({
   exclusive: 1,
   beginExclusive: 2,

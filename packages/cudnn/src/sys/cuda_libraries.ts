@@ -8,7 +8,7 @@ import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
 /** Where each library was found. */
 export type LibraryFiles = Readonly<Partial<Record<LibraryKind | 'cublasLt', string>>>
 
-/** NVIDIA's libraries, found and bound; or what was tried, and the one sentence of advice. */
+/** NVIDIA's libraries, found and bound; or the attempts, and one sentence of advice. */
 export interface CudaLibraries {
   readonly libraries: Libraries | undefined
   readonly files: LibraryFiles
@@ -78,7 +78,7 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
   }
 }
 
-/** Opens libraries folder by folder, and notes what was tried. */
+/** Opens libraries folder by folder, and records each attempt. */
 class LibrarySearch {
   readonly files: Partial<Record<LibraryKind | 'cublasLt', string>> = {}
   readonly attempts: BackendAttempt[] = []
@@ -111,7 +111,7 @@ class LibrarySearch {
     return undefined
   }
 
-  /** Opens the libraries named, all beside `library`; returns what is wrong with the first that does not open. */
+  /** Opens the libraries named, all beside `library`; returns the error of the first that does not open. */
   preload(library: string, names: readonly string[]): string | undefined {
     for (const name of names) {
       const { error } = this.#addon.openLibrary(join(dirname(library), name))

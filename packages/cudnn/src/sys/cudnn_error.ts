@@ -42,7 +42,9 @@ export class CudnnError extends Error {
   }
 }
 
-/** True for a {@link CudnnError}, also one of another copy of this package, with one of `codes` (any when none given). */
+/**
+ * True for a {@link CudnnError}, also one of another copy of this package, with one of `codes` (any when none given).
+ */
 export function isCudnnError(error: unknown, ...codes: CudnnErrorCode[]): error is CudnnError {
   if (!(error instanceof Error) || error.name !== 'CudnnError') return false
   return codes.length === 0 || codes.includes((error as CudnnError).code)
@@ -97,7 +99,7 @@ function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
       if (requestedBytes === 0) return `${call} ran out of device memory${text}. Use smaller batches.`
       return `${requestedBytes} bytes of device memory were asked for and ${freeBytes} of ${totalBytes} are free. Use smaller batches, or dispose tensors and tapes that are not needed.`
     case 'ERR_DEVICE_LOST':
-      return `the device failed in an earlier call, ${statusName} (${status})${text}, and cannot be used again in this process. Start the process anew.`
+      return `the device failed in an earlier call, ${statusName} (${status})${text}, and cannot be used again in this process. Restart the process.`
     default:
       return `${call} returned ${statusName} (${status})${text}`
   }

@@ -1,4 +1,4 @@
-/** The addon as TypeScript sees it. What a device is to do is a message of commands: see commands.ts. */
+/** Types of the addon's functions. Work for a device is a message of commands: see commands.ts. */
 
 declare const kind: unique symbol
 interface Opaque<Kind extends string> {
@@ -17,7 +17,10 @@ export type Graph = ObjectId<'graph'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'
 
-/** What a device said when its session opened. Versions are numbered as the libraries number them. */
+/**
+ * Properties of the device and versions of the libraries, read when the session opens; the versions as
+ * cudaRuntimeGetVersion() and the like return them.
+ */
 export interface SessionInfo {
   /** "NVIDIA H200" */
   readonly name: string
@@ -56,8 +59,8 @@ export interface NativeAddon {
   /** Never waits; resolves when the device has everything back. */
   closeSession(session: Session): Promise<void> | undefined
   /**
-   * Queues one batch of commands. `sources` are read now; `targets` are filled when the promise resolves, with the numbers
-   * that the commands reported. An error has `segment`, the index of the segment that failed.
+   * Queues one batch of commands. `sources` are read now; `targets` are filled when the promise resolves, with the
+   * numbers that the commands reported. An error has `segment`, the index of the segment that failed.
    */
   submit(
     session: Session,

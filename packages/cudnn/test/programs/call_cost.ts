@@ -69,8 +69,8 @@ const { submit } = addon
 const promises = (message: Float64Array) => (message[0] & MODE.promise) !== 0
 
 /**
- * The median time that the addon takes to queue what a call submits. An exclusive section keeps the worker from running it
- * meanwhile: on few processors it would run in the place of JavaScript's thread.
+ * The median time that the addon takes to queue the submission of a call. An exclusive section keeps the worker from
+ * running it meanwhile: on few processors the worker would preempt JavaScript's thread.
  */
 async function crossing(call: () => Promise<void>): Promise<number> {
   const times: number[] = []

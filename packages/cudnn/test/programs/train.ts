@@ -1,4 +1,5 @@
-// Trains a little and says so; told "exit", leaves in the middle of the work. Run as a process or as a worker thread.
+// Trains a few steps and prints a line. With the argument "exit" it exits while work is queued. Runs as a process or as
+// a worker thread.
 import { parentPort, workerData } from 'node:worker_threads'
 import { openCudnnBackend } from '../../src/index.js'
 import { smallLstm } from '../small_lstm.js'
