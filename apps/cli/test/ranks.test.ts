@@ -88,11 +88,47 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
       await run(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
       await run('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
     ]
+    const lines = (some: readonly { stdout: string }[]) => some.flatMap(({ stdout }) => linesOf(stdout))
     const bits = (some: readonly { stdout: string }[]) =>
-      some.flatMap(({ stdout }) => linesOf(stdout)).flatMap(({ bits, heldOutBits }) => [bits!, heldOutBits ?? 0])
+      lines(some).flatMap(({ ranks, bits, heldOutBits }) => (ranks ? [] : [bits!, heldOutBits ?? 0]))
+    const speeds = lines(parts).flatMap(({ ranks }) => (ranks as unknown as { rank: number }[]) ?? [])
+    expect(speeds.map(({ rank }) => rank)).toEqual([0, 1, 2, 0, 1])
     expect(bits(parts)).toHaveLength(16)
     for (const [index, bit] of bits(expected).entries()) expect(bits(parts)[index]).toBeCloseTo(bit, 5)
   }, 90_000)
+
+  it('forecasts over the ranks with the numbers of one process', async () => {
+    const directory = await temporaryDirectory()
+    const csv = join(directory, 'series.csv')
+    const rows = Array.from({ length: 120 }, (_, k) => {
+      const month = new Date(Date.UTC(2000, k, 1)).toISOString().slice(0, 10)
+      return `${month},${(k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)).toFixed(4)}`
+    })
+    await writeFile(csv, `month,value\n${rows.join('\n')}\n`)
+    const sizes = [
+      '--season',
+      '6',
+      '--window',
+      '8',
+      '--horizon',
+      '4',
+      '--held-out',
+      '20',
+      '--units',
+      '6',
+      '--batch',
+      '7',
+    ]
+    const forecast = ['forecast', '--csv', csv, ...sizes, '--steps', '8', '--evaluate-every', '4', '--backend', 'cpu']
+    const together = await runOver(2, ...forecast, '--json', '--out', join(directory, 'together'))
+    const alone = await run(...forecast, '--json', '--out', join(directory, 'alone'))
+    expect([together.exitCode, together.stderr]).toEqual([0, ''])
+    const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
+    expect(steps).toHaveLength(expected.length)
+    for (const [index, { loss }] of expected.slice(0, 8).entries()) expect(steps[index]!['loss']).toBeCloseTo(loss!, 5)
+    expect(steps.at(-1)!['ranks']).toMatchObject([{ rank: 0 }, { rank: 1 }])
+    expect(await readFile(join(directory, 'together/forecast.csv'), 'utf8')).toContain('2010')
+  }, 60_000)
 
   it('ends with one message where the first rank refuses', async () => {
     const directory = await temporaryDirectory()

@@ -127,7 +127,8 @@ Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<Operation> oper
   return promise;
 }
 
-// open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number }): Promise<WorldInfo>
+// open(options: { libraries: string[]; expectedSize: number; timeoutSeconds: number; silenceSeconds: number }):
+//   Promise<WorldInfo>
 Napi::Value Open(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
   World& world = World::Instance();
@@ -143,6 +144,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   }
   options.expected_size = static_cast<int>(Number(given, "expectedSize"));
   options.timeout_seconds = Number(given, "timeoutSeconds");
+  options.silence_seconds = Number(given, "silenceSeconds");
   // UCX, under MPICH and Open MPI, tests its memory hooks by growing and shrinking the program break while it is
   // initialised. Memory that another thread took from malloc() meanwhile is unmapped by that, and Node.js has other
   // threads. Without the hooks, registrations of memory with an InfiniBand adapter are not cached. A value of the user

@@ -42,7 +42,8 @@ struct MpiConstants {
   X(Barrier, (MpiHandle))                                                                           \
   X(Iprobe, (int, int, MpiHandle, int*, void*))                                                     \
   X(Recv, (void*, int, MpiHandle, int, int, MpiHandle, void*))                                      \
-  X(Isend, (const void*, int, MpiHandle, int, int, MpiHandle, MpiHandle*))
+  X(Isend, (const void*, int, MpiHandle, int, int, MpiHandle, MpiHandle*))                          \
+  X(Request_free, (MpiHandle*))
 
 /// An opened library.
 struct MpiLibrary {

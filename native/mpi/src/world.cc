@@ -19,7 +19,13 @@ constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
 constexpr int kHostBytes = 64;
 constexpr int kAskTag = 1;
 constexpr int kReportTag = 2;
+constexpr int kHeartbeatAskTag = 3;
+constexpr int kHeartbeatTag = 4;
+constexpr int kTags[] = {kAskTag, kReportTag, kHeartbeatAskTag, kHeartbeatTag};
 constexpr auto kWatchInterval = std::chrono::milliseconds(100);
+constexpr double kTurnsPerSecond = 10;
+/// Between a sign of life and the next question.
+constexpr double kHeartbeatPause = 1;
 /// A rank that has been idle for less was not asked for.
 constexpr double kSilentSeconds = 0.5;
 constexpr double kRollCallSeconds = 2;
@@ -246,6 +252,10 @@ void World::Close(Operation& operation) {
   {
     const std::lock_guard lock(control_);
     may_call_roll_ = false;
+    // Questions and answers that crossed the last calls.
+    for (int rank = 0; rank < info_.size; rank++) {
+      for (const int tag : kTags) TakeAll(rank, tag);
+    }
   }
   Check(library_.Comm_free(&data_comm_), "MPI_Comm_free");
   Check(library_.Comm_free(&control_comm_), "MPI_Comm_free");
@@ -330,8 +340,17 @@ void World::Watch() {
     }
     const Progress progress = CurrentProgress();
     if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
-    if (progress.seconds < kSilentSeconds) continue;
+    if (progress.seconds < kSilentSeconds) {
+      silent_turns_ = 0;
+      continue;
+    }
     AnswerRollCall();
+    if (progress.kind != OperationKind::kNone && IsNextRankSilent()) {
+      Abort("Cannot complete " + Description(progress) + " as " + Name((info_.rank + 1) % info_.size) +
+                " has given no sign of life for " + Rounded(options_.silence_seconds) +
+                ": its process was stopped, or its host is dead. All ranks are ended",
+            kTimeoutExitCode);
+    }
     if (progress.kind != OperationKind::kClose || SecondsSince(checked) < kClosingCheckSeconds) continue;
     checked = Clock::now();
     if (progress.seconds < kClosingCheckSeconds) continue;
@@ -352,13 +371,15 @@ void World::Expire(const Progress& progress) {
   // The call may have ended meanwhile.
   const Progress now = CurrentProgress();
   if (now.kind != progress.kind || now.sequence != progress.sequence) return;
-  std::string what = NameOf(progress.kind);
-  if (IsCollective(progress.kind)) {
-    what += " (call " + std::to_string(progress.sequence) + ", " + std::to_string(progress.bytes) + " bytes)";
-  }
-  Abort("Cannot complete " + what + " as every rank must come to it within " + Rounded(options_.timeout_seconds) +
-            MissingRanks(progress, reports) + ". All ranks are ended",
+  Abort("Cannot complete " + Description(progress) + " as every rank must come to it within " +
+            Rounded(options_.timeout_seconds) + MissingRanks(progress, reports) + ". All ranks are ended",
         kTimeoutExitCode);
+}
+
+std::string World::Description(const Progress& progress) {
+  const std::string name = NameOf(progress.kind);
+  if (!IsCollective(progress.kind)) return name;
+  return name + " (call " + std::to_string(progress.sequence) + ", " + std::to_string(progress.bytes) + " bytes)";
 }
 
 std::string World::MissingRanks(const Progress& progress, const std::vector<Progress>& reports) const {
@@ -392,10 +413,50 @@ void World::AnswerRollCall() {
     if (library_.Iprobe(rank, kAskTag, control_comm_, &flag, ignore) != 0 || flag == 0) continue;
     char nothing = 0;
     if (library_.Recv(&nothing, 0, library_.constants.byte, rank, kAskTag, control_comm_, ignore) != 0) continue;
-    // Never freed, as the send may never complete; a job calls the roll a few times before its end.
+    // The report is never freed, as the send may never complete; a job calls the roll a few times before its end.
     auto* report = new Progress(CurrentProgress());
     MpiHandle request = 0;
     library_.Isend(report, sizeof *report, library_.constants.byte, rank, kReportTag, control_comm_, &request);
+    library_.Request_free(&request);
+  }
+  const int previous = (info_.rank + info_.size - 1) % info_.size;
+  if (TakeAll(previous, kHeartbeatAskTag)) SendEmpty(previous, kHeartbeatTag);
+}
+
+bool World::IsNextRankSilent() {
+  const std::unique_lock lock(control_, std::try_to_lock);
+  if (!lock.owns_lock() || !may_call_roll_) return false;
+  const int next = (info_.rank + 1) % info_.size;
+  if (TakeAll(next, kHeartbeatTag)) {
+    awaits_heartbeat_ = false;
+    silent_turns_ = 0;
+  }
+  silent_turns_++;
+  if (!awaits_heartbeat_ && silent_turns_ > kHeartbeatPause * kTurnsPerSecond) {
+    SendEmpty(next, kHeartbeatAskTag);
+    awaits_heartbeat_ = true;
+    silent_turns_ = 1;
+  }
+  return awaits_heartbeat_ && silent_turns_ > options_.silence_seconds * kTurnsPerSecond;
+}
+
+void World::SendEmpty(int rank, int tag) {
+  MpiHandle request = 0;
+  library_.Isend("", 0, library_.constants.byte, rank, tag, control_comm_, &request);
+  library_.Request_free(&request);
+}
+
+bool World::TakeAll(int rank, int tag) {
+  void* ignore = library_.constants.status_ignore;
+  bool found = false;
+  for (;;) {
+    int flag = 0;
+    if (library_.Iprobe(rank, tag, control_comm_, &flag, ignore) != 0 || flag == 0) return found;
+    Progress message;
+    if (library_.Recv(&message, sizeof message, library_.constants.byte, rank, tag, control_comm_, ignore) != 0) {
+      return found;
+    }
+    found = true;
   }
 }
 
@@ -405,8 +466,7 @@ std::vector<World::Progress> World::CallRoll(double seconds) {
     if (!may_call_roll_) return {};
     for (int rank = 0; rank < info_.size; rank++) {
       if (rank == info_.rank) continue;
-      MpiHandle request = 0;
-      library_.Isend("", 0, library_.constants.byte, rank, kAskTag, control_comm_, &request);
+      SendEmpty(rank, kAskTag);
     }
   }
   Progress silent;

@@ -5,6 +5,12 @@
 // makes no progress outside its calls; JavaScript's thread only queues. A second thread, the watchdog, ends the job
 // when a call exceeds its deadline: JavaScript's thread may be busy then, and the first one is inside MPI.
 //
+// Note [Heartbeats]. The watchdog of a rank that waits in a call asks the next rank for a sign of life, whose watchdog
+// gives it, even while its JavaScript is busy. A rank without one for `silence_seconds` was stopped or its host is
+// dead: the job ends, long before the deadline. Each rank asks one other, so that the messages do not grow with the
+// square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives. Silence is
+// counted in turns of the own watchdog: a job that was stopped as a whole continues.
+//
 // Note [Roll call]. A rank whose call has expired asks all others, over a communicator of its own, for the call that
 // they are in. Their watchdogs answer, so that the message names the ranks which are missing: those that do not answer
 // were stopped, those in another call, or in none, never came. This needs MPI_THREAD_MULTIPLE; without it nothing is
@@ -69,6 +75,8 @@ struct WorldOptions {
   /// The launcher's number of processes; 0 without a launcher.
   int expected_size = 0;
   double timeout_seconds = 600;
+  /// See Note [Heartbeats].
+  double silence_seconds = 8;
 };
 
 struct WorldInfo {
@@ -128,7 +136,14 @@ class World {
   void Expire(const Progress& progress);
   Progress CurrentProgress();
   void AnswerRollCall();
+  /// Asks the next rank for a sign of life, or looks for its answer. @returns whether it has been silent for too long
+  bool IsNextRankSilent();
+  /// Sends an empty message. Requires `control_`.
+  void SendEmpty(int rank, int tag);
+  /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
+  bool TakeAll(int rank, int tag);
   std::vector<Progress> CallRoll(double seconds);
+  static std::string Description(const Progress& progress);
   std::string MissingRanks(const Progress& progress, const std::vector<Progress>& reports) const;
   std::string Name(int rank) const;
 
@@ -157,6 +172,10 @@ class World {
   /// Held by the watchdog while it calls MPI, so that none of its calls comes after MPI_Finalize.
   std::mutex control_;
   bool may_call_roll_ = false;
+
+  /// Of the watchdog: whether the next rank was asked for a sign of life that has not come, and the turns since.
+  bool awaits_heartbeat_ = false;
+  int silent_turns_ = 0;
 };
 
 }  // namespace cudnn_rnn

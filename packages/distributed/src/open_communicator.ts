@@ -8,13 +8,19 @@ import { soleCommunicator } from './sole_communicator.js'
 export interface CommunicatorOptions {
   /** Every collective call must end within this time, or the job is ended; default 600. */
   readonly timeoutSeconds?: number | undefined
+  /**
+   * The job is ended where a rank gives no sign of life for this long while another waits for it; default 8. A thread of
+   * the addon gives it, so that JavaScript may compute for longer: the process was stopped, or its host is dead.
+   */
+  readonly silenceSeconds?: number | undefined
   /** The MPI library to open, by name or path, and no other; default `CUDNN_RNN_MPI_LIBRARY`, or the launcher's. */
   readonly library?: string | undefined
 }
 
 const ENGINE = oneOf(['auto', 'mpi', 'nccl', 'none'])
-const OPTIONS = { timeoutSeconds: optional(POSITIVE), library: optional(PATH) }
+const OPTIONS = { timeoutSeconds: optional(POSITIVE), silenceSeconds: optional(POSITIVE), library: optional(PATH) }
 const DEFAULT_TIMEOUT_SECONDS = 600
+const DEFAULT_SILENCE_SECONDS = 8
 
 /**
  * Opens the communicator between the processes that a launcher started: mpirun, mpiexec, srun. 'auto' takes the engine of
@@ -33,7 +39,7 @@ export async function openCommunicator(
 ): Promise<Communicator> {
   checkArguments('open communicator', { engine }, { engine: ENGINE })
   checkOptions('open communicator', options, OPTIONS)
-  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS } = options
+  const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, silenceSeconds = DEFAULT_SILENCE_SECONDS, library } = options
   if (engine === 'none') return soleCommunicator('none: one process, as asked for')
   const launcher = detectLauncher()
   if (engine === 'auto') {
@@ -41,7 +47,7 @@ export async function openCommunicator(
     if (launcher.size === 1) return soleCommunicator(`none: ${launcher.name} has started one process`)
   }
   const chosen = engine === 'auto' ? required(launcher, 'the launcher').engine : engine
-  if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, library: options.library })
+  if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
   const started = launcher === undefined ? '' : `${launcher.name} has started ${launcher.size} processes, and `
   throw new CommunicatorError(
     'ERR_COMMUNICATOR_UNAVAILABLE',

@@ -50,6 +50,18 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       if (world.rank === 1) process.kill(process.pid, 'SIGSTOP')
       await world.barrier()
     },
+    async 'silence of one'(world) {
+      await world.barrier()
+      if (world.rank === world.size - 1) process.kill(process.pid, 'SIGSTOP')
+      await world.barrier()
+    },
+    /** The watchdog of a busy rank answers. */
+    async 'long work of one'(world) {
+      const end = performance.now() + 4000
+      while (world.rank === 1 && performance.now() < end);
+      await world.barrier()
+      await world.dispose()
+    },
     async 'endless loop of one'(world) {
       await world.barrier()
       while (world.rank === 1);
@@ -62,9 +74,12 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
     },
   }
 
-/** Those that end by the deadline. */
+/** Those that end by the deadline, and by a missing sign of life. */
 const LATE = ['stop of one', 'endless loop of one']
-const world = await openCommunicator('auto', { timeoutSeconds: LATE.includes(what) ? 1.5 : 60, library })
+const SILENT = ['silence of one', 'long work of one']
+const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
+const silenceSeconds = SILENT.includes(what) ? 1 : 30
+const world = await openCommunicator('auto', { timeoutSeconds, silenceSeconds, library })
 if (what === 'reopen') {
   const again = openCommunicator('mpi', { timeoutSeconds: 1.5, library })
   const code = await again.then(

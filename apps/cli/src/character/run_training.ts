@@ -9,7 +9,7 @@ import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
-import { onEach, onFirst, overRanks, rankLines } from '../ranks.js'
+import { onEach, onFirst, overRanks, rankLines, rankSpeeds } from '../ranks.js'
 import { checkNoRun } from '../run_settings.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
@@ -74,6 +74,7 @@ async function trainOver(world: Communicator, request: TrainingRequest): Promise
     const page = join(directory, 'report.html')
     await writeFileWhole(page, characterPage(run, training.reports, sampled, await run.gates()))
     if (!json) process.stdout.write(conclusion(run, training, sampled, page))
+    else if (training.ranks) process.stdout.write(`${JSON.stringify(summary(run, training))}\n`)
   } finally {
     run.dispose()
   }
@@ -100,6 +101,11 @@ function introduction({ backend, corpus, settings }: TrainingRun): string {
     `${pc.bold('Executor')}  ${executorLine(backend)}`,
     `${pc.bold('To beat')}   ${bigram.toFixed(3)} bits/char: the character bigram model on the held-out text; the trigram model has ${trigram.toFixed(3)}`,
   ].join('\n')}\n\n`
+}
+
+/** The last line of `--json` over several ranks. */
+function summary({ settings: { plan } }: TrainingRun, { step, ending, ranks }: LoggedFitResult) {
+  return { step, ending, ranks: rankSpeeds(ranks, plan.batch * plan.time) }
 }
 
 function conclusion(

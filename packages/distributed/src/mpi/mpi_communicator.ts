@@ -19,7 +19,7 @@ const INSTALL =
 /** Opens MPI. Throws CommunicatorError; see `openCommunicator`. */
 export async function openMpiCommunicator(
   launcher: Launcher | undefined,
-  options: { readonly timeoutSeconds: number; readonly library: string | undefined },
+  options: { readonly timeoutSeconds: number; readonly silenceSeconds: number; readonly library: string | undefined },
 ): Promise<Communicator> {
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
@@ -32,10 +32,10 @@ export async function openMpiCommunicator(
   const { addon } = loaded
   const named = options.library ?? (process.env['CUDNN_RNN_MPI_LIBRARY'] || undefined)
   const libraries = named === undefined ? mpiLibraries(launcher) : [named]
-  const { timeoutSeconds } = options
+  const { timeoutSeconds, silenceSeconds } = options
   let world: Awaited<ReturnType<NativeAddon['open']>>
   try {
-    world = await addon.open({ libraries, expectedSize: launcher?.size ?? 0, timeoutSeconds })
+    world = await addon.open({ libraries, expectedSize: launcher?.size ?? 0, timeoutSeconds, silenceSeconds })
   } catch (cause) {
     throw openingError(cause as NativeFailure, launcher)
   }

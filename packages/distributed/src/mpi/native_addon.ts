@@ -6,6 +6,7 @@ export interface NativeAddon {
     /** The launcher's number of processes; 0 without one. */
     readonly expectedSize: number
     readonly timeoutSeconds: number
+    readonly silenceSeconds: number
   }): Promise<NativeWorld>
   allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number): Promise<void>
   broadcast(bytes: Uint8Array, root: number): Promise<void>
