@@ -165,7 +165,7 @@ function checkLabels(
 
 function checkRowWeights(weights: CtcLossOptions['rowWeights'], batch: number): Float64Array {
   if (weights === undefined) return new Float64Array(batch).fill(1)
-  if (!Array.isArray(weights) && !ArrayBuffer.isView(weights)) {
+  if (!Array.isArray(weights) && !['Float32Array', 'Float64Array'].includes(arrayTypeOf(weights) ?? '')) {
     throw codedTypeError(
       'ERR_INVALID_OPTION_TYPE',
       `Cannot ${ACTION} as rowWeights must be an array of numbers: current value is ${describeValue(weights)}`,
@@ -179,7 +179,11 @@ function checkRowWeights(weights: CtcLossOptions['rowWeights'], batch: number): 
       { argument: 'rowWeights', expected: batch, actual: weights.length },
     )
   }
-  const checked = Float64Array.from(weights)
-  for (const [row, weight] of checked.entries()) checkHyperparameter(ACTION, `rowWeights[${row}]`, weight)
+  const checked = new Float64Array(batch)
+  for (let row = 0; row < batch; row++) {
+    const weight = weights[row] as number
+    checkHyperparameter(ACTION, `rowWeights[${row}]`, weight)
+    checked[row] = weight
+  }
   return checked
 }

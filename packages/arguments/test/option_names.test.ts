@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest'
+import { checkIsObject, checkOptionNames } from '../src/index.js'
+
+const KNOWN = ['numUnits', 'numLayers', 'dropout', 'seed']
+const refusal = (option: string): { code: string; message: string; option: string; suggestion: string | undefined } => {
+  try {
+    checkOptionNames('build a network', { [option]: 1 }, KNOWN)
+  } catch (error) {
+    return error as never
+  }
+  throw new Error(`${option} is accepted`)
+}
+
+describe('checkOptionNames', () => {
+  it('accepts known names, any of them absent or undefined', () => {
+    checkOptionNames('build a network', {}, KNOWN)
+    checkOptionNames('build a network', { seed: undefined, numUnits: 3 }, KNOWN)
+  })
+
+  it.each([
+    ['num_units', 'numUnits'],
+    ['NUMUNITS', 'numUnits'],
+    ['numUnit', 'numUnits'],
+    ['numUnits2', 'numUnits'],
+    ['munUnits', 'numUnits'],
+    ['dropuot', 'dropout'],
+    ['sed', 'seed'],
+    // As near to numUnits as to numLayers by length: the first of equals is named.
+    ['numLayer', 'numLayers'],
+  ])('suggests for %s the name %s', (option, suggestion) => {
+    expect(refusal(option)).toMatchObject({
+      name: 'TypeError',
+      code: 'ERR_UNKNOWN_OPTION',
+      message: `Cannot build a network as the option is unknown: current name is ${option}. Did you mean ${suggestion}?`,
+      option,
+      suggestion,
+    })
+  })
+
+  it.each(['learningRate', 'x', 'bidirectional'])('lists the known names for %s, which is near to none', (option) => {
+    expect(refusal(option)).toMatchObject({ suggestion: undefined })
+    expect(refusal(option).message).toMatch(/Known options: numUnits, numLayers, dropout, seed\.$/)
+  })
+
+  it.each([null, undefined, 3, 'seed', () => {}])('refuses %o for options', (options) => {
+    expect(() => checkOptionNames('build a network', options as never, KNOWN)).toThrow(
+      expect.objectContaining({ code: 'ERR_INVALID_OPTION_TYPE' }),
+    )
+  })
+
+  it('refuses options whose names cannot be read, with the cause', () => {
+    const cause = new Error('no')
+    const hostile = new Proxy(
+      {},
+      {
+        ownKeys() {
+          throw cause
+        },
+      },
+    )
+    expect(() => checkOptionNames('build a network', hostile, KNOWN)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION_TYPE',
+        message: 'Cannot build a network as the options cannot be read: an object that cannot be read',
+        cause,
+      }),
+    )
+  })
+
+  it('looks at own names alone', () => {
+    checkOptionNames('build a network', Object.create({ unknown: 1 }) as object, KNOWN)
+  })
+})
+
+describe('checkIsObject', () => {
+  it('names the argument', () => {
+    expect(() => checkIsObject('save', 'metrics', 3)).toThrow(
+      expect.objectContaining({
+        code: 'ERR_INVALID_OPTION_TYPE',
+        message: 'Cannot save as metrics must be an object: current value is 3',
+        argument: 'metrics',
+      }),
+    )
+    checkIsObject('save', 'metrics', [])
+  })
+})
+
+describe('the distance of a suggestion', () => {
+  const suggestion = (option: string, known: readonly string[]) => {
+    try {
+      checkOptionNames('build', { [option]: 1 }, known)
+    } catch (error) {
+      return (error as { suggestion?: string }).suggestion
+    }
+    return 'accepted'
+  }
+
+  it.each([
+    ['seedAB', ['seed'], 'seed'],
+    ['seedABC', ['seed'], undefined],
+    // A third of the letters may differ in a long name.
+    ['numberOfLayers', ['numLayers'], undefined],
+    ['numberLayers', ['numLayers'], 'numLayers'],
+    ['beta', ['beta1', 'beta2'], 'beta1'],
+    ['beta2x', ['beta1', 'beta2'], 'beta2'],
+  ])('of %s among %o', (option, known, expected) => {
+    expect(suggestion(option, known)).toBe(expected)
+  })
+})

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { Ledger } from '../src/index.js'
+
+const NONE = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
+
+describe('Ledger', () => {
+  it('counts by kind until an entry leaves', () => {
+    const ledger = new Ledger()
+    const tensor = ledger.enter('tensors', {}, 12)
+    const tape = ledger.enter('tapes', {}, 100)
+    ledger.enter('rnns', {}).leave()
+    expect(ledger.snapshot()).toEqual({ ...NONE, tensors: 1, tapes: 1, bytes: 112 })
+    tensor.leave()
+    tape.leave()
+    expect(ledger.snapshot()).toEqual(NONE)
+  })
+
+  it('counts an entry out once', () => {
+    const ledger = new Ledger()
+    const entry = ledger.enter('tensors', {}, 8)
+    entry.leave()
+    entry.leave()
+    entry.hold(5)
+    expect(ledger.snapshot()).toEqual(NONE)
+  })
+
+  it('takes out what an entry holds in the end', () => {
+    const ledger = new Ledger()
+    const entry = ledger.enter('tensors', {}, 8, true)
+    entry.hold(24)
+    entry.hold(-2)
+    expect(ledger.snapshot()).toEqual({ ...NONE, tensors: 1, bytes: 30 })
+    entry.leave()
+    expect(ledger.snapshot()).toEqual(NONE)
+  })
+
+  it('gives a snapshot that later entries do not change', () => {
+    const ledger = new Ledger()
+    const before = ledger.snapshot()
+    ledger.enter('steppers', {})
+    expect(before).toEqual(NONE)
+  })
+})

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { HostMemory, scope } from '../src/index.js'
+
+const memory = new HostMemory('float32')
+const live = () => memory.ledger.snapshot().tensors
+const make = () => memory.zeros([1])
+
+describe('scope', () => {
+  it('disposes what its body makes, but not what was there before', () => {
+    const before = make()
+    const inside = scope(() => {
+      const tensor = make()
+      expect(tensor.disposed).toBe(false)
+      return [tensor][Symbol.iterator] // A function, which holds no tensor.
+    })
+    expect(typeof inside).toBe('function')
+    expect([before.disposed, live()]).toEqual([false, 1])
+    before.dispose()
+  })
+
+  it.each([
+    ['itself', (tensor: object) => tensor],
+    ['in an array', (tensor: object) => [1, [tensor]]],
+    ['in an object', (tensor: object) => ({ result: { output: tensor } })],
+    ['in a map', (tensor: object) => new Map([['kernel', tensor]])],
+    ['in a set', (tensor: object) => new Set([tensor])],
+    [
+      'in an object that refers to itself',
+      (tensor: object) => {
+        const node: Record<string, object> = { tensor }
+        node['self'] = node
+        return node
+      },
+    ],
+  ])('keeps the result %s', (_, wrap) => {
+    let [kept, dropped] = [make(), make()]
+    kept.dispose()
+    dropped.dispose()
+    scope(() => {
+      kept = make()
+      dropped = make()
+      return wrap(kept)
+    })
+    expect([kept.disposed, dropped.disposed]).toEqual([false, true])
+    kept.dispose()
+  })
+
+  it('gives the result of an inner scope to the outer one', () => {
+    let inner = make()
+    inner.dispose()
+    scope(() => {
+      inner = scope(() => {
+        make()
+        return make()
+      })
+      expect([inner.disposed, live()]).toEqual([false, 1])
+    })
+    expect([inner.disposed, live()]).toEqual([true, 0])
+  })
+
+  it('disposes everything when its body throws or rejects', async () => {
+    const failure = new Error('body')
+    const throwing = () =>
+      scope(() => {
+        make()
+        throw failure
+      })
+    expect(throwing).toThrow(failure)
+    const rejecting = scope(async () => {
+      make()
+      await null
+      make()
+      throw failure
+    })
+    await expect(rejecting).rejects.toBe(failure)
+    expect(live()).toBe(0)
+  })
+
+  it('keeps tensors of asynchronous bodies apart that run side by side', async () => {
+    const body = (turns: number) =>
+      scope(async () => {
+        const made = [make()]
+        for (let turn = 0; turn < turns; turn++) {
+          await null
+          made.push(make())
+        }
+        return made[0]
+      })
+    const kept = await Promise.all([body(3), body(1), body(2)])
+    expect(kept.map((tensor) => tensor?.disposed)).toEqual([false, false, false])
+    expect(live()).toBe(3)
+    for (const tensor of kept) tensor?.dispose()
+  })
+
+  it('notes nothing after its end', async () => {
+    let late: Promise<{ readonly disposed: boolean; dispose(): void }> | undefined
+    scope(() => {
+      late = Promise.resolve().then(make)
+    })
+    const tensor = await late
+    expect(tensor?.disposed).toBe(false)
+    tensor?.dispose()
+  })
+
+  it.each([undefined, 1, {}])('refuses the body %o', (body) => {
+    expect(() => scope(body as never)).toThrow(
+      coded('ERR_INVALID_OPTION_TYPE', {
+        message: expect.stringContaining('Cannot open a scope as its body must be a function'),
+        argument: 'body',
+      }),
+    )
+  })
+})
