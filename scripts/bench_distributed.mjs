@@ -1,0 +1,204 @@
+// Measures training over ranks (docs/bench/distributed.md) on one host, one thread a rank, a character LSTM 1 × 512 of
+// 1,239,136 parameters, 32 rows a rank, 64 steps:
+//   node scripts/bench_distributed.mjs [--python FILE] [--rounds N] [--steps N] [--units N] [--json FILE] [--write FILE]
+// - tokens per second of 1 and 2 ranks, with two processes that do not communicate as a control; rounds alternate
+// - the same of PyTorch's DistributedDataParallel over Gloo, where --python names an interpreter with torch
+// - the share of a step that the all-reduce takes, the wait for the other rank included
+// - an all-reduce of 16 MB from JavaScript, over the same in C++, which mpicxx compiles
+// - the time that a communicator of size 1 adds to a step
+// - latency and bandwidth fitted to all-reduces of two ranks, and the steps of 1 to 4 ranks that they predict
+// Build first: npm run build. Open MPI's mpirun must be installed.
+import { execFile, execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+
+const { values: options } = parseArgs({
+  options: {
+    python: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    steps: { type: 'string', default: '6' },
+    units: { type: 'string', default: '512' },
+    json: { type: 'string' },
+    write: { type: 'string' },
+  },
+})
+const [rounds, steps, units] = ['rounds', 'steps', 'units'].map((name) => Number(options[name]))
+const TASK = { task: 'train', units, batch: 32, time: 64, steps, warmup: 2 }
+const REDUCED = 16 * 2 ** 20
+const SIZES = [4096, 65_536, 2 ** 20, 4_956_544, REDUCED]
+const MODEL_BYTES = 4 * (96 * 64 + 4 * units * (64 + units + 2) + 96 * (units + 1))
+
+const folder = mkdtempSync(join(tmpdir(), 'bench-distributed-'))
+process.on('exit', () => rmSync(folder, { recursive: true }))
+const path = (name) => fileURLToPath(new URL(name, import.meta.url))
+const run = promisify(execFile)
+const lineOf = ({ stdout }) => JSON.parse(stdout.trim().split('\n').at(-1))
+const mpi = async (ranks, ...command) => {
+  const given = ['--allow-run-as-root', '--oversubscribe', '--bind-to', 'none', '-n', String(ranks)]
+  return lineOf(await run('mpirun', [...given, ...command]))
+}
+const node = (settings) => [process.execPath, path('bench_distributed/rank.mjs'), JSON.stringify(settings)]
+const alone = async (settings) => {
+  const [command, ...rest] = node({ ...settings, engine: 'none' })
+  return lineOf(await run(command, rest))
+}
+const ddp = async (ranks) => {
+  const script = [path('bench_distributed/ddp.py'), JSON.stringify(TASK)]
+  const launcher = ['-m', 'torch.distributed.run', '--standalone', '--nproc-per-node', String(ranks)]
+  return lineOf(await run(options.python, ranks === 1 ? script : [...launcher, ...script]))
+}
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1]
+const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** Runs of each kind, which alternate. */
+async function alternate(kinds) {
+  const results = Object.fromEntries(Object.keys(kinds).map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const [name, once] of Object.entries(kinds)) results[name].push(await once())
+  }
+  return results
+}
+
+/** One or several processes at the same time that know nothing of each other: the slowest step. */
+const control = async (processes) => {
+  const all = await Promise.all(Array.from({ length: processes }, () => alone(TASK)))
+  return { milliseconds: Math.max(...all.map((each) => each.milliseconds)), tokens: processes * all[0].tokens }
+}
+
+const runs = await alternate({
+  one: () => mpi(1, ...node(TASK)),
+  two: () => mpi(2, ...node(TASK)),
+  control: () => control(2),
+  sizeOne: () => alone(TASK),
+  none: () => alone({ ...TASK, isAlone: true }),
+  ...(options.python && { ddpOne: () => ddp(1), ddpTwo: () => ddp(2) }),
+})
+const step = Object.fromEntries(
+  Object.entries(runs).map(([name, all]) => [name, median(all.map((each) => each.milliseconds))]),
+)
+const speed = Object.fromEntries(Object.entries(runs).map(([name, all]) => [name, (1000 * all[0].tokens) / step[name]]))
+/** The median of the ratios of rounds: what one round compares was measured side by side. */
+const ratioOfRounds = (above, below) =>
+  median(
+    runs[above].map((each, round) => {
+      const other = runs[below][round]
+      return each.tokens / each.milliseconds / (other.tokens / other.milliseconds)
+    }),
+  )
+const waiting = median(
+  runs.two.map(({ ranks }) => mean(ranks.map(({ computing, reducing }) => reducing / (computing + reducing)))),
+)
+
+// All-reduce, in turns with the program in C++.
+const native = join(folder, 'all_reduce')
+const compiled = spawnSync('mpicxx', ['-O2', path('../native/mpi/bench/all_reduce.cc'), '-o', native]).status === 0
+if (!compiled) console.warn('mpicxx did not compile native/mpi/bench/all_reduce.cc: no comparison with C++')
+const REDUCE_ROUNDS = 20
+const reductions = await alternate({
+  javaScript: () => mpi(2, ...node({ task: 'reduce', sizes: SIZES, rounds: REDUCE_ROUNDS })),
+  ...(compiled && { native: () => mpi(2, native, String(REDUCE_ROUNDS), ...SIZES.map(String)) }),
+})
+const reduceOf = (name, bytes) => median(reductions[name].map((times) => times[bytes]))
+
+/**
+ * Ring all-reduce over n ranks: 2(n-1)·(α + bytes/(n·B)); over two of them 2α + bytes/B. Least squares over the sizes, each
+ * weighted by 1/time².
+ */
+function fitted() {
+  const points = SIZES.map((bytes) => ({ bytes, time: reduceOf('javaScript', bytes) }))
+  const sum = (of) => points.reduce((total, point) => total + of(point) / point.time ** 2, 0)
+  const [s, sx, sxx, sy, sxy] = [
+    sum(() => 1),
+    sum(({ bytes }) => bytes),
+    sum(({ bytes }) => bytes ** 2),
+    sum(({ time }) => time),
+    sum(({ bytes, time }) => bytes * time),
+  ]
+  const perByte = (s * sxy - sx * sy) / (s * sxx - sx ** 2)
+  return { latency: Math.max(0, (sy - perByte * sx) / s) / 2, bandwidth: 1 / perByte }
+}
+/** Milliseconds; bytes per millisecond. */
+const reduceTime = ({ latency, bandwidth }, ranks, bytes) =>
+  ranks === 1 ? 0 : 2 * (ranks - 1) * (latency + bytes / (ranks * bandwidth))
+const host = fitted()
+const cores = availableParallelism()
+const predictions = []
+for (const ranks of [1, 2, 3, 4]) {
+  const all = []
+  for (let round = 0; round < Math.min(3, rounds); round++) all.push((await mpi(ranks, ...node(TASK))).milliseconds)
+  const measured = median(all)
+  const predicted = step.one * Math.max(1, ranks / cores) + reduceTime(host, ranks, MODEL_BYTES)
+  predictions.push({ ranks, predicted, measured, error: Math.abs(predicted / measured - 1) })
+}
+
+/** Published figures: NVLink of an H200 900 GB/s in both directions, 80 % of one; a network of 100 Gb/s, 90 %. */
+const NETWORKS = [
+  { name: '8 × H200 over NVLink', ranks: 8, latency: 0.01, bandwidth: 0.8 * 450e6 },
+  { name: '64 hosts over 100 Gb/s', ranks: 64, latency: 0.015, bandwidth: 0.9 * 12.5e6 },
+].map((network) => ({ ...network, milliseconds: reduceTime(network, network.ranks, MODEL_BYTES) }))
+
+const version = execFileSync('mpirun', ['--version'], { encoding: 'utf8' }).split('\n')[0]
+const report = {
+  date: new Date().toISOString().slice(0, 10),
+  machine: `${cpus()[0]?.model ?? 'unknown'}, ${cores} cores, load ${loadavg()[0].toFixed(2)}, ${version}`,
+  settings: { ...TASK, rounds },
+  ...{ step, speed, waiting, host, predictions, networks: NETWORKS, runs, reductions },
+}
+if (options.json) writeFileSync(options.json, `${JSON.stringify(report, null, 1)}\n`)
+
+const count = (value) => Math.round(value).toLocaleString('en-US')
+const percent = (value) => `${(100 * value).toFixed(1)} %`
+const rows = [
+  ['1 rank', `${count(speed.one)} tokens/s, ${step.one.toFixed(1)} ms a step`, ''],
+  ['2 ranks', `${count(speed.two)} tokens/s, ${step.two.toFixed(1)} ms a step`, ''],
+  ['2 processes without communication', `${count(speed.control)} tokens/s`, ''],
+  ['2 ranks over 1', ratioOfRounds('two', 'one').toFixed(2), '≥ 1.9'],
+  ['2 ranks over the control', ratioOfRounds('two', 'control').toFixed(3), ''],
+  ['share of a step in the all-reduce, waiting included', percent(waiting), '≤ 5 %'],
+  ...(options.python
+    ? [
+        ['PyTorch DDP over Gloo, 1 and 2 ranks', `${count(speed.ddpOne)}, ${count(speed.ddpTwo)} tokens/s`, ''],
+        ['PyTorch, 2 ranks over 1', ratioOfRounds('ddpTwo', 'ddpOne').toFixed(2), ''],
+        ['2 ranks over PyTorch with 2', ratioOfRounds('two', 'ddpTwo').toFixed(2), '≥ 1.2'],
+      ]
+    : []),
+  ...(compiled
+    ? [
+        [
+          'all-reduce of 16 MB from JavaScript over C++',
+          `${reduceOf('javaScript', REDUCED).toFixed(2)} / ${reduceOf('native', REDUCED).toFixed(2)} ms = ${(reduceOf('javaScript', REDUCED) / reduceOf('native', REDUCED)).toFixed(2)}`,
+          '≤ 1.1',
+        ],
+      ]
+    : []),
+  ['a communicator of size 1 adds', percent(1 / ratioOfRounds('sizeOne', 'none') - 1), 'none measurable'],
+  ['latency, bandwidth', `${(1000 * host.latency).toFixed(1)} µs, ${(host.bandwidth / 1e6).toFixed(2)} GB/s`, ''],
+  ...predictions.map(({ ranks, predicted, measured, error }) => [
+    `step of ${ranks} ${ranks === 1 ? 'rank' : 'ranks'}, predicted and measured`,
+    `${predicted.toFixed(1)}, ${measured.toFixed(1)} ms: error ${percent(error)}`,
+    ranks === 4 ? '≤ 20 %' : '',
+  ]),
+  ...NETWORKS.map(({ name, milliseconds }) => [
+    `all-reduce of the model, ${name}, predicted`,
+    `${milliseconds.toFixed(2)} ms`,
+    '',
+  ]),
+]
+const table = [
+  `${report.date}, ${report.machine}. Medians of ${rounds} rounds of ${steps} steps; ratios are medians of the rounds' ratios.`,
+  '',
+  '| measure | value | goal |',
+  '|---|---|---|',
+  ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+].join('\n')
+console.log(table)
+if (options.write) {
+  const page = readFileSync(options.write, 'utf8')
+  const [begin, end] = ['<!-- results -->', '<!-- end of results -->']
+  const [before, after] = [page.indexOf(begin) + begin.length, page.indexOf(end)]
+  if (after < before) throw new Error(`${options.write} lacks the marks ${begin} and ${end}`)
+  writeFileSync(options.write, `${page.slice(0, before)}\n\n${table}\n\n${page.slice(after)}`)
+}
