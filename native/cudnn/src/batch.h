@@ -9,19 +9,22 @@
 
 namespace cudnn_rnn {
 
-/// A host array that a command reads, as it was when the batch was submitted.
+/// A host array that a command reads. `block` is a copy made when the batch was submitted, so JavaScript may change the
+/// array at once.
 struct Source {
   HostBlockRef block;
   std::size_t bytes = 0;
 };
 
-/// A host array that a download fills.
+/// A host array that a download fills. `data` is the memory of a JavaScript array, which the batch's settlement keeps
+/// alive. It is written before the promise resolves, and never if the batch fails.
 struct Target {
   void* data = nullptr;
   std::size_t bytes = 0;
 };
 
-/// Page-locked memory between a host array and the device. `destination` is set for downloads alone.
+/// Staging memory of a copy that may still be under way on the device. It must stay allocated until the stream has
+/// reached the copy. `destination` is set for downloads alone: the host array to copy to afterwards.
 struct Transfer {
   HostBlockRef block;
   void* destination = nullptr;
@@ -34,6 +37,7 @@ struct Transfer {
 /// first command runs, and after the first failure the rest of the batch is skipped. The outputs of failed and skipped
 /// commands carry the error, and so do the outputs of later commands that read them.
 struct Batch {
+  /// Opcodes and fields, in doubles: JavaScript's numbers, exact for integers up to 2^53.
   std::vector<double> words;
   /// The buffers that the commands name by index.
   std::vector<Id> slots;
@@ -64,6 +68,7 @@ struct Batch {
   std::vector<Transfer> transfers;
   std::vector<double> results;
   ErrorRef error;
+  /// Index of the segment that `error` comes from; packages/cudnn names its action in the message.
   std::size_t failed_segment = 0;
 
   /// The promise of the batch, owned and read by JavaScript's thread; null if nothing waits for the batch.

@@ -12,14 +12,17 @@
 namespace cudnn_rnn {
 
 /// The areas of the addon; addon.cc registers them.
+/// Each adds its functions to the exports of the addon.
 void InitLibraries(Napi::Object exports);
 void InitKernels(Napi::Object exports);
 void InitSession(Napi::Object exports);
 
-/// A session as JavaScript holds it.
+/// A session as JavaScript holds it. The fields below `session` are used on JavaScript's thread only. Shared by the
+/// External, by the thread-safe function and by its callbacks; the last of them frees it.
 struct SessionHandle {
   std::shared_ptr<Session> session;
   napi_env env = nullptr;
+  /// Runs settlements on JavaScript's thread. Null once the session has ended.
   napi_threadsafe_function settled = nullptr;
   /// Promises not settled: while there are some, they keep the event loop alive.
   int outstanding = 0;

@@ -26,6 +26,7 @@ void CloseBarrier::Open() {
   Closing& closing = TheClosing();
   std::unique_lock lock(closing.mutex);
   closing.changed.wait(lock, [&] { return closing.counts[device_] == 0; });
+  // Still under the lock, so a BeginClose() on another thread comes entirely before or after.
   state_ = State::kOpen;
 }
 
@@ -41,6 +42,7 @@ void CloseBarrier::BeginClose() {
 void CloseBarrier::End() {
   Closing& closing = TheClosing();
   const std::lock_guard lock(closing.mutex);
+  // A session that failed to open ends without having been counted.
   if (state_ == State::kClosing) closing.counts[device_]--;
   state_ = State::kEnded;
   closing.changed.notify_all();

@@ -19,9 +19,12 @@ class CloseBarrier {
   void End();
 
  private:
+  /// Transitions: waiting → open → closing → ended. A session that fails to open, or was closed before, goes from open
+  /// to ended: it held nothing that another one must wait for.
   enum class State { kWaiting, kOpen, kClosing, kEnded };
 
   const int device_;
+  // Guarded by the mutex of the process-wide counts, not by one of its own: BeginClose() races with Open().
   State state_ = State::kWaiting;
 };
 

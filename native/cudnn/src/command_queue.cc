@@ -19,6 +19,7 @@ std::unique_ptr<Batch> CommandQueue::Next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return closed_ || !exclusive_queue_.empty() || (!is_exclusive_ && !queue_.empty()); });
   if (closed_) return nullptr;
+  // An exclusive batch may be left over after its section ended; it goes first in any case.
   auto& source = exclusive_queue_.empty() ? queue_ : exclusive_queue_;
   std::unique_ptr<Batch> batch = std::move(source.front());
   source.pop_front();

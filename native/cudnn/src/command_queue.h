@@ -11,12 +11,15 @@
 namespace cudnn_rnn {
 
 /// The batches of a session, in order. While an exclusive section is under way, its batches alone are handed out.
+/// Posted to by JavaScript's thread, emptied by the worker.
 class CommandQueue {
  public:
   /// False where the session is closed; the batch stays the caller's.
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive);
   /// Blocks until there is a batch to run; null once the session closes.
   std::unique_ptr<Batch> Next();
+  /// Begins or ends an exclusive section. On the worker's thread, after the batch that asked for it, so all batches
+  /// queued before that one have run.
   void SetExclusive(bool is_exclusive);
   /// Wakes the worker for the last time and returns the batches that have not begun, for the caller to settle.
   std::vector<std::unique_ptr<Batch>> Close();

@@ -8,6 +8,7 @@
 namespace cudnn_rnn {
 namespace {
 
+/// An id that names nothing: an error of packages/cudnn, or an object whose batch was dropped at close.
 ErrorRef Unknown(const char* what) {
   auto error = std::make_shared<NativeError>();
   error->library = "session";
@@ -42,6 +43,7 @@ bool CommandReader::IsAbsent() {
 }
 
 Buffer* CommandReader::Access(bool reads, bool writes) {
+  // A stand-in, so that reading continues to the end of the segment; a segment with an error runs no command.
   static Buffer none;
   const Id id = SlotId();
   Object* object = worker_.Find(id);
@@ -51,6 +53,7 @@ Buffer* CommandReader::Access(bool reads, bool writes) {
   }
   if (reads) {
     reads_.push_back(id);
+    // Reading invalid contents makes this segment fail with the original error.
     if (object->error) Fail(object->error);
   }
   if (writes) writes_.push_back(id);
@@ -68,6 +71,7 @@ Object* CommandReader::ExistingObject() {
     Fail(Unknown("a descriptor"));
     return &none;
   }
+  // A descriptor that was never set must not reach cuDNN.
   if (object->error) Fail(object->error);
   return object;
 }
@@ -77,6 +81,7 @@ Object* CommandReader::NewObject() {
   made_.push_back(id);
   writes_.push_back(id);
   Object& object = worker_.Make(id);
+  // Cleared or replaced when the segment ends (Worker::RunSegments).
   object.error = error_;
   return &object;
 }
@@ -89,6 +94,7 @@ cudaGraphExec_t CommandReader::Launched() {
     Fail(Unknown("a graph"));
     return nullptr;
   }
+  // The reads are checked for every launch: a buffer may have become invalid after the capture.
   for (const Id id : graph->reads) {
     const Object* read = worker_.Find(id);
     if (read == nullptr || read->error) Fail(read == nullptr ? Unknown("a buffer of a graph") : read->error);
@@ -104,6 +110,8 @@ void* CommandReader::LiveScalars(std::size_t count) {
   const Object* object = worker_.Find(batch_.live_scalars);
   const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
   if (buffer != nullptr)
+    // Scalars lie in the buffer in the order of the commands, so the offset of a kernel's scalars is their index in the
+    // batch.
     return buffer->at((next_scalar_ - count) * (has_double_scalars() ? sizeof(double) : sizeof(float)));
   Fail(object != nullptr && object->error ? object->error : Unknown("the scalars"));
   return nullptr;
@@ -131,6 +139,7 @@ void CommandReader::AllocateOnHost() {
   const Id id = SlotId();
   const std::size_t bytes = Size();
   made_.push_back(id);
+  // Not in Worker::live_, so Release() does not pass it to cudaFree.
   worker_.Make(id).value = Buffer{std::calloc(bytes, 1), bytes};
 }
 

@@ -25,6 +25,9 @@ class CommandReader {
   /// True at the next segment, or at the end.
   bool AtSegmentEnd() const;
 
+  // One function for each kind of field in packages/cudnn/src/sys/commands.ts. `In`, `Out` and `InOut` resolve a buffer
+  // by its slot and record the access; an `Optional…` returns null or an empty value for a field that was left out
+  // (-1).
   int Int() { return static_cast<int>(Word()); }
   std::size_t Size() { return static_cast<std::size_t>(Word()); }
   double Double() { return Word(); }
@@ -53,6 +56,7 @@ class CommandReader {
   double Scalar() { return batch_.scalars.at(next_scalar_++); }
   /// Where a kernel of a captured batch finds its scalars, of which it has read `count`; null otherwise.
   void* LiveScalars(std::size_t count);
+  /// True if the kernels were compiled with -DREAL=double.
   bool has_double_scalars() const;
 
   /// Allocates the memory of a slot now, before the commands of the segment run.
@@ -64,7 +68,10 @@ class CommandReader {
 
   bool is_capturing() const { return batch_.graph != 0; }
   const ErrorRef& error() const { return error_; }
+  /// True if a failure of this segment leaves buffers that it did not make as they were, as a graph launch does: all
+  /// its kernels run, or none.
   bool spares_others() const { return spares_others_; }
+  // Ids of the segment so far: of buffers read and written, of objects made, and of those to release.
   const std::vector<Id>& reads() const { return reads_; }
   const std::vector<Id>& writes() const { return writes_; }
   const std::vector<Id>& made() const { return made_; }

@@ -4,13 +4,19 @@
 
 namespace cudnn_rnn {
 
+/// cublasStatus_t cublasGemmEx(handle, transa, transb, m, n, k, alpha, A, Atype, lda, B, Btype, ldb, beta, C, Ctype,
+/// ldc, computeType, algo): C = alpha·op(A)·op(B) + beta·C. cuBLAS is column-major;
+/// packages/cudnn/src/dense/matrix_products.ts swaps the operands for row-major tensors. C may not overlap A or B.
 void MatrixProduct::Run(Worker& worker, Batch&) const {
+  // CUDA_R_64F of cudaDataType_t, and CUBLAS_GEMM_DEFAULT of cublasGemmAlgo_t.
   constexpr int kDouble = 1;
   constexpr int kDefaultAlgorithm = -1;
   const double alpha = 1;
   const float alpha_float = 1;
   const auto beta_float = static_cast<float>(beta);
   const bool is_double = type_a == kDouble;
+  // alpha and beta have the type of the computation: double for CUBLAS_COMPUTE_64F, float for all others here. In host
+  // memory, cuBLAS's default pointer mode, and read during the call.
   const void* alpha_address = is_double ? static_cast<const void*>(&alpha) : &alpha_float;
   const void* beta_address = is_double ? static_cast<const void*>(&beta) : &beta_float;
   CheckCublas(worker.libraries,
@@ -21,6 +27,8 @@ void MatrixProduct::Run(Worker& worker, Batch&) const {
 }
 
 // CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name)
+/// Loads the cubin or PTX of kernels/ into the context of this thread and looks up every kernel by its unmangled name
+/// (extern "C"). The driver translates PTX here, which may take seconds.
 void LoadKernels::Run(Worker& worker, Batch&) const {
   const auto& driver = worker.libraries.driver;
   // A PTX image is read up to its terminating zero.
@@ -37,6 +45,7 @@ void LoadKernels::Run(Worker& worker, Batch&) const {
   }
 }
 
+/// The order of the parameters is that of the kernel's prototype; scripts/generate_commands.mjs compares both.
 KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
   KernelParameters values;
   std::size_t scalars = 0;
@@ -68,6 +77,7 @@ KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
     }
     values.push_back(value);
   }
+  // The last parameter, `live`: null outside a capture, when the kernel reads its parameters instead.
   if (scalars > 0) {
     KernelValue live{};
     live.pointer = reader.LiveScalars(scalars);
@@ -76,8 +86,12 @@ KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
   return values;
 }
 
+/// CUresult cuLaunchKernel(function, gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes, stream, params, extra).
+/// The driver copies the parameters during the call, so they may live on this stack. Errors inside the kernel appear in
+/// a later call.
 void LaunchKernel::Run(Worker& worker, Batch&) const {
   std::vector<void*> addresses;
+  // One address for each parameter; the driver knows its size from the module.
   for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
   const auto index = static_cast<std::size_t>(kernel);
   CheckDriver(worker.libraries,

@@ -15,9 +15,11 @@ class Descriptor {
   ~Descriptor() {
     if (value_ != nullptr) (libraries_.cudnn.*destroy)(value_);
   }
+  // No moves either: a moved-from handle would be destroyed twice.
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
+  /// The handle, owned by this object. Valid until its destructor.
   T get() const { return value_; }
 
  private:

@@ -11,6 +11,7 @@ namespace cudnn_rnn {
 // cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, int dtype, int rank, const int dims[],
 //                                          const int strides[])
 void SetTensorDescriptor::Run(Worker& worker, Batch&) const {
+  // Shape of h and c, [L·D, B, H or P], fully packed, as cudnnRNNForward requires of hDesc and cDesc.
   const int dims[3] = {layers, this->batch, columns};
   const int strides[3] = {this->batch * columns, columns, 1};
   const TensorDescriptor& made = descriptor.Make(worker.libraries);
@@ -21,12 +22,16 @@ void SetTensorDescriptor::Run(Worker& worker, Batch&) const {
 // cudnnStatus_t cudnnSetRNNDataDescriptor(cudnnRNNDataDescriptor_t descriptor, int dtype, int layout, int maxSeqLength,
 //                                         int batchSize, int vectorSize, const int seqLengthArray[], void* paddingFill)
 void SetDataDescriptor::Run(Worker& worker, Batch&) const {
+  // cuDNN writes this value to the padded steps of y. The pointer is to one element of the data type, in host memory; a
+  // double is large enough for each type. With null, the contents of padded steps are undefined.
   double fill = 0;
   void* fill_address = nullptr;
   if (padding_fill.block) {
     std::memcpy(&fill, padding_fill.block->data, std::min(sizeof fill, padding_fill.bytes));
     fill_address = &fill;
   }
+  // The lengths are in host memory here, and cuDNN copies them. The passes take them again in device memory
+  // (devSeqLengths).
   const DataDescriptor& made = descriptor.Make(worker.libraries);
   CheckCudnn(worker.libraries,
              worker.libraries.cudnn.cudnnSetRNNDataDescriptor(
@@ -38,6 +43,8 @@ void SetDataDescriptor::Run(Worker& worker, Batch&) const {
 // cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor, cudnnHandle_t handle, float rate,
 //                                         void* states, size_t bytes, unsigned long long seed)
 void SetDropoutDescriptor::Run(Worker& worker, Batch&) const {
+  // Initializes the generator's states on the device by a kernel, the costly part of dropout. The seed passes through a
+  // signed number, as JavaScript sends it in a double.
   const DropoutDescriptor& made = descriptor.Make(worker.libraries);
   CheckCudnn(worker.libraries,
              worker.libraries.cudnn.cudnnSetDropoutDescriptor(
@@ -61,9 +68,11 @@ void SetRnnDescriptor::Run(Worker& worker, Batch&) const {
                                             math_prec, math_type, input_size, hidden_size, proj_size, num_layers,
                                             dropout.get(), static_cast<std::uint32_t>(aux_flags)),
              "cudnnSetRNNDescriptor_v8");
+  // NaN stands for no clip. Clipping applies to the cell state of LSTMs only: c = clamp(f·c + i·g, -clip, clip).
   if (std::isnan(clip)) return;
   constexpr int kMinMax = 1;
   constexpr int kPropagateNan = 1;
+  // cuDNN 9 replaced the function by one without a NaN option.
   if (cudnn.cudnnRNNSetClip_v9 != nullptr) {
     CheckCudnn(worker.libraries, cudnn.cudnnRNNSetClip_v9(made.get(), kMinMax, -clip, clip), "cudnnRNNSetClip_v9");
   } else {

@@ -8,6 +8,7 @@ namespace cudnn_rnn {
 /// loader's text in `error` where that fails. Symbols stay local: two CUDA libraries may live side by side.
 void* OpenLibrary(const std::string& path, std::string* error);
 
+/// The address of an exported function, or null.
 void* FindSymbol(void* library, const char* name);
 
 /// The file that `library` was loaded from, or an empty string.

@@ -6,9 +6,12 @@
 namespace cudnn_rnn {
 namespace {
 
+/// A page: the unit in which memory is locked.
 constexpr std::size_t kSmallest = 4096;
+/// Page-locked memory cannot be swapped out, so the pool keeps a limited amount.
 constexpr std::size_t kMostKept = std::size_t{256} << 20;
 
+/// Powers of two: a block fits every later transfer of its size class, at the cost of at most half its memory.
 std::size_t CapacityFor(std::size_t bytes) {
   std::size_t capacity = kSmallest;
   while (capacity < bytes) capacity *= 2;
@@ -52,6 +55,7 @@ HostBlockRef HostBlockPool::Take(std::size_t bytes) {
   if (TakeKept(capacity, &block)) return Share(block);
   void* data = nullptr;
   if (libraries_.cudart.cudaMallocHost(&data, capacity) == 0 && data != nullptr) return Share({data, capacity, true});
+  // Not an error of the caller: clears the status of the failed allocation, then falls back to pageable memory.
   libraries_.cudart.cudaGetLastError();
   return Share(Pageable(bytes));
 }
@@ -66,6 +70,7 @@ void HostBlockPool::Give(const HostBlock& block) {
 
 void HostBlockPool::FreeSurplus() {
   const std::lock_guard lock(mutex_);
+  // cudaFreeHost is a call of CUDA: Give() may run on JavaScript's thread, which has no device and must not wait.
   for (const HostBlock& block : surplus_) libraries_.cudart.cudaFreeHost(block.data);
   surplus_.clear();
 }

@@ -13,7 +13,10 @@ namespace cudnn_rnn {
 /// Host memory for copies to and from the device; pageable where page-locked memory was not to be had.
 struct HostBlock {
   void* data = nullptr;
+  /// Bytes of `data`: a power of two for page-locked blocks.
   std::size_t capacity = 0;
+  /// Page-locked by cudaMallocHost. Only then a copy is asynchronous; from pageable memory cudaMemcpyAsync copies to a
+  /// staging buffer of the driver first and may block ("API synchronization behavior", CUDA Runtime API).
   bool pinned = false;
 };
 
@@ -33,16 +36,20 @@ class HostBlockPool {
   HostBlockRef TakeWithoutCuda(std::size_t bytes);
   /// A page-locked block for `bytes` if possible. On a thread that has a device.
   HostBlockRef Take(std::size_t bytes);
+  /// Frees all kept blocks. On a thread that has a device, after the last copy.
   void Clear();
 
  private:
+  /// Wraps a block so that its last reference gives it back. The pool must outlive every reference.
   HostBlockRef Share(HostBlock block);
+  /// Takes a block back, on any thread: page-locked ones are kept or queued in surplus_, pageable ones freed at once.
   void Give(const HostBlock& block);
   bool TakeKept(std::size_t capacity, HostBlock* block);
   void FreeSurplus();
 
   const Libraries& libraries_;
   std::mutex mutex_;
+  /// Free blocks by capacity.
   std::map<std::size_t, std::vector<HostBlock>> kept_;
   std::size_t kept_bytes_ = 0;
   /// Blocks over the limit of the pool: freed by the next thread that may call CUDA.

@@ -14,12 +14,15 @@ Napi::Value KernelSource(const Napi::CallbackInfo& info) { return Napi::String::
 // nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int optionCount, const char* const* options)
 // nvrtcResult nvrtcGetCUBIN(nvrtcProgram program, char* cubin)
 // nvrtcResult nvrtcGetPTX(nvrtcProgram program, char* ptx)
+/// The machine code or PTX of `source`. Throws NativeError with the compiler's log. Uses no device and no context, so
+/// it may run on any thread.
 std::vector<char> Compile(const Libraries& libraries, const std::string& source,
                           const std::vector<std::string>& options) {
   const auto& nvrtc = libraries.nvrtc;
   nvrtcProgram program = nullptr;
   CheckNvrtc(libraries, nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr),
              "nvrtcCreateProgram");
+  // Destroys the program on every path.
   const std::shared_ptr<void> owner(program, [&nvrtc](void* owned) {
     auto destroyed = static_cast<nvrtcProgram>(owned);
     nvrtc.nvrtcDestroyProgram(&destroyed);
@@ -37,6 +40,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
     }
     CheckNvrtc(libraries, result, "nvrtcCompileProgram", log);
   }
+  // sm_XY gives a cubin, compute_XY PTX. A cubin loads without translation, but on its major compute capability only.
   std::size_t bytes = 0;
   CheckNvrtc(libraries, nvrtc.nvrtcGetCUBINSize(program, &bytes), "nvrtcGetCUBINSize");
   if (bytes > 0) {
@@ -69,6 +73,8 @@ Napi::Value SupportedArchitectures(const Napi::CallbackInfo& info) {
   return result;
 }
 
+/// Compiles on a thread of libuv's pool, as NVRTC takes seconds. Owned by Node-API from Queue() on, and freed after
+/// OnOK or OnError.
 class CompileWorker : public Napi::AsyncWorker {
  public:
   CompileWorker(Napi::Env env, std::shared_ptr<Libraries> libraries, std::string source,

@@ -14,11 +14,14 @@ struct Row {
   bool required;
 };
 
+/// Looks up every row; returns the names of required symbols that are missing. A partly filled table is never called.
 std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
   std::vector<std::string> missing;
   for (const Row& row : rows) {
     void* address = FindSymbol(library, row.name);
     if (address == nullptr && row.required) missing.emplace_back(row.name);
+    // A function pointer and a void pointer have the same size and representation on every supported system (POSIX
+    // requires it for dlsym); memcpy avoids a cast between them.
     std::memcpy(row.slot, static_cast<const void*>(&address), sizeof address);
   }
   return missing;

@@ -7,6 +7,8 @@
 
 namespace cudnn_rnn {
 
+// Each .def file lists the prototypes of one library. Here a row becomes a member that is a function pointer; in
+// libraries.cc it becomes the row of a lookup table. An optional symbol may be null.
 #define SYMBOL(result, name, parameters) result(*name) parameters = nullptr;
 #define OPTIONAL_SYMBOL SYMBOL
 struct CudartTable {
@@ -34,6 +36,7 @@ struct Libraries {
   NvrtcTable nvrtc;
   CublasTable cublas;
   CudnnTable cudnn;
+  /// 8 or 9, from cudnnGetVersion().
   int cudnn_major = 0;
 
   /// Fills the table named `kind` from an open library; returns the required symbols that it does not have.

@@ -15,10 +15,13 @@ struct OpenedLibraries {
 };
 
 OpenedLibraries& Opened() {
+  // Leaked on purpose: worker threads may still use the libraries while the process exits.
   static auto* opened = new OpenedLibraries;
   return *opened;
 }
 
+/// Opens a library once per process. A path that failed is tried again by the next call, as the user may have installed
+/// it meanwhile.
 void* Open(const std::string& path, std::string* error) {
   OpenedLibraries& opened = Opened();
   const std::lock_guard lock(opened.mutex);
@@ -72,6 +75,7 @@ Napi::Value BindLibraries(const Napi::CallbackInfo& info) {
   }
   if (libraries->cudnn.cudnnGetVersion != nullptr) {
     const std::size_t version = libraries->cudnn.cudnnGetVersion();
+    // CUDNN_VERSION is major·1000 + minor·100 + patch up to 8, major·10000 + minor·100 + patch from 9 on.
     libraries->cudnn_major = static_cast<int>(version >= 10000 ? version / 10000 : version / 1000);
     result.Set("cudnnVersion", static_cast<double>(version));
     result.Set("cudnnCudart", static_cast<double>(libraries->cudnn.cudnnGetCudartVersion()));
@@ -102,6 +106,7 @@ Napi::Value DeviceCount(const Napi::CallbackInfo& info) {
   result.Set("count", status == 0 ? count : 0);
   std::string error;
   if (status != 0) {
+    // cudaErrorNoDevice and cudaErrorInsufficientDriver are answers here; the stored status is cleared.
     libraries->cudart.cudaGetLastError();
     error =
         std::string(libraries->cudart.cudaGetErrorName(status)) + ": " + libraries->cudart.cudaGetErrorString(status);

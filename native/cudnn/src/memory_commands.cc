@@ -6,6 +6,8 @@
 namespace cudnn_rnn {
 namespace {
 
+/// Throws NativeError NO_ROOM unless `bytes` at `offset` lie within the buffer. A copy past the end would corrupt
+/// another allocation of the same pool without an error.
 void CheckRoom(const Buffer& buffer, std::size_t offset, std::size_t bytes, const char* call) {
   if (offset + bytes <= buffer.bytes) return;
   NativeError error;
@@ -30,12 +32,15 @@ void CopyInPieces(Worker& worker, std::size_t bytes, const CopyPiece& copy) {
   }
 }
 
+/// Waits until the device has run everything queued on the session's stream.
 void Synchronize(Worker& worker) {
   CheckCudart(worker.libraries, worker.libraries.cudart.cudaStreamSynchronize(worker.stream), "cudaStreamSynchronize");
 }
 
 }  // namespace
 
+/// Copies a host array to the device. Up to kPiece bytes this only queues the copy, and the block joins batch.transfers
+/// until the stream has reached it; larger arrays are copied in pieces, and this waits.
 void Upload::Run(Worker& worker, Batch& batch) const {
   const std::size_t bytes = from.bytes;
   CheckRoom(*to, offset, bytes, "upload");
@@ -58,6 +63,7 @@ void Upload::Run(Worker& worker, Batch& batch) const {
   batch.transfers.push_back({std::move(block), nullptr, bytes});
 }
 
+/// Copies device memory to a host array: into staging memory now, from there to the array when the batch settles.
 void Download::Run(Worker& worker, Batch& batch) const {
   const std::size_t bytes = to.bytes;
   CheckRoom(*from, offset, bytes, "download");
@@ -74,6 +80,7 @@ void Download::Run(Worker& worker, Batch& batch) const {
   batch.transfers.push_back(std::move(transfer));
 }
 
+/// A copy on the device. The ranges must not overlap.
 void Copy::Run(Worker& worker, Batch&) const {
   if (bytes > 0) CopyAsync(worker, to->at(to_offset), from->at(from_offset), bytes, cudaMemcpyDeviceToDevice);
 }

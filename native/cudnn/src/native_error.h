@@ -14,6 +14,7 @@ struct NativeError : std::exception {
   int status = 0;
   std::string name;    ///< CUDNN_STATUS_…, cudaError…
   std::string detail;  ///< the library's own text about this very failure; often empty
+  /// Set when an allocation failed: its size, and the memory of the device that was free and in total.
   double requested_bytes = 0;
   double free_bytes = 0;
   double total_bytes = 0;
@@ -21,6 +22,7 @@ struct NativeError : std::exception {
   const char* what() const noexcept override { return name.c_str(); }
 };
 
+/// Shared, as every object that the failed batch should have written carries it.
 using ErrorRef = std::shared_ptr<const NativeError>;
 
 }  // namespace cudnn_rnn

@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 /// JavaScript's number for an object of one session. Numbers are never used twice.
 using Id = std::uint64_t;
 
-/// Memory on the device.
+/// Memory on the device. Freed by Worker::Release, in stream order if the device has memory pools.
 struct Buffer {
   void* pointer = nullptr;
   std::size_t bytes = 0;
@@ -24,6 +24,7 @@ struct Buffer {
 /// A captured batch. The addresses in it are fixed: JavaScript releases it before the buffers.
 struct Graph {
   cudaGraphExec_t executable = nullptr;
+  /// External buffers that a launch reads and writes: their errors are checked before, and set after, each launch.
   std::vector<Id> reads;
   std::vector<Id> writes;
 };

@@ -20,6 +20,8 @@ void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor,
   int strides[3] = {0, 0, 0};
   CheckCudnn(libraries, libraries.cudnn.cudnnGetTensorNdDescriptor(descriptor, 3, &dtype, &rank, dims, strides),
              "cudnnGetTensorNdDescriptor");
+  // cuDNN returns a null address for a piece that does not exist, such as a bias with CUDNN_RNN_NO_BIAS or the input
+  // matrix of the first layer with CUDNN_SKIP_INPUT. Matrices and biases have shape [1, rows, columns].
   const bool present = address != nullptr && rank == 3;
   results.push_back(present ? static_cast<double>(static_cast<const char*>(address) - WeightSpaceBase()) : -1);
   results.push_back(present ? dims[1] : 0);
@@ -29,6 +31,7 @@ void ReportPiece(const Libraries& libraries, cudnnTensorDescriptor_t descriptor,
 }  // namespace
 
 // cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor, size_t* bytes)
+/// Bytes of the weight space, which is one buffer for all matrices and biases; depends on the descriptor only.
 void WeightSpaceSize::Run(Worker& worker, Batch& batch) const {
   std::size_t bytes = 0;
   CheckCudnn(worker.libraries,
@@ -41,6 +44,9 @@ void WeightSpaceSize::Run(Worker& worker, Batch& batch) const {
 //                                       size_t weightSpaceSize, const void* weightSpace, int32_t linLayerID,
 //                                       cudnnTensorDescriptor_t mDesc, void** mAddr, cudnnTensorDescriptor_t bDesc,
 //                                       void** bAddr)
+/// Offset and shape of one matrix and one bias. pseudoLayer is layer·D + direction; linLayerID counts input matrices
+/// first, then recurrent ones: 0-7 for LSTM (i f g o), 0-5 for GRU (r u n), 0-1 for plain cells, and 8 the projection
+/// of an LSTM.
 void WeightParams::Run(Worker& worker, Batch& batch) const {
   const Libraries& libraries = worker.libraries;
   const TensorDescriptor matrix(libraries);
@@ -59,6 +65,8 @@ void WeightParams::Run(Worker& worker, Batch& batch) const {
 // cudnnStatus_t cudnnGetRNNTempSpaceSizes(cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor, int mode,
 //                                         cudnnRNNDataDescriptor_t xDesc, size_t* workSpaceSize,
 //                                         size_t* reserveSpaceSize)
+/// Bytes of workspace, needed during a call, and of reserve space, which a training forward fills and its backward
+/// calls read. They depend on T and B of the data descriptor and on the mode (inference needs no reserve space).
 void TempSpaceSizes::Run(Worker& worker, Batch& batch) const {
   std::size_t work = 0;
   std::size_t reserve = 0;

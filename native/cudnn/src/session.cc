@@ -9,6 +9,7 @@
 namespace cudnn_rnn {
 namespace {
 
+/// True if some transfer is a download.
 bool HasDestination(const std::vector<Transfer>& transfers) {
   return std::any_of(transfers.begin(), transfers.end(),
                      [](const Transfer& transfer) { return transfer.destination != nullptr; });
@@ -38,6 +39,7 @@ Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle 
     : libraries_(std::move(libraries)),
       settle_(std::move(settle)),
       barrier_(device),
+      // The worker keeps a reference to the pool, so the pool comes first.
       host_blocks_(*libraries_),
       worker_(*libraries_, device, host_blocks_) {}
 
@@ -50,6 +52,7 @@ void Session::Start(std::unique_ptr<Batch> first) {
 
 void Session::BeginClose() {
   if (closed_) return;
+  // Before the queue closes: Submit() then refuses with SESSION_CLOSED, and no batch can be posted and lost.
   closed_ = true;
   barrier_.BeginClose();
   for (auto& batch : queue_.Close()) {
@@ -72,11 +75,13 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
     first->error = std::make_shared<NativeError>(error);
   }
   const bool failed = first->error != nullptr;
+  // Settles the open promise, whether it failed or not.
   Finish(std::move(first));
   while (!failed) {
     std::unique_ptr<Batch> batch = queue_.Next();
     if (!batch) break;
     worker_.Run(*batch);
+    // A batch that failed begins no section: its caller rejects and would never end it.
     if (batch->begins_exclusive && !batch->error) queue_.SetExclusive(true);
     if (batch->ends_exclusive) queue_.SetExclusive(false);
     Dispatch(std::move(batch));
@@ -95,6 +100,7 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
 
 void Session::Dispatch(std::unique_ptr<Batch> batch) {
   const auto& cudart = libraries_->cudart;
+  // Nothing of the batch is under way on the device, or its caller only waits for success.
   if (batch->transfers.empty() && (!batch->waits || batch->error)) return Finish(std::move(batch));
   if (!batch->waits && !HasDestination(batch->transfers)) {
     // Uploads keep their staging memory until the device has read it; the batch is settled now, as its work is queued.
@@ -105,6 +111,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
     batch = std::move(uploads);
   }
   Waiting waiting;
+  // Blocking: the waiter sleeps instead of spinning on a core. Without timing, events are cheapest.
   const unsigned flags = cudaEventBlockingSync | cudaEventDisableTiming;
   cudaError_t status = cudart.cudaEventCreateWithFlags(&waiting.event, flags);
   if (status == 0) status = cudart.cudaEventRecord(waiting.event, worker_.stream);
@@ -134,6 +141,7 @@ void Session::RunWaiter() {
     lock.unlock();
     if (waiting.event != nullptr) {
       const cudaError_t status = cudart.cudaEventSynchronize(waiting.event);
+      // After a failure the staging memory may still be in use; only an idle stream makes it safe to reuse.
       if (status != 0) cudart.cudaStreamSynchronize(worker_.stream);
       NoteFailure(*libraries_, status, "cudaEventSynchronize", *waiting.batch);
       cudart.cudaEventDestroy(waiting.event);
@@ -144,6 +152,8 @@ void Session::RunWaiter() {
 
 void Session::Finish(std::unique_ptr<Batch> batch) {
   for (Transfer& transfer : batch->transfers) {
+    // On the worker's or the waiter's thread. JavaScript must not read the array before its promise resolves; after a
+    // failure it is left as it was.
     if (transfer.destination != nullptr && !batch->error) {
       std::memcpy(transfer.destination, transfer.block->data, transfer.bytes);
     }

@@ -34,6 +34,7 @@ class Session {
 
   /// Starts the threads; `first` settles when the device is open, or with the error that prevents it.
   void Start(std::unique_ptr<Batch> first);
+  /// Queues a batch; false, with the batch left to the caller, after BeginClose().
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive) { return queue_.Post(batch, is_exclusive); }
   /// Drops the batches that have not begun and ends the threads after the batch under way. Never waits; idempotent.
   void BeginClose();
@@ -41,10 +42,12 @@ class Session {
   void Close();
 
   HostBlockPool& host_blocks() { return host_blocks_; }
+  /// Valid from the settlement of the first batch on; constant afterwards.
   const DeviceInfo& info() const { return info_; }
   bool closed() const { return closed_; }
 
  private:
+  /// A batch whose work is queued on the device. `event` is null if the stream was synchronized instead.
   struct Waiting {
     cudaEvent_t event = nullptr;
     std::unique_ptr<Batch> batch;
@@ -57,6 +60,8 @@ class Session {
   /// Copies downloads out, gives staging memory back, and settles.
   void Finish(std::unique_ptr<Batch> batch);
 
+  // Order matters: members are destroyed in reverse, so the worker goes before the pool that its batches' blocks return
+  // to, and that before the libraries.
   const std::shared_ptr<const Libraries> libraries_;
   const Settle settle_;
   CloseBarrier barrier_;
@@ -64,6 +69,7 @@ class Session {
   Worker worker_;
   DeviceInfo info_;
   CommandQueue queue_;
+  /// On JavaScript's thread only (or the one that owns the session).
   bool closed_ = false;
 
   /// The status of cudaSetDevice on the waiter's thread.

@@ -42,6 +42,8 @@ Napi::Value ResultsOf(Napi::Env env, const Batch& batch) {
   return results;
 }
 
+/// Called on JavaScript's thread for each settled batch, and with null data when the session has ended. Takes ownership
+/// of the batch.
 void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   auto& handle = *static_cast<std::shared_ptr<SessionHandle>*>(context);
   if (data == nullptr) {
@@ -70,6 +72,8 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   }
 }
 
+/// The settlement of a batch, made at first use. Freed by SettleOnJavaScript, or with the batch if the environment has
+/// ended.
 Settlement& SettlementOf(Batch& batch) {
   if (batch.settlement == nullptr) batch.settlement = new Settlement;
   return *static_cast<Settlement*>(batch.settlement);
@@ -108,10 +112,13 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
     delete context;
     throw Napi::Error::New(env, "napi_create_threadsafe_function failed");
   }
+  // An idle session does not keep the process alive; pending promises do (PromiseFor).
   napi_unref_threadsafe_function(env, handle->settled);
   handle->session = std::make_shared<Session>(
       std::move(libraries), info[1].ToNumber().Int32Value(), [settled = handle->settled](std::unique_ptr<Batch> batch) {
         Batch* raw = batch.release();
+        // Nonblocking, and the queue has no limit: a device thread never waits for JavaScript. napi_closing means that
+        // the environment is ending, so the batch is freed here.
         if (napi_call_threadsafe_function(settled, raw, napi_tsfn_nonblocking) == napi_ok || raw == nullptr) return;
         delete static_cast<Settlement*>(raw->settlement);
         delete raw;
@@ -173,6 +180,8 @@ class MessageReader {
   }
 
  private:
+  /// The next `count` numbers. The message comes from packages/cudnn, so a message that is too short is an error of
+  /// ours; it throws instead of reading past the array.
   const double* Take(std::size_t count) {
     if (static_cast<std::size_t>(end_ - next_) < count) throw std::out_of_range("a message that is too short");
     return std::exchange(next_, next_ + count);
@@ -257,6 +266,7 @@ Napi::Value Submit(const Napi::CallbackInfo& info) {
   }
   Napi::Value promise = info.Env().Undefined();
   if ((mode & mode::kPromise) != 0) promise = Napi::Value(info.Env(), PromiseFor(handle, *batch));
+  // Cannot fail: this thread alone closes the session, and `closed` was checked above.
   handle.session->Post(batch, (mode & mode::kExclusive) != 0);
   return promise;
 }
@@ -273,6 +283,7 @@ Napi::Value RunWithoutDevice(const Napi::CallbackInfo& info) {
   const std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), &mode);
   AddSources(*batch, info[3], host_blocks);
   Worker worker(*libraries, 0, host_blocks);
+  // Any value that is not null; no session and no device exist here.
   worker.cudnn = reinterpret_cast<cudnnHandle_t>(std::uintptr_t{1});  // NOLINT(performance-no-int-to-ptr): never read
   worker.RunWithoutDevice(*batch);
   if (batch->error) throw NativeError(*batch->error);

@@ -3,6 +3,7 @@
 namespace cudnn_rnn {
 namespace {
 
+/// The libraries return null for a status that they do not have.
 std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
 NativeError ErrorOf(const char* library, const char* call, int status, std::string name, std::string detail) {

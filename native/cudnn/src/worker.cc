@@ -59,6 +59,8 @@ DeviceInfo Worker::Open() {
   CheckCudart(libraries, cudart.cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   if (has_pools) {
     CheckCudart(libraries, cudart.cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
+    // The default release threshold is 0: the pool would return its memory to the system at every synchronization, and
+    // each step would pay for new pages (CUDA Programming Guide, "Stream Ordered Memory Allocator").
     std::uint64_t keep_everything = UINT64_MAX;
     CheckCudart(libraries, cudart.cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything),
                 "cudaMemPoolSetAttribute");
@@ -84,6 +86,7 @@ DeviceInfo Worker::Open() {
   int major = 0;
   int minor = 0;
   CheckNvrtc(libraries, libraries.nvrtc.nvrtcVersion(&major, &minor), "nvrtcVersion");
+  // As CUDART_VERSION: 12040 is 12.4.
   info.numbers["nvrtcVersion"] = major * 1000 + minor * 10;
   std::size_t free_bytes = 0;
   std::size_t total_bytes = 0;
@@ -95,6 +98,8 @@ DeviceInfo Worker::Open() {
 
 void Worker::Close() {
   const auto& cudart = libraries.cudart;
+  // Objects must not be destroyed while the device uses them. Statuses are not read from here on: after a lost device
+  // every call fails.
   if (stream != nullptr) cudart.cudaStreamSynchronize(stream);
   DestroyTimer();
   for (auto& [id, object] : objects_) {
@@ -103,6 +108,7 @@ void Worker::Close() {
   // Descriptors go with their objects.
   objects_.clear();
   if (module != nullptr) libraries.driver.cuModuleUnload(module);
+  // Handles before their stream, and before the cuBLAS workspace, which is among live_.
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
   if (cudnn != nullptr) libraries.cudnn.cudnnDestroy(cudnn);
   for (const auto& [pointer, bytes] : live_) {
@@ -135,6 +141,7 @@ void Worker::Run(Batch& batch) {
   if (is_run) {
     batch.graph != 0 ? Capture(batch) : RunSegments(batch);
   }
+  // Also if the batch was skipped by its condition: the ids are released once, with the last batch of an operation.
   for (const Id id : batch.releases) Release(id);
 }
 
@@ -204,6 +211,7 @@ void Worker::Capture(Batch& batch) {
     cudaGraph_t captured = nullptr;
     CheckCudart(libraries, cudart.cudaStreamEndCapture(stream, &captured), "cudaStreamEndCapture");
     is_capturing = false;
+    // The executable graph is independent of its template, which is destroyed in both cases.
     const cudaError_t status = cudart.cudaGraphInstantiateWithFlags(&graph.executable, captured, 0);
     cudart.cudaGraphDestroy(captured);
     CheckCudart(libraries, status, "cudaGraphInstantiateWithFlags");
@@ -213,6 +221,7 @@ void Worker::Capture(Batch& batch) {
     captured_ = true;
   });
   if (!batch.error) return;
+  // A failed call leaves the stream in capture mode; the capture must be ended before the stream can be used again.
   if (is_capturing) {
     cudaGraph_t abandoned = nullptr;
     cudart.cudaStreamEndCapture(stream, &abandoned);
@@ -225,6 +234,8 @@ void Worker::Capture(Batch& batch) {
 ErrorRef Worker::WithLostDevice(ErrorRef error) const {
   // Running out of memory is not the device's end, and asking would wait for it.
   if (error->requested_bytes > 0) return error;
+  // A sticky error (an illegal address, say) makes every later call fail, often as CUDNN_STATUS_EXECUTION_FAILED. The
+  // stream's own status is the cause.
   const cudaError_t status = libraries.cudart.cudaStreamSynchronize(stream);
   if (status == 0) return error;
   try {
@@ -300,6 +311,7 @@ void Worker::Free(void* pointer) {
 }
 
 void Worker::StartTimer() {
+  // Created at first use, with timing; reused by later batches.
   for (cudaEvent_t& event : timer_) {
     if (event != nullptr) continue;
     CheckCudart(libraries, libraries.cudart.cudaEventCreateWithFlags(&event, cudaEventBlockingSync),
@@ -312,6 +324,7 @@ double Worker::StopTimer() {
   const auto& cudart = libraries.cudart;
   float milliseconds = 0;
   CheckCudart(libraries, cudart.cudaEventRecord(timer_[1], stream), "cudaEventRecord");
+  // Blocks the worker; only trials and the validation use timed batches.
   CheckCudart(libraries, cudart.cudaEventSynchronize(timer_[1]), "cudaEventSynchronize");
   CheckCudart(libraries, cudart.cudaEventElapsedTime(&milliseconds, timer_[0], timer_[1]), "cudaEventElapsedTime");
   return milliseconds;

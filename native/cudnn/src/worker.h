@@ -19,7 +19,8 @@ struct DeviceInfo {
   std::map<std::string, double> numbers;
 };
 
-/// The device as its one thread sees it: the stream, the library handles, and all objects of the session.
+/// The stream, the library handles and all objects of a session. Used by the session's worker thread only: a cuDNN
+/// handle must not be used by two threads at once, and the current device and a stream capture belong to a thread.
 class Worker {
  public:
   Worker(const Libraries& libraries, int device, HostBlockPool& host_blocks)
@@ -48,9 +49,12 @@ class Worker {
   const Libraries& libraries;
   const int device;
   HostBlockPool& host_blocks;
+  /// Non-blocking, so it does not synchronize with the legacy default stream of other code in the process.
   cudaStream_t stream = nullptr;
   cudnnHandle_t cudnn = nullptr;
   cublasHandle_t cublas = nullptr;
+  /// The device's default memory pool; null if the device has none, and memory is then allocated by cudaMalloc, which
+  /// synchronizes.
   cudaMemPool_t pool = nullptr;
   /// The kernels of kernels/dense.cu, by their index in the table of kernels.
   std::vector<CUfunction> kernels;
@@ -59,9 +63,11 @@ class Worker {
   bool has_double_scalars = false;
 
  private:
+  /// Runs the segments of a batch in order, and marks the outputs of failed and skipped ones with the error.
   void RunSegments(Batch& batch);
   /// Captures a batch into a graph. A failed capture changes nothing.
   void Capture(Batch& batch);
+  /// Destroys an object. Idempotent; memory is freed after the work queued so far.
   void Release(Id id);
   void Free(void* pointer);
   void StartTimer();
@@ -73,6 +79,7 @@ class Worker {
   std::unordered_map<Id, Object> objects_;
   /// All memory that was allocated and not freed.
   std::unordered_map<void*, std::size_t> live_;
+  /// Whether the last capture succeeded; the condition of the batches that follow it.
   bool captured_ = false;
   cudaEvent_t timer_[2] = {nullptr, nullptr};
 };

@@ -29,18 +29,22 @@ Owner& TheOwner() {
   return *owner;
 }
 
+/// Cleanup hook of the owning environment. A rank that ends without dispose() leaves the others waiting in a collective
+/// until their deadline; ending the job at once shows the cause.
 void AbortAtEnvironmentEnd(void*) {
   if (World::Instance().state() == World::State::kOpen) {
     World::Instance().Abort("its thread ended without dispose(). All ranks are ended", kLeftExitCode);
   }
 }
 
+/// Throws an Error with a `code`; packages/distributed turns it into its own error with a full sentence.
 [[noreturn]] void ThrowCoded(const Napi::Env& env, const char* code, const std::string& message) {
   Napi::Error error = Napi::Error::New(env, message);
   error.Set("code", Napi::String::New(env, code));
   throw error;
 }
 
+/// The rejection of a promise: an Error with the fields of Failure and the library in use.
 Napi::Value ErrorOf(Napi::Env env, const Failure& failure) {
   Napi::Error error = Napi::Error::New(env, failure.detail.empty() ? failure.call : failure.detail);
   error.Set("code", Napi::String::New(env, failure.code));
@@ -68,6 +72,8 @@ Napi::Value InfoOf(Napi::Env env) {
   return result;
 }
 
+/// The result of an all-gather, one array for each rank. Copies, as `gathered` is one block that ends with the
+/// operation.
 Napi::Value PartsOf(Napi::Env env, const Operation& operation) {
   auto parts = Napi::Array::New(env, operation.lengths.size());
   const std::uint8_t* from = operation.gathered.data();
@@ -87,11 +93,14 @@ Napi::Value ResultOf(Napi::Env env, const Operation& operation) {
   return env.Undefined();
 }
 
+/// Settles one operation on JavaScript's thread and takes ownership of it. `env` is null while the environment is torn
+/// down: then the memory is freed and nothing else is possible.
 void SettleOnJavaScript(Napi::Env env, Operation* raw) {
   const std::unique_ptr<Operation> operation(raw);
   const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
   Owner& owner = TheOwner();
   if (env == nullptr) return;
+  // The event loop stays alive while promises are pending, and only then.
   if (--owner.outstanding == 0) owner.settled.Unref(env);
   if (World::Instance().state() != World::State::kOpen) {
     napi_remove_env_cleanup_hook(env, AbortAtEnvironmentEnd, nullptr);
@@ -134,6 +143,7 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   World& world = World::Instance();
   Owner& owner = TheOwner();
   if (world.state() != World::State::kNew || owner.env != nullptr) {
+    // One open in the life of the process, from any thread: MPI cannot be initialised again.
     ThrowCoded(env, "ERR_COMMUNICATOR_OPENED", world.state() == World::State::kClosed ? "closed" : "open");
   }
   const auto given = info[0].As<Napi::Object>();
@@ -190,6 +200,8 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   return Post(info, std::move(operation), info[0]);
 }
 
+/// An operation on the bytes of a Uint8Array. The settlement keeps the array alive; JavaScript must not transfer it
+/// before the promise settles.
 std::unique_ptr<Operation> OfBytes(OperationKind kind, const Napi::Value& bytes) {
   auto operation = std::make_unique<Operation>();
   const auto span = Span<std::uint8_t>(bytes);

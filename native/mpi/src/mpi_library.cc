@@ -7,9 +7,12 @@
 namespace cudnn_rnn {
 namespace {
 
+/// A constant of mpi.h that is an invalid address by definition, such as MPI_IN_PLACE: compared, never dereferenced.
 void* Address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
-/// Values of mpi.h of MPICH 3 and later.
+/// Values of mpi.h of MPICH 3 and later. Libraries of the MPICH ABI Compatibility Initiative (Intel MPI, Cray MPICH,
+/// MVAPICH2) have the same values. A handle encodes its kind in the upper bits, and for a datatype its size in bytes in
+/// bits 8-15: 0x4c00_04_0a is a 4-byte type.
 MpiConstants MpichConstants() {
   MpiConstants c{};
   c.world = 0x44000000;
@@ -89,8 +92,10 @@ bool Identify(void* library, MpiLibrary* result) {
   }
   if (dlsym(library, "ompi_mpi_comm_world") != nullptr) {
     result->abi = "open-mpi";
+    // Its handles have no fixed values, but the addresses of these objects are part of its ABI.
     return OpenMpiConstants(library, &result->constants);
   }
+  // The remaining case is MPICH or a library with its ABI. Bind() has found all functions by then.
   result->abi = "mpich";
   result->constants = MpichConstants();
   return true;
@@ -103,6 +108,7 @@ std::string Bind(void* library, MpiLibrary* result) {
   if (result->function == nullptr) return "it has no MPI_" #function;
   CUDNN_RNN_MPI_FUNCTIONS(CUDNN_RNN_BIND)
 #undef CUDNN_RNN_BIND
+  // The functions are the same in all three interfaces, so they are bound before the interface is identified.
   if (!Identify(library, result)) return "its binary interface is not known";
   return "";
 }
@@ -111,7 +117,8 @@ std::string Bind(void* library, MpiLibrary* result) {
 
 bool OpenMpiLibrary(const std::vector<std::string>& names, MpiLibrary* library, std::vector<std::string>* attempts) {
   for (const std::string& name : names) {
-    // Open MPI's plugins look for its symbols among the global ones; no MPI can be unloaded.
+    // RTLD_GLOBAL, as Open MPI's plugins look for its symbols among the global ones; RTLD_NODELETE, as no MPI can be
+    // unloaded.
     void* handle = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
     if (handle == nullptr) {
       const char* text = dlerror();
@@ -146,6 +153,7 @@ std::string MpiLibrary::Version() const {
 }
 
 std::string MpiLibrary::ErrorText(int status) const {
+  // MPI_MAX_ERROR_STRING is 256 in Open MPI and 512 in MPICH.
   std::vector<char> text(512 + 1);
   int length = 0;
   if (Error_string(status, text.data(), &length) != 0) return "status " + std::to_string(status);

@@ -10,9 +10,12 @@
 
 namespace cudnn_rnn {
 
+/// A communicator, datatype or operation. Open MPI's handles are pointers, MPICH's are 32-bit integers and those of the
+/// standard ABI are small integers in pointer type, so the widest of the three holds all.
 using MpiHandle = std::uintptr_t;
 
-/// Handles and constants of one library.
+/// Handles and constants of one library. mpi.h defines them as macros, so a program compiled against one mpi.h cannot
+/// use another library; here they are data, chosen after the library is open.
 struct MpiConstants {
   MpiHandle world, float32, float64, int32, int64, byte, sum, min, max, errors_return, info_null;
   void* in_place;
@@ -45,7 +48,7 @@ struct MpiConstants {
   X(Isend, (const void*, int, MpiHandle, int, int, MpiHandle, MpiHandle*))                          \
   X(Request_free, (MpiHandle*))
 
-/// An opened library.
+/// An opened library: its constants and the addresses of its functions. Never unloaded, so copies stay valid.
 struct MpiLibrary {
   /// The name that it was opened by.
   std::string name;
@@ -58,6 +61,7 @@ struct MpiLibrary {
 
   /// The library's first line about itself.
   std::string Version() const;
+  /// The library's text for `status` (MPI_Error_string), or the number if the library has none.
   std::string ErrorText(int status) const;
 };
 

@@ -16,7 +16,9 @@ using Clock = std::chrono::steady_clock;
 
 /// Counts of MPI are ints: longer arrays go in pieces of this many elements.
 constexpr std::size_t kLongestPiece = std::size_t{1} << 30;
+/// Bytes of a host name in the table of hosts, with the terminating zero; a longer name is cut.
 constexpr int kHostBytes = 64;
+/// Tags of the control communicator: a question is empty, a report is a Progress.
 constexpr int kAskTag = 1;
 constexpr int kReportTag = 2;
 constexpr int kHeartbeatAskTag = 3;
@@ -31,8 +33,11 @@ constexpr double kSilentSeconds = 0.5;
 constexpr double kRollCallSeconds = 2;
 /// A closing rank looks at the others this often.
 constexpr double kClosingCheckSeconds = 1;
+/// Time for the launcher to read stderr before it learns of the abort.
 constexpr auto kOutputDelay = std::chrono::milliseconds(200);
+/// If MPI_Abort does not return or end the process within this time, it is ended without MPI.
 constexpr auto kAbortGrace = std::chrono::seconds(5);
+/// A message of thousands of ranks would be unreadable.
 constexpr std::size_t kMostRanksNamed = 8;
 
 double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
@@ -78,6 +83,7 @@ std::string Rounded(double seconds) {
 }  // namespace
 
 World& World::Instance() {
+  // Leaked on purpose: the destructor of a static would run at exit while the threads may still be inside MPI.
   static auto* const world = new World;
   return *world;
 }
@@ -85,6 +91,7 @@ World& World::Instance() {
 void World::Start(WorldOptions options, std::unique_ptr<Operation> first, Settle settle) {
   options_ = std::move(options);
   settle_ = std::move(settle);
+  // Before the threads start, as both loop while the state is kOpen.
   state_ = State::kOpen;
   since_ = Clock::now();
   Post(std::move(first));
@@ -103,12 +110,14 @@ bool World::CloseAtExit() {
   std::unique_lock lock(mutex_);
   if (pending_ > 0) return false;
   queue_.push_back(std::make_unique<Operation>());
+  // Without a settlement: no promise can be settled during exit.
   queue_.back()->kind = OperationKind::kClose;
   pending_++;
   changed_.notify_all();
   // The watchdog ends the process where this takes too long.
   changed_.wait(lock, [this] { return pending_ == 0; });
   lock.unlock();
+  // A close that failed leaves MPI initialised; the caller then aborts.
   if (is_initialised_) return false;
   Join();
   return true;
@@ -116,12 +125,14 @@ bool World::CloseAtExit() {
 
 void World::Abort(const std::string& reason, int code) {
   const int status = (code & 0xff) == 0 ? kLeftExitCode : code & 0xff;
+  // Both threads may abort. The first one ends the process; the second must not return, as this function does not.
   if (is_aborting_.exchange(true)) {
     for (;;) pause();
   }
   const std::string line = "cudnn-rnn: " + Name(info_.rank) + ": " + reason + "\n";
   // Nothing can be done about a stderr that is closed.
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) errno = 0;
+  // MPI_Abort may block, as other threads may be inside MPI.
   std::thread([status] {
     std::this_thread::sleep_for(kAbortGrace);
     _exit(status);
@@ -133,6 +144,7 @@ void World::Abort(const std::string& reason, int code) {
 }
 
 void World::Run() {
+  // Only this thread changes the state from here on, so the loop ends after the operation that closed.
   while (state_ == State::kOpen) {
     std::unique_ptr<Operation> operation;
     {
@@ -140,6 +152,7 @@ void World::Run() {
       changed_.wait(lock, [this] { return !queue_.empty(); });
       operation = std::move(queue_.front());
       queue_.pop_front();
+      // The sequence number counts collectives only: it is the same on all ranks that are at the same call.
       progress_.kind = operation->kind;
       if (IsCollective(operation->kind)) progress_.sequence++;
       const std::size_t element =
@@ -157,6 +170,7 @@ void World::Run() {
       // The watchdog looks for a change of the state too.
       changed_.notify_all();
     }
+    // After the update of pending_: once JavaScript learns of the end, CloseAtExit() no longer counts this operation.
     if (operation->settlement != nullptr) settle_(std::move(operation));
     if (is_last) break;
   }
@@ -199,6 +213,7 @@ void World::Check(int status, const char* call) const {
 void World::Open(Operation& operation) {
   std::vector<std::string> attempts;
   if (!OpenMpiLibrary(options_.libraries, &library_, &attempts)) {
+    // Nothing of MPI was called, so another library may be tried.
     state_ = State::kNew;
     operation.failure = {"ERR_COMMUNICATOR_UNAVAILABLE", "dlopen", "", attempts};
     return;
@@ -208,6 +223,8 @@ void World::Open(Operation& operation) {
   info_.abi = library_.abi;
   const MpiConstants& c = library_.constants;
   int flag = 0;
+  // MPI_Init_thread may be called once per process. Another addon that has called it owns the threads and the
+  // finalisation.
   Check(library_.Initialized(&flag), "MPI_Initialized");
   if (flag != 0) {
     state_ = State::kClosed;
@@ -217,9 +234,11 @@ void World::Open(Operation& operation) {
   int provided = 0;
   Check(library_.Init_thread(nullptr, nullptr, c.thread_multiple, &provided), "MPI_Init_thread");
   is_initialised_ = true;
+  // Inherited by the duplicates below. The default, MPI_ERRORS_ARE_FATAL, would end the process inside MPI.
   Check(library_.Comm_set_errhandler(c.world, c.errors_return), "MPI_Comm_set_errhandler");
   Check(library_.Comm_size(c.world, &info_.size), "MPI_Comm_size");
   Check(library_.Comm_rank(c.world, &info_.rank), "MPI_Comm_rank");
+  // With the wrong library for the launcher, each process is rank 0 of a job of 1: every process would train alone.
   if (options_.expected_size > 0 && options_.expected_size != info_.size) {
     Check(library_.Finalize(), "MPI_Finalize");
     is_initialised_ = false;
@@ -229,6 +248,7 @@ void World::Open(Operation& operation) {
   }
   Check(library_.Comm_dup(c.world, &data_comm_), "MPI_Comm_dup");
   Check(library_.Comm_dup(c.world, &control_comm_), "MPI_Comm_dup");
+  // MPI_COMM_TYPE_SHARED groups the ranks that share memory, that is, one host. The key, the rank, keeps their order.
   MpiHandle shared = 0;
   Check(library_.Comm_split_type(c.world, c.shared_type, info_.rank, c.info_null, &shared), "MPI_Comm_split_type");
   Check(library_.Comm_size(shared, &info_.local_size), "MPI_Comm_size");
@@ -242,15 +262,19 @@ void World::Open(Operation& operation) {
   Check(library_.Allgather(host, kHostBytes, c.byte, hosts.data(), kHostBytes, c.byte, data_comm_), "MPI_Allgather");
   for (int rank = 0; rank < info_.size; rank++) hosts_.emplace_back(hosts.data() + rank * kHostBytes);
   info_.names_missing_ranks = provided == c.thread_multiple;
+  // Last, and under the lock: the watchdog's calls of MPI happen after all writes above.
   const std::lock_guard lock(control_);
   may_call_roll_ = info_.names_missing_ranks && info_.size > 1;
 }
 
 void World::Close(Operation& operation) {
   (void)operation;
+  // Over the control communicator: a rank that still waits in a collective of data_comm_ must not be matched by this
+  // barrier.
   Check(library_.Barrier(control_comm_), "MPI_Barrier");
   {
     const std::lock_guard lock(control_);
+    // After this block the watchdog makes no call of MPI, which is not allowed during or after MPI_Finalize.
     may_call_roll_ = false;
     // Questions and answers that crossed the last calls.
     for (int rank = 0; rank < info_.size; rank++) {
@@ -266,12 +290,14 @@ void World::Close(Operation& operation) {
 
 void World::AllReduce(const Operation& operation) {
   const MpiConstants& c = library_.constants;
+  // In the order of ElementKind and ReduceKind.
   const MpiHandle types[] = {c.float32, c.float64, c.int32};
   const MpiHandle reductions[] = {c.sum, c.min, c.max};
   const MpiHandle type = types[static_cast<int>(operation.element)];
   const MpiHandle reduction = reductions[static_cast<int>(operation.reduce)];
   auto* data = static_cast<std::uint8_t*>(operation.data);
   // An empty array is a call of its own too: all ranks wait for each other.
+  // MPI 4 has functions with large counts (MPI_Allreduce_c), but Open MPI 4 and MPICH 3 do not.
   std::size_t done = 0;
   do {
     const std::size_t piece = std::min(operation.count - done, kLongestPiece);
@@ -296,10 +322,12 @@ void World::AllGather(Operation& operation) {
   const auto size = static_cast<std::size_t>(info_.size);
   const auto own = static_cast<std::int64_t>(operation.count);
   operation.lengths.resize(size);
+  // First the lengths: MPI_Allgatherv needs the counts of all ranks on every rank.
   Check(library_.Allgather(&own, 1, c.int64, operation.lengths.data(), 1, c.int64, data_comm_), "MPI_Allgather");
   std::int64_t total = 0;
   for (const std::int64_t length : operation.lengths) total += length;
   operation.gathered.resize(static_cast<std::size_t>(total));
+  // Offsets of MPI_Allgatherv are ints too, so its limit is the sum, not the largest part.
   if (total <= INT_MAX) {
     std::vector<int> counts(size);
     std::vector<int> offsets(size);
@@ -314,6 +342,8 @@ void World::AllGather(Operation& operation) {
           "MPI_Allgatherv");
     return;
   }
+  // Over 2 GiB: one broadcast for each rank, in pieces. All ranks take this branch together, as `total` is the same
+  // everywhere.
   std::size_t offset = 0;
   for (std::size_t rank = 0; rank < size; rank++) {
     const auto length = static_cast<std::size_t>(operation.lengths[rank]);
@@ -339,6 +369,7 @@ void World::Watch() {
       changed_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
     }
     const Progress progress = CurrentProgress();
+    // An idle rank has no deadline: JavaScript may compute for any time between collectives.
     if (progress.kind != OperationKind::kNone && progress.seconds > options_.timeout_seconds) Expire(progress);
     if (progress.seconds < kSilentSeconds) {
       silent_turns_ = 0;
@@ -404,17 +435,21 @@ std::string World::MissingRanks(const Progress& progress, const std::vector<Prog
 }
 
 void World::AnswerRollCall() {
+  // Try only: if the thread of MPI holds the lock, it is opening or finalising, and no answer is due.
   const std::unique_lock lock(control_, std::try_to_lock);
   if (!lock.owns_lock() || !may_call_roll_) return;
   for (int rank = 0; rank < info_.size; rank++) {
     if (rank == info_.rank) continue;
     int flag = 0;
     void* ignore = library_.constants.status_ignore;
+    // Probing never blocks; MPI_Recv follows only if the message has arrived.
     if (library_.Iprobe(rank, kAskTag, control_comm_, &flag, ignore) != 0 || flag == 0) continue;
     char nothing = 0;
     if (library_.Recv(&nothing, 0, library_.constants.byte, rank, kAskTag, control_comm_, ignore) != 0) continue;
     // The report is never freed, as the send may never complete; a job calls the roll a few times before its end.
     auto* report = new Progress(CurrentProgress());
+    // Nonblocking: a rank that was stopped would block MPI_Send. The request is never completed, as the job ends soon
+    // after.
     MpiHandle request = 0;
     library_.Isend(report, sizeof *report, library_.constants.byte, rank, kReportTag, control_comm_, &request);
     library_.Request_free(&request);
@@ -441,6 +476,7 @@ bool World::IsNextRankSilent() {
 }
 
 void World::SendEmpty(int rank, int tag) {
+  // The buffer is a literal, so it outlives the send.
   MpiHandle request = 0;
   library_.Isend("", 0, library_.constants.byte, rank, tag, control_comm_, &request);
   library_.Request_free(&request);

@@ -38,8 +38,13 @@ inline constexpr int kLeftExitCode = 70;
 /// A rank is missing; EX_TEMPFAIL of sysexits.h, as starting again may help.
 inline constexpr int kTimeoutExitCode = 75;
 
+/// Kinds of operations. The numbers are sent between ranks in reports of a roll call, so all ranks must run the same
+/// build.
 enum class OperationKind : std::int64_t { kNone, kOpen, kAllReduce, kBroadcast, kAllGather, kBarrier, kClose };
+/// Element types of an all-reduce, in the order of the table of MPI datatypes in World::AllReduce.
 enum class ElementKind { kFloat32, kFloat64, kInt32 };
+/// Reductions of an all-reduce, with the numbers that JavaScript passes. The order in which a library sums is its own,
+/// so float sums may differ between libraries and between numbers of ranks.
 enum class ReduceKind { kSum, kMin, kMax };
 
 /// The reason why an operation failed; none where `code` is empty.
@@ -79,6 +84,7 @@ struct WorldOptions {
   double silence_seconds = 8;
 };
 
+/// Properties of the job. Written by the thread of MPI while it opens, constant afterwards.
 struct WorldInfo {
   int rank = 0;
   int size = 1;
@@ -90,16 +96,22 @@ struct WorldInfo {
   std::string abi;
 };
 
+/// All ranks, and the two threads that serve them. Start() and Post() are for JavaScript's thread; each private
+/// function below belongs to the thread of MPI or to the watchdog, as noted.
 class World {
  public:
   using Settle = std::function<void(std::unique_ptr<Operation>)>;
+  /// kNew: not open, or the library was not found and another open may follow. kOpen: from Start() to the end of
+  /// Close(). kClosed: MPI was finalised, or cannot be used in this process.
   enum class State { kNew, kOpen, kClosed };
 
+  /// The one world of the process. MPI can be initialised once per process, so a closed world is not opened again.
   static World& Instance();
 
   /// Starts the threads and queues `first`, which opens. `settle` is called on the thread of MPI for every operation
   /// with a settlement.
   void Start(WorldOptions options, std::unique_ptr<Operation> first, Settle settle);
+  /// Queues an operation behind all others; the order of calls must be the same on all ranks. Any thread may post.
   void Post(std::unique_ptr<Operation> operation);
   /// Closes from JavaScript's thread at the end of the process; false where operations are pending or closing failed.
   bool CloseAtExit();
@@ -123,18 +135,33 @@ class World {
     double seconds = 0;
   };
 
+  /// Body of the thread of MPI: performs operations in the order of the queue until one closes the world.
   void Run();
+  /// Performs one operation. An error goes to `operation.failure`; nothing is thrown. On the thread of MPI, as are the
+  /// six functions below.
   void Perform(Operation& operation);
   void Open(Operation& operation);
+  /// Waits for all ranks (MPI_Finalize alone need not), frees the communicators and finalises MPI.
   void Close(Operation& operation);
+  /// Reduces `data` over all ranks in place. Every rank must pass the same element type, reduction and count.
   void AllReduce(const Operation& operation);
+  /// Copies `count` bytes from `root` to all other ranks. Every rank must pass the same count.
   void Broadcast(std::uint8_t* data, std::size_t count, int root);
+  /// Collects the bytes of every rank on every rank. Counts may differ between ranks.
   void AllGather(Operation& operation);
+  /// Throws MpiError unless `status` is MPI_SUCCESS (0 in all three interfaces). Statuses are returned at all because
+  /// Open() installs MPI_ERRORS_RETURN; the default handler ends the process.
   void Check(int status, const char* call) const;
 
+  /// Body of the watchdog thread: looks for an expired operation, answers roll calls of other ranks, and while this
+  /// rank closes looks for ranks that still wait in a collective.
   void Watch();
+  /// Ends the job after `progress` exceeded the deadline, with a message that names the missing ranks. Returns if the
+  /// operation has ended meanwhile.
   void Expire(const Progress& progress);
+  /// A consistent copy of the progress, with the seconds computed now. Any thread.
   Progress CurrentProgress();
+  /// Sends this rank's progress to every rank that asked for it. Does nothing if MPI is being finalised.
   void AnswerRollCall();
   /// Asks the next rank for a sign of life, or looks for its answer. @returns whether it has been silent for too long
   bool IsNextRankSilent();
@@ -142,17 +169,26 @@ class World {
   void SendEmpty(int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
   bool TakeAll(int rank, int tag);
+  /// Asks all other ranks for their progress and waits at most `seconds` for the reports, one per rank; `sequence` is
+  /// -1 for a rank without a report. Empty if roll calls are not possible.
   std::vector<Progress> CallRoll(double seconds);
   static std::string Description(const Progress& progress);
+  /// The part of a message that names each rank which is not in the call of `progress`, and the call that it is in.
   std::string MissingRanks(const Progress& progress, const std::vector<Progress>& reports) const;
+  /// "rank 3 of 8 on host", for messages; the own rank with its process number.
   std::string Name(int rank) const;
 
+  // options_ is set before the threads start, library_ and info_ by Open(). The watchdog calls MPI only under control_
+  // and if may_call_roll_ is true, so its reads come after those writes.
   MpiLibrary library_;
   WorldOptions options_;
   WorldInfo info_;
   Settle settle_;
+  /// Duplicates of MPI_COMM_WORLD: messages in one communicator never match those in another, so collectives, roll
+  /// calls and MPI calls of other code in the process cannot be confused.
   MpiHandle data_comm_ = 0;
   MpiHandle control_comm_ = 0;
+  /// Host names by rank, gathered at opening, as a missing rank can no longer report its own.
   std::vector<std::string> hosts_;
   std::atomic<State> state_ = State::kNew;
   /// Between MPI_Init_thread and MPI_Finalize.
@@ -161,6 +197,8 @@ class World {
 
   std::thread caller_;
   std::thread watchdog_;
+  // Guards queue_, pending_, progress_ and since_. Never held during a call of MPI, which may block for as long as a
+  // rank is late.
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Operation>> queue_;

@@ -80,13 +80,13 @@ const RULES: readonly [string, Rule, accepted: unknown[], otherKinds: unknown[],
 ]
 
 describe.each(RULES)('%s', (_, rule, accepted, otherKinds, notAllowed) => {
-  it('finds no fault in what follows it', () => {
+  it('finds no fault in values that obey it', () => {
     for (const value of accepted) {
       expect(rule.find(value, 'value')).toBeUndefined()
     }
   })
 
-  it('tells another kind of value from one that is not allowed', () => {
+  it('distinguishes a value of another kind from one that is not allowed', () => {
     for (const value of otherKinds) expect(rule.find(value, 'value')).toMatchObject({ isOtherKind: true })
     for (const value of notAllowed) expect(rule.find(value, 'value')).toMatchObject({ isOtherKind: false })
   })

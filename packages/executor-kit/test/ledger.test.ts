@@ -24,7 +24,7 @@ describe('Ledger', () => {
     expect(ledger.snapshot()).toEqual(NONE)
   })
 
-  it('takes out what an entry holds in the end', () => {
+  it('subtracts the final bytes of an entry', () => {
     const ledger = new Ledger()
     const entry = ledger.enter('tensors', {}, 8, true)
     entry.hold(24)

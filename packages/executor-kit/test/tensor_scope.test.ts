@@ -7,7 +7,7 @@ const live = () => memory.ledger.snapshot().tensors
 const make = () => memory.zeros([1])
 
 describe('scope', () => {
-  it('disposes what its body makes, but not what was there before', () => {
+  it('disposes the tensors that its body makes, but no earlier ones', () => {
     const before = make()
     const inside = scope(() => {
       const tensor = make()

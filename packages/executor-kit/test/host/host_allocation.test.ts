@@ -6,7 +6,7 @@ import { allocating, floatView, HostMemory, sharedAllocator } from '../../src/in
 const ENDLESS = 2 ** 52
 
 describe('allocating', () => {
-  it('returns what is allocated', () => {
+  it('returns the allocated value', () => {
     expect(allocating('read', () => new Float32Array(2)).length).toBe(2)
   })
 

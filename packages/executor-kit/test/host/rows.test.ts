@@ -19,7 +19,7 @@ describe('fillRows', () => {
 })
 
 describe('addColumnSums', () => {
-  it('adds the sums of columns to what is there', () => {
+  it('adds the sums of columns to the present values', () => {
     const target = of(100, 10, 20)
     addColumnSums(target, 1, of(1, 2, 3, 4, 5, 6), 3, 2)
     expect(target).toEqual(of(100, 19, 32))
