@@ -1,5 +1,6 @@
 import type { CellMode, KerasVariant } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
+import type { Activation } from './imported_cells.js'
 import type { KerasCell, KerasDirection } from './keras_description.js'
 
 /** The function of a cell. */
@@ -8,6 +9,8 @@ export interface KerasFunction {
   readonly variant: KerasVariant
   /** A GRU whose reset gate acts before the recurrent product: `reset_after=False`. */
   readonly resetBefore: boolean
+  /** Of the candidate and of the new cell state. */
+  readonly activation: Activation
 }
 
 const MODES: ReadonlyMap<string, 'lstm' | 'gru' | 'plain'> = new Map([
@@ -26,20 +29,20 @@ export function functionOf({ className, config }: KerasCell, bias: StoredTensor 
   const kind = MODES.get(className)
   if (kind === undefined) return `its cell ${className} is not Keras' own, and its function is not in the file`
   if (className.startsWith('CuDNN')) {
-    return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false }
+    return { cellMode: kind === 'gru' ? 'gru' : 'lstm', variant: 'cudnn', resetBefore: false, activation: 'tanh' }
   }
-  const allowed = kind === 'plain' ? ['tanh', 'relu'] : ['tanh']
-  const activation = config['activation'] ?? 'linear'
-  if (!allowed.includes(activation as string)) return wrongOption('activation', allowed.join(' or '), activation)
-  if (kind === 'plain') {
-    return { cellMode: activation === 'relu' ? 'rnn_relu' : 'rnn_tanh', variant: 'plain', resetBefore: false }
-  }
+  const allowed: readonly Activation[] = kind === 'gru' ? ['tanh'] : ['tanh', 'relu']
+  const given = config['activation'] ?? 'linear'
+  const activation = allowed.find((name) => name === given)
+  if (activation === undefined) return wrongOption('activation', allowed.join(' or '), given)
+  const common = { variant: 'plain', resetBefore: false, activation } as const
+  if (kind === 'plain') return { ...common, cellMode: activation === 'relu' ? 'rnn_relu' : 'rnn_tanh' }
   const recurrent = config['recurrent_activation'] ?? 'linear'
   if (recurrent !== 'sigmoid') return wrongOption('recurrent_activation', 'sigmoid', recurrent)
-  if (kind === 'lstm') return { cellMode: 'lstm', variant: 'plain', resetBefore: false }
+  if (kind === 'lstm') return { ...common, cellMode: 'lstm' }
   // Keras before 2.1.3 has no such option and resets before.
   const resetAfter = config['reset_after'] ?? bias?.shape.length === 2
-  return { cellMode: 'gru', variant: 'plain', resetBefore: resetAfter !== true }
+  return { ...common, cellMode: 'gru', resetBefore: resetAfter !== true }
 }
 
 /** In words why two directions do not make one bidirectional network. */

@@ -91,11 +91,15 @@ function cellInterpretation(
       tensors,
     )
   }
-  return networkInterpretation(own, {
-    name,
-    directions,
-    reverse: goesBackwards,
-    outputReversed: goesBackwards,
-    notes: directions.some((each) => each.has('bias')) ? notes : [...notes, NO_BIAS],
-  })
+  const activations = directions.length === 2 ? [own.activation, other.activation] : [own.activation]
+  return networkInterpretation(
+    { ...own, activations },
+    {
+      name,
+      directions,
+      reverse: goesBackwards,
+      outputReversed: goesBackwards,
+      notes: directions.some((each) => each.has('bias')) ? notes : [...notes, NO_BIAS],
+    },
+  )
 }

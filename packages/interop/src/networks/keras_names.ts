@@ -2,8 +2,7 @@ import { entryOf, required } from '@cudnn-rnn/arguments'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
-import type { KerasFunction } from './keras_function.js'
-import { type CellVariables, NO_BIAS, networkInterpretation } from './keras_network.js'
+import { type CellVariables, type KerasLayerFunction, NO_BIAS, networkInterpretation } from './keras_network.js'
 import { groupTensors } from './tensor_groups.js'
 
 const NAME = /^(.*\/)?(kernel|recurrent_kernel|bias)(?::0)?$/
@@ -92,7 +91,7 @@ function interpretationsOf({ name, forward, backward }: Layer): Interpretation[]
 }
 
 /** Gates by the width of the recurrent kernel; CuDNN layers by a bias of twice that width. */
-function functionsOf(name: string, variables: CellVariables): KerasFunction[] {
+function functionsOf(name: string, variables: CellVariables): KerasLayerFunction[] {
   const [units, width] = entryOf(variables, 'recurrent_kernel').shape as [number, number]
   const bias: StoredTensor['shape'] | undefined = variables.get('bias')?.shape
   const variant = bias?.length === 1 && bias[0] === 2 * width ? 'cudnn' : 'plain'

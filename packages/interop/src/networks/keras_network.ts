@@ -9,7 +9,7 @@ import {
 } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor } from '../weight_file.js'
-import { cellsOf } from './imported_cells.js'
+import { type Activation, cellsOf } from './imported_cells.js'
 import type { Interpretation } from './interpretation.js'
 import type { KerasFunction } from './keras_function.js'
 import { sizesInWords } from './sizes_in_words.js'
@@ -17,6 +17,12 @@ import { readGroups } from './tensor_groups.js'
 
 /** The variables of a cell by their own names. */
 export type CellVariables = ReadonlyMap<string, StoredTensor>
+
+/** The function of a layer. */
+export interface KerasLayerFunction extends Omit<KerasFunction, 'activation'> {
+  /** Of each direction; undefined where they are the model's. */
+  readonly activations?: readonly Activation[]
+}
 
 /** Properties of a network besides its cell's function. */
 export interface KerasNetwork {
@@ -32,7 +38,7 @@ export const NO_BIAS = 'Biases are absent and were taken as zeros.'
 
 /** One layer's network, or the cells of one that no model computes. */
 export function networkInterpretation(
-  { cellMode, variant, resetBefore }: KerasFunction,
+  { cellMode, variant, resetBefore, activations }: KerasLayerFunction,
   { name, directions, reverse, outputReversed, notes }: KerasNetwork,
 ): Interpretation {
   const [variables] = directions
@@ -48,11 +54,12 @@ export function networkInterpretation(
   const convention = variant === 'cudnn' ? 'keras-cudnn' : 'keras'
   const tensors = directions.flatMap((own) => [...own.values()])
   const layout = variant === 'cudnn' ? ', in CuDNN layers’ layout' : resetBefore ? ', reset_after=False' : ''
+  const isRelu = cellMode === 'lstm' && activations?.includes('relu') === true
   return {
     name,
     convention,
     cellMode,
-    summary: `${sizesInWords('keras', descriptor)}${layout}`,
+    summary: `${sizesInWords('keras', descriptor)}${layout}${isRelu ? ', activation relu' : ''}`,
     tensors,
     result: async () => {
       const groups = await readGroups(directions)
@@ -65,17 +72,12 @@ export function networkInterpretation(
         tensorNames: tensors.map((tensor) => tensor.name),
         notes,
       } as const
-      if (!resetBefore) {
-        const canonical = kerasToCanonical(descriptor, groups, { variant })
-        return [{ ...common, descriptor, canonical }]
-      }
-      const canonical = resetBeforeCanonical(descriptor, groups)
-      return cellsOf(
-        descriptor,
-        canonical,
-        { resetBefore, peepholes: undefined, clip: undefined, activations: undefined },
-        common,
-      )
+      const canonical = resetBefore
+        ? resetBeforeCanonical(descriptor, groups)
+        : kerasToCanonical(descriptor, groups, { variant })
+      if (!resetBefore && !isRelu) return [{ ...common, descriptor, canonical }]
+      const differences = { resetBefore, peepholes: undefined, clip: undefined }
+      return cellsOf(descriptor, canonical, { ...differences, activations: isRelu ? activations : undefined }, common)
     },
   }
 }
