@@ -39,6 +39,24 @@ extern "C" __global__ void activation_gradient(REAL* dx, const REAL* y, const RE
   }
 }
 
+// y = min(max(x, 0), maximum); NaN stays NaN
+extern "C" __global__ void bounded_relu(REAL* y, const REAL* x, Index count, REAL maximum, const REAL* live) {
+  if (live) maximum = live[0];
+  EACH(k, count) y[k] = x[k] < 0 ? (REAL)0 : x[k] > maximum ? maximum : x[k];
+}
+
+// dx = dy where 0 < y < maximum, else 0
+extern "C" __global__ void bounded_relu_gradient(REAL* dx, const REAL* y, const REAL* dy, Index count, REAL maximum,
+                                                 const REAL* live) {
+  if (live) maximum = live[0];
+  EACH(k, count) dx[k] = y[k] > 0 && y[k] < maximum ? dy[k] : (REAL)0;
+}
+
+// y = a∘b
+extern "C" __global__ void multiply(REAL* y, const REAL* a, const REAL* b, Index count) {
+  EACH(k, count) y[k] = a[k] * b[k];
+}
+
 // y = softmax of `count` elements that stand `stride` apart. Every thread of the block calls it.
 static __device__ void softmax_line(REAL* y, const REAL* x, Index stride, Index count) {
   if (count == 0) return;

@@ -47,6 +47,7 @@ export type { HostProducts, MatrixView } from './host_products.js'
 export {
   ACTIVATIONS,
   type ActivationName,
+  type ActivationOptions,
   type Attention,
   type AttentionGradients,
   type DropoutOptions,

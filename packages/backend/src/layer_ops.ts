@@ -8,6 +8,12 @@ export const ACTIVATIONS = Object.freeze(['tanh', 'sigmoid', 'relu', 'elu', 'sof
 
 export type ActivationName = (typeof ACTIVATIONS)[number]
 
+/** Options of an activation. */
+export interface ActivationOptions {
+  /** Of `relu`: min(max(x, 0), maximum), positive; its derivative there is 0. Default: none. */
+  readonly maximum?: number | undefined
+}
+
 /** How the steps of a sequence become one: the last one, their mean, or the largest of each column. */
 export const POOLINGS = Object.freeze(['last', 'mean', 'max'] as const)
 
@@ -78,9 +84,16 @@ export interface ElementLossResult {
  */
 export interface LayerOps {
   /** y [...] = f(x). */
-  activate(input: TensorLike, activation: ActivationName): BackendTensor
+  activate(input: TensorLike, activation: ActivationName, options?: ActivationOptions): BackendTensor
   /** ∂x from y = f(x) and ∂y. */
-  activationGradient(output: TensorLike, outputGradient: TensorLike, activation: ActivationName): BackendTensor
+  activationGradient(
+    output: TensorLike,
+    outputGradient: TensorLike,
+    activation: ActivationName,
+    options?: ActivationOptions,
+  ): BackendTensor
+  /** y = a∘b, element by element; both have one shape. */
+  multiply(a: TensorLike, b: TensorLike): BackendTensor
   /** y = x·mask/(1 - rate). Its own gradient: apply it to ∂y. */
   dropout(input: TensorLike, options: DropoutOptions): BackendTensor
   /** y [...,E] = gamma·(x - mean)/√(variance + ε) + beta; mean and (biased) variance over the last dimension. */
@@ -93,6 +106,8 @@ export interface LayerOps {
   ): LayerNormGradients
   /** Joins tensors [...,E1], [...,E2], … along their last dimension. */
   concat(inputs: readonly TensorLike[]): BackendTensor
+  /** A copy of x with another shape of as many elements, in row-major order. */
+  reshape(input: TensorLike, shape: readonly number[]): BackendTensor
   /** Columns begin..begin+count-1 of x [...,E]: [...,count]. */
   columns(input: TensorLike, begin: number, count: number): BackendTensor
   /** y[t,b] = x[length[b]-1-t,b], zero past the length. Its own gradient. */

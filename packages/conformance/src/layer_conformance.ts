@@ -42,6 +42,37 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
       await expectTensor('∂x', dx, expected.gradInput)
     })
 
+    test('activate: relu with a maximum', async () => {
+      using backend = await open()
+      const { maximum, y: expected, gradInput } = fixture.boundedRelu
+      const y = backend.ops.activate(make('x', [rows, columns], 3), 'relu', { maximum })
+      await expectTensor('y', y, expected)
+      const dx = backend.ops.activationGradient(y, make('dOutput', [rows, columns]), 'relu', { maximum })
+      await expectTensor('∂x', dx, gradInput)
+    })
+
+    test('multiply', async () => {
+      using backend = await open()
+      const { ops } = backend
+      const [a, b, dy] = [
+        make('x', [rows, columns]),
+        make('weights', [rows, columns]),
+        make('dOutput', [rows, columns]),
+      ]
+      await expectTensor('y', ops.multiply(a, b), fixture.product.y)
+      await expectTensor('∂a', ops.multiply(dy, b), fixture.product.gradA)
+      await expectTensor('∂b', ops.multiply(a, dy), fixture.product.gradB)
+    })
+
+    test('reshape copies the elements in their order', async () => {
+      using backend = await open()
+      const x = make('x', [2, 3, 4])
+      const y = await backend.ops.reshape(backend.tensor(x), [6, 4]).read()
+      expect(y).toEqual({ data: x.data, shape: [6, 4] })
+      const z = await backend.ops.reshape(x, [24]).read()
+      expect(z).toEqual({ data: x.data, shape: [24] })
+    })
+
     test('layerNorm, over any leading dimensions', async () => {
       using backend = await open()
       const gamma = make('weights', [columns])
@@ -162,6 +193,10 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     const x = () => make('x', SEQUENCE)
     const wrong: readonly (readonly [string, string, (backend: Backend) => unknown])[] = [
       ['an unknown activation', 'ERR_INVALID_OPTION', ({ ops }) => ops.activate(x(), 'cosine' as 'tanh')],
+      ['a maximum of 0', 'ERR_INVALID_OPTION', ({ ops }) => ops.activate(x(), 'relu', { maximum: 0 })],
+      ['a maximum of tanh', 'ERR_INVALID_OPTION', ({ ops }) => ops.activate(x(), 'tanh', { maximum: 1 })],
+      ['factors of two shapes', 'ERR_SHAPE', ({ ops }) => ops.multiply(x(), make('x', [2]))],
+      ['a shape of other elements', 'ERR_SHAPE', ({ ops }) => ops.reshape(x(), [2])],
       ['a gradient of another shape', 'ERR_SHAPE', ({ ops }) => ops.activationGradient(x(), make('x', [2]), 'tanh')],
       ['a rate above 1', 'ERR_INVALID_OPTION', ({ ops }) => ops.dropout(x(), { rate: 1.5, seed: 0, draw: 0 })],
       ['a negative draw', 'ERR_INVALID_OPTION', ({ ops }) => ops.dropout(x(), { rate: 0.5, seed: 0, draw: -1 })],

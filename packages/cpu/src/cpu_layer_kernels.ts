@@ -1,6 +1,5 @@
 import {
   ACTIVATIONS,
-  type ActivationName,
   type Attention,
   type AttentionGradients,
   ELEMENT_LOSSES,
@@ -13,6 +12,7 @@ import {
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import type {
   ColumnBlock,
+  CompleteActivation,
   CompletePool,
   DropoutMask,
   HostTensor,
@@ -32,18 +32,22 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     this.executor = executor
   }
 
-  activate({ input }: KernelOperands<'activate'>, activation: ActivationName, sizes: RowSizes): HostTensor {
-    const numbers = [ACTIVATIONS.indexOf(activation), sizes.rows, sizes.columns]
+  activate({ input }: KernelOperands<'activate'>, activation: CompleteActivation, sizes: RowSizes): HostTensor {
+    const numbers = activationNumbers(activation, sizes)
     return this.#one('activate', input.shape, [input], numbers)
   }
 
   activationGradient(
     { output, outputGradient }: KernelOperands<'activationGradient'>,
-    activation: ActivationName,
+    activation: CompleteActivation,
     sizes: RowSizes,
   ): HostTensor {
-    const numbers = [ACTIVATIONS.indexOf(activation), sizes.rows, sizes.columns]
+    const numbers = activationNumbers(activation, sizes)
     return this.#one('activationGradient', output.shape, [output, outputGradient], numbers)
+  }
+
+  multiply({ a, b }: KernelOperands<'multiply'>): HostTensor {
+    return this.#one('multiply', a.shape, [a, b], [elementCount(a.shape)])
   }
 
   dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): HostTensor {
@@ -180,6 +184,10 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
       numbers: Float64Array.from(numbers),
     })
   }
+}
+
+function activationNumbers({ activation, maximum }: CompleteActivation, { rows, columns }: RowSizes): number[] {
+  return [ACTIVATIONS.indexOf(activation), rows, columns, maximum]
 }
 
 function sizesOf({ time, batch, columns }: SequenceSizes): number[] {

@@ -36,10 +36,12 @@ export type UpdateRule = (typeof UPDATE_RULES)[number]
  * scalar arguments.
  */
 export const LAYER_OPS = Object.freeze([
-  /** y, x; activation, rows, columns */
+  /** y, x; activation, rows, columns, maximum */
   'activate',
-  /** dx, y, dy; activation, rows, columns */
+  /** dx, y, dy; activation, rows, columns, maximum */
   'activationGradient',
+  /** y, a, b; count */
+  'multiply',
   /** y, x; count, seed low, seed high, draw low, draw high, threshold, kept */
   'dropout',
   /** y, x, gamma, beta; rows, columns, epsilon */

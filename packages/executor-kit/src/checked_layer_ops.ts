@@ -1,6 +1,6 @@
 import {
-  ACTIVATIONS,
   type ActivationName,
+  type ActivationOptions,
   type Attention,
   type AttentionGradients,
   type DropoutOptions,
@@ -22,8 +22,10 @@ import {
   checkLengthValues,
   checkOneOf,
   checkRows,
+  checkSameCount,
   checkSequence,
   checkTensorList,
+  completeActivation,
   completePool,
   dropoutMask,
 } from './layer_arguments.js'
@@ -39,20 +41,33 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
     this.kernels = kernels
   }
 
-  activate(input: TensorLike, activation: ActivationName): Own {
+  activate(input: TensorLike, activation: ActivationName, options: ActivationOptions = {}): Own {
     const action = 'apply an activation'
-    checkOneOf(action, 'activation', activation, ACTIVATIONS)
+    const complete = completeActivation(action, activation, options)
     const operands = this.taken(action, { input })
-    return this.kernels.activate(operands, activation, checkRows(action, this.memory.dtype, 'input', operands.input))
+    return this.kernels.activate(operands, complete, checkRows(action, this.memory.dtype, 'input', operands.input))
   }
 
-  activationGradient(output: TensorLike, outputGradient: TensorLike, activation: ActivationName): Own {
+  activationGradient(
+    output: TensorLike,
+    outputGradient: TensorLike,
+    activation: ActivationName,
+    options: ActivationOptions = {},
+  ): Own {
     const action = "compute an activation's gradient"
-    checkOneOf(action, 'activation', activation, ACTIVATIONS)
+    const complete = completeActivation(action, activation, options)
     const operands = this.taken(action, { output, outputGradient })
     const sizes = checkRows(action, this.memory.dtype, 'output', operands.output)
     this.#checkLike(action, 'outputGradient', operands.outputGradient, operands.output)
-    return this.kernels.activationGradient(operands, activation, sizes)
+    return this.kernels.activationGradient(operands, complete, sizes)
+  }
+
+  multiply(a: TensorLike, b: TensorLike): Own {
+    const action = 'multiply element by element'
+    const operands = this.taken(action, { a, b })
+    checkTensor(action, 'a', operands.a, { dtype: this.memory.dtype })
+    this.#checkLike(action, 'b', operands.b, operands.a)
+    return this.kernels.multiply(operands)
   }
 
   dropout(input: TensorLike, options: DropoutOptions): Own {
@@ -100,6 +115,14 @@ export class CheckedLayerOps<Own extends VersionedTensor> implements LayerOps {
     }
     const columns = taken.reduce((sum, { shape }) => sum + shape[shape.length - 1], 0)
     return this.kernels.concat(taken, [...leading, columns], { rows, columns })
+  }
+
+  reshape(input: TensorLike, shape: readonly number[]): Own {
+    const action = 'reshape'
+    const taken = this.takenOne(action, 'input', input)
+    const { rows, columns } = checkRows(action, this.memory.dtype, 'input', taken)
+    checkSameCount(action, taken.shape, shape)
+    return this.kernels.concat([taken], shape, { rows, columns })
   }
 
   columns(input: TensorLike, begin: number, count: number): Own {

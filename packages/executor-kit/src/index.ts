@@ -59,6 +59,7 @@ export { CheckedDenseOps } from './checked_dense_ops.js'
 export type { DenseKernels, KernelOperands } from './dense_kernels.js'
 export {
   type ColumnBlock,
+  type CompleteActivation,
   type CompletePool,
   DROPOUT_COUNTER,
   type DropoutMask,

@@ -1,7 +1,21 @@
-import type { DropoutOptions, FloatDType, PoolOptions, TensorLike } from '@cudnn-rnn/backend'
-import { POOLINGS } from '@cudnn-rnn/backend'
-import { checkOptionNames, codedRangeError, codedTypeError, describeValue, elementCount } from '@cudnn-rnn/canonical'
-import type { CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
+import {
+  ACTIVATIONS,
+  type ActivationOptions,
+  type DropoutOptions,
+  type FloatDType,
+  POOLINGS,
+  type PoolOptions,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import {
+  checkIsObject,
+  checkOptionNames,
+  codedRangeError,
+  codedTypeError,
+  describeValue,
+  elementCount,
+} from '@cudnn-rnn/canonical'
+import type { CompleteActivation, CompletePool, DropoutMask, RowSizes, SequenceSizes } from './layer_kernels.js'
 import { checkShape, checkTensor } from './tensor_arguments.js'
 
 /** Checks a tensor [...,E]; throws as `checkTensor`. */
@@ -62,6 +76,37 @@ export function checkInteger(
     'ERR_INVALID_OPTION',
     `Cannot ${action} as ${option} must be an integer in ${minimum}..${maximum}: current value is ${describeValue(value)}`,
     { option, value },
+  )
+}
+
+/** Checks and completes an activation. Throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`. */
+export function completeActivation(
+  action: string,
+  activation: unknown,
+  options: ActivationOptions,
+): CompleteActivation {
+  checkIsObject(action, 'options', options)
+  checkOptionNames(action, options, ['maximum'])
+  const known = checkOneOf(action, 'activation', activation, ACTIVATIONS)
+  const { maximum } = options
+  if (maximum === undefined) return { activation: known, maximum: Number.POSITIVE_INFINITY }
+  if (known === 'relu' && typeof maximum === 'number' && maximum > 0) return { activation: known, maximum }
+  const rule = known === 'relu' ? 'a number > 0' : `absent for ${known}`
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${action} as maximum must be ${rule}: current value is ${describeValue(maximum)}`,
+    { option: 'maximum', value: maximum },
+  )
+}
+
+/** Throws RangeError `ERR_SHAPE` unless `shape` is a list of sizes with as many elements as `current`. */
+export function checkSameCount(action: string, current: readonly number[], shape: readonly number[]): void {
+  const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size) && size >= 0)
+  if (isShape && elementCount(shape) === elementCount(current)) return
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot ${action} as shape must have ${elementCount(current)} elements, as [${current.join(',')}]: current value is ${describeValue(shape)}`,
+    { expected: current, actual: shape },
   )
 }
 

@@ -37,12 +37,13 @@ export interface ColumnBlock {
  * read, and backend tensors are `Own`. A kernel that throws has changed nothing.
  */
 export interface LayerKernels<Own extends BackendTensor> {
-  activate(operands: { readonly input: TensorLike }, activation: ActivationName, sizes: RowSizes): Own
+  activate(operands: { readonly input: TensorLike }, activation: CompleteActivation, sizes: RowSizes): Own
   activationGradient(
     operands: { readonly output: TensorLike; readonly outputGradient: TensorLike },
-    activation: ActivationName,
+    activation: CompleteActivation,
     sizes: RowSizes,
   ): Own
+  multiply(operands: { readonly a: TensorLike; readonly b: TensorLike }): Own
   dropout(operands: { readonly input: TensorLike }, mask: DropoutMask): Own
   layerNorm(
     operands: { readonly input: TensorLike; readonly gamma: TensorLike; readonly beta: TensorLike },
@@ -54,7 +55,7 @@ export interface LayerKernels<Own extends BackendTensor> {
     sizes: RowSizes,
     epsilon: number,
   ): LayerNormGradients
-  /** Each input of [rows, its columns]. */
+  /** Each input of [rows, its columns], into a tensor of `shape`, which has rows·columns elements. */
   concat(inputs: readonly TensorLike[], shape: readonly number[], sizes: RowSizes): Own
   columns(operands: { readonly input: TensorLike }, block: ColumnBlock, count: number): Own
   reverseSequence(
@@ -96,6 +97,13 @@ export interface LayerKernels<Own extends BackendTensor> {
     loss: ElementLoss,
     sizes: RowSizes,
   ): ElementLossResult
+}
+
+/** An activation, completed. */
+export interface CompleteActivation {
+  readonly activation: ActivationName
+  /** Of relu; infinite for none, and for other activations. */
+  readonly maximum: number
 }
 
 /** Options of a pooling, completed. */

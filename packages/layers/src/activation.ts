@@ -1,29 +1,41 @@
-import { ACTIVATIONS, type ActivationName, type BackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import {
+  ACTIVATIONS,
+  type ActivationName,
+  type ActivationOptions,
+  type BackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 
+export interface ActivationLayerOptions extends LayerOptions, ActivationOptions {}
+
 /**
- * An activation by itself: [...,E] to [...,E].
+ * An activation by itself: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */
-export function activation(name: ActivationName, options: LayerOptions = {}): LayerDefinition {
+export function activation(name: ActivationName, options: ActivationLayerOptions = {}): LayerDefinition {
   if (!ACTIVATIONS.includes(name)) {
     throw invalidOption('activation', 'activation', `one of ${ACTIVATIONS.join(', ')}`, name)
   }
-  checkLayerOptions('activation', options, [])
+  checkLayerOptions('activation', options, ['maximum'])
+  const { maximum } = options
+  if (maximum !== undefined && !(name === 'relu' && typeof maximum === 'number' && maximum > 0)) {
+    throw invalidOption('activation', 'maximum', name === 'relu' ? 'a number > 0' : `absent for ${name}`, maximum)
+  }
   const definition: LayerDefinition = {
     kind: 'activation',
     name: options.name,
     isStepwise: true,
-    config: { activation: name },
+    config: { activation: name, ...(maximum !== undefined && { maximum }) },
     build(input, build) {
       checkInputRule(definition, input, ANY_FLOATS)
       const own = build.nameOf(options.name, 'activation')
-      return new ActivationLayer(build, { definition, name: own, input, output: input }, name)
+      return new ActivationLayer(build, { definition, name: own, input, output: input }, name, { maximum })
     },
   }
   return definition
@@ -31,23 +43,25 @@ export function activation(name: ActivationName, options: LayerOptions = {}): La
 
 class ActivationLayer extends Layer {
   readonly #activation: ActivationName
+  readonly #options: ActivationOptions
 
-  constructor({ backend }: LayerBuild, info: LayerInfo, activation: ActivationName) {
+  constructor({ backend }: LayerBuild, info: LayerInfo, activation: ActivationName, options: ActivationOptions) {
     super(backend, info)
     this.#activation = activation
+    this.#options = options
   }
 
   async forward(input: TensorLike): Promise<Forwarded> {
     const { ops } = this.backend
-    const output = ops.activate(input, this.#activation)
+    const output = ops.activate(input, this.#activation, this.#options)
     const backward = (dy: BackendTensor) => ({
-      input: ops.activationGradient(output, dy, this.#activation),
+      input: ops.activationGradient(output, dy, this.#activation, this.#options),
       variables: [],
     })
     return { output, backward }
   }
 
   override openStream(): LayerStream {
-    return statelessStream(async (input) => this.backend.ops.activate(input, this.#activation))
+    return statelessStream(async (input) => this.backend.ops.activate(input, this.#activation, this.#options))
   }
 }

@@ -16,13 +16,13 @@ export async function batchLoss(
   if (!isCtc(loss)) return lossOf(backend, loss, output, rowLabels(loss, batch), weightsOf(model, batch, backend.dtype))
   if (batch.weights !== undefined) throw exampleError('a batch must have no weights for the loss ctc')
   const { name: _, ...settings } = loss
-  const { labels, labelLengths, sequenceLengths } = batch
+  const { labels, labelLengths } = batch
   const result = await ctcLoss(backend, {
     ...settings,
     logits: output,
     labels: labels as CtcLabels,
     labelLengths,
-    logitLengths: sequenceLengths ?? undefined,
+    logitLengths: outputLengths(model, batch.sequenceLengths) ?? undefined,
   })
   result.rowLosses.dispose()
   return { loss: result.loss, gradient: result.logitsGradient }
@@ -35,13 +35,22 @@ export function rowLabels(loss: RowLossName, { labels, labelLengths }: LayerBatc
   throw exampleError(`the labels of a batch must be one tensor for ${loss}: current value is ${given}`)
 }
 
+/** The lengths of a model's output, given those of a batch; null where every row has all steps. */
+export function outputLengths(
+  model: Pick<WholeModel, 'outputLengths'>,
+  lengths: LayerBatch['sequenceLengths'],
+): Int32Array | null {
+  return lengths === null || lengths === undefined ? null : model.outputLengths(Int32Array.from(lengths))
+}
+
 /** Weights of a batch's rows: its own, else 1 within each length where the model's output has a time axis. */
 export function weightsOf(
-  model: Pick<WholeModel, 'output'>,
+  model: Pick<WholeModel, 'output' | 'outputLengths'>,
   { weights, sequenceLengths, labels }: LayerBatch,
   dtype: FloatDType,
 ): Tensor | undefined {
   if (weights !== undefined) return weights
-  if (!model.output.isSequence || sequenceLengths === null || sequenceLengths === undefined) return undefined
-  return stepWeights((labels as Tensor).shape[0], sequenceLengths, dtype)
+  const lengths = outputLengths(model, sequenceLengths)
+  if (!model.output.isSequence || lengths === null) return undefined
+  return stepWeights((labels as Tensor).shape[0], lengths, dtype)
 }

@@ -53,6 +53,8 @@ export interface DataShape {
   readonly output: Signal
   readonly dtype: FloatDType
   readonly loss: CheckedLoss
+  /** The lengths of the output's rows, given those of the input's. */
+  readonly outputLengths: (lengths: Int32Array) => Int32Array
 }
 
 /** Data as batches, one epoch of it. Throws TypeError `ERR_EXAMPLE`; RangeError `ERR_INVALID_OPTION`. */
@@ -99,7 +101,9 @@ function batchOf(examples: readonly LayerExample[], shape: DataShape): LayerBatc
     shape,
   )
   const given = examples.map(({ label }) => label)
-  const labels = isCtc(shape.loss) ? labelSequences(given) : joinedLabels(given, shape, lengths)
+  const labels = isCtc(shape.loss)
+    ? labelSequences(given)
+    : joinedLabels(given, shape, lengths && shape.outputLengths(lengths))
   return { input, labels, sequenceLengths: lengths }
 }
 

@@ -1,6 +1,6 @@
 import { required } from '@cudnn-rnn/arguments'
 import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { codedRangeError } from '@cudnn-rnn/canonical'
+import { codedRangeError, type Tensor } from '@cudnn-rnn/canonical'
 import type { Forwarded, LayerGradients } from './forwarded.js'
 import type { Layer, LayerDefinition, Pass } from './layer.js'
 import type { LayerBuild } from './layer_build.js'
@@ -40,6 +40,11 @@ function built(definition: LayerDefinition, input: Signal, before: Layer | undef
   }
 }
 
+/** The lengths of a chain's output, given those of its input. */
+export function chainLengths(layers: readonly Layer[], lengths: Int32Array): Int32Array {
+  return layers.reduce((own, layer) => layer.outputLengths(own), lengths)
+}
+
 /** Runs layers one after another; the layers' own tensors in between are released as soon as nothing needs them. */
 export async function forwardChain(
   layers: readonly Layer[],
@@ -54,11 +59,12 @@ export async function forwardChain(
     for (const { output } of steps.slice(0, -1)) output.dispose()
   }
   let [x, used] = [input, 0]
+  let current = pass
   try {
     for (const layer of layers) {
       const own = states === null ? null : states.slice(used, used + layer.stateCount)
       used += layer.stateCount
-      const step = await layer.forward(x, pass, own)
+      const step = await layer.forward(x, current, own)
       steps.push(step)
       kept.push(...(step.states ?? []))
       if (!pass.isTraining) {
@@ -66,6 +72,7 @@ export async function forwardChain(
         if (x !== input && isBackendTensor(x)) x.dispose()
       }
       x = step.output
+      if (current.lengths !== null) current = { ...current, lengths: lengthsAfter(layer, current.lengths) }
     }
   } catch (error) {
     release()
@@ -90,6 +97,11 @@ export async function forwardChain(
     }
   }
   return { output: x as BackendTensor, backward, release: pass.isTraining ? release : undefined, states: kept }
+}
+
+function lengthsAfter(layer: Layer, lengths: Tensor<Int32Array>): Tensor<Int32Array> {
+  const data = layer.outputLengths(lengths.data)
+  return data === lengths.data ? lengths : { data, shape: lengths.shape }
 }
 
 /** The streams of layers as one. */

@@ -1,6 +1,7 @@
 import type { TensorLike } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { ctcBeamSearchDecoder, ctcBlank, type PrefixScorer } from '@cudnn-rnn/ctc'
+import { outputLengths } from './batch_loss.js'
 import type { LayerExample } from './batches.js'
 import { greedyLabels } from './label_sequences.js'
 import { type CtcLoss, checkLoss, isCtc } from './losses.js'
@@ -34,7 +35,7 @@ export async function decodeLabels<State>(
   }
   if (!Array.isArray(input)) {
     const logits = await predictTensor(model, input as TensorLike, predicted)
-    return labelsOf(logits, predicted.sequenceLengths ?? null)
+    return labelsOf(logits, outputLengths(model, predicted.sequenceLengths))
   }
   const decoded: (readonly number[])[] = []
   for await (const { result, lengths } of predictBatches(model, input as readonly LayerExample['input'][], predicted)) {

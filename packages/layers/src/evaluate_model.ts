@@ -1,7 +1,7 @@
 import { checkOptionNames, codedRangeError, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { labelErrorRate } from '@cudnn-rnn/ctc'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
-import { batchLoss, rowLabels, weightsOf } from './batch_loss.js'
+import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
 import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
@@ -40,7 +40,13 @@ export async function evaluateModel(
   }
   const loss = checkLoss(action, options.loss ?? model.loss, model)
   const { executor: backend, input, output } = model
-  const shape = { input, output, dtype: backend.dtype, loss }
+  const shape = {
+    input,
+    output,
+    dtype: backend.dtype,
+    loss,
+    outputLengths: (lengths: Int32Array) => model.outputLengths(lengths),
+  }
   const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
   let carried: CarriedStates | undefined
   try {
@@ -85,7 +91,10 @@ async function countBatch(
     const [value, outputs] = [(await scalar.read()).data[0], (await result.read()) as Tensor<FloatArray>]
     if (isCtc(loss)) {
       const truths = labelRows(batch)
-      const { edits, labels } = labelErrorRate(greedyLabels(outputs, sequenceLengths ?? null, loss), truths)
+      const { edits, labels } = labelErrorRate(
+        greedyLabels(outputs, outputLengths(model, sequenceLengths), loss),
+        truths,
+      )
       const rows = truths.length
       return { loss: loss.reduction === 'sum' ? value : value * rows, rows, hits: 0, edits, labels }
     }

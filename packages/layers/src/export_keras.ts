@@ -37,6 +37,9 @@ const PLACES: ReadonlyMap<string, string> = new Map([
   ['GlobalAveragePooling1D', 'global_average_pooling1d'],
   ['GlobalMaxPooling1D', 'global_max_pooling1d'],
   ['TimeDistributed', 'time_distributed'],
+  ['Conv1D', 'conv1d'],
+  ['MaxPooling1D', 'max_pooling1d'],
+  ['ReLU', 're_lu'],
 ])
 
 const CLASS_NAMES = { lstm: 'LSTM', gru: 'GRU', rnn_tanh: 'SimpleRNN', rnn_relu: 'SimpleRNN' } as const
@@ -45,8 +48,8 @@ const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
 /**
  * A model as a `.keras` file of a `Sequential` for `keras.models.load_model`; in Keras the batch comes first.
  *
- * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `concat`, `reverse`, `attentionPooling`,
- *   `rnn(cell)`, and a `lastStep` that does not follow a recurrent layer; `ERR_UNSUPPORTED_BY_FRAMEWORK`
+ * @throws RangeError `ERR_NO_EXPORT`, naming the layer that has no counterpart: `concat`, `add`, `multiply`, `reverse`,
+ *   `attentionPooling`, `conv2d`, `maxPool2d`, `rnn(cell)`, and a `lastStep` that does not follow a recurrent layer; `ERR_UNSUPPORTED_BY_FRAMEWORK`
  */
 export async function encodeKeras(model: WholeModel): Promise<Uint8Array> {
   const { input, executor } = model
@@ -151,7 +154,19 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
       }
     case 'dense':
       return { className: 'Dense', config: { units: config['units'], activation: config['activation'] }, variables }
+    case 'conv1d': {
+      const { filters, kernelSize, strides, padding, activation } = config
+      const sizes = { filters, kernel_size: [kernelSize], strides: [strides], padding, activation }
+      return { className: 'Conv1D', config: sizes, variables }
+    }
+    case 'maxPool1d': {
+      const { poolSize, strides, padding } = config
+      return { className: 'MaxPooling1D', config: { pool_size: [poolSize], strides: [strides], padding }, variables }
+    }
     case 'activation':
+      if (config['maximum'] !== undefined) {
+        return { className: 'ReLU', config: { max_value: config['maximum'] }, variables }
+      }
       return { className: 'Activation', config: { activation: config['activation'] }, variables }
     case 'dropout':
       return { className: 'Dropout', config: { rate: config['rate'] }, variables }

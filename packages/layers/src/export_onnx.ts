@@ -7,13 +7,14 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import { encodeOnnxModel, type NodeToWrite, type OnnxElementType } from '@cudnn-rnn/interop'
-import { ConcatLayer } from './concat.js'
+import { BranchLayer } from './branch_layer.js'
 import { noExport } from './export_error.js'
 import type { Layer } from './layer.js'
 import { RecurrentLayer } from './recurrent.js'
 import { featuresOf } from './signal.js'
 import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
+import type { Padding } from './windows.js'
 
 /** An operator set that ONNX Runtime 1.6 and later know, and the file version that came with it. */
 const OPSET = 14
@@ -96,10 +97,11 @@ class OnnxGraph {
       this.node(opType, name, inputs, undefined, attributes)
     if (layer instanceof RecurrentLayer) return this.#recurrent(layer, x)
     if (layer instanceof TimeDistributedLayer) return this.layer(layer.inner, x)
-    if (layer instanceof ConcatLayer) {
+    if (layer instanceof BranchLayer) {
       const parts: string[] = []
       for (const branch of layer.branches) parts.push(await this.chain(branch, x))
-      return one('Concat', parts, { axis: -1 })
+      if (kind === 'add') return one('Sum', parts)
+      return kind === 'multiply' ? one('Mul', parts) : one('Concat', parts, { axis: -1 })
     }
     switch (kind) {
       case 'embedding':
@@ -108,8 +110,17 @@ class OnnxGraph {
         const product = one('MatMul', [x, await this.#variable(layer, 0)])
         return this.#activation(name, one('Add', [product, await this.#variable(layer, 1)]), config['activation'])
       }
+      case 'conv1d':
+      case 'conv2d':
+        return this.#activation(name, await this.#convolution(layer, x), config['activation'])
+      case 'maxPool1d':
+      case 'maxPool2d':
+        return this.#overPicture(layer, x, (picture) => {
+          const attributes = this.#windowAttributes(layer, 'poolSize')
+          return this.node('MaxPool', name, [picture], undefined, attributes)
+        })
       case 'activation':
-        return this.#activation(name, x, config['activation'])
+        return this.#bounded(name, this.#activation(name, x, config['activation']), config['maximum'])
       case 'dropout':
         return x
       case 'layerNorm':
@@ -172,6 +183,43 @@ class OnnxGraph {
     return this.node('Add', name, [scaled, await this.#variable(layer, 1)])
   }
 
+  async #convolution(layer: Layer, x: string): Promise<string> {
+    const { name, variables } = layer
+    const { data, shape } = await variables[0].value.read()
+    // [time,(height,)C,O] to [O,C,time,height].
+    const [taps, height, channels, outputs] = shape.length === 3 ? [shape[0], 1, shape[1], shape[2]] : shape
+    const kernel = this.#initializer(`${name}_kernel`, {
+      data: data.slice() as FloatArray,
+      shape: [taps, height, channels, outputs],
+    })
+    const turned = this.node('Transpose', name, [kernel], undefined, { perm: [3, 2, 0, 1] })
+    const bias = await this.#variable(layer, 1)
+    return this.#overPicture(layer, x, (picture) =>
+      this.node('Conv', name, [picture, turned, bias], undefined, this.#windowAttributes(layer, 'kernelSize')),
+    )
+  }
+
+  /** Sizes of windows over [batch,C,time,height]. */
+  #windowAttributes({ definition: { config } }: Layer, size: string): NonNullable<NodeToWrite['attributes']> {
+    const pair = (value: unknown) => (Array.isArray(value) ? (value as number[]) : [Number(value), 1])
+    const shape = pair(config[size])
+    const padding = {
+      valid: { pads: [0, 0, 0, 0] },
+      same: { auto_pad: 'SAME_UPPER' },
+      causal: { pads: [shape[0] - 1, 0, 0, 0] },
+    }[config['padding'] as Padding]
+    return { kernel_shape: shape, strides: pair(config['strides']), ...padding }
+  }
+
+  /** x [time,batch,height·C] as [batch,C,time,height], and the result back. */
+  #overPicture({ name, definition }: Layer, x: string, compute: (picture: string) => string): string {
+    const height = Number(definition.config['height'] ?? 1)
+    const parts = this.node('Reshape', name, [x, this.#integers(name, [0, 0, height, -1])])
+    const y = compute(this.node('Transpose', name, [parts], undefined, { perm: [1, 3, 0, 2] }))
+    const turned = this.node('Transpose', name, [y], undefined, { perm: [2, 0, 3, 1] })
+    return this.node('Reshape', name, [turned, this.#integers(name, [0, 0, -1])])
+  }
+
   #lastStep({ name, input }: Layer, x: string): string {
     const stepOf = (of: string, index: number) => {
       const step = this.node('Gather', name, [of, this.#integers(name, [index])], undefined, { axis: 0 })
@@ -189,6 +237,11 @@ class OnnxGraph {
     if (activation === undefined || activation === 'linear') return x
     if (activation === 'softmax') return this.node('Softmax', name, [x], undefined, { axis: -1 })
     return this.node(entryOf(ACTIVATIONS, String(activation)), name, [x])
+  }
+
+  #bounded(name: string, x: string, maximum: unknown): string {
+    if (typeof maximum !== 'number') return x
+    return this.node('Min', name, [x, this.#initializer(`${name}_maximum`, this.#scalar(maximum))])
   }
 
   async #variable({ name, variables }: Layer, index: number): Promise<string> {

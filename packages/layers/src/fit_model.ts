@@ -118,7 +118,13 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   }
   const { executor: backend, input, output } = model
   if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
-  const shape = { input, output, dtype: backend.dtype, loss }
+  const shape = {
+    input,
+    output,
+    dtype: backend.dtype,
+    loss,
+    outputLengths: (lengths: Int32Array) => model.outputLengths(lengths),
+  }
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
   const steps = await stepsOf(epoch, data, options)

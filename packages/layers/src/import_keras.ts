@@ -11,11 +11,13 @@ import {
   type WeightInput,
 } from '@cudnn-rnn/interop'
 import { activation } from './activation.js'
+import { conv1d } from './convolution.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'
 import { embedding } from './embedding.js'
 import type { LayerDefinition } from './layer.js'
 import { layerNorm } from './layer_norm.js'
+import { maxPool1d } from './max_pooling.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh, RecurrentLayer } from './recurrent.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 import { SequentialModel } from './sequential_model.js'
@@ -45,8 +47,8 @@ interface Imported {
 
 /**
  * A Keras `Sequential` model from a `.keras` file, or an `.h5` of a whole model, whose layers are here: embedding, LSTM, GRU,
- * SimpleRNN, Bidirectional, Dense, Activation, ReLU, Dropout, LayerNormalization, GlobalAveragePooling1D, GlobalMaxPooling1D,
- * TimeDistributed. Inputs are time-major here. In place of Keras' masks, pass `sequenceLengths`.
+ * SimpleRNN, Bidirectional, Dense, Activation, ReLU, Dropout, LayerNormalization, Conv1D, MaxPooling1D,
+ * GlobalAveragePooling1D, GlobalMaxPooling1D, TimeDistributed. Inputs are time-major here. In place of Keras' masks, pass `sequenceLengths`.
  *
  * @param input as `importWeights` takes it: a path, bytes or a File.
  * @throws RangeError `ERR_UNKNOWN_LAYER`, naming the layer that is unknown here, `ERR_NOT_A_MODEL` for a file that does
@@ -169,14 +171,44 @@ async function importedLayer(
       if (!hasBias) values.push({ data: new Float32Array(units), shape: [units] })
       return [{ definition: dense({ units, activation: activationOf(config['activation'], label), ...name }), values }]
     }
+    case 'Conv1D': {
+      const filters = countOf(config, 'filters', label)
+      const [kernelSize, strides] = [axisOf(config, 'kernel_size', label), axisOf(config, 'strides', label)]
+      const isPlain = axisOf(config, 'dilation_rate', label) === 1 && (config['groups'] ?? 1) === 1
+      if (!isPlain) throw unknownLayer(label, 'it must have neither dilation nor groups')
+      const values = await read([
+        ['kernel', undefined],
+        ...(config['use_bias'] !== false ? ([['bias', [filters]]] as const) : []),
+      ])
+      if (values.length === 1) values.push({ data: new Float32Array(filters), shape: [filters] })
+      const padding = paddingOf(config, ['valid', 'same', 'causal'], label)
+      const own = {
+        filters,
+        kernelSize,
+        strides,
+        padding,
+        activation: activationOf(config['activation'], label),
+        ...name,
+      }
+      return [{ definition: conv1d(own), values }]
+    }
+    case 'MaxPooling1D': {
+      const [poolSize, strides] = [axisOf(config, 'pool_size', label), axisOf(config, 'strides', label)]
+      return [
+        { definition: maxPool1d({ poolSize, strides, padding: paddingOf(config, ['valid', 'same'], label), ...name }) },
+      ]
+    }
     case 'Activation': {
       const kind = activationOf(config['activation'], label)
       return kind === 'linear' ? [] : [{ definition: activation(kind, name) }]
     }
     case 'ReLU': {
-      const isPlain = ['max_value', 'negative_slope', 'threshold'].every((option) => !config[option])
-      if (!isPlain) throw unknownLayer(label, 'it must have no max_value, negative_slope or threshold')
-      return [{ definition: activation('relu', name) }]
+      const isPlain = ['negative_slope', 'threshold'].every((option) => !config[option])
+      if (!isPlain) throw unknownLayer(label, 'it must have no negative_slope or threshold')
+      const maximum = config['max_value']
+      if (maximum === null || maximum === undefined) return [{ definition: activation('relu', name) }]
+      if (typeof maximum === 'number' && maximum > 0) return [{ definition: activation('relu', { maximum, ...name }) }]
+      throw unknownLayer(label, `max_value must be a number > 0: current value is ${describeValue(maximum)}`)
     }
     case 'Softmax':
       return [{ definition: activation('softmax', name) }]
@@ -281,6 +313,24 @@ function countOf(config: Json, option: string, label: string): number {
   const value = config[option]
   if (Number.isSafeInteger(value) && (value as number) >= 1) return value as number
   throw unknownLayer(label, `${option} must be an integer >= 1: current value is ${describeValue(value)}`)
+}
+
+/** A size along time, which Keras writes as a list of one; an absent one is 1. */
+function axisOf(config: Json, option: string, label: string): number {
+  const value = [config[option] ?? 1].flat()
+  if (value.length === 1) return countOf({ [option]: value[0] }, option, label)
+  throw unknownLayer(label, `${option} must be of one axis: current value is ${describeValue(config[option])}`)
+}
+
+function paddingOf<const Known extends string>(config: Json, known: readonly Known[], label: string): Known {
+  if ((config['data_format'] ?? 'channels_last') !== 'channels_last')
+    throw unknownLayer(label, 'it must have channels last')
+  const found = known.find((name) => name === (config['padding'] ?? 'valid'))
+  if (found !== undefined) return found
+  throw unknownLayer(
+    label,
+    `padding must be one of ${known.join(', ')}: current value is ${describeValue(config['padding'])}`,
+  )
 }
 
 function classOf(layer: Json): string {

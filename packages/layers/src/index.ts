@@ -35,15 +35,20 @@ export { TrainingCheckpoints, type TrainingCheckpointsOptions } from './training
 
 // Layers
 
-export { activation } from './activation.js'
+export { type ActivationLayerOptions, activation } from './activation.js'
+export { add } from './add.js'
 export { type AttentionPoolingOptions, attentionPooling } from './attention_pooling.js'
+export type { Branch } from './branch_layer.js'
 export { type RnnLayerOptions, rnn } from './cell_layer.js'
 export { concat } from './concat.js'
+export { type Conv1DOptions, type Conv2DOptions, conv1d, conv2d } from './convolution.js'
 export { type DenseOptions, dense } from './dense.js'
 export { type DropoutLayerOptions, dropout } from './dropout.js'
 export { type EmbeddingOptions, embedding } from './embedding.js'
 export { type LayerNormLayerOptions, layerNorm } from './layer_norm.js'
 export type { LayerOptions } from './layer_options.js'
+export { type MaxPool1DOptions, type MaxPool2DOptions, maxPool1d, maxPool2d } from './max_pooling.js'
+export { multiply } from './multiply.js'
 export {
   type CudnnLSTMLayerOptions,
   cudnnGRU,
@@ -58,6 +63,7 @@ export { reverse } from './reverse.js'
 export type { SaveModelOptions } from './save_model.js'
 export { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
 export { timeDistributed } from './time_distributed.js'
+export type { Padding } from './windows.js'
 
 // Composing by hand
 

@@ -96,6 +96,11 @@ export abstract class Layer {
     return []
   }
 
+  /** The lengths of the output's rows, given those of the input's: fewer where the layer takes several steps together. */
+  outputLengths(lengths: Int32Array): Int32Array {
+    return lengths
+  }
+
   /**
    * Runs a batch.
    *

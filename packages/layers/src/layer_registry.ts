@@ -1,12 +1,18 @@
 import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import { activation } from './activation.js'
+import { add } from './add.js'
 import { attentionPooling } from './attention_pooling.js'
+import type { Branch } from './branch_layer.js'
 import { concat } from './concat.js'
+import { conv1d, conv2d } from './convolution.js'
 import { dense } from './dense.js'
 import { dropout } from './dropout.js'
 import { embedding } from './embedding.js'
 import type { LayerDefinition } from './layer.js'
 import { layerNorm } from './layer_norm.js'
+import type { LayerOptions } from './layer_options.js'
+import { maxPool1d, maxPool2d } from './max_pooling.js'
+import { multiply } from './multiply.js'
 import { cudnnGRU, cudnnLSTM, cudnnRNNRelu, cudnnRNNTanh } from './recurrent.js'
 import { reverse } from './reverse.js'
 import { lastStep, maxOverTime, meanOverTime } from './sequence_pooling.js'
@@ -30,7 +36,18 @@ const MAKERS: Readonly<Record<string, (config: Config) => LayerDefinition>> = {
   maxOverTime,
   attentionPooling,
   reverse,
+  conv1d,
+  conv2d,
+  maxPool1d,
+  maxPool2d,
   activation: ({ activation: name, ...options }: { activation: 'tanh' }) => activation(name, options),
+}
+
+/** Layers of branches. */
+const BRANCHED: Readonly<Record<string, (branches: readonly Branch[], options: LayerOptions) => LayerDefinition>> = {
+  concat,
+  add,
+  multiply: (branches, options) => multiply(branches as never, options),
 }
 
 /** Deeper nesting is a trap. */
@@ -62,9 +79,9 @@ function layerFromConfig(
   const named = typeof name === 'string' ? { name } : {}
   const options = asRecord(config, `the options of ${label}`)
   try {
-    if (kind === 'concat') {
+    if (typeof kind === 'string' && Object.hasOwn(BRANCHED, kind)) {
       const branches = asArray(options['branches'], `the branches of ${label}`)
-      return concat(
+      return BRANCHED[kind](
         branches.map((branch) => layersFromConfig(asArray(branch, `a branch of ${label}`), given, depth + 1)),
         named,
       )

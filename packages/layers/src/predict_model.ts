@@ -45,7 +45,7 @@ export async function predictRows(
   return results
 }
 
-/** The outputs of a list of inputs, batch by batch; lengths are null for a model without a time axis. */
+/** The outputs of a list of inputs, batch by batch; `lengths` are those of the outputs, null for a model without a time axis. */
 export async function* predictBatches(
   model: WholeModel,
   inputs: readonly LayerExample['input'][],
@@ -71,7 +71,8 @@ export async function* predictBatches(
   for (let begin = 0; begin < inputs.length; begin += batchSize) {
     const rows = inputs.slice(begin, begin + batchSize)
     const { tensor, lengths } = joinedInputs(rows, { input, dtype: executor.dtype })
-    yield { result: await predictTensor(model, tensor, { sequenceLengths: lengths }), lengths, rows: rows.length }
+    const result = await predictTensor(model, tensor, { sequenceLengths: lengths })
+    yield { result, lengths: lengths && model.outputLengths(lengths), rows: rows.length }
   }
 }
 

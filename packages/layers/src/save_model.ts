@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
-import { ConcatLayer } from './concat.js'
+import { BranchLayer } from './branch_layer.js'
 import type { Layer } from './layer.js'
 import type { Loss } from './losses.js'
 import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
@@ -28,7 +28,7 @@ export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
 
 /** Layers, those of branches included. */
 function allLayers(layers: readonly Layer[]): Layer[] {
-  return layers.flatMap((layer) => (layer instanceof ConcatLayer ? allLayers(layer.branches.flat()) : [layer]))
+  return layers.flatMap((layer) => (layer instanceof BranchLayer ? allLayers(layer.branches.flat()) : [layer]))
 }
 
 export interface SaveModelOptions {

@@ -11,7 +11,7 @@ import {
 import type { FitResult, Position } from '@cudnn-rnn/train'
 import { checkIsBackend } from './backend_argument.js'
 import { joinedInputs, type LayerData, type LayerExample } from './batches.js'
-import { buildChain, chainStream, forwardChain } from './chain.js'
+import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
 import { type DecodeOptions, decodeLabels } from './decode_labels.js'
 import { type EvaluateOptions, evaluateModel, type ModelMetrics } from './evaluate_model.js'
 import { encodeKeras } from './export_keras.js'
@@ -109,6 +109,10 @@ export class SequentialModel extends Layer implements WholeModel {
 
   override stateShapes(batch: number): readonly (readonly number[])[] {
     return this.layers.flatMap((layer) => layer.stateShapes(batch))
+  }
+
+  override outputLengths(lengths: Int32Array): Int32Array {
+    return chainLengths(this.layers, lengths)
   }
 
   forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {

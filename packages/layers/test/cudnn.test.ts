@@ -8,8 +8,12 @@ import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset, truncatedWindows } from '@cudnn-rnn/train'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import {
+  activation,
+  add,
   attentionPooling,
   concat,
+  conv1d,
+  conv2d,
   cudnnLSTM,
   dense,
   dropout,
@@ -17,7 +21,9 @@ import {
   lastStep,
   layerNorm,
   maxOverTime,
+  maxPool2d,
   meanOverTime,
+  multiply,
   reverse,
   sequential,
 } from '../src/index.js'
@@ -69,6 +75,33 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     using reference = openReferenceBackend()
     const [own, expected] = [await losses(backend, 9), await losses(reference, 9)]
     for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step], 4)
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    expect(libraries.report().violations).toEqual([])
+  })
+
+  it('convolutions, poolings, sums and products have the losses and outputs of the reference, and leave nothing', async () => {
+    const layers = [
+      embedding({ size: 5, units: 8 }),
+      conv2d({ height: 4, filters: 3, kernelSize: [3, 2], padding: 'same', activation: 'tanh' }),
+      maxPool2d({ height: 4, poolSize: [2, 2], strides: [1, 2], padding: 'same' }),
+      conv1d({ filters: 6, kernelSize: 2, padding: 'causal' }),
+      activation('relu', { maximum: 0.5 }),
+      add([[], cudnnLSTM({ numUnits: 6 })]),
+      multiply([[], dense({ units: 6, activation: 'sigmoid' })]),
+      lastStep(),
+      dense({ units: 2 }),
+    ]
+    const run = async (backend: Backend) => {
+      using model = sequential(backend, layers, { seed: 3 })
+      const found: number[] = []
+      await model.fit(SENTENCES, { ...FIT, maxSteps: 6, onStep: ({ loss }) => void found.push(loss) })
+      const outputs = await model.predict(SENTENCES.slice(0, 5).map(({ input }) => input))
+      return [...found, ...outputs.flatMap(({ data }) => [...data])]
+    }
+    await using backend = await open()
+    using reference = openReferenceBackend()
+    const [own, expected] = [await run(backend), await run(reference)]
+    for (const [index, value] of own.entries()) expect(value).toBeCloseTo(expected[index], 4)
     expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
     expect(libraries.report().violations).toEqual([])
   })

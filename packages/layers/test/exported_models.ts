@@ -1,6 +1,7 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import {
   activation,
+  conv1d,
   cudnnGRU,
   cudnnLSTM,
   cudnnRNNRelu,
@@ -11,6 +12,7 @@ import {
   lastStep,
   layerNorm,
   maxOverTime,
+  maxPool1d,
   meanOverTime,
   sequential,
   timeDistributed,
@@ -46,6 +48,19 @@ export const EXPORTED = {
         dense({ units: 2 }),
       ],
       { seed: 6, inputSize: 3 },
+    ),
+  windows: (backend: Backend) =>
+    sequential(
+      backend,
+      [
+        conv1d({ filters: 4, kernelSize: 3, padding: 'same', activation: 'tanh', biasInitializer: 0.1 }),
+        maxPool1d({ poolSize: 2, padding: 'same' }),
+        conv1d({ filters: 5, kernelSize: 2, padding: 'causal' }),
+        activation('relu', { maximum: 0.3 }),
+        cudnnGRU({ numUnits: 3 }),
+        conv1d({ filters: 2, kernelSize: 2, strides: 2, activation: 'sigmoid' }),
+      ],
+      { seed: 10, inputSize: 3 },
     ),
   mean: (backend: Backend) => sequential(backend, [meanOverTime(), dense({ units: 2 })], { seed: 7, inputSize: 3 }),
 } as const

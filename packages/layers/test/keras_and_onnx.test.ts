@@ -10,8 +10,10 @@ import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/layers/keras_outputs.json'
 import { coded } from '../../../scripts/coded.mjs'
 import {
+  add,
   attentionPooling,
   concat,
+  conv2d,
   cudnnGRU,
   cudnnLSTM,
   cudnnRNNTanh,
@@ -23,7 +25,10 @@ import {
   lastStep,
   layerNorm,
   maxOverTime,
+  maxPool1d,
+  maxPool2d,
   meanOverTime,
+  multiply,
   reverse,
   rnn,
   sequential,
@@ -49,6 +54,8 @@ const INPUTS: Readonly<Record<string, Tensor>> = {
   },
 }
 
+const inputOf = (name: string) => (name === 'text' ? INPUTS['text'] : INPUTS['numbers'])
+
 function decoded(text: string): number[] {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
   return Array.from(new Float32Array(bytes.buffer))
@@ -61,12 +68,12 @@ function expectClose(actual: ArrayLike<number>, expected: ArrayLike<number>, tol
 }
 
 describe('Keras', () => {
-  for (const name of ['text', 'numbers'] as const) {
+  for (const name of ['text', 'numbers', 'windows'] as const) {
     for (const ending of ['keras', 'h5']) {
       test(`importKeras computes what Keras does: keras_${name}.${ending}`, async () => {
         using backend = openReferenceBackend()
         using model = await importKeras(backend, join(FOLDER, `keras_${name}.${ending}`))
-        const { data } = await model.predict(INPUTS[name])
+        const { data } = await model.predict(inputOf(name))
         expectClose(data, decoded(fixture.imported[name]), 1e-6)
       })
     }
@@ -80,7 +87,7 @@ describe('Keras', () => {
       if (!existsSync(path)) await writeFile(path, bytes)
       using again = await importKeras(backend, bytes)
       using recorded = await importKeras(backend, await readFile(path))
-      const outputs = await Promise.all([model, again, recorded].map((each) => each.predict(INPUTS[name])))
+      const outputs = await Promise.all([model, again, recorded].map((each) => each.predict(inputOf(name))))
       const keras = decoded(fixture.exported[name])
       for (const { data } of outputs) expectClose(data, keras)
       expect(again.summary()).toBe(recorded.summary())
@@ -103,6 +110,8 @@ describe('Keras', () => {
     ['reverse', [reverse()]],
     ['attentionPooling', [attentionPooling()]],
     ['concat', [concat([lastStep(), meanOverTime()])]],
+    ['conv2d', [conv2d({ height: 3, filters: 1, kernelSize: [1, 1] })]],
+    ['multiply', [multiply([[], dense({ units: 3 })])]],
     ['rnn', [rnn(new LSTMCell(2))]],
     ['lastStep', [lastStep()]],
     ['a clip', [cudnnLSTM({ numUnits: 2, cellClip: 1 })]],
@@ -135,6 +144,30 @@ describe('ONNX Runtime computes an exported model to 1e-5', () => {
           dense({ units: 3, activation: 'softmax' }),
         ],
         { seed: 8 },
+      ),
+    pictures: (backend: Backend) =>
+      sequential(
+        backend,
+        [
+          dense({ units: 8 }),
+          conv2d({
+            height: 4,
+            filters: 3,
+            kernelSize: [2, 3],
+            padding: 'same',
+            activation: 'relu',
+            biasInitializer: 0.1,
+          }),
+          maxPool2d({ height: 4, poolSize: [2, 3], strides: [1, 2], padding: 'same' }),
+          conv2d({ height: 2, filters: 4, kernelSize: [2, 1], strides: [2, 1] }),
+          add([
+            [],
+            [dense({ units: 8, activation: 'tanh' })],
+            multiply([[], dense({ units: 8, activation: 'sigmoid' })]),
+          ]),
+          maxPool1d({ poolSize: 2, strides: 1 }),
+        ],
+        { seed: 11, inputSize: 3 },
       ),
     states: (backend: Backend) =>
       sequential(backend, [cudnnLSTM({ numUnits: 4, direction: 'bidirectional' }), lastStep()], {

@@ -1,6 +1,7 @@
 import type { ActivationName, ElementLoss } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import {
+  type CompleteActivation,
   type CompletePool,
   DROPOUT_COUNTER,
   type DropoutMask,
@@ -27,10 +28,15 @@ const ELEMENTWISE: Readonly<
 }
 
 /** y = f(x), softmax over rows of `columns`. */
-export function activate(y: FloatArray, x: FloatArray, activation: ActivationName, { rows, columns }: RowSizes): void {
+export function activate(
+  y: FloatArray,
+  x: FloatArray,
+  { activation, maximum }: CompleteActivation,
+  { rows, columns }: RowSizes,
+): void {
   if (activation !== 'softmax') {
     const { value } = ELEMENTWISE[activation]
-    for (let k = 0; k < y.length; k++) y[k] = value(floatAt(x, k))
+    for (let k = 0; k < y.length; k++) y[k] = Math.min(maximum, value(floatAt(x, k)))
     return
   }
   for (let n = 0; n < rows; n++) softmaxLine(y, x, n * columns, 1, columns)
@@ -41,15 +47,24 @@ export function activationGradient(
   dx: FloatArray,
   y: FloatArray,
   dy: FloatArray,
-  activation: ActivationName,
+  { activation, maximum }: CompleteActivation,
   { rows, columns }: RowSizes,
 ): void {
   if (activation !== 'softmax') {
     const { slope } = ELEMENTWISE[activation]
-    for (let k = 0; k < dx.length; k++) dx[k] = floatAt(dy, k) * slope(floatAt(y, k))
+    const isBounded = Number.isFinite(maximum)
+    for (let k = 0; k < dx.length; k++) {
+      const value = floatAt(y, k)
+      dx[k] = isBounded && value >= maximum ? 0 : floatAt(dy, k) * slope(value)
+    }
     return
   }
   for (let n = 0; n < rows; n++) softmaxLineGradient(dx, y, dy, n * columns, 1, columns)
+}
+
+/** y = a∘b */
+export function multiply(y: FloatArray, a: FloatArray, b: FloatArray): void {
+  for (let k = 0; k < y.length; k++) y[k] = floatAt(a, k) * floatAt(b, k)
 }
 
 /** Softmax of `count` elements that begin at `begin`, `stride` apart. */

@@ -1,5 +1,4 @@
 import type {
-  ActivationName,
   Attention,
   AttentionGradients,
   ElementLoss,
@@ -10,6 +9,7 @@ import type {
 import { elementCount } from '@cudnn-rnn/canonical'
 import type {
   ColumnBlock,
+  CompleteActivation,
   CompletePool,
   DropoutMask,
   HostMemory,
@@ -29,6 +29,7 @@ import {
   elementLoss,
   layerNorm,
   layerNormGradients,
+  multiply,
   poolSequence,
   poolSequenceGradient,
   reverseSequence,
@@ -42,19 +43,23 @@ export class ReferenceLayerKernels implements LayerKernels<HostTensor> {
     this.memory = memory
   }
 
-  activate({ input }: KernelOperands<'activate'>, activation: ActivationName, sizes: RowSizes): HostTensor {
+  activate({ input }: KernelOperands<'activate'>, activation: CompleteActivation, sizes: RowSizes): HostTensor {
     return this.#filled(input.shape, (y) => activate(y, this.memory.floats(input), activation, sizes))
   }
 
   activationGradient(
     { output, outputGradient }: KernelOperands<'activationGradient'>,
-    activation: ActivationName,
+    activation: CompleteActivation,
     sizes: RowSizes,
   ): HostTensor {
     const { memory } = this
     return this.#filled(output.shape, (dx) => {
       activationGradient(dx, memory.floats(output), memory.floats(outputGradient), activation, sizes)
     })
+  }
+
+  multiply({ a, b }: KernelOperands<'multiply'>): HostTensor {
+    return this.#filled(a.shape, (y) => multiply(y, this.memory.floats(a), this.memory.floats(b)))
   }
 
   dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): HostTensor {

@@ -92,13 +92,14 @@ void SoftmaxLineGradient(T* dx, const T* y, const D* dy, ptrdiff_t stride, ptrdi
   for (ptrdiff_t k = 0; k < count; k++) dx[k * stride] = static_cast<T>(y[k * stride] * (dy[k * stride] - overlap));
 }
 
-// activate: y, x; activation, rows, columns
+// activate: y, x; activation, rows, columns, maximum
 template <typename T>
 void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
   const T* x = on.data[1];
   const auto activation = static_cast<Activation>(on.size(0));
   const ptrdiff_t rows = on.size(1), columns = on.size(2);
+  const T maximum = static_cast<T>(on.numbers[3]);
   if (activation == Activation::kSoftmax) {
     ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t n = begin; n < end; n++) SoftmaxLine(y + n * columns, x + n * columns, 1, columns);
@@ -115,17 +116,23 @@ void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
       vectors(x + begin, y + begin, whole);
       k += whole;
     }
-    for (; k < end; k++) y[k] = Value(activation, x[k]);
+    // A comparison with NaN is false, so NaN stays.
+    for (; k < end; k++) {
+      const T value = Value(activation, x[k]);
+      y[k] = value > maximum ? maximum : value;
+    }
   });
 }
 
-// activationGradient: dx, y, dy; activation, rows, columns
+// activationGradient: dx, y, dy; activation, rows, columns, maximum
 template <typename T>
 void ActivationGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* dx = on.data[0];
   const T *y = on.data[1], *dy = on.data[2];
   const auto activation = static_cast<Activation>(on.size(0));
   const ptrdiff_t rows = on.size(1), columns = on.size(2);
+  const T maximum = static_cast<T>(on.numbers[3]);
+  const bool bounded = std::isfinite(maximum);
   if (activation == Activation::kSoftmax) {
     ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
       for (ptrdiff_t n = begin; n < end; n++) {
@@ -135,7 +142,19 @@ void ActivationGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
     return;
   }
   ForEach(engine, rows * columns, kElementwisePart, [&](ptrdiff_t begin, ptrdiff_t end) {
-    for (ptrdiff_t k = begin; k < end; k++) dx[k] = dy[k] * Slope(activation, y[k]);
+    for (ptrdiff_t k = begin; k < end; k++) {
+      dx[k] = bounded && y[k] >= maximum ? T{0} : dy[k] * Slope(activation, y[k]);
+    }
+  });
+}
+
+// multiply: y, a, b; count
+template <typename T>
+void Multiply(const Engine<T>& engine, const LayerOperands<T>& on) {
+  T* y = on.data[0];
+  const T *a = on.data[1], *b = on.data[2];
+  ForEach(engine, on.size(0), kElementwisePart, [&](ptrdiff_t begin, ptrdiff_t end) {
+    for (ptrdiff_t k = begin; k < end; k++) y[k] = a[k] * b[k];
   });
 }
 
@@ -450,6 +469,8 @@ void RunLayerOp(const Engine<T>& engine, LayerOp op, const LayerOperands<T>& ope
       return Activate(engine, operands);
     case LayerOp::kActivationGradient:
       return ActivationGradient(engine, operands);
+    case LayerOp::kMultiply:
+      return Multiply(engine, operands);
     case LayerOp::kDropout:
       return Dropout(engine, operands);
     case LayerOp::kLayerNorm:

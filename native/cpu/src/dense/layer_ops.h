@@ -17,6 +17,7 @@ inline constexpr size_t kMaxLayerNumbers = 8;
 enum class LayerOp {
   kActivate,
   kActivationGradient,
+  kMultiply,
   kDropout,
   kLayerNorm,
   kLayerNormGradients,

@@ -1,6 +1,5 @@
 import {
   ACTIVATIONS,
-  type ActivationName,
   type Attention,
   type AttentionGradients,
   ELEMENT_LOSSES,
@@ -13,6 +12,7 @@ import {
 import { elementCount } from '@cudnn-rnn/canonical'
 import type {
   ColumnBlock,
+  CompleteActivation,
   CompletePool,
   DropoutMask,
   KernelOperands,
@@ -39,23 +39,22 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
 
   activate(
     { input }: KernelOperands<'activate'>,
-    activation: ActivationName,
+    { activation, maximum }: CompleteActivation,
     { rows, columns }: RowSizes,
   ): CudnnTensor {
     const operation = this.begin('activate')
     const x = operation.operand(input)
-    const y = this.#allocate(operation, rows * columns)
+    const count = rows * columns
+    const y = this.#allocate(operation, count)
     if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
-    else {
-      const count = rows * columns
-      this.#each(operation, 'activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
-    }
+    else if (Number.isFinite(maximum)) this.#each(operation, 'bounded_relu', count, { y, x, count, maximum })
+    else this.#each(operation, 'activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
     return this.#result(operation, y, input.shape)
   }
 
   activationGradient(
     { output, outputGradient }: KernelOperands<'activationGradient'>,
-    activation: ActivationName,
+    { activation, maximum }: CompleteActivation,
     { rows, columns }: RowSizes,
   ): CudnnTensor {
     const operation = this.begin('run the gradient of an activation')
@@ -64,11 +63,23 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const count = rows * columns
     const dx = this.#allocate(operation, count)
     if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
-    else {
+    else if (Number.isFinite(maximum)) {
+      this.#each(operation, 'bounded_relu_gradient', count, { dx, y, dy, count, maximum })
+    } else {
       const fields = { dx, y, dy, count, activation: ACTIVATIONS.indexOf(activation) }
       this.#each(operation, 'activation_gradient', count, fields)
     }
     return this.#result(operation, dx, output.shape)
+  }
+
+  multiply(operands: KernelOperands<'multiply'>): CudnnTensor {
+    const operation = this.begin('multiply element by element')
+    const a = operation.operand(operands.a)
+    const b = operation.operand(operands.b)
+    const count = elementCount(operands.a.shape)
+    const y = this.#allocate(operation, count)
+    this.#each(operation, 'multiply', count, { y, a, b, count })
+    return this.#result(operation, y, operands.a.shape)
   }
 
   dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): CudnnTensor {

@@ -268,6 +268,9 @@ export const KERNELS = {
   apply_weight_decay: { x: 'inout', mask: 'in?', count: 'size', rate: 'scalar', guard: 'in?' },
   activate: { y: 'out', x: 'in', count: 'size', activation: 'size' },
   activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
+  bounded_relu: { y: 'out', x: 'in', count: 'size', maximum: 'scalar' },
+  bounded_relu_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', maximum: 'scalar' },
+  multiply: { y: 'out', a: 'in', b: 'in', count: 'size' },
   softmax_rows: { y: 'out', x: 'in', columns: 'size' },
   softmax_rows_gradient: { dx: 'out', y: 'in', dy: 'in', columns: 'size' },
   dropout: {

@@ -1,0 +1,37 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
+import type { LayerDefinition } from './layer.js'
+import type { LayerOptions } from './layer_options.js'
+
+const ADD: Joint = {
+  kind: 'add',
+  base: 'add',
+  features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
+  rule: 'its branches must give columns of one number',
+  make: (build, info, branches) => new AddLayer(build, info, branches),
+}
+
+/**
+ * Gives its input to several branches, each a layer or a list of layers, and adds up their outputs, which have one shape. An
+ * empty list is the input itself: a residual connection.
+ *
+ *     add([[], [cudnnLSTM({ numUnits: 64 }), dropout({ rate: 0.2 })]])   // x + f(x), [T,B,64] to [T,B,64]
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; when the model is built RangeError `ERR_LAYERS_DO_NOT_FIT`
+ */
+export function add(branches: readonly Branch[], options: LayerOptions = {}): LayerDefinition {
+  return branching(ADD, branches, options)
+}
+
+class AddLayer extends BranchLayer {
+  protected join([first, ...others]: readonly [TensorLike, ...TensorLike[]]): BackendTensor {
+    const { ops } = this.backend
+    const sum = ops.concat([first])
+    for (const output of others) ops.accumulate(sum, output)
+    return sum
+  }
+
+  protected split(outputs: readonly TensorLike[], outputGradient: BackendTensor): BackendTensor[] {
+    return outputs.map(() => this.backend.ops.concat([outputGradient]))
+  }
+}

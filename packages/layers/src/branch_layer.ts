@@ -1,0 +1,195 @@
+import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
+import { buildChain, chainLengths, chainStream, forwardChain } from './chain.js'
+import type { Forwarded } from './forwarded.js'
+import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
+import type { LayerBuild } from './layer_build.js'
+import { checkAreLayers } from './layer_list.js'
+import { checkLayerOptions, doesNotFit, type LayerOptions } from './layer_options.js'
+import { combinedStream, type LayerStream } from './layer_stream.js'
+import { savedLayer } from './saved_layer.js'
+import { featuresOf, type Signal, signalText } from './signal.js'
+
+/** A branch: a layer, or a list of layers; an empty list is the input itself. */
+export type Branch = LayerDefinition | readonly LayerDefinition[]
+
+/** A way to join the outputs of branches. */
+export interface Joint {
+  readonly kind: string
+  /** Names of layers begin with it. */
+  readonly base: string
+  /** Columns of the output; undefined where those of the branches do not fit each other. */
+  readonly features: (ofBranches: readonly number[]) => number | undefined
+  /** What the columns must be, for an error. */
+  readonly rule: string
+  readonly make: (build: LayerBuild, info: LayerInfo, branches: readonly (readonly Layer[])[]) => BranchLayer
+}
+
+/** The definition of a layer that gives its input to several branches and joins their outputs. */
+export function branching(joint: Joint, branches: readonly Branch[], options: LayerOptions): LayerDefinition {
+  const { kind } = joint
+  checkLayerOptions(kind, options, [])
+  checkIsList(kind, branches)
+  const chains = branches.map((branch) => (isChain(branch) ? branch : [branch]))
+  for (const chain of chains) checkAreLayers(`make ${kind}`, chain)
+  const definition: LayerDefinition = {
+    kind,
+    name: options.name,
+    isStepwise: chains.every((chain) => chain.every(({ isStepwise }) => isStepwise)),
+    config: { branches: chains.map((chain) => chain.map(savedLayer)) },
+    build(input, build) {
+      if (input.features === null && chains.some((chain) => chain.length === 0)) {
+        throw doesNotFit(definition, input, 'of numbers where a branch is empty')
+      }
+      const name = build.nameOf(options.name, joint.base)
+      const layers: Layer[][] = []
+      try {
+        for (const chain of chains) layers.push(buildChain(chain, input, build))
+        const output = joinedSignal(joint, name, input, layers)
+        const variables = layers.flat().flatMap((layer) => layer.variables)
+        return joint.make(build, { definition, name, input, output, variables }, layers)
+      } catch (error) {
+        for (const layer of layers.flat()) layer.dispose()
+        throw error
+      }
+    },
+  }
+  return definition
+}
+
+function joinedSignal(joint: Joint, name: string, input: Signal, layers: readonly (readonly Layer[])[]): Signal {
+  const outputs = layers.map((chain) => chain.at(-1)?.output ?? input)
+  const [first] = outputs
+  const refuse = (rule: string, branch: number) =>
+    codedRangeError(
+      'ERR_LAYERS_DO_NOT_FIT',
+      `Cannot build ${name} (${joint.kind}) as ${rule}: ${nameOf(layers, 0)} gives ${signalText(first)}, ${nameOf(layers, branch)} gives ${signalText(outputs[branch])}`,
+      {
+        layer: name,
+        before: nameOf(layers, 0),
+        expected: signalText(first),
+        actual: signalText(outputs[branch]),
+      },
+    )
+  const other = outputs.findIndex(({ isSequence }) => isSequence !== first.isSequence)
+  if (other !== -1) throw refuse('all branches must give sequences, or none', other)
+  const columns = outputs.map(featuresOf)
+  const features = joint.features(columns)
+  if (features === undefined) {
+    throw refuse(
+      joint.rule,
+      columns.findIndex((count) => count !== columns[0]),
+    )
+  }
+  return { isSequence: first.isSequence, features }
+}
+
+/** A layer of branches. */
+export abstract class BranchLayer extends Layer {
+  readonly branches: readonly (readonly Layer[])[]
+
+  constructor({ backend }: LayerBuild, info: LayerInfo, branches: readonly (readonly Layer[])[]) {
+    super(backend, info)
+    this.branches = branches
+  }
+
+  override get stateCount(): number {
+    return this.branches.flat().reduce((sum, { stateCount }) => sum + stateCount, 0)
+  }
+
+  override stateShapes(batch: number): readonly (readonly number[])[] {
+    return this.branches.flat().flatMap((layer) => layer.stateShapes(batch))
+  }
+
+  override outputLengths(lengths: Int32Array): Int32Array {
+    return chainLengths(this.branches[0], lengths)
+  }
+
+  /** A new tensor of the branches' outputs. */
+  protected abstract join(outputs: readonly TensorLike[]): BackendTensor
+
+  /** A new tensor for each branch: the gradient of its output. */
+  protected abstract split(outputs: readonly TensorLike[], outputGradient: BackendTensor): readonly BackendTensor[]
+
+  async forward(input: TensorLike, pass: Pass, states: readonly TensorLike[] | null): Promise<Forwarded> {
+    const parts: (Forwarded | undefined)[] = []
+    const release = () => {
+      for (const part of parts) {
+        part?.release?.()
+        part?.output.dispose()
+      }
+    }
+    let used = 0
+    try {
+      for (const branch of this.branches) {
+        const count = branch.reduce((sum, { stateCount }) => sum + stateCount, 0)
+        const own = states?.slice(used, used + count) ?? null
+        used += count
+        parts.push(branch.length === 0 ? undefined : await forwardChain(branch, input, pass, own))
+      }
+      const outputs = parts.map((part) => part?.output ?? input)
+      const output = this.join(outputs)
+      const backward = (dy: BackendTensor) => this.#backward(parts, this.split(outputs, dy))
+      return { output, backward, release, states: parts.flatMap((part) => part?.states ?? []) }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  async #backward(parts: readonly (Forwarded | undefined)[], slices: readonly BackendTensor[]) {
+    const { ops } = this.backend
+    const variables: BackendTensor[] = []
+    let dInput: BackendTensor | undefined
+    for (const [index, part] of parts.entries()) {
+      const slice = slices[index]
+      const gradients = part === undefined ? { input: slice, variables: [] } : await part.backward(slice)
+      if (part !== undefined) slice.dispose()
+      variables.push(...gradients.variables)
+      if (dInput === undefined) {
+        dInput = gradients.input
+      } else if (gradients.input !== undefined) {
+        ops.accumulate(dInput, gradients.input)
+        gradients.input.dispose()
+      }
+    }
+    return { input: dInput, variables }
+  }
+
+  override openStream(batch: number): LayerStream {
+    const streams = this.branches.map((branch) => chainStream(branch, batch))
+    return combinedStream(streams, async (input) => {
+      const outputs = await Promise.all(streams.map((stream) => stream.step(input)))
+      const joined = this.join(outputs)
+      for (const output of outputs) if (output !== input && isBackendTensor(output)) output.dispose()
+      return joined
+    })
+  }
+
+  override async randomState(): Promise<ConfigValue> {
+    const states = await Promise.all(this.branches.flat().map((layer) => layer.randomState()))
+    return states.some((state) => state !== null) ? states : null
+  }
+
+  override restoreRandomState(state: ConfigValue): void {
+    if (!Array.isArray(state)) return
+    for (const [index, layer] of this.branches.flat().entries()) layer.restoreRandomState(state[index] ?? null)
+  }
+
+  override dispose(): void {
+    for (const layer of this.branches.flat()) layer.dispose()
+  }
+}
+
+function isChain(branch: Branch): branch is readonly LayerDefinition[] {
+  return Array.isArray(branch)
+}
+
+function checkIsList(kind: string, branches: unknown): void {
+  if (Array.isArray(branches) && branches.length > 0) return
+  checkAreLayers(`make ${kind}`, Array.isArray(branches) ? [undefined as never] : (branches as never))
+}
+
+function nameOf(layers: readonly (readonly Layer[])[], branch: number): string {
+  return layers[branch].at(-1)?.name ?? `branch ${branch}`
+}

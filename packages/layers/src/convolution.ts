@@ -1,0 +1,297 @@
+import {
+  ACTIVATIONS,
+  type ActivationName,
+  type BackendTensor,
+  DTYPES,
+  type FloatDType,
+  isBackendTensor,
+  type TensorLike,
+} from '@cudnn-rnn/backend'
+import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import type { Forwarded } from './forwarded.js'
+import type { LayerDefinition, LayerInfo, Pass } from './layer.js'
+import type { LayerBuild, LayerInitializer, LayerInitializerFunction } from './layer_build.js'
+import {
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  type LayerOptions,
+  positiveInteger,
+  SEQUENCE,
+} from './layer_options.js'
+import type { LayerStream } from './layer_stream.js'
+import { featuresOf } from './signal.js'
+import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
+import { type Padding, type Windows, windowsOf } from './windows.js'
+
+interface ConvolutionOptions extends LayerOptions {
+  /** O, output channels. */
+  readonly filters: number
+  /** Default `linear`: none. */
+  readonly activation?: ActivationName | 'linear' | undefined
+  /** Default `glorot_uniform`. */
+  readonly kernelInitializer?: LayerInitializer | undefined
+  /** Default 0. */
+  readonly biasInitializer?: LayerInitializer | undefined
+}
+
+export interface Conv1DOptions extends ConvolutionOptions {
+  /** K, steps that a window has. */
+  readonly kernelSize: number
+  /** Default 1. */
+  readonly strides?: number | undefined
+  /** `valid` (the default) has no padding, `same` zeros on both sides, `causal` zeros before the first step. */
+  readonly padding?: Padding | undefined
+}
+
+export interface Conv2DOptions extends ConvolutionOptions {
+  /** Rows of the picture of which each step is a column: a step has height·C numbers, the channels of a row side by side. */
+  readonly height: number
+  readonly kernelSize: readonly [time: number, height: number]
+  /** Default [1, 1]. */
+  readonly strides?: readonly [time: number, height: number] | undefined
+  /** Default `valid`. */
+  readonly padding?: Exclude<Padding, 'causal'> | undefined
+}
+
+const OPTION_NAMES = [
+  'filters',
+  'kernelSize',
+  'strides',
+  'padding',
+  'activation',
+  'kernelInitializer',
+  'biasInitializer',
+]
+
+/**
+ * A convolution over time: [T,B,I] to [T',B,O], T' = T with `same` or `causal` and stride 1. Variables as TensorFlow's:
+ * `kernel` [K,I,O], `bias` [O]. Sequence lengths become those of the output. A `causal` one of stride 1 streams.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function conv1d(options: Conv1DOptions): LayerDefinition {
+  const kind = 'conv1d'
+  checkLayerOptions(kind, options, OPTION_NAMES)
+  const { strides = 1, padding = 'valid' } = options
+  const sizes = {
+    height: 1,
+    size: extentOf(kind, 'kernelSize', options.kernelSize, 1),
+    strides: extentOf(kind, 'strides', strides, 1),
+    padding: checkPadding(kind, padding),
+  }
+  const config = { kernelSize: options.kernelSize, strides, padding }
+  return convolution(kind, options, sizes, config, ({ size: [taps] }, channels) => [taps, channels])
+}
+
+/**
+ * A convolution over a picture that comes column by column, such as a line of text or a spectrogram: [T,B,height·C] to
+ * [T',B,height'·O]. Variables as TensorFlow's: `kernel` [time,height,C,O], `bias` [O]. Sequence lengths become those of the
+ * output.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function conv2d(options: Conv2DOptions): LayerDefinition {
+  const kind = 'conv2d'
+  checkLayerOptions(kind, options, [...OPTION_NAMES, 'height'])
+  const { strides = [1, 1], padding = 'valid' } = options
+  const sizes = {
+    height: positiveInteger(kind, 'height', options.height),
+    size: extentOf(kind, 'kernelSize', options.kernelSize, 2),
+    strides: extentOf(kind, 'strides', strides, 2),
+    padding: checkPadding(kind, padding, ['valid', 'same']),
+  }
+  const config = { height: options.height, kernelSize: options.kernelSize, strides, padding }
+  return convolution(kind, options, sizes, config, ({ size }, channels) => [...size, channels])
+}
+
+function convolution(
+  kind: string,
+  options: ConvolutionOptions,
+  sizes: WindowSizes,
+  config: LayerDefinition['config'],
+  kernelShape: (sizes: WindowSizes, channels: number) => readonly number[],
+): LayerDefinition {
+  const filters = positiveInteger(kind, 'filters', options.filters)
+  const { activation = 'linear', kernelInitializer = 'glorot_uniform', biasInitializer = 0 } = options
+  if (activation !== 'linear' && !ACTIVATIONS.includes(activation)) {
+    throw invalidOption(kind, 'activation', `one of linear, ${ACTIVATIONS.join(', ')}`, activation)
+  }
+  const definition: LayerDefinition = {
+    kind,
+    name: options.name,
+    config: { filters, ...config, activation },
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const channels = channelsOf(definition, input, sizes)
+      const name = build.nameOf(options.name, kind)
+      const random = build.random()
+      const shape = [...kernelShape(sizes, channels), filters]
+      const taps = sizes.size[0] * sizes.size[1]
+      const initializer = kernelInitializer === 'glorot_uniform' ? glorot(taps, channels, filters) : kernelInitializer
+      const variables = [
+        build.variable(`${name}/kernel`, shape, initializer, random),
+        build.variable(`${name}/bias`, [filters], biasInitializer, random),
+      ]
+      const output = { isSequence: true, features: outputHeight(sizes) * filters }
+      return new ConvolutionLayer(build, { definition, name, input, output, variables }, sizes, channels, activation)
+    },
+  }
+  return definition
+}
+
+/** Glorot & Bengio's limit, where every tap of the window counts as an input and as an output. */
+function glorot(taps: number, inputs: number, outputs: number): LayerInitializerFunction {
+  const limit = Math.sqrt(6 / (taps * (inputs + outputs)))
+  return (values, _, random) => {
+    for (let index = 0; index < values.length; index++) values[index] = limit * (2 * random.uniform() - 1)
+  }
+}
+
+class ConvolutionLayer extends WindowLayer {
+  readonly #activation: ActivationName | 'linear'
+
+  constructor(
+    build: LayerBuild,
+    info: LayerInfo,
+    sizes: WindowSizes,
+    channels: number,
+    activation: ActivationName | 'linear',
+  ) {
+    super(build, info, sizes, channels)
+    this.#activation = activation
+  }
+
+  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    const windows = windowsOf(this.batchOf(input, lengths), this.sizes, 'zeros', 'taps last')
+    const activation = this.#activation
+    const { patches, activated, output } = this.#convolve(input, windows)
+    const backward = (dy: BackendTensor) => {
+      using flat = ops.reshape(dy, activated.shape)
+      using slope = activation === 'linear' ? undefined : ops.activationGradient(activated, flat, activation)
+      const dProduct = slope ?? flat
+      using kernel = this.#matrix()
+      const { input: dPatches, kernel: dKernel, bias } = ops.linearGradients(patches, kernel, dProduct)
+      using _dPatches = dPatches
+      using _dKernel = dKernel
+      const [time, rows] = patches.shape as readonly [number, number]
+      const gathered = [time, rows, this.#taps]
+      using dRows = ops.reshape(dPatches, [...gathered, this.channels])
+      return {
+        input: this.scatter(dRows, windows, gathered, input.shape),
+        variables: [ops.reshape(dKernel, this.variables[0].shape), bias],
+      }
+    }
+    const release = () => {
+      patches.dispose()
+      activated.dispose()
+    }
+    return { output, backward, release }
+  }
+
+  override openStream(batch: number): LayerStream {
+    const { size, strides, padding, height } = this.sizes
+    const isCausal = height === 1 && strides[0] === 1 && (padding === 'causal' || size[0] === 1)
+    if (!isCausal) return super.openStream(batch)
+    return new CausalStream(this.backend.dtype, [size[0] - 1, batch, this.channels], async (window) => {
+      const [time] = window.shape as readonly [number]
+      const places = windowsOf(
+        { time, batch, height: 1, lengths: null },
+        { ...this.sizes, padding: 'valid' },
+        'zeros',
+        'taps last',
+      )
+      const { patches, activated, output } = this.#convolve(window, places)
+      patches.dispose()
+      activated.dispose()
+      return output
+    })
+  }
+
+  get #taps(): number {
+    return this.sizes.size[0] * this.sizes.size[1]
+  }
+
+  /** The kernel as [taps·C,O]. */
+  #matrix(): BackendTensor {
+    const { shape, value } = this.variables[0]
+    const [outputs] = shape.slice(-1)
+    return this.backend.ops.reshape(value, [this.#taps * this.channels, outputs])
+  }
+
+  /** Patches [T',B·height',taps·C], their activated product with the kernel, and the same as the output's own tensor. */
+  #convolve(input: TensorLike, windows: Windows) {
+    const { ops } = this.backend
+    const [, batch] = input.shape as readonly [number, number]
+    const { time, height } = windows
+    using rows = this.gather(input, windows, [time, batch * height, this.#taps])
+    const patches = ops.reshape(rows, [time, batch * height, this.#taps * this.channels])
+    using kernel = this.#matrix()
+    const activated = this.#activated(ops.linear(patches, kernel, this.variables[1].value))
+    return { patches, activated, output: ops.reshape(activated, [time, batch, featuresOf(this.output)]) }
+  }
+
+  #activated(product: BackendTensor): BackendTensor {
+    if (this.#activation === 'linear') return product
+    using finished = product
+    return this.backend.ops.activate(finished, this.#activation)
+  }
+}
+
+/** Steps of a causal convolution: the inputs that later windows still see are carried, in host memory. */
+class CausalStream implements LayerStream {
+  readonly #dtype: FloatDType
+  readonly #shape: readonly [time: number, batch: number, channels: number]
+  readonly #convolve: (window: Tensor<FloatArray>) => Promise<BackendTensor>
+  #carried: FloatArray
+
+  constructor(
+    dtype: FloatDType,
+    shape: readonly [number, number, number],
+    convolve: (window: Tensor<FloatArray>) => Promise<BackendTensor>,
+  ) {
+    this.#dtype = dtype
+    this.#shape = shape
+    this.#convolve = convolve
+    this.#carried = new DTYPES[dtype].array(elementCount(shape))
+  }
+
+  async step(input: TensorLike): Promise<BackendTensor> {
+    const { data, shape } = (isBackendTensor(input) ? await input.read() : input) as Tensor<FloatArray>
+    const [before, batch, channels] = this.#shape
+    const all: FloatArray = new DTYPES[this.#dtype].array(this.#carried.length + data.length)
+    all.set(this.#carried)
+    all.set(data, this.#carried.length)
+    const output = await this.#convolve({ data: all, shape: [before + (shape[0] ?? 0), batch, channels] })
+    this.#carried = all.slice(all.length - this.#carried.length)
+    return output
+  }
+
+  reset(rows?: readonly number[]): void {
+    const [time, batch, channels] = this.#shape
+    for (const row of rows ?? Array(batch).keys()) {
+      for (let t = 0; t < time; t++) {
+        const begin = (t * batch + row) * channels
+        this.#carried.fill(0, begin, begin + channels)
+      }
+    }
+  }
+
+  async state(): Promise<unknown> {
+    return { data: this.#carried.slice(), shape: this.#shape }
+  }
+
+  restore(state: unknown): void {
+    const { data } = (typeof state === 'object' && state !== null ? state : {}) as { data?: FloatArray }
+    if (data?.length !== this.#carried.length) {
+      throw codedRangeError(
+        'ERR_LAYER_STATES',
+        `Cannot restore the state of a convolution as it must have shape [${this.#shape.join(',')}]: current value is ${describeValue(state)}`,
+      )
+    }
+    this.#carried.set(data)
+  }
+
+  dispose(): void {}
+}

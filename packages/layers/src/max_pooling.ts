@@ -1,0 +1,107 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import type { Forwarded } from './forwarded.js'
+import type { LayerDefinition, Pass } from './layer.js'
+import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
+import { type Padding, windowsOf } from './windows.js'
+
+const PADDED = ['valid', 'same'] as const satisfies readonly Padding[]
+
+export interface MaxPool1DOptions extends LayerOptions {
+  /** Default 2. */
+  readonly poolSize?: number | undefined
+  /** Default: the pool size. */
+  readonly strides?: number | undefined
+  /** `valid` (the default) drops steps that fill no window, `same` takes windows that reach over the ends. */
+  readonly padding?: (typeof PADDED)[number] | undefined
+}
+
+export interface MaxPool2DOptions extends LayerOptions {
+  /** Rows of the picture of which each step is a column, as in `conv2d`. */
+  readonly height: number
+  /** Default [2, 2]. */
+  readonly poolSize?: readonly [time: number, height: number] | undefined
+  /** Default: the pool size. */
+  readonly strides?: readonly [time: number, height: number] | undefined
+  /** Default `valid`. */
+  readonly padding?: (typeof PADDED)[number] | undefined
+}
+
+/**
+ * The maximum of each column over windows of time: [T,B,E] to [T',B,E]. Sequence lengths become those of the output.
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
+  const kind = 'maxPool1d'
+  checkLayerOptions(kind, options, ['poolSize', 'strides', 'padding'])
+  const { poolSize = 2, strides = poolSize, padding = 'valid' } = options
+  const sizes = {
+    height: 1,
+    size: extentOf(kind, 'poolSize', poolSize, 1),
+    strides: extentOf(kind, 'strides', strides, 1),
+    padding: checkPadding(kind, padding, PADDED),
+  }
+  return maxPooling(kind, 'max_pooling1d', options.name, sizes, { poolSize, strides, padding })
+}
+
+/**
+ * The maximum of each channel over windows of a picture that comes column by column: [T,B,height·C] to [T',B,height'·C].
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
+ */
+export function maxPool2d(options: MaxPool2DOptions): LayerDefinition {
+  const kind = 'maxPool2d'
+  checkLayerOptions(kind, options, ['height', 'poolSize', 'strides', 'padding'])
+  const { poolSize = [2, 2], strides = poolSize, padding = 'valid' } = options
+  const sizes = {
+    height: positiveInteger(kind, 'height', options.height),
+    size: extentOf(kind, 'poolSize', poolSize, 2),
+    strides: extentOf(kind, 'strides', strides, 2),
+    padding: checkPadding(kind, padding, PADDED),
+  }
+  return maxPooling(kind, 'max_pooling2d', options.name, sizes, { height: sizes.height, poolSize, strides, padding })
+}
+
+function maxPooling(
+  kind: string,
+  base: string,
+  given: string | undefined,
+  sizes: WindowSizes,
+  config: LayerDefinition['config'],
+): LayerDefinition {
+  const definition: LayerDefinition = {
+    kind,
+    name: given,
+    config,
+    build(input, build) {
+      checkInputRule(definition, input, SEQUENCE)
+      const channels = channelsOf(definition, input, sizes)
+      const name = build.nameOf(given, base)
+      const output = { isSequence: true, features: outputHeight(sizes) * channels }
+      return new MaxPoolingLayer(build, { definition, name, input, output }, sizes, channels)
+    },
+  }
+  return definition
+}
+
+/** A window is a sequence of its places, of which `poolSequence` takes the maximum. */
+class MaxPoolingLayer extends WindowLayer {
+  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    const { size } = this.sizes
+    const windows = windowsOf(this.batchOf(input, lengths), this.sizes, 'inside', 'taps first')
+    const [, batch] = input.shape as readonly [number, number]
+    const { time, height } = windows
+    const gathered = [size[0] * size[1], time * batch * height]
+    const rows = this.gather(input, windows, gathered)
+    using pooled = ops.poolSequence(rows, null, { pooling: 'max' })
+    const output = ops.reshape(pooled, [time, batch, height * this.channels])
+    const backward = (dy: BackendTensor) => {
+      using flat = ops.reshape(dy, [gathered[1], this.channels])
+      using dRows = ops.poolSequenceGradient(rows, null, flat, { pooling: 'max' })
+      return { input: this.scatter(dRows, windows, gathered, input.shape), variables: [] }
+    }
+    return { output, backward, release: () => rows.dispose() }
+  }
+}

@@ -1,0 +1,38 @@
+import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
+import { type Branch, BranchLayer, branching, type Joint } from './branch_layer.js'
+import type { LayerDefinition } from './layer.js'
+import { invalidOption, type LayerOptions } from './layer_options.js'
+
+const MULTIPLY: Joint = {
+  kind: 'multiply',
+  base: 'multiply',
+  features: ([first, ...others]) => (others.every((count) => count === first) ? first : undefined),
+  rule: 'its branches must give columns of one number',
+  make: (build, info, branches) => new MultiplyLayer(build, info, branches),
+}
+
+/**
+ * Gives its input to two branches, each a layer or a list of layers, and multiplies their outputs element by element. An empty
+ * list is the input itself, of which the other branch is then a mask or a gate.
+ *
+ *     multiply([[], [cudnnLSTM({ numUnits: 128 }), dense({ units: 257, activation: 'sigmoid' })]])   // [T,B,257] to [T,B,257]
+ *
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`; when the model is built
+ *   RangeError `ERR_LAYERS_DO_NOT_FIT`
+ */
+export function multiply(branches: readonly [Branch, Branch], options: LayerOptions = {}): LayerDefinition {
+  const definition = branching(MULTIPLY, branches, options)
+  if (branches.length === 2) return definition
+  throw invalidOption('multiply', 'branches', 'a list of two', branches)
+}
+
+class MultiplyLayer extends BranchLayer {
+  protected join([a, b]: readonly [TensorLike, TensorLike]): BackendTensor {
+    return this.backend.ops.multiply(a, b)
+  }
+
+  protected split([a, b]: readonly [TensorLike, TensorLike], outputGradient: BackendTensor): BackendTensor[] {
+    const { ops } = this.backend
+    return [ops.multiply(outputGradient, b), ops.multiply(outputGradient, a)]
+  }
+}
