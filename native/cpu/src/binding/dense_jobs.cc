@@ -17,6 +17,8 @@ namespace {
 // Moving an element costs as much as this many multiply-adds.
 constexpr double kOperationsPerMove = 16;
 
+// output [N,out] = bias + input [N,in] · kernel [in,out]. As every job here: arguments are read and checked on
+// JavaScript's thread, and `run` captures addresses only, which the object of arguments keeps valid.
 template <typename T>
 Job LinearJobOf(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
@@ -32,6 +34,8 @@ Job LinearJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, 2.0 * static_cast<double>(rows) * static_cast<double>(inputs) * static_cast<double>(outputs)};
 }
 
+// With dY = dOutput:  dInput = dY·kernelᵀ   dKernel = inputᵀ·dY   dBias = Σ rows of dY. The transposes are strides, not
+// copies.
 template <typename T>
 Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
@@ -55,6 +59,8 @@ Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& argument
 template <typename T>
 T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layout, double rows, double columns) {
   const ElementSpan<T> span = Span<T>(arguments.Get(name));
+  // The largest index that the product touches. In double: the layout comes from JavaScript, and an integer product
+  // could overflow before the comparison.
   const double last = layout[0] + (rows - 1) * layout[1] + (columns - 1) * layout[2];
   const bool is_inside = layout[0] >= 0 && layout[1] >= 0 && layout[2] >= 0 && last < static_cast<double>(span.count);
   if (!is_inside) ThrowCount(arguments.Env(), name, static_cast<ptrdiff_t>(last) + 1, span.count);
@@ -63,6 +69,8 @@ T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layou
 
 template <typename T>
 Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
+  // Offset, row stride and column stride of c, a and b, then rows, columns, depth: one typed array instead of twelve
+  // properties, as a call of a small product is dominated by reading properties.
   constexpr ptrdiff_t kLayoutNumbers = 12;
   const double* layout = Required<double>(arguments, "layout", kLayoutNumbers);
   const double rows = layout[9];
@@ -85,6 +93,7 @@ Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
 template <typename T>
 Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, bool is_gradient) {
   const ptrdiff_t columns = Size(arguments, "columns");
+  // Every id is checked against the table before anything is written: an id is an address.
   const auto [ids, count] = Span<int32_t>(arguments.Get("ids"));
   T* output = Required<T>(arguments, "output", count * columns);
   const auto [table, table_count] = Span<T>(arguments.Get("table"));
@@ -152,6 +161,8 @@ Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
 template <typename T>
 Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
+  // The list is read now, as JavaScript may change it before the job runs; its arrays stay alive by the object of
+  // arguments.
   std::vector<std::pair<T*, ptrdiff_t>> tensors;
   for (uint32_t k = 0; k < list.Length(); k++) {
     const ElementSpan<T> tensor = Span<T>(list.Get(k));
@@ -160,6 +171,7 @@ Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   T* result = Required<T>(arguments, "norm", 1);
   const double max_norm = Number(arguments, "maxNorm");
   const auto run = [=, engine = context.core->engine<T>()] {
+    // tf.clip_by_global_norm: every tensor · maxNorm / max(norm, maxNorm).
     const double norm = Norm(tensors);
     *result = static_cast<T>(norm);
     // A norm that is not finite leaves the tensors as they are, for the caller to see.
@@ -180,6 +192,7 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Array operands = arguments.Get("operands").As<Napi::Array>();
   // Those written and those read have one shape; only a mask may be left out.
   const ptrdiff_t count = Span<T>(operands.Get(uint32_t{0})).count;
+  // Elements past the fixed-size array are not read; TypeScript passes the table's number of operands.
   for (uint32_t k = 0; k < operands.Length() && k < kMaxOperands; k++) {
     update.data[k] = Elements<T>(operands.Get(k), "an operand of an update", count);
   }
@@ -195,6 +208,8 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// The operands and numbers of each operation stand in packages/cpu/src/native_addon.ts; `counts` are their numbers of
+// elements, which Elements() compares with the arrays.
 template <typename T>
 Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
   LayerOperands<T> layer{};
@@ -212,11 +227,13 @@ Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
   layer.lengths = Span<int32_t>(arguments.Get("lengths")).data;
   const auto op = static_cast<LayerOp>(static_cast<int>(Number(arguments, "op")));
   const auto run = [=, engine = context.core->engine<T>()] { RunLayerOp(engine, op, layer); };
+  // These operations are bound by memory, not by multiply-adds.
   return {run, kOperationsPerMove * elements};
 }
 
 }  // namespace
 
+// The exported functions choose the element type of the executor; a job never mixes the two.
 Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return LinearJobOf<T>(context, arguments); });
 }

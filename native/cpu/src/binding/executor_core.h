@@ -13,9 +13,11 @@ struct ExecutorCore {
   ExecutorCore(const Kernels* kernels, int threads, bool is_double)
       : kernels(kernels), is_double(is_double), pool(threads) {}
 
+  // Static tables, never freed.
   const Kernels* kernels;
   const bool is_double;
   ThreadPool pool;
+  // Scratch memory and tapes of passes. Blocks return before the core ends, as every holder keeps a share of it.
   BlockCache blocks;
   // Of results that JavaScript has let go of. They may outlive the executor.
   const std::shared_ptr<BlockCache> results = std::make_shared<BlockCache>(kKeptResultBytes);
@@ -30,6 +32,7 @@ struct ExecutorCore {
   static constexpr double kBriefNs = 250e3;
   static constexpr size_t kKeptResultBytes = size_t{128} << 20;
 
+  // A view for one operation; valid while the core lives.
   template <typename T>
   Engine<T> engine(const std::atomic<bool>* cancelled = nullptr) {
     if constexpr (sizeof(T) == sizeof(float)) {

@@ -14,6 +14,7 @@
 namespace cudnn_rnn {
 namespace {
 
+// Null if this processor or this build lacks the instruction set.
 const Kernels* KernelsNamed(const std::string& name) {
   for (const Kernels* kernels : SupportedKernels()) {
     if (kernels->name == name) return kernels;
@@ -27,10 +28,13 @@ const Kernels* KernelsNamed(const std::string& name) {
 template <Job (*read)(const JobContext&, const Napi::Object&)>
 Napi::Value ExecutorObject::Queue(const Napi::CallbackInfo& info) {
   const Napi::Object arguments = info[0].As<Napi::Object>();
+  // May throw: nothing has been queued then.
   Job job = read({core_, &queue_->cancelled()}, arguments);
   Settle();
   const bool is_brief = job.operations <= core_->brief_operations();
   const uint64_t number = is_brief ? queue_->RunOrPush(std::move(job.run)) : queue_->Push(std::move(job.run));
+  // The reference keeps the arrays alive until Settle() sees the job done. Jobs complete in order, so the deque is
+  // sorted.
   if (queue_->completed() < number) pending_.push_back({number, Napi::Persistent(arguments)});
   return Napi::Number::New(env_, static_cast<double>(number));
 }
@@ -40,6 +44,8 @@ template <Job (*read)(const JobContext&, const Napi::Object&)>
 void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
   Job job = read({core_, &queue_->cancelled()}, info[0].As<Napi::Object>());
   const uint64_t number = queue_->RunOrPush(std::move(job.run));
+  // Blocks JavaScript's thread. Only for operations whose callers are synchronous (packages/cpu, the products of layers
+  // written in TypeScript).
   queue_->Wait(number);
   const JobQueue::Failure failure = queue_->FailureOf(number);
   if (failure.is_out_of_memory) ThrowOutOfMemory(env_, "multiply matrices");
@@ -88,6 +94,7 @@ ExecutorObject::ExecutorObject(const Napi::CallbackInfo& info)
       env_, nullptr, nullptr, Napi::String::New(env_, "cudnn_rnn_cpu"), 0, 1, nullptr, nullptr, this, settle, &notify_);
   if (status != napi_ok)
     throw Napi::Error::New(env_, "Cannot open the executor as Node.js refused a thread-safe function");
+  // Referenced only while a promise waits: an idle executor must not keep the process alive.
   napi_unref_threadsafe_function(env_, notify_);
   queue_ = std::make_unique<JobQueue>(
       [notify = notify_] { napi_call_threadsafe_function(notify, nullptr, napi_tsfn_nonblocking); });
@@ -100,6 +107,8 @@ ExecutorObject::~ExecutorObject() {
   Stop();
 }
 
+// Ends the queue's thread after the job at work, then the notifications. In this order: the thread calls notify_ until
+// it has ended. Idempotent.
 void ExecutorObject::Stop() {
   if (notify_ == nullptr) return;
   queue_->Stop();
@@ -113,6 +122,7 @@ void ExecutorObject::Close(const Napi::CallbackInfo& info) {
   for (auto& [number, deferred] : std::exchange(waiting_, {})) {
     deferred.Reject(Napi::Error::New(info.Env(), "closed").Value());
   }
+  // After the thread has ended, so no job reads the arrays any more.
   pending_.clear();
   core_.reset();
 }
@@ -125,6 +135,8 @@ Napi::Value ExecutorObject::Describe(const Napi::CallbackInfo& info) {
   return description;
 }
 
+// On JavaScript's thread. The loop ends when no promise waits, or when Await() has registered the next one with the
+// queue; a job that completes in between is seen by the next round, so no notification is lost.
 void ExecutorObject::Settle() {
   const Napi::HandleScope scope(env_);
   for (;;) {
@@ -153,6 +165,7 @@ void ExecutorObject::Settle() {
 // resultBuffer(bytes): ArrayBuffer with undefined contents, aligned to a cache line. The garbage collector returns its
 // memory to the cache of results (memory/block_cache.h says why).
 Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
+  // The block and a share of its cache: JavaScript may hold the buffer for longer than the executor lives.
   struct Lent {
     MemoryBlock block;
     std::shared_ptr<BlockCache> cache;
@@ -164,6 +177,7 @@ Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
   } catch (const std::bad_alloc&) {
     ThrowOutOfMemory(info.Env(), "allocate a result");
   }
+  // A finalizer of Node-API: on JavaScript's thread, at some time after the buffer was collected.
   const auto give_back = [](napi_env, void*, void* hint) {
     const std::unique_ptr<Lent> returned(static_cast<Lent*>(hint));
     returned->cache->GiveBack(std::move(returned->block));

@@ -6,8 +6,11 @@
 namespace cudnn_rnn {
 namespace {
 
+// Layer norms of a step: of the gates i g f o, and of the new cell state.
 constexpr ptrdiff_t kNorms = 5;
 
+// Reads and checks the operands of both directions. hidden and cells have T+1 states: entry 0 is the initial one, entry
+// t+1 the one after step t.
 template <typename T>
 LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   LstmSequence<T> sequence{};
@@ -23,6 +26,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   sequence.hidden = Required<T>(arguments, "hidden", rows * sequence.units + state_size);
   sequence.cells = Required<T>(arguments, "cells", rows * sequence.units + state_size);
   const ElementSpan<T> kernel = Span<T>(arguments.Get("kernel"));
+  // TensorFlow's kernel is [I+H,4H], input rows first; the recurrent rows are read in place.
   const ptrdiff_t begin = Size(arguments, "kernelBegin");
   const ptrdiff_t end = begin + 4 * sequence.units * sequence.units;
   if (begin < 0 || kernel.count < end) ThrowCount(arguments.Env(), "kernel", end, kernel.count);

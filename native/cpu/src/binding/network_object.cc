@@ -14,6 +14,7 @@ Cell CellOf(const std::string& mode) {
   return mode == "rnn_relu" ? Cell::kRelu : Cell::kTanh;
 }
 
+// The descriptor was validated by packages/canonical; unknown strings cannot occur here.
 NetworkOptions OptionsOf(const Napi::Object& descriptor) {
   NetworkOptions options{};
   const std::string bias = descriptor.Get("biasMode").ToString().Utf8Value();
@@ -30,6 +31,7 @@ NetworkOptions OptionsOf(const Napi::Object& descriptor) {
   options.clip = descriptor.Get("cellClip").IsUndefined() ? std::numeric_limits<double>::infinity()
                                                           : Number(descriptor, "cellClip");
   options.dropout = Number(descriptor, "dropout");
+  // An integer below 2^53, so exact in a double.
   options.seed = static_cast<uint64_t>(Number(descriptor, "seed"));
   return options;
 }
@@ -83,6 +85,8 @@ void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
   const bool into = info[6].ToBoolean().Value();
   const bool is_bias = info[5].ToBoolean().Value();
   T* params = Required<T>(info[0], "params", network<T>()->params_size());
+  // Both lengths are checked against the layout before MoveWeight computes addresses of them. `pseudoLayer`, `side` and
+  // `gate` come from the table of regions in packages/canonical.
   T* canonical = Required<T>(info[1], "canonical",
                              is_bias ? network<T>()->options().units : network<T>()->WeightSize(pseudo_layer, side));
   if (is_bias) {

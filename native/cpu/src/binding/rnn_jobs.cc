@@ -45,6 +45,8 @@ std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass
   return tape;
 }
 
+// Shapes: input [T,B,I], h [L·D,B,C], c [L·D,B,H], output [T,B,D·C], with C = P or H. A missing h or c stands for
+// zeros, missing lengths for T in every row.
 template <typename T>
 Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<T>(arguments);
@@ -59,6 +61,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   pass.c = Elements<T>(arguments, "c", c_size);
   pass.params.data = Required<T>(arguments, "params", network->params_size());
   pass.lengths = Elements<int32_t>(arguments, "lengths", pass.batch);
+  // Words of the generator that earlier passes used; exact in a double up to 2^53.
   pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
   pass.output = Required<T>(arguments, "output", rows * network->output_size());
   pass.h_final = Required<T>(arguments, "hFinal", h_size);
@@ -68,6 +71,8 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Value tape_object = arguments.Get("tape");
   if (tape_object.IsObject()) tape = AttachTape(context, pass, tape_object.As<Napi::Object>());
   pass.tape = tape.get();
+  // The closure holds shares of the network, the tape and the slot: JavaScript may dispose each of them while the job
+  // is queued.
   std::shared_ptr<QuantizedSlot> quantized;
   const Napi::Value quantized_object = arguments.Get("quantized");
   if (quantized_object.IsObject()) {
@@ -84,6 +89,8 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, operations};
 }
 
+// Gradients have the shapes of their operands. The tape is consumed: the backward overwrites its activations, and
+// TypeScript refuses a second use.
 template <typename T>
 Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<T>(arguments);
@@ -117,6 +124,7 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return BackwardJobOf<T>(context, arguments); });
 }
 
+// Queued like a pass, so it reads the parameters as earlier updates leave them.
 Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
   const auto network = NetworkOf<float>(arguments);
   const auto slot = QuantizedWeightsObject::Unwrap(arguments.Get("quantized").As<Napi::Object>())->slot;

@@ -21,6 +21,8 @@ Napi::Function StepperObject::Define(Napi::Env env) {
 
 // new NativeStepper(executor: NativeExecutor, network: NativeNetwork, batch: number, int8: boolean)
 StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<StepperObject>(info) {
+  // A share of the core: the stream stays usable memory even if the executor is closed first; TypeScript refuses steps
+  // then.
   core_ = ExecutorObject::Unwrap(info[0].As<Napi::Object>())->core();
   const NetworkObject* network = NetworkObject::Unwrap(info[1].As<Napi::Object>());
   batch_ = info[2].ToNumber().Int64Value();
@@ -38,6 +40,8 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   }
 }
 
+// Null for null. The slot was filled by a queued job that JavaScript has awaited, which orders its writes before this
+// read.
 const QuantizedWeights* StepperObject::QuantizedWeightsOf(const Napi::Value& value) {
   return value.IsObject() ? QuantizedWeightsObject::Unwrap(value.As<Napi::Object>())->slot->get() : nullptr;
 }
@@ -52,6 +56,7 @@ void StepperObject::Step(const Napi::CallbackInfo& info) {
   }
 }
 
+// input [steps,B,I] → out [steps,B,C]. Runs on JavaScript's thread; nothing else uses the stream's state meanwhile.
 template <typename T>
 void StepperObject::StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized) {
   const Network<T>& network = *network_.get<T>();
@@ -119,6 +124,7 @@ void StepperObject::MoveState(const Napi::CallbackInfo& info) {
   }
 }
 
+// h [L,R,C] and c [L,R,H], of the listed rows or of all.
 template <typename T>
 void StepperObject::MoveStateOf(const Napi::CallbackInfo& info) {
   const Network<T>& network = *network_.get<T>();

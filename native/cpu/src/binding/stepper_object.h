@@ -28,6 +28,7 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   template <typename T>
   void MoveStateOf(const Napi::CallbackInfo& info);
 
+  // Declared first, so destroyed last: the stream's threads and memory belong to it.
   std::shared_ptr<ExecutorCore> core_;
   ptrdiff_t batch_ = 0;
   OfEitherType<Network> network_;

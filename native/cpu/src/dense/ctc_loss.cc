@@ -18,6 +18,7 @@ constexpr ptrdiff_t kEdge = 8;
 // Sums that no path reached are near kCtcLogZero.
 constexpr double kUnreached = kCtcLogZero / 2;
 
+// 2S+1 states for S labels, with a blank before, between and after them, rounded up to whole vectors.
 ptrdiff_t PaddedStates(ptrdiff_t labels) { return (2 * labels + 1 + kStates - 1) / kStates * kStates; }
 
 // What one thread needs for one row. Rows of alpha, emissions and beta have an edge on both sides.
@@ -45,13 +46,18 @@ struct Scratch {
         class_posteriors(arena->Take<double>(classes)),
         state_classes(arena->Take<int32_t>(stride)) {}
 
+  // The first state of a step. The kernel reads two states before and after, which are in the edge and hold
+  // kCtcLogZero.
   double* alpha_at(ptrdiff_t t) const { return alpha + t * stride + kEdge; }
   double* emissions_at(ptrdiff_t t) const { return emissions + t * stride + kEdge; }
 };
 
 // ln(e^a + e^b)
+// For finite a and b; kCtcLogZero takes the place of -∞, for which a - b would be NaN.
 double LogAdd(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }
 
+// Loss and gradient of one row of the batch. Rows are independent, so each is one item of a loop over the threads,
+// which needs one Scratch for each thread.
 template <typename T>
 class CtcRow {
  public:
@@ -73,12 +79,14 @@ class CtcRow {
       FillGradient(0, problem_.time, T{0});
       return 0;
     }
+    // The steps past the row's length; the steps before are written by Emit.
     FillGradient(time_, problem_.time, T{0});
     MakeChain();
     if (!Emit()) {
       FillGradient(0, time_, std::numeric_limits<T>::quiet_NaN());
       return std::numeric_limits<double>::quiet_NaN();
     }
+    // Without steps only the empty labelling has a probability, 1.
     const double log_p = time_ == 0 ? (states_ == 1 ? 0 : kCtcLogZero) : Forward();
     if (log_p < kUnreached) return Infeasible();
     Backward(log_p);
@@ -125,6 +133,7 @@ class CtcRow {
       if (std::isnan(sum)) return false;
       const T scale = static_cast<T>(weight_ / sum);
       for (ptrdiff_t k = 0; k < classes; k++) y[k] *= scale;
+      // ln softmax(z)_k = z_k - max - ln Σ e^(z - max): never the logarithm of a rounded probability, which may be 0.
       const double log_sum = std::log(sum);
       double* emissions = scratch_.emissions_at(t);
       const auto emission = [&](int32_t k) {

@@ -26,6 +26,8 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
                     ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
   if (rows == 0 || columns == 0) return;
   constexpr ptrdiff_t kWidth = kPanelChunks * kChunk<T>;
+  // One item of the last loop is a block of rows times a panel: at least as many items as panels, so small products
+  // still divide among the threads.
   const ptrdiff_t panels = (columns + kWidth - 1) / kWidth;
   const ptrdiff_t blocks = (rows + kRowBlock - 1) / kRowBlock;
   // The kernel broadcasts consecutive elements of a row. A transposed a would touch a new cache line for each.
@@ -33,6 +35,8 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
   const bool read_b = b.column_stride == 1 && rows <= kFewRows;
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
 
+  // From the executor's cache of blocks: the same product repeats in every training step, and fresh pages would cost
+  // more than a small product.
   T *packed_b, *packed_a, *tiles;
   MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
     packed_b = arena->Take<T>(panels * kWidth * depth);
@@ -78,6 +82,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
       for (ptrdiff_t r = 0; accumulate && result == tile && r < count; r++) {
         std::copy_n(target + r * c_stride, valid, tile + r * kWidth);
       }
+      // At depth 0 the loop runs once, so that c is set to the bias.
       for (ptrdiff_t k = 0; k < depth || k == 0; k += kDepthBlock) {
         PanelProduct<T> product{};
         product.a = pack_a ? packed_a + row * depth + k : a.data + row * a.row_stride + k;
@@ -88,6 +93,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         product.panel = in_place ? b.data + k * b.row_stride + panel * kWidth : packed_b + (panel * depth + k) * kWidth;
         product.panel_stride = in_place ? b.row_stride : kWidth;
         product.chunks = kPanelChunks;
+        // The first block of the depth starts from the bias, the later ones from the sums so far.
         const bool from_bias = k == 0 && !accumulate;
         product.init = from_bias ? padded_bias + panel * kWidth : result;
         product.init_stride = from_bias ? 0 : stride;
@@ -106,6 +112,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
 template <typename T>
 void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_stride, const T* b, T* c, ptrdiff_t c_stride,
                           ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
+  // Columns of one item: two cache lines of float32 in each row of c, so threads share at most the line at a boundary.
   constexpr ptrdiff_t kPart = 32;
   const ptrdiff_t parts = (columns + kPart - 1) / kPart;
   const int members = MembersFor(*engine.pool, *engine.kernels, 2.0 * rows * depth * columns);
@@ -142,6 +149,7 @@ void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias
 template <typename T>
 void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdiff_t c_stride, ptrdiff_t rows,
                 ptrdiff_t depth, ptrdiff_t columns) {
+  // b is the transpose of a contiguous matrix: its columns are dot products along memory, without packing.
   const bool is_transposed = b.row_stride == 1 && b.column_stride == depth && depth % kChunk<T> == 0;
   if (is_transposed && a.column_stride == 1 && rows > 0 && depth > 0) {
     AddTransposedProduct(engine, a.data, a.row_stride, b.data, c, c_stride, rows, depth, columns);
@@ -153,6 +161,7 @@ void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdi
 // In double precision: a gradient of biases sums thousands of rows of either sign.
 template <typename T>
 void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
+  // Row by row, so memory is read in order; the sums of a few hundred columns stay in the first-level cache.
   std::vector<double> total(columns);
   for (ptrdiff_t row = 0; row < rows; row++) {
     for (ptrdiff_t k = 0; k < columns; k++) total[k] += x[row * columns + k];
@@ -178,11 +187,13 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
       const T* z = logits + row * classes;
       T* g = gradient + row * classes;
       const double weight = (weights == nullptr ? 1 : weights[row]) / total;
+      // A NaN anywhere becomes the maximum, so the whole row, and the loss, are NaN instead of silently wrong.
       T maximum = z[0];
       for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
       const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
       double sum = engine.kernels->exp_sum(z, maximum, g, whole);
       for (ptrdiff_t k = whole; k < classes; k++) sum += g[k] = std::exp(z[k] - maximum);
+      // In [0, classes): CheckedDenseOps has checked the labels.
       const ptrdiff_t label = labels[row];
       if (weight != 0) losses[row] = weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
       const T scale = static_cast<T>(weight / sum);
@@ -215,6 +226,7 @@ template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {
   const ptrdiff_t parts = (count + part_size - 1) / part_size;
+  // At least two parts for each thread, as a meeting of threads costs about as much as one part.
   const int members = static_cast<int>(std::clamp<ptrdiff_t>(parts / 2, 1, engine.pool->size()));
   SharedLoops loops(members);
   engine.pool->Run(members, [&](int index) {

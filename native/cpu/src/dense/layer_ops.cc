@@ -18,16 +18,18 @@ enum class Pooling { kLast, kMean, kMax };
 enum class ElementLoss { kSquaredError, kAbsoluteError, kSigmoidCrossEntropy };
 
 // Rows of `columns` elements that make a part worth its thread.
+// A quarter of an elementwise part, 4096 elements, as a row operation reads its elements several times.
 ptrdiff_t RowsPerPart(ptrdiff_t columns) {
   return std::max<ptrdiff_t>(1, kElementwisePart / 4 / std::max<ptrdiff_t>(1, columns));
 }
 
-// e^x - 1 and 1/(1 + e^-x) are the same functions for both element types.
+// For large -x, e^-x is infinite and the quotient 0, the right limit: no branch is needed.
 template <typename T>
 T SigmoidOf(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
 
+// φ(x) of one element. kSoftmax is of a whole row (SoftmaxLine) and does not reach this function.
 template <typename T>
 T Value(Activation activation, T x) {
   switch (activation) {
@@ -78,6 +80,7 @@ void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
   T maximum = x[0];
   for (ptrdiff_t k = 1; k < count; k++)
     maximum = x[k * stride] > maximum || std::isnan(x[k * stride]) ? x[k * stride] : maximum;
+  // Summed in double: with thousands of classes a float32 sum would lose the last digits of each.
   double sum = 0;
   for (ptrdiff_t k = 0; k < count; k++) sum += y[k * stride] = std::exp(x[k * stride] - maximum);
   const T scale = static_cast<T>(1 / sum);
@@ -107,6 +110,9 @@ void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
     return;
   }
   ForEach(engine, rows * columns, kElementwisePart, [&](ptrdiff_t begin, ptrdiff_t end) {
+    // The vector kernels take whole chunks of 64 bytes; the elements after the last chunk go to Value(). Both round
+    // within the bounds of docs/numerics.md, not to the same bits, so the split is at a fixed element, not at a
+    // thread's range.
     const auto vectors = activation == Activation::kTanh      ? engine.kernels->tanh
                          : activation == Activation::kSigmoid ? engine.kernels->sigmoid
                                                               : nullptr;
@@ -159,6 +165,8 @@ void Multiply(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // dropout: y, x; count, seed low, seed high, draw low, draw high, threshold, kept
+// An element is dropped if the upper 24 bits of its word are below `threshold`, rate·2^24. `draw` is the number of the
+// mask, so every call has one of its own.
 template <typename T>
 void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -185,6 +193,7 @@ void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
   });
 }
 
+// Of one row of x [N,columns]: μ, and 1/√(σ² + ε).
 struct Moments {
   double mean;
   double scale;
@@ -225,6 +234,7 @@ void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *dx = on.data[0], *d_gamma = on.data[1], *d_beta = on.data[2];
   const T *x = on.data[3], *gamma = on.data[4], *dy = on.data[5];
   const ptrdiff_t rows = on.size(0), columns = on.size(1);
+  // Computed once for each row, read again by the sums over rows below: 16 bytes against a second pass over the row.
   std::vector<Moments> moments(static_cast<size_t>(rows));
   ForEach(engine, rows, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t n = begin; n < end; n++) {
@@ -275,6 +285,8 @@ void CopyColumns(const Engine<T>& engine, const LayerOperands<T>& on) {
   });
 }
 
+// Steps of a row, clamped to [0, T]: lengths come from JavaScript and can change until the job runs, and addresses
+// depend on them.
 template <typename T>
 ptrdiff_t LengthOf(const LayerOperands<T>& on, ptrdiff_t row, ptrdiff_t time) {
   return on.lengths == nullptr ? time : std::clamp<ptrdiff_t>(on.lengths[row], 0, time);
@@ -289,6 +301,7 @@ void ReverseSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
   ForEach(engine, time * batch, RowsPerPart(columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t n = begin; n < end; n++) {
       const ptrdiff_t t = n / batch, b = n % batch, length = LengthOf(on, b, time);
+      // As tf.reverse_sequence, except that steps past the length are 0 instead of copied.
       if (t < length) {
         std::copy_n(x + ((length - 1 - t) * batch + b) * columns, columns, y + n * columns);
       } else {
@@ -317,8 +330,11 @@ void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
   const T* x = on.data[1];
   const ptrdiff_t time = on.size(0), batch = on.size(1), columns = on.size(2), stride = batch * columns;
   const auto pooling = static_cast<Pooling>(on.size(3));
+  // Parts of at least one cache line of y, so that two threads do not write the same line.
   ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)),
           [&](ptrdiff_t begin, ptrdiff_t end) {
+            // Time in the outer loop: each step reads consecutive elements of x, and the sums of a part stay in the
+            // first-level cache.
             std::vector<double> sums(pooling == Pooling::kMean ? static_cast<size_t>(end - begin) : 0);
             if (pooling == Pooling::kMean) {
               for (ptrdiff_t t = 0; t < time; t++) {
@@ -365,6 +381,7 @@ void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // attend: output, weights, x, scores; time, batch, columns
+// output [B,E] = Σ_t softmax_t(scores [T,B])·x [T,B,E], over each row's own steps.
 template <typename T>
 void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *output = on.data[0], *weights = on.data[1];
@@ -387,6 +404,8 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // attendGradients: dx, dscores, x, weights, dy; time, batch, columns
+// dx[t,b] = w[t,b]·dy[b], dw[t,b] = x[t,b]·dy[b], and dscores from dw by the gradient of softmax. Past a row's end w is
+// 0, so dx and dscores are 0 without a test of the length.
 template <typename T>
 void AttendGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *dx = on.data[0], *d_scores = on.data[1];
@@ -439,6 +458,7 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
   const T *predictions = on.data[2], *targets = on.data[3], *weights = on.data[4];
   const auto rule = static_cast<ElementLoss>(on.size(0));
   const ptrdiff_t rows = on.size(1), columns = on.size(2);
+  // The mean is over the weights' sum, as tf.losses does with SUM_BY_NONZERO_WEIGHTS for weights of 0 and 1.
   double total = weights == nullptr ? static_cast<double>(rows) : 0;
   for (ptrdiff_t n = 0; weights != nullptr && n < rows; n++) total += weights[n];
   // A loss per row, added in order afterwards: the sum does not depend on the number of threads.

@@ -34,6 +34,7 @@ template <typename T>
 struct LayerOperands {
   T* data[kMaxLayerOperands];
   const int32_t* lengths;  // null where every row has all steps
+  // Sizes, the index of a rule, or scalars, in the order given at each operation.
   double numbers[kMaxLayerNumbers];
 
   ptrdiff_t size(int k) const { return static_cast<ptrdiff_t>(numbers[k]); }

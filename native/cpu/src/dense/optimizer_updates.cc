@@ -16,6 +16,8 @@ T Root(T x, T epsilon, bool epsilon_in_root) {
 template <typename T>
 void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t begin, ptrdiff_t end) {
   T* const x = update.data[0];
+  // Scalars are rounded to T once. Terms such as 1 - β are formed in double before: rounding 0.999 to float32 would
+  // change 1 - 0.999 by some 1e-5 of its value.
   const auto number = [&](int k) { return static_cast<T>(update.numbers[k]); };
   const auto flag = [&](int k) { return update.numbers[k] != 0; };
   switch (rule) {
@@ -56,6 +58,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       const T beta2 = number(2), rest2 = static_cast<T>(1 - update.numbers[2]);
       const T epsilon = number(3);
       const T rate = static_cast<T>(update.numbers[0] / (1 - std::pow(update.numbers[1], update.numbers[4])));
+      // 1/(1 - β₂^t), with the step t from 1. The root is taken of the corrected moment and ε is added outside of it.
       const T correction2 = static_cast<T>(1 / (1 - std::pow(update.numbers[2], update.numbers[4])));
       for (ptrdiff_t i = begin; i < end; i++) {
         const T g = gradient[i];
@@ -95,6 +98,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       const bool in_root = flag(2);
       for (ptrdiff_t i = begin; i < end; i++) {
         const T g = gradient[i];
+        // The sum never decays, so the rate only falls.
         const T s = square[i] + g * g;
         square[i] = s;
         x[i] -= rate * g / Root(s, epsilon, in_root);

@@ -2,6 +2,8 @@
 
 namespace cudnn_rnn {
 
+// Ten rounds of two 32 x 32 → 64 bit multiplications: the high halves are mixed with the other words and the key, the
+// low halves pass on. Multipliers and key increments (the golden ratio and √3 - 1 in 32 bits): Salmon et al. 2011.
 void PhiloxBlock(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]) {
   uint32_t x0 = counter[0], x1 = counter[1], x2 = counter[2], x3 = counter[3];
   uint32_t key0 = key[0], key1 = key[1];

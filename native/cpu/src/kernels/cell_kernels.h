@@ -166,6 +166,7 @@ static void GruBackward(const CellBackward<typename V::Element>& p) {
   }
 }
 
+// φ'(a) is 1 for h > 0, else 0.
 struct Relu {
   template <typename V>
   static V Forward(V a) {
@@ -199,6 +200,7 @@ static void PlainForward(const CellForward<typename V::Element>& p) {
   }
 }
 
+// δa = δh'·φ'(a), from h alone; z receives δa.
 template <typename V, typename Activation>
 static void PlainBackward(const CellBackward<typename V::Element>& p) {
   for (ptrdiff_t row = 0; row < p.rows; row++) {

@@ -52,6 +52,7 @@ static void StepOfCtc(const CtcStep& p) {
   }
 }
 
+// The probability of being in each state at this step, given the labels: at most 1, so Exp does not overflow.
 template <typename V>
 static void PosteriorsOfCtc(const CtcPosteriors& p) {
   const V log_p = V::Set(p.log_p);

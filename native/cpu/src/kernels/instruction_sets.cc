@@ -51,6 +51,7 @@ bool HasVnni() { return __builtin_cpu_supports("avx512vnni"); }
 
 }  // namespace
 
+// Best first. The portable table is always last, so the list is never empty.
 std::vector<const Kernels*> SupportedKernels() {
   std::vector<const Kernels*> supported;
 #if defined(CUDNN_RNN_X86)

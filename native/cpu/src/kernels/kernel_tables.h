@@ -13,6 +13,7 @@ namespace {
 
 using namespace cudnn_rnn;
 
+// count is a multiple of a chunk; x and y may be the same array.
 template <typename V>
 static void MapSigmoid(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
   for (ptrdiff_t k = 0; k < count; k += V::kLanes) Sigmoid(V::Load(x + k)).Store(y + k);
@@ -23,6 +24,7 @@ static void MapTanh(const typename V::Element* x, typename V::Element* y, ptrdif
   for (ptrdiff_t k = 0; k < count; k += V::kLanes) Tanh(V::Load(x + k)).Store(y + k);
 }
 
+// One pass for the exponentials and their sum: a softmax is bound by memory for many classes.
 template <typename V>
 static typename V::Element ExpSum(const typename V::Element* x, typename V::Element offset, typename V::Element* y,
                                   ptrdiff_t count) {

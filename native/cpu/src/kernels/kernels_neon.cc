@@ -4,6 +4,7 @@
 
 namespace cudnn_rnn {
 
+// 25 operations a nanosecond: half of the x86 rate, for 16-byte loads (TableOf).
 const Kernels kNeonKernels = {"neon", TableOf<VectorF32>(25), TableOf<VectorF64>(25), CtcKernelsOf<VectorF64>()};
 
 }  // namespace cudnn_rnn

@@ -25,6 +25,7 @@ template <typename V>
 struct FirstLanes {
   using T = typename V::Element;
   ptrdiff_t count;
+  // By way of an array: a masked load exists on AVX-512 only, and a whole load could read past the JavaScript array.
   V Load(const T* p) const {
     T lanes[V::kLanes] = {};
     for (ptrdiff_t k = 0; k < count; k++) lanes[k] = p[k];
@@ -58,6 +59,7 @@ static inline void ForColumns(ptrdiff_t count, const Body& body) {
 template <typename V, int kCount>
 static inline void Standardize(typename V::Element* x, ptrdiff_t units, double epsilon, typename V::Element* inverses) {
   using T = typename V::Element;
+  // The kCount rows are summed side by side, so that additions of one do not wait for those of another.
   V sums[kCount], means[kCount], rests[kCount];
   for (int k = 0; k < kCount; k++) sums[k] = V::Set(0);
   ForColumns<V>(units, [&](auto lanes, ptrdiff_t u) {
@@ -81,6 +83,7 @@ static inline void Standardize(typename V::Element* x, ptrdiff_t units, double e
     }
   });
   for (int k = 0; k < kCount; k++) {
+    // σ² = mean((x - μ)²), the biased variance, as tf.nn.moments computes it.
     const double variance = static_cast<double>(Sum(sums[k])) / static_cast<double>(units);
     inverses[k] = static_cast<T>(InverseRoot(variance + epsilon));
   }
@@ -120,6 +123,7 @@ static void LstmRow(const LstmRowForward<typename V::Element>& p) {
     const V c = MultiplyAdd(f, lanes.Load(p.c_previous + u), i * Dropped(lanes, p, u, g));
     if constexpr (kNormalizes) {
       lanes.Store(c, p.normalized_c + u);
+      // h holds o until the second pass, which needs the normalized c of the whole row first.
       lanes.Store(o, p.h + u);
     } else {
       lanes.Store(i, p.z + u);
@@ -169,8 +173,11 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
   const V one = V::Set(1);
   NormSums<V> all;
   for (int k = 0; k < 5; k++) all.sums[k] = all.slopes[k] = V::Set(0);
+  // The padding lanes of the sums are zeros (FirstLanes::Load), so they do not count.
   const auto mean = [n](V sums) { return V::Set(static_cast<T>(static_cast<double>(Sum(sums)) / n)); };
 
+  // With norms the gradient of c' needs two means over the row, so the output gate and c' come first, in a pass of
+  // their own.
   V cell_mean = V::Set(0), cell_slope = V::Set(0);
   if constexpr (kNormalizes) {
     ForColumns<V>(n, [&](auto lanes, ptrdiff_t u) {
@@ -203,6 +210,7 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
       lanes.Store(dh * tanh_c * o * (one - o), p.z + 3 * n + u);
       dc = MultiplyAdd(dh * o, one - tanh_c * tanh_c, lanes.Load(p.dc + u));
     }
+    // c = f·c_prev + i·(g∘d): each factor's gradient is dc times the other factors, times the slope of its activation.
     const V d_i = dc * Dropped(lanes, p, u, g) * i * (one - i);
     const V d_g = Dropped(lanes, p, u, dc * i * (one - g * g));
     const V d_f = dc * lanes.Load(p.c_previous + u) * f * (one - f);

@@ -77,6 +77,7 @@ static void Transposed(const TransposedProduct<typename V::Element>& p) {
   }
 }
 
+// Gradients of biases: column by column of a panel, over all T·B rows.
 template <typename V>
 static void ColumnSums(const typename V::Element* z, ptrdiff_t stride, ptrdiff_t rows, int chunks,
                        typename V::Element* sums) {

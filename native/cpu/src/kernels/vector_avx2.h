@@ -16,6 +16,8 @@ struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 8;
   static constexpr int kRegisters = 16;
+  // By rows: 1 x 8, 2 x 6, 3 x 3, 4 x 3, 5 x 2 and 6 x 2 vectors, each within 16 registers with its operands
+  // (TilesFit).
   static constexpr int kTileVectors[] = {8, 6, 3, 3, 2, 2};
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 8;
@@ -49,10 +51,12 @@ static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {_mm256_div
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {_mm256_fmadd_ps(a.v, b.v, c.v)}; }
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {_mm256_min_ps(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {_mm256_max_ps(a.v, b.v)}; }
+// Clears the sign bit, the only one set in -0.0.
 static inline VectorF32 Abs(VectorF32 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   return {_mm256_or_ps(magnitude.v, _mm256_and_ps(sign.v, _mm256_set1_ps(-0.0f)))};
 }
+// To nearest, ties to even; the inexact flag stays clear.
 static inline VectorF32 Round(VectorF32 a) {
   return {_mm256_round_ps(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)};
 }
@@ -66,6 +70,7 @@ static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   // No mask registers: the comparison gives all ones or zeros, which AND turns into x or 0. OQ is false for a NaN.
   return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_LT_OQ), x.v)};
 }
+// NGE_UQ, "not greater or equal, unordered", is true for a NaN, so x is kept.
 static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {_mm256_and_ps(_mm256_cmp_ps(a.v, b.v, _CMP_NGE_UQ), x.v)};
 }

@@ -15,6 +15,8 @@ struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 32;
+  // A panel of four chunks is 16 vectors of 4 lanes. 6 rows x 4 vectors: 24 sums, 6 registers of a, 1 of weights make
+  // 31 of 32.
   static constexpr int kTileVectors[] = {16, 8, 8, 6, 4, 4};
   static constexpr bool kMultipliesLanes = true;
   static constexpr int kTransposedColumns = 16;
@@ -59,24 +61,32 @@ static inline VectorF32 MultiplyAddLane(VectorF32 a, int lane, VectorF32 b, Vect
       return {vfmaq_laneq_f32(c.v, b.v, a.v, 3)};
   }
 }
+// FMIN returns NaN if either operand is one, where MINPS returns the second operand. Both let a NaN in the second
+// operand pass, which is all that Clamp needs.
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {vminq_f32(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {vmaxq_f32(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {vabsq_f32(a.v)}; }
+// BSL takes the bits of `sign` where the mask is set, and of `magnitude` elsewhere.
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   return {vbslq_f32(vdupq_n_u32(0x80000000u), sign.v, magnitude.v)};
 }
+// FRINTN: to nearest, ties to even.
 static inline VectorF32 Round(VectorF32 a) { return {vrndnq_f32(a.v)}; }
+// The exponent field, n + 127 in bits 23 to 30. FCVTZS of a NaN is 0, so a NaN gives 1, which the caller multiplies by
+// a NaN.
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
   return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
 }
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
 }
+// BIC clears x where a >= b. FCMGE is false for a NaN, so x is kept.
 static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x.v), vcgeq_f32(a.v, b.v)))};
 }
 static inline float Sum(VectorF32 a) { return vaddvq_f32(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
+  // FADDP adds neighbors of two registers: two levels give the four sums in order.
   float32x4_t sums = vpaddq_f32(vpaddq_f32(a[0].v, a[1].v), vpaddq_f32(a[2].v, a[3].v));
   if (accumulate) sums = vaddq_f32(sums, vld1q_f32(p));
   vst1q_f32(p, sums);

@@ -11,11 +11,13 @@
 
 namespace {
 
+// kMantissa: stored bits of the mantissa. kBias: bias of the exponent. Bits: the unsigned integer of T's size.
 template <typename T, typename Bits, int kMantissa, int kBias>
 struct PortableVector {
   using Element = T;
   static constexpr ptrdiff_t kLanes = 4;
   static constexpr int kRegisters = 16;
+  // Sixteen vector registers are assumed, as SSE2 has on x86-64; with fewer, sums spill to the stack.
   static constexpr int kTileVectors[] = {8, 4, 3, 2};
   static constexpr bool kMultipliesLanes = false;
   static constexpr int kTransposedColumns = 4;
@@ -55,9 +57,11 @@ struct PortableVector {
   friend PortableVector operator/(PortableVector a, PortableVector b) {
     return Map([&](int k) { return a.v[k] / b.v[k]; });
   }
+  // Not std::fma, which is a call into libm on processors without the instruction. The compiler may fuse.
   friend PortableVector MultiplyAdd(PortableVector a, PortableVector b, PortableVector c) {
     return Map([&](int k) { return a.v[k] * b.v[k] + c.v[k]; });
   }
+  // The comparison is false for a NaN in either operand, so the second operand is returned, as by MINPS.
   friend PortableVector Min(PortableVector a, PortableVector b) {
     return Map([&](int k) { return a.v[k] < b.v[k] ? a.v[k] : b.v[k]; });
   }
@@ -83,6 +87,7 @@ struct PortableVector {
     constexpr T kShift = static_cast<T>(Bits{3} << (kMantissa - 1));
     return Map([&](int k) {
       const T shifted = a.v[k] + kShift;
+      // The build must not allow -ffast-math, which would simplify this to a.
       return shifted - kShift;
     });
   }

@@ -23,6 +23,7 @@ template <typename T>
 PanelMatrix RecurrentMatrix(ptrdiff_t units) {
   const ptrdiff_t columns = 4 * units;
   PanelMatrix matrix;
+  // Offsets are within panels_, not within an opaque buffer.
   matrix.offset = 0;
   matrix.depth = units;
   matrix.panels = (columns + kPanelWidth<T> - 1) / kPanelWidth<T>;
@@ -32,6 +33,9 @@ PanelMatrix RecurrentMatrix(ptrdiff_t units) {
   return matrix;
 }
 
+// Sizes, addresses and the packed recurrent matrix, common to both directions. Unlike the networks of
+// weights/network.h, gates lie as TensorFlow stores them, [T·B,4H] with four blocks of H columns, so a panel of the
+// matrix may span two gates.
 template <typename T>
 class LstmSteps {
  public:
@@ -41,6 +45,7 @@ class LstmSteps {
         columns_(4 * sequence.units),
         state_size_(sequence.batch * sequence.units),
         matrix_(RecurrentMatrix<T>(sequence.units)),
+        // By the work of one step, 2·B·H·4H operations, as threads meet twice in each step.
         members_(MembersFor(*engine.pool, *engine.kernels,
                             2.0 * static_cast<double>(sequence.batch) * static_cast<double>(sequence.units) *
                                 static_cast<double>(columns_))) {}
@@ -48,7 +53,9 @@ class LstmSteps {
  protected:
   // A row of step t whose sequence has ended before.
   bool HasEnded(ptrdiff_t t, ptrdiff_t row) const { return s_.lengths != nullptr && t >= s_.lengths[row]; }
+  // z of one row at step t: [4H].
   T* GatesAt(ptrdiff_t t, ptrdiff_t row) const { return s_.z + (t * s_.batch + row) * columns_; }
+  // Offset of a row in [T,B,H], or of state t in hidden and cells [T+1,B,H].
   ptrdiff_t RowAt(ptrdiff_t t, ptrdiff_t row) const { return (t * s_.batch + row) * s_.units; }
   ptrdiff_t PanelWidthOf(ptrdiff_t panel) const { return matrix_.ChunksOf(panel) * kChunk<T>; }
   // Columns of the matrix in a panel: without the padding of the last one.
@@ -89,6 +96,7 @@ class LstmForwardSteps : LstmSteps<T> {
   LstmForwardSteps(const Engine<T>& engine, const LstmSequence<T>& sequence) : LstmSteps<T>(engine, sequence) {}
 
   void Run() {
+    // One block for the whole pass, returned to the executor's cache at its end.
     MemoryBlock memory = engine_.blocks->TakeFor([&](Arena* arena) {
       panels_ = arena->Take<T>(this->panels_size());
       tiles_ = arena->Take<T>(is_padded() ? s_.batch * kPanelWidth<T> : 0);
@@ -102,6 +110,7 @@ class LstmForwardSteps : LstmSteps<T> {
         member.Run(
             matrix_.panels,
             [&](ptrdiff_t panel) {
+              // A cancelled pass still runs the loops, empty, so that all threads reach its end.
               if (!engine_.is_cancelled()) MultiplyPanel(t, panel);
             },
             t % 2 != 0);
@@ -132,6 +141,7 @@ class LstmForwardSteps : LstmSteps<T> {
     for (ptrdiff_t k = 0; k < std::min(state_size_, kPrefetched); k += kChunk<T>) Prefetch(h + k);
   }
 
+  // z_t += h_t·R for the columns of one panel. z holds x·W + b before.
   void MultiplyPanel(ptrdiff_t t, ptrdiff_t panel) const {
     const ptrdiff_t width = this->PanelWidthOf(panel);
     const ptrdiff_t valid = this->ValidColumnsOf(panel);
@@ -161,6 +171,8 @@ class LstmForwardSteps : LstmSteps<T> {
     }
   }
 
+  // The cell of one row: (h, c) of entry t → entry t+1. A row that has ended repeats its state, as tf.nn.dynamic_rnn
+  // does.
   void RunRow(ptrdiff_t t, ptrdiff_t row) const {
     const ptrdiff_t before = this->RowAt(t, row);
     const ptrdiff_t after = this->RowAt(t + 1, row);
@@ -187,6 +199,8 @@ class LstmForwardSteps : LstmSteps<T> {
     engine_.kernels->lstm_row_forward(step);
   }
 
+  // [B] rows of one panel, for the last panel if 4H is not whole chunks: kernels write whole chunks, which would
+  // overwrite the next row of z.
   T* tiles_ = nullptr;
 };
 
@@ -218,6 +232,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     engine_.pool->Run(members_, [&](int index) {
       SharedLoops::Member member(&loops, index);
       member.Run(matrix_.panels, [&](ptrdiff_t panel) { this->Pack(panel); });
+      // Packing reads the panels, so it follows the loop that makes them; a loop ends only when all its items are done.
       member.Run(transposed.items(), [&](ptrdiff_t item) { transposed.Pack(item); });
       for (ptrdiff_t t = s_.time - 1; t >= 0; t--) {
         member.Run(s_.batch, [&](ptrdiff_t row) {
@@ -260,6 +275,7 @@ class LstmBackwardSteps : LstmSteps<T> {
   void RunRow(ptrdiff_t t, ptrdiff_t row) const {
     const ptrdiff_t before = this->RowAt(t, row);
     T* z = this->GatesAt(t, row);
+    // The step of an ended row changes nothing: dh and dc stay for the steps before.
     if (this->HasEnded(t, row)) {
       std::fill_n(z, columns_, T{0});
     } else {
@@ -299,6 +315,7 @@ class LstmBackwardSteps : LstmSteps<T> {
   }
 
   void MultiplyPart(const TransposedMatrix<T>& transposed, ptrdiff_t t, ptrdiff_t first) const {
+    // dh_{t-1} += dz_t·Rᵀ for the columns [first, first + kPart) of h.
     typename TransposedMatrix<T>::Product product{};
     product.a = is_padded() ? padded_ : this->GatesAt(t, 0);
     product.a_stride = is_padded() ? padded_columns() : columns_;
@@ -310,6 +327,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     transposed.Multiply(*engine_.kernels, product, first, std::min(s_.units, first + kPart));
   }
 
+  // dh and dc are updated in place, from the final state to the initial one.
   const LstmSequenceGradients<T>& g_;
   T* arriving_ = nullptr;  // [B,H] the gradient by h of the step
   T* scratch_ = nullptr;   // [B,4H]

@@ -32,7 +32,7 @@ struct LstmSequence {
   T* inverses;      // [T·B,5], with norms
 };
 
-// Gradients of the loss by the results, and by the initial state.
+// Gradients of the loss with respect to the outputs and the initial state.
 template <typename T>
 struct LstmSequenceGradients {
   const T* d_output;  // [T,B,H]
@@ -42,9 +42,12 @@ struct LstmSequenceGradients {
   T* d_beta;          // [5][H]
 };
 
+// Fills z, hidden, cells and, with norms, normalized_c and inverses. Throws std::bad_alloc. Not for use by two threads
+// at once: it runs on the executor's pool.
 template <typename T>
 void RunLstmForward(const Engine<T>& engine, const LstmSequence<T>& sequence);
 
+// After RunLstmForward with the same sequence. Overwrites z; kernel and input gradients are products of it.
 template <typename T>
 void RunLstmBackward(const Engine<T>& engine, const LstmSequence<T>& sequence,
                      const LstmSequenceGradients<T>& gradients);

@@ -15,6 +15,7 @@ void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const 
   const ptrdiff_t input_width = network.z_input_width();
   const ptrdiff_t width = layout.recurrent.ChunksOf(panel) * kChunk<T>;
   T* recurrent_side = z + network.z_recurrent_begin();
+  // The padding of the last panel too: kernels compute on it, and 0 keeps it finite.
   std::fill_n(z, network.z_width(), T{0});
   for (ptrdiff_t k = 0; k < width; k++) {
     if (layout.input_bias >= 0) z[k] += params[layout.input_bias + panel * input_width + k];
@@ -26,6 +27,7 @@ void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const 
 template <typename T>
 void AddSkippedInput(const Network<T>& network, ptrdiff_t panel, const T* x, ptrdiff_t x_stride, ptrdiff_t rows, T* z) {
   const ptrdiff_t units = network.panel_units();
+  // Units of the panel; x has no padding to read.
   const ptrdiff_t valid = std::min(units, network.options().units - panel * units);
   for (ptrdiff_t row = 0; row < rows; row++) {
     const T* source = x + row * x_stride + panel * units;

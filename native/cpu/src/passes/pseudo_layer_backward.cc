@@ -34,6 +34,8 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
   const TransposedMatrix<T>& recurrent = matrices_.recurrent;
   const TransposedMatrix<T>& projection = matrices_.projection;
   const bool projects = layout_.projection.present();
+  // Width of a part: of a packed transpose a whole panel, else a panel of units, so that CellPanels finds whole panels
+  // in a part without a projection.
   const ptrdiff_t h_width =
       projects || recurrent.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
   const ptrdiff_t unit_width = projection.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
@@ -57,6 +59,7 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
       CellPanels(n, part);
     });
   }
+  // Before the first step: the gradients of the initial states.
   RunParts(member, 1, network_.columns(), h_width, [&](const Part& part) {
     HiddenGradient(0, part);
     FinishHidden(part);
@@ -71,6 +74,7 @@ template <typename T>
 template <typename Body>
 void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width,
                                       const Body& body) const {
+  // Items count columns slowest: neighboring items share a part of the matrix, and mostly run on the same thread.
   const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
   member->Run((columns + width - 1) / width * groups,
               [&](ptrdiff_t item) {
@@ -112,6 +116,7 @@ template <typename T>
 void PseudoLayerBackward<T>::AddOutputGradients(ptrdiff_t n, const T* d_output, const Part& part) const {
   const ptrdiff_t columns = network_.columns();
   for (ptrdiff_t row = part.row; row < part.row + part.rows; row++) {
+    // Steps past a row's end have no output.
     if (n >= order_.Length(row)) continue;
     T* dh = memory_.dh + row * network_.padded_columns();
     if (d_output != nullptr) {
@@ -151,8 +156,11 @@ void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) 
   matrices_.projection.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 
+// δz_n from dh and dc by the cell's equations (cell_kernels.h), in place of the activations in z; dc becomes that of
+// step n-1. The states before and after step n are entries n and n+1 of the tape.
 template <typename T>
 void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
+  // Elements of one state of all rows.
   const ptrdiff_t cells = batch_ * network_.padded_units();
   const ptrdiff_t hidden = batch_ * network_.padded_columns();
   if (network_.has_cell_state()) AddFinalCellGradients(n, part);
@@ -217,6 +225,7 @@ void PseudoLayerBackward<T>::ZeroPastEnd() const {
   }
 }
 
+// The gradient with respect to the final c enters at each row's own last step.
 template <typename T>
 void PseudoLayerBackward<T>::AddFinalCellGradients(ptrdiff_t n, const Part& part) const {
   if (pass_.dc_final == nullptr) return;
@@ -236,6 +245,7 @@ void PseudoLayerBackward<T>::FinishHidden(const Part& part) const {
     const ptrdiff_t state = pseudo_layer_ * batch_ + row;
     const T* dh = memory_.dh + row * network_.padded_columns();
     for (ptrdiff_t k = part.first; k < part.last; k++) {
+      // d h_final / d h_initial is the identity for a row of length 0.
       const T through = pass_.dh_final == nullptr ? T{0} : pass_.dh_final[state * columns + k];
       pass_.dh[state * columns + k] = order_.Length(row) == 0 ? through : dh[k];
     }

@@ -33,10 +33,13 @@ class PseudoLayerBackward {
     ptrdiff_t last;
   };
 
+  // Calls body(part) for parts of B rows by `width` columns that cover `columns`. Every thread must call this.
   template <typename Body>
   void RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width, const Body& body) const;
 
   void Start() const;
+  // One stage of a step each, for the rows and columns of a part. A part reads dz of all panels of step n+1 and writes
+  // its own columns of dh, so parts of one step are independent.
   void HiddenGradient(ptrdiff_t n, const Part& part) const;
   void AddOutputGradients(ptrdiff_t n, const T* d_output, const Part& part) const;
   void KeepProjected(ptrdiff_t n, const Part& part) const;
@@ -55,6 +58,7 @@ class PseudoLayerBackward {
   const LayerLayout& layout_;
   const LayerRecord<T>& record_;
   const DirectionMemory<T>& memory_;
+  // Transposed views of the forward's matrices.
   const PseudoLayerMatrices<T>& matrices_;
   const ptrdiff_t time_;
   const ptrdiff_t batch_;

@@ -29,6 +29,7 @@ void PseudoLayerForward<T>::Start() const {
   StartStates();
 }
 
+// h and c of entry 0, padded with zeros: products read whole chunks, and the recurrent matrix has zeros there too.
 template <typename T>
 void PseudoLayerForward<T>::StartStates() const {
   const ptrdiff_t columns = network_.columns();
@@ -72,6 +73,8 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
                                           Int8Rows* int8_rows) const {
   const ptrdiff_t z_width = network_.z_width();
   const ptrdiff_t rows = last - first;
+  // Inference holds z and the gathered input of one time block, training of the whole pass: an index of the buffer,
+  // against an index of the pass.
   const ptrdiff_t held_row = RowsBefore(time_block, time_block.begin) + first;
   const ptrdiff_t pass_row = time_block.begin * pass_.batch + first;
   const T* x = gathers() ? memory_.record.own_input + held_row * layout_.input_size
@@ -117,6 +120,7 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
   RecurrentStep<T> step{network_, *engine_.kernels, layout_, pass_.params, pass_.batch};
   step.z = memory_.record.z + RowsBefore(time_block, n) * network_.z_width();
   step.z_panel_stride = memory_.z_rows * network_.z_width();
+  // In inference n and n+1 are the two alternating buffers of h, and CellsAt(n) and CellsAt(n + 1) the same c.
   step.h_previous = HiddenAt(n);
   step.h = HiddenAt(n + 1);
   step.c_previous = CellsAt(n);
@@ -126,6 +130,7 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
   }
   step.keep = is_training_;
   step.int8_rows = int8_rows;
+  // Unique in the pass for every state, so an int8 kernel quantizes each h once per thread and not once per panel.
   step.version = StepVersion(n);
   return step;
 }
@@ -138,6 +143,8 @@ inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) co
   for (ptrdiff_t row = 0; row < pass_.batch; row++) {
     T* h = HiddenAt(n + 1) + row * network_.padded_columns();
     const bool active = n < order_.Length(row);
+    // Past the end of a row its output is zeros, at the place that step n has without reversal: reversed order permutes
+    // only the steps within the length.
     const ptrdiff_t time = active ? order_.TimeOf(n, row) : n;
     T* out =
         memory_.output + (time * pass_.batch + row) * network_.output_size() + order_.direction * network_.columns();
@@ -151,6 +158,7 @@ inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) co
 
 template <typename T>
 inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const {
+  // Without lengths only the last step has a final state.
   if (pass_.lengths == nullptr && n + 1 < pass_.time) return;
   const auto [first, last] = units;
   for (ptrdiff_t row = 0; row < pass_.batch; row++) {
@@ -167,6 +175,7 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
                                      Int8Rows* int8_rows) const {
   const bool projects = layout_.projection.present();
   for (ptrdiff_t n = time_block.begin; n < time_block.end; n++) {
+    // Made by every thread for itself: plain addresses, cheaper than sharing them.
     const RecurrentStep<T> step = StepAt(time_block, n, int8_rows);
     step.PrefetchState();
     member->Run(

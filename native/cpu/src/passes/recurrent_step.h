@@ -11,6 +11,7 @@
 
 namespace cudnn_rnn {
 
+// The cell's function in the table of the instruction set.
 template <typename T>
 void (*ForwardKernel(const KernelTable<T>& kernels, Cell cell))(const CellForward<T>&) {
   switch (cell) {
@@ -113,6 +114,7 @@ struct RecurrentStep {
     step.c = c == nullptr ? nullptr : c + unit;
     step.cell_rows = cell_rows;
     step.h_previous = h_previous + unit;
+    // With a projection the cell's output o·tanh(c) is an intermediate; h is its projection.
     step.h = (layout.projection.present() ? unprojected : h) + unit;
     step.state_stride = network.padded_units();
     step.clip = static_cast<T>(network.options().clip);
@@ -120,6 +122,7 @@ struct RecurrentStep {
     ForwardKernel(kernels, network.options().cell)(step);
   }
 
+  // h = (o·tanh(c))·W_projᵀ for one panel of columns (Sak, Senior and Beaufays 2014). After all panels of units.
   void RunProjectionPanel(ptrdiff_t panel) const {
     PanelProduct<T> product{};
     product.a = unprojected;

@@ -15,6 +15,7 @@ namespace {
 template <typename T>
 int ThreadsFor(const Engine<T>& engine, const BackwardPass<T>& pass) {
   const Network<T>& network = *pass.network;
+  // Twice the operations of a forward's step: gradients of h and of the weights.
   const double step = 4.0 * pass.tape->batch * network.gates() * network.options().units * network.columns();
   return MembersFor(*engine.pool, *engine.kernels, std::max(step, step * pass.tape->time / 16));
 }
@@ -39,12 +40,14 @@ class Backward {
     ThreadTeams::Member member(&teams_, thread);
     const int directions = network_.options().directions;
     const LayerGradients<T> gradients(engine_, pass_, memory_);
+    // [T,B,D·C]; null for zeros in the last layer only.
     const T* d_output = pass_.d_output;
     for (int layer = network_.options().layers - 1; layer >= 0; layer--) {
       for (int k = 0; k < directions; k++) {
         const int d = (member.first_branch() + k) % directions;
         PseudoLayerBackward<T>(engine_, pass_, layer * directions + d, memory_).Run(member.branch(d), d_output);
       }
+      // After both directions are done: these products share all threads, and both read dz that any thread wrote.
       for (int d = 0; d < directions; d++) gradients.OfParams(member.all(), layer * directions + d);
       T* d_input = layer == 0 ? pass_.d_input : memory_.d_input(layer);
       gradients.OfInput(member.all(), layer, d_input);

@@ -22,18 +22,23 @@ void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, Arena* arena) {
     DirectionMemory<T>& direction = directions_[d];
     direction.dh = arena->Take<T>(batch * network.padded_columns());
     direction.dc = arena->Take<T>(batch * network.padded_units());
+    // Without a projection C = H, and the gradient of h is that of the cell's output.
     direction.dh_units = direction.dh;
     direction.dh_projected = nullptr;
     if (options.projection > 0) {
       direction.dh_units = arena->Take<T>(batch * network.padded_units());
       direction.dh_projected = arena->Take<T>(pass.rows() * network.padded_columns());
     }
+    // The forward direction writes d_input itself; the other one's dx is in reversed order and is added afterwards.
     direction.dx = d == 0 ? nullptr : arena->Take<T>(pass.rows() * std::max(options.input_size, network.output_size()));
   }
+  // The deepest matrix: depth is I, D·C, C or H.
   const ptrdiff_t widest = std::max({options.input_size, network.output_size(), options.units});
   packed_ = arena->Take<T>(WeightGradient<T>::PackedSize(widest));
   CarveMatrices(pass, arena);
   for (int k = 0; k < 2; k++) {
+    // Two buffers alternate: a layer reads the gradient of its output and writes that of its input. Layer 0 writes to
+    // the caller's d_input.
     d_inputs_[k] = options.layers > 2 - k ? arena->Take<T>(pass.rows() * network.output_size()) : nullptr;
   }
 }

@@ -47,6 +47,7 @@ class BackwardMemory {
   T* d_input(int layer) const { return d_inputs_[layer % 2]; }
 
  private:
+  // Each runs twice, the first time only to measure.
   void Carve(const BackwardPass<T>& pass, Arena* arena);
   void CarveMatrices(const BackwardPass<T>& pass, Arena* arena);
 

@@ -32,9 +32,12 @@ class Forward {
   }
 
  private:
+  // Body of every thread. All threads run the same loops in the same order; the loops hand out the work.
   void RunStages(int thread) {
     ThreadTeams::Member member(&teams_, thread);
     Int8Rows* int8_rows = memory_.int8_rows(thread);
+    // Time blocks of a stage belong to different pseudo-layers, several steps apart in a wavefront, and do not depend
+    // on each other.
     std::vector<TimeBlock> time_blocks;
     for (ptrdiff_t stage = 0; stage < schedule_.stages(); stage++) {
       schedule_.TimeBlocksOf(stage, &time_blocks);
@@ -55,6 +58,8 @@ class Forward {
     return pseudo_layers_[time_block.pseudo_layer];
   }
 
+  // Only at the first time block of a pseudo-layer. The test is the same on all threads, so they skip the loop
+  // together.
   void Start(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks) const {
     bool starts = false;
     for (const TimeBlock& time_block : time_blocks) starts = starts || time_block.begin == 0;
@@ -95,6 +100,8 @@ class Forward {
   }
 
   // Of every layer but the last, once for both directions.
+  // After both directions of a layer have written their columns of the output, in place, before the next layer reads
+  // it. One mask over [T,B,D·C] for each layer: cuDNN too drops between layers only.
   void DropOut(SharedLoops::Member* all, const std::vector<TimeBlock>& time_blocks) const {
     const NetworkOptions& options = network_.options();
     const ptrdiff_t row = pass_.batch * network_.output_size();

@@ -10,11 +10,13 @@ template <typename T>
 ForwardMemory<T>::ForwardMemory(const Engine<T>& engine, const ForwardPass<T>& pass, const ForwardSchedule& schedule)
     : blocks_(engine.blocks), int8_rows_(pass.params.is_int8() ? engine.pool->size() : 0) {
   if (pass.is_training()) {
+    // Owned by the tape, which may outlive this pass by any time.
     pass.tape->memory = blocks_->TakeFor([&](Arena* arena) { pass.tape->Carve(*pass.network, arena); });
   }
   block_ = blocks_->TakeFor([&](Arena* arena) { Carve(pass, schedule, arena); });
 }
 
+// Runs twice, first over an arena that only measures (memory/arena.h).
 template <typename T>
 void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& schedule, Arena* arena) {
   const Network<T>& network = *pass.network;
@@ -65,6 +67,7 @@ void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSche
     if (network.has_cell_state()) lane.record.cells = arena->Take<T>(pass.batch * network.padded_units());
     if (network.options().projection > 0) lane.record.unprojected = arena->Take<T>(pass.batch * network.padded_units());
   }
+  // A copy of the input in the order of the steps, for reversed or ragged rows only.
   if (pseudo_layer % directions == 1 || pass.lengths != nullptr) {
     lane.record.own_input = arena->Take<T>(lane.z_rows * network.layer(pseudo_layer).input_size);
   }

@@ -39,6 +39,7 @@ class ForwardMemory {
 
  private:
   void Carve(const ForwardPass<T>& pass, const ForwardSchedule& schedule, Arena* arena);
+  // The record of a pseudo-layer in inference, partly shared with the layer below.
   void CarveRecord(const ForwardPass<T>& pass, const ForwardSchedule& schedule, int pseudo_layer, Arena* arena);
 
   BlockCache* const blocks_;

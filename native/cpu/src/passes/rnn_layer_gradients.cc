@@ -34,11 +34,14 @@ void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) con
         .Run(all);
   };
   if (layout.input.present()) {
+    // The layer's input in the order of the steps: the gathered copy if the forward made one, else the pass's input,
+    // else the output of the layer below after dropout, as the tape holds it.
     const T* x = record.own_input != nullptr ? record.own_input
                  : pseudo_layer < directions ? pass_.input
                                              : pass_.tape->outputs[pseudo_layer / directions - 1];
     gradient(layout.input, x, layout.input_size, record.z, network_.z_width(), z_panel_stride());
   }
+  // Rows n of z and of hidden belong together: hidden[n] is h before step n.
   gradient(layout.recurrent, record.hidden, network_.padded_columns(), record.z + network_.z_recurrent_begin(),
            network_.z_width(), z_panel_stride());
   if (layout.projection.present()) {
@@ -56,6 +59,7 @@ void LayerGradients<T>::OfBiases(SharedLoops::Member* all, int pseudo_layer) con
   const T* recurrent_side = input_side + network_.z_recurrent_begin();
   all->Run(network_.panels(), [&](ptrdiff_t panel) {
     const auto sum = [&](const T* dz, ptrdiff_t bias) {
+      // Absent in this bias mode.
       if (bias < 0) return;
       kernels_.column_sums(dz + panel * z_panel_stride(), network_.z_width(), pass_.rows(),
                            layout.recurrent.ChunksOf(panel), pass_.d_params + bias + panel * network_.z_input_width());
@@ -84,6 +88,7 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_
   const TransposedMatrix<T>& matrix = memory_.matrices(pseudo_layer).input;
   if (layout.input.present()) all->Run(matrix.items(), [&](ptrdiff_t item) { matrix.Pack(item); });
   const ptrdiff_t size = layout.input_size;
+  // A packed matrix is read by whole panels; a stored one by any columns.
   const ptrdiff_t width = matrix.is_packed() ? TransposedMatrix<T>::kPanelColumns : kColumnBlock;
   const ptrdiff_t row_blocks = (pass_.rows() + kRowBlock - 1) / kRowBlock;
   const ptrdiff_t column_blocks = (size + width - 1) / width;
@@ -115,6 +120,7 @@ void LayerGradients<T>::AddInTime(SharedLoops::Member* all, int direction, const
                                   T* d_input) const {
   const TimeOrder order = pass_.order(direction);
   const ptrdiff_t batch = pass_.tape->batch;
+  // By steps: step n of a row is one time of that row, so two items never write the same element.
   all->Run(order.time, [&](ptrdiff_t n) {
     for (ptrdiff_t row = 0; row < batch; row++) {
       if (n >= order.Length(row)) continue;

@@ -24,10 +24,13 @@ class LayerGradients {
   void OfInput(SharedLoops::Member* all, int layer, T* d_input) const;
 
  private:
+  // b_W and b_R: sums over all rows of dz, of the planes of their side.
   void OfBiases(SharedLoops::Member* all, int pseudo_layer) const;
+  // dx [T·B,in] of one direction, in its time order.
   void OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const;
   void AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size, T* d_input) const;
 
+  // Elements between panels of z, which are [T·B][z_width] each.
   ptrdiff_t z_panel_stride() const { return pass_.rows() * network_.z_width(); }
 
   const Engine<T>& engine_;

@@ -23,6 +23,7 @@ struct ForwardPass {
   const T* c;      // [L·D,B,H] or null for zeros
   Params<T> params;
   const int32_t* lengths;  // [B] or null for T everywhere
+  // Words of the generator used before this pass; the first mask begins there.
   uint64_t dropout_position;
   T* output;      // [T,B,D·C]
   T* h_final;     // [L·D,B,C]
@@ -38,7 +39,7 @@ struct BackwardPass {
   const T* input;  // [T,B,I], of the forward
   const T* params;
   Tape<T>* tape;      // consumed: its pre-activations are overwritten with their gradients
-  const T* d_output;  // gradients of the loss by the results; null for zeros
+  const T* d_output;  // gradients of the loss with respect to the outputs, in their shapes; null for zeros
   const T* dh_final;
   const T* dc_final;
   T* d_input;   // [T,B,I]

@@ -44,6 +44,8 @@ class Stepper {
         loops_(threads_),
         scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
         int8_rows_(int8 ? threads_ : 0) {
+    // The first pass over Carve() measures, the second one places: one allocation for the life of the stream, so a step
+    // never allocates.
     Arena measure(nullptr);
     Carve(&measure);
     memory_ = MemoryBlock(measure.used());
@@ -59,11 +61,13 @@ class Stepper {
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
     // Asked at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
+    // No thread is inside the loops: the previous run has returned, and JavaScript's thread alone starts one.
     loops_.Reset(members);
     engine.pool->RunOrAlone(members, [&](int index) {
       SharedLoops::Member member(&loops_, index);
       for (ptrdiff_t t = 0; t < steps; t++) {
         const T* x = input + t * batch_ * network_.options().input_size;
+        // The caller's rows are not padded; the states of the layers below are.
         ptrdiff_t x_stride = network_.options().input_size;
         uint64_t l = 0;
         for (const Layer& layer : layers_) {
@@ -77,6 +81,7 @@ class Stepper {
           step.h = layer.hidden[1 - now];
           step.cells = layer.cells;
           step.output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
+          // Four numbers for each step of a layer: h, its projection, and the input (RecurrentStep, StepLayer).
           step.version = version_ + 4 * (t * layers_.size() + l++);
           StepLayer(&member, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
           x = step.h;
@@ -84,16 +89,19 @@ class Stepper {
         }
       }
     });
+    // After the run, as the threads read `now` during it.
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
     version_ += 4 * static_cast<uint64_t>(steps) * layers_.size();
   }
 
   // One step of `count` distinct rows of the batch: input [count,I] → output [count,C]
+  // Rows must be distinct: two threads could otherwise write the state of one row.
   void RunRows(const Engine<T>& engine, const Params<T>& params, const int32_t* rows, ptrdiff_t count, const T* input,
                T* output) {
     RunRowsOf(engine, params, {rows, 0, count}, input, output, 1);
   }
 
+  // The state of one row becomes zeros, in all layers, as that of a new sequence.
   void ResetRow(ptrdiff_t row) {
     for (Layer& layer : layers_) {
       std::fill_n(layer.hidden[layer.now] + row * network_.padded_columns(), network_.padded_columns(), T{0});
@@ -138,6 +146,7 @@ class Stepper {
     return 2.0 * static_cast<double>(rows * network_.gates() * network_.options().units * depth);
   }
 
+  // The state of one layer; rows of h are padded with zeros to whole chunks.
   struct Layer {
     const LayerLayout* layout;
     T* hidden[2];  // [B][padded columns]; the second where the batch is one block
@@ -177,6 +186,7 @@ class Stepper {
 
   void Carve(Arena* arena) {
     const ptrdiff_t block = std::min(batch_, kBlockRows);
+    // Carve() runs twice.
     layers_.clear();
     for (int l = 0; l < network_.options().layers; l++) {
       Layer layer{&network_.layer(l), {}, nullptr, 0};
@@ -202,6 +212,7 @@ class Stepper {
                  ptrdiff_t steps) {
     const ptrdiff_t blocks = BlocksOf(rows.count);
     const auto step_block = [&](auto* runner, ptrdiff_t block, Scratch* scratch, int index) {
+      // Blocks differ by at most one row.
       const ptrdiff_t begin = rows.count * block / blocks;
       const BatchRows part = rows.Part(begin, rows.count * (block + 1) / blocks);
       for (ptrdiff_t t = 0; t < steps; t++) {
@@ -211,6 +222,7 @@ class Stepper {
       }
     };
     if (blocks > 1) {
+      // Threads take blocks as they become free; each uses its own scratch memory, by `index`.
       const int members = static_cast<int>(std::min<ptrdiff_t>(threads_, blocks));
       loops_.Reset(members);
       engine.pool->RunOrAlone(members, [&](int index) {
@@ -253,9 +265,11 @@ class Stepper {
       step.x = x;
       step.x_stride = x_stride;
       step.h_previous = scratch->h_previous + static_cast<ptrdiff_t>(l) * block * columns;
+      // Two buffers alternate between layers: a layer reads the lower one's h while it writes its own.
       step.h = scratch->h[l & 1];
       step.cell_rows = rows.list;
       step.cells = layer.cells;
+      // Without a list the rows of the block are consecutive, and the cells are addressed from the first of them.
       if (layer.cells != nullptr && rows.list == nullptr) step.cells += rows.first * network_.padded_units();
       step.state = layer.hidden[layer.now];
       step.output = l + 1 == layers_.size() ? output : nullptr;
@@ -266,6 +280,8 @@ class Stepper {
     }
   }
 
+  // Input product, recurrent product and cell of each panel, one after the other while its pre-activations are in the
+  // cache; then the projection, which needs all units.
   template <typename Runner>
   void StepLayer(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
                  const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
@@ -279,6 +295,7 @@ class Stepper {
     step.c_previous = step.c = s.cells;
     step.cell_rows = s.cell_rows;
     step.unprojected = scratch.unprojected;
+    // Inference: the activations of the gates are not stored.
     step.keep = false;
     step.int8_rows = int8_rows;
     step.version = s.version;
@@ -316,6 +333,7 @@ class Stepper {
   }
 
   // Of the new h to the output and to the states of the rows.
+  // Only the columns of the panel that was just computed, which are still in this thread's cache.
   void CopyColumns(const LayerStep& s, Columns columns) const {
     for (ptrdiff_t row = 0; row < s.rows.count; row++) {
       const T* from = s.h + row * network_.padded_columns();

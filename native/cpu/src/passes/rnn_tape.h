@@ -34,6 +34,7 @@ struct Tape {
   // Where the parts lie in `arena`; returns nothing new for an arena that only measures.
   void Carve(const Network<T>& network, Arena* arena) {
     const auto& options = network.options();
+    // At H 512, T 100, B 32 in float32 an LSTM layer takes 26 MB for z and 6.5 MB each for h and c.
     const ptrdiff_t rows = time * batch;
     records.assign(network.pseudo_layers(), {});
     outputs.assign(options.layers - 1, nullptr);

@@ -56,6 +56,7 @@ void JobQueue::Wait(uint64_t number) const {
 
 JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
   std::lock_guard<std::mutex> lock(mutex_);
+  // Failures stay in the table: they are rare, and several promises may ask for one.
   const auto found = failures_.find(number);
   return found == failures_.end() ? Failure{} : found->second;
 }
@@ -100,6 +101,7 @@ void JobQueue::Work() {
       jobs_.pop_front();
     }
     Run(&job);
+    // JavaScript is notified when the queue runs empty, to release the arguments of finished jobs without a later call.
     bool idle;
     {
       std::lock_guard<std::mutex> lock(mutex_);

@@ -63,10 +63,15 @@ class JobQueue {
   const std::function<void()> notify_;
   std::mutex mutex_;
   std::condition_variable pushed_;
+  // Guarded by mutex_, as is failures_.
   std::deque<Job> jobs_;
   std::unordered_map<uint64_t, Failure> failures_;
+  // Number of the last job pushed. Written by JavaScript's thread; the queue's thread reads it while it polls for the
+  // next job.
   std::atomic<uint64_t> last_{0};
+  // Released by the thread that ran the job, acquired by readers: results are visible to a thread that sees the number.
   std::atomic<uint64_t> completed_{0};
+  // The smallest number that a promise waits for. See Await() for the order of the two.
   std::atomic<uint64_t> awaited_{UINT64_MAX};
   std::atomic<bool> cancelled_{false};
   std::thread thread_;

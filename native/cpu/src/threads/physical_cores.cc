@@ -32,6 +32,7 @@ int PhysicalCores() {
 #if defined(__linux__)
   // Threads of one core have the same pair of package and core number:
   // https://docs.kernel.org/admin-guide/cputopology.html
+  // The affinity of the process: containers and taskset may allow a part of the machine only.
   cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return LogicalCores();
   std::set<std::pair<int, int>> cores;
@@ -41,6 +42,7 @@ int PhysicalCores() {
     int package = -1, core = -1;
     ReadNumber(folder + "physical_package_id", &package);
     ReadNumber(folder + "core_id", &core);
+    // No topology in this container or virtual machine: every allowed processor counts.
     if (core < 0) return std::max(1, CPU_COUNT(&allowed));
     cores.insert({package, core});
   }

@@ -44,6 +44,7 @@ class ThreadTeams {
     SharedLoops::Member* all() { return &all_; }
 
    private:
+    // The branch that this thread is at home in.
     const int team_;
     SharedLoops::Member all_;
     std::vector<SharedLoops::Member> branches_;

@@ -5,6 +5,7 @@
 namespace cudnn_rnn {
 namespace {
 
+// As many chunks as an LSTM has gates: panels of all matrices are at most four chunks wide.
 constexpr int kPanelChunks = 4;
 
 ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
@@ -21,6 +22,7 @@ Network<T>::Network(const NetworkOptions& options) : options_(options) {
   if (is_gated()) {
     panels_ = unit_chunks;
     panel_units_ = kChunk<T>;
+    // LSTM: i f g o. GRU: x_n r u q_n, of which the input side has three and the recurrent side three.
     z_width_ = 4 * kChunk<T>;
     input_chunks_ = gates();
   } else {
@@ -79,6 +81,7 @@ PanelMatrix Network<T>::PlacePlain(ptrdiff_t outputs, ptrdiff_t depth) {
   return matrix;
 }
 
+// Offsets are multiples of a chunk, as all sizes are, so a buffer that begins a cache line has all panels aligned.
 template <typename T>
 ptrdiff_t Network<T>::Place(ptrdiff_t size) {
   const ptrdiff_t offset = params_size_;
@@ -118,6 +121,7 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   for (ptrdiff_t row = 0; row < rows; row++) {
     const ptrdiff_t panel = row / panel_rows;
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
+    // First element of the row's column of the panel; rows of the depth are `width` elements apart.
     T* element = params + matrix.offset + panel * panel_size + column + row % panel_rows;
     T* source = canonical + row * matrix.depth;
     for (ptrdiff_t k = 0; k < matrix.depth; k++) {

@@ -51,6 +51,7 @@ struct PanelMatrix {
   }
 };
 
+// Parameters of one pseudo-layer; -1 for a bias that the bias mode leaves out.
 struct LayerLayout {
   ptrdiff_t input_size;
   PanelMatrix input;
@@ -60,6 +61,7 @@ struct LayerLayout {
   ptrdiff_t recurrent_bias = -1;
 };
 
+// The numbers that JavaScript passes to moveRegion.
 enum class Side { kInput, kRecurrent, kProjection };
 
 // The same network in either element type: sizes differ, as a chunk is 64 bytes.

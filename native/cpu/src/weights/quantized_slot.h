@@ -26,6 +26,7 @@ class QuantizedSlot {
 
  private:
   std::mutex mutex_;
+  // Written once, under the mutex; immutable afterwards.
   std::unique_ptr<QuantizedWeights> weights_;
 };
 

@@ -38,6 +38,7 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
     }
   }
   for (const PanelMatrix& matrix : matrices) Measure(matrix);
+  // Zeroed, as Convert() sets the parts of a word with OR.
   words_ = MemoryBlock(static_cast<size_t>(end_.words) * sizeof(uint32_t));
   std::memset(words_.data(), 0, words_.bytes());
   scales_.resize(end_.scales);
@@ -45,6 +46,8 @@ QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* p
   for (const PanelMatrix& matrix : matrices) Convert(matrix, params);
 }
 
+// Assigns places in the order of the opaque buffer. Rows of the depth are rounded up to whole words; the rest stays
+// zeros, which add nothing.
 void QuantizedWeights::Measure(const PanelMatrix& matrix) {
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;
@@ -103,6 +106,7 @@ void QuantizedWeights::Point(PanelProduct<float>* product, ptrdiff_t begin, ptrd
   const Place& place = PlaceOf(begin);
   product->panel = words() + place.words + first_row / rows_per_word() * product->panel_stride;
   if (format_ != WeightFormat::kInt8) return;
+  // For int8 a product covers the whole depth (Params::DepthBlock), so scales and sums are those of the panel.
   product->scales = scales_.data() + place.scales;
   product->column_sums = column_sums_.data() + place.column_sums;
 }
