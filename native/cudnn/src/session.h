@@ -22,7 +22,8 @@ NativeError SessionClosed(const char* call);
 ///
 /// Note [Threads]. The CUDA device, the cuDNN handle and stream capture all belong to a thread, and calls may block
 /// when the device's queue is full: so every call is made by the worker. Waiting for events is left to the waiter, so
-/// that the worker keeps the device fed. JavaScript's thread only submits batches, and hears of their ends by `settle`.
+/// that the worker keeps the device fed. JavaScript's thread submits batches and is notified of their ends by `settle`.
+/// It blocks in submitAndWait() alone, which needs nothing of it.
 class Session {
  public:
   /// `settle` is called with every batch that has a settlement, from any thread; with null once, when the device has

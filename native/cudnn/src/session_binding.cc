@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <future>
 
 #include "binding.h"
 #include "command_reader.h"
@@ -8,10 +9,15 @@
 namespace cudnn_rnn {
 namespace {
 
+/// A batch that JavaScript's thread waits for.
+using AwaitedBatch = std::promise<std::unique_ptr<Batch>>;
+
 /// A promise, and the host arrays that the device's results go to: they must live until then.
 struct Settlement {
   napi_deferred deferred = nullptr;
   std::vector<napi_ref> arrays;
+  /// Set where JavaScript's thread waits for the batch. Shared: the waiting thread may return before `set_value` does.
+  std::shared_ptr<AwaitedBatch> awaited;
 };
 
 void CloseAtEnvironmentEnd(void* data);
@@ -42,6 +48,13 @@ Napi::Value ResultsOf(Napi::Env env, const Batch& batch) {
   return results;
 }
 
+/// The error of a failed batch; `segment` is the index of the segment that failed.
+Napi::Object FailureOf(Napi::Env env, const Batch& batch) {
+  Napi::Object error = ErrorOf(env, *batch.error).Value();
+  error.Set("segment", static_cast<double>(batch.failed_segment));
+  return error;
+}
+
 /// Called on JavaScript's thread for each settled batch, and with null data when the session has ended. Takes ownership
 /// of the batch.
 void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
@@ -60,9 +73,7 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   Settled(*handle);
   try {
     if (batch->error) {
-      Napi::Object error = ErrorOf(env, *batch->error).Value();
-      error.Set("segment", static_cast<double>(batch->failed_segment));
-      napi_reject_deferred(env, settlement->deferred, error);
+      napi_reject_deferred(env, settlement->deferred, FailureOf(env, *batch));
       return;
     }
     const Napi::Value results = batch->results.empty() ? Napi::Env(env).Undefined() : ResultsOf(env, *batch);
@@ -70,6 +81,15 @@ void SettleOnJavaScript(napi_env env, napi_value, void* context, void* data) {
   } catch (const Napi::Error&) {
     return;  // A worker thread that is being terminated makes no values, and nothing waits for the promise.
   }
+}
+
+/// Hands a settled batch to JavaScript's thread if it waits for it; false where it does not.
+bool GiveToAwaiter(std::unique_ptr<Batch>& batch) {
+  if (batch == nullptr) return false;
+  const std::shared_ptr<AwaitedBatch> awaited = static_cast<Settlement*>(batch->settlement)->awaited;
+  if (awaited == nullptr) return false;
+  awaited->set_value(std::move(batch));
+  return true;
 }
 
 /// The settlement of a batch, made at first use. Freed by SettleOnJavaScript, or with the batch if the environment has
@@ -87,7 +107,7 @@ napi_value PromiseFor(SessionHandle& handle, Batch& batch) {
   return promise;
 }
 
-/// The one place where JavaScript's thread waits for a session: no thread of ours may outlive the environment.
+/// Waits for the session's threads: none may outlive the environment.
 void CloseAtEnvironmentEnd(void* data) {
   SessionHandle& handle = *static_cast<SessionHandle*>(data);
   if (handle.settled == nullptr) return;
@@ -116,6 +136,7 @@ Napi::Value OpenSession(const Napi::CallbackInfo& info) {
   napi_unref_threadsafe_function(env, handle->settled);
   handle->session = std::make_shared<Session>(
       std::move(libraries), info[1].ToNumber().Int32Value(), [settled = handle->settled](std::unique_ptr<Batch> batch) {
+        if (GiveToAwaiter(batch)) return;
         Batch* raw = batch.release();
         // Nonblocking, and the queue has no limit: a device thread never waits for JavaScript. napi_closing means that
         // the environment is ending, so the batch is freed here.
@@ -242,6 +263,25 @@ void AddSources(Batch& batch, const Napi::Value& sources, HostBlockPool& host_bl
   }
 }
 
+/// The host arrays that downloads fill.
+void AddTargets(Batch& batch, const Napi::Value& targets) {
+  if (!targets.IsArray()) return;
+  const auto list = targets.As<Napi::Array>();
+  for (std::uint32_t k = 0; k < list.Length(); k++) {
+    const HostArray array = HostArrayOf(list.Get(k));
+    batch.targets.push_back({array.data, array.bytes});
+  }
+}
+
+/// The batch of a call of submit() or submitAndWait().
+std::unique_ptr<Batch> SubmittedBatch(const Napi::CallbackInfo& info, SessionHandle& handle, unsigned* mode) {
+  if (handle.session->closed()) throw SessionClosed("submit");
+  std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), mode);
+  AddSources(*batch, info[3], handle.session->host_blocks());
+  AddTargets(*batch, info[4]);
+  return batch;
+}
+
 // submit(session, message: Float64Array, count: number, sources?: TypedArray[], targets?: TypedArray[]):
 //   Promise<Float64Array | undefined> | undefined
 //
@@ -249,18 +289,13 @@ void AddSources(Batch& batch, const Napi::Value& sources, HostBlockPool& host_bl
 // commands reported. A rejection has `segment`: the index of the segment that failed.
 Napi::Value Submit(const Napi::CallbackInfo& info) {
   SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
-  if (handle.session->closed()) throw SessionClosed("submit");
   unsigned mode = 0;
-  std::unique_ptr<Batch> batch = BatchOf(info[1], info[2].As<Napi::Number>().Uint32Value(), &mode);
-  AddSources(*batch, info[3], handle.session->host_blocks());
-  if (info[4].IsArray()) {
+  std::unique_ptr<Batch> batch = SubmittedBatch(info, handle, &mode);
+  if (!batch->targets.empty()) {
     const auto targets = info[4].As<Napi::Array>();
     for (std::uint32_t k = 0; k < targets.Length(); k++) {
-      const Napi::Value target = targets.Get(k);
-      const HostArray array = HostArrayOf(target);
-      batch->targets.push_back({array.data, array.bytes});
       napi_ref reference = nullptr;
-      napi_create_reference(info.Env(), target, 1, &reference);
+      napi_create_reference(info.Env(), targets.Get(k), 1, &reference);
       SettlementOf(*batch).arrays.push_back(reference);
     }
   }
@@ -269,6 +304,26 @@ Napi::Value Submit(const Napi::CallbackInfo& info) {
   // Cannot fail: this thread alone closes the session, and `closed` was checked above.
   handle.session->Post(batch, (mode & mode::kExclusive) != 0);
   return promise;
+}
+
+// submitAndWait(session, message: Float64Array, count: number, sources?: TypedArray[], targets?: TypedArray[]):
+//   Float64Array
+//
+// As submit(), and blocks JavaScript's thread until the batch is settled; throws where submit() rejects. The worker and
+// the waiter need nothing of JavaScript's thread to settle a batch. An exclusive section does, as JavaScript ends it:
+// the caller makes sure that none is under way.
+Napi::Value SubmitAndWait(const Napi::CallbackInfo& info) {
+  SessionHandle& handle = *Unwrap<SessionHandle>(info[0]);
+  unsigned mode = 0;
+  std::unique_ptr<Batch> batch = SubmittedBatch(info, handle, &mode);
+  const auto awaited = std::make_shared<AwaitedBatch>();
+  const auto settlement = std::make_unique<Settlement>();
+  settlement->awaited = awaited;
+  batch->settlement = settlement.get();
+  if (!handle.session->Post(batch, (mode & mode::kExclusive) != 0)) throw SessionClosed("submitAndWait");
+  batch = awaited->get_future().get();
+  if (batch->error) throw Napi::Error(info.Env(), FailureOf(info.Env(), *batch));
+  return ResultsOf(info.Env(), *batch);
 }
 
 // runWithoutDevice(libraries, message: Float64Array, count: number, sources?: TypedArray[]): Float64Array
@@ -304,6 +359,7 @@ void InitSession(Napi::Object exports) {
   Export<SessionInfo>(exports, "sessionInfo");
   Export<CloseSession>(exports, "closeSession");
   Export<Submit>(exports, "submit");
+  Export<SubmitAndWait>(exports, "submitAndWait");
   Export<RunWithoutDevice>(exports, "runWithoutDevice");
   Export<AdjustExternalMemory>(exports, "adjustExternalMemory");
 }

@@ -1,4 +1,4 @@
-import type { CanonicalParams, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
+import type { CanonicalParams, FloatArray, RnnDescriptor, Tensor } from '@cudnn-rnn/canonical'
 import type { BackendTensor, TensorLike } from './backend_tensor.js'
 
 /** Inputs of one pass over a batch of sequences. */
@@ -123,6 +123,13 @@ export interface RnnQueuedStepper {
   step(input: Tensor): Promise<Tensor>
   /** One step of R batch rows, at least one: [R,I] → [R,·]. */
   stepRows(rows: Int32Array, input: Tensor): Promise<Tensor>
+  /**
+   * As {@link step}, into `out`, and blocks the calling thread until the device is done. Throws RangeError
+   * `ERR_EXECUTOR_BUSY` where waiting would not end. Absent on executors that cannot wait.
+   */
+  stepSync?(input: Tensor, out: FloatArray): void
+  /** As {@link stepRows}; as {@link stepSync} otherwise. */
+  stepRowsSync?(rows: Int32Array, input: Tensor, out: FloatArray): void
   reset(rows?: Int32Array): void
   state(rows?: Int32Array): Promise<RnnStreamState>
   /** Reads `state` before it returns. */

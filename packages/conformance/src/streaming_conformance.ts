@@ -1,6 +1,6 @@
 import { entryOf, required } from '@cudnn-rnn/arguments'
 import type { Rnn, RnnStreamState, TensorLike } from '@cudnn-rnn/backend'
-import { CELL_MODES, type CellMode, type Tensor } from '@cudnn-rnn/canonical'
+import { CELL_MODES, type CellMode, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { describe, expect, test } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
@@ -94,6 +94,33 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
           expectAllclose(`row ${row} at step ${t}`, actual, expected, tolerance)
         }
       }
+    })
+
+    test.each(cases)('of a device step synchronously as they do asynchronously: %o', async (options) => {
+      using backend = await open()
+      const { rnn, params, inputs } = smallNetwork(backend, options)
+      const waiting = rnn.queuedStepper?.(params, SMALL_BATCH)
+      const queued = rnn.queuedStepper?.(params, SMALL_BATCH)
+      if (waiting?.stepSync === undefined || waiting.stepRowsSync === undefined || queued === undefined) return
+      // The first step of a shape, calls, a capture and replays.
+      for (let t = 0; t < 5; t++) {
+        const rows = Int32Array.of(t % SMALL_BATCH, (t + 1) % SMALL_BATCH)
+        const x = filled('x', [2, 2], backend.dtype, { start: 100 * t })
+        const expected = await queued.stepRows(rows, x)
+        const data = expected.data.slice().fill(-1)
+        waiting.stepRowsSync(rows, x, data as FloatArray)
+        expectAllclose(`rows at step ${t}`, data, expected.data, tolerance)
+      }
+      const expected = await queued.step(inputs.input)
+      const data = expected.data.slice().fill(-1)
+      waiting.stepSync(inputs.input, data as FloatArray)
+      expectAllclose('all rows', data, expected.data, tolerance)
+      const [state, expectedState] = [await waiting.state(), await queued.state()]
+      expectAllclose('h', state.h.data, expectedState.h.data, tolerance)
+      if (state.c) expectAllclose('c', state.c.data, expectedState.c?.data ?? [], tolerance)
+      waiting.dispose()
+      queued.dispose()
+      expect(backend.stats().steppers).toBe(0)
     })
 
     test('move the states of single rows in and out', async () => {

@@ -32,6 +32,10 @@ export const ERROR_CODES = {
     meaning: 'the device failed in an earlier call and cannot be used in this process',
     remedy: 'start the process again',
   },
+  ERR_EXECUTOR_BUSY: {
+    meaning: '`stepSync` or `stepRowsSync` while another call of the cudnn executor prepares a new shape',
+    remedy: 'await the calls under way first, or use `step()` or `stepRows()`',
+  },
   ERR_NO_FLOAT16_ARRAY: {
     meaning: '`readFloat16()` before Node.js 24',
     remedy: 'use Node.js 24, or `read()`, which gives a Float32Array',

@@ -71,6 +71,87 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
     expect(await stepper.state()).not.toEqual(before)
   })
 
+  it.each([false, true, 'measured'] as const)(
+    'steps synchronously in one turn of the event loop, with the digits of asynchronous steps; graphs: %s',
+    async (policy) => {
+      await using asynchronous = await open({ algorithm: 'standard', graphs: false })
+      await using waiting = await open({ algorithm: 'standard', graphs: policy })
+      const [queued, { stepper }] = [opened(asynchronous).stepper, opened(waiting)]
+      const expected = await Promise.all(
+        Array.from({ length: 12 }, (_, t) => queued.stepRows(Int32Array.of(t, 40 - t, 50), frames(3, t))),
+      )
+      let turns = 0
+      setImmediate(() => turns++)
+      const out = new Float32Array(3 * 8)
+      for (const [t, { data }] of expected.entries()) {
+        stepper.stepRowsSync(Int32Array.of(t, 40 - t, 50), frames(3, t), out)
+        expect(out).toEqual(data)
+      }
+      expect(turns).toBe(0)
+      expect(await stepper.state()).toEqual(await queued.state())
+      if (policy === true) expect(libraries.report().calls['cudaGraphLaunch']).toBeGreaterThanOrEqual(8)
+    },
+  )
+
+  it.each([
+    { fault: 'cudnnRNNForward=3000@1', graphs: false, code: 'ERR_CUDNN_NOT_SUPPORTED' },
+    { fault: 'cudaGraphLaunch=900@1', graphs: true, code: 'ERR_CUDA' },
+    // The first event is that of the uploads.
+    { fault: 'cudaEventSynchronize=719@2', graphs: false, code: 'ERR_DEVICE_LOST' },
+    { fault: 'cuLaunchKernel=719@4', graphs: false, code: 'ERR_DEVICE_LOST' },
+  ])('a synchronous step throws what the device meets while it waits: %o', async ({ fault, graphs, code }) => {
+    await using backend = await open({ algorithm: 'standard', graphs })
+    const { stepper } = opened(backend)
+    const out = new Float32Array(3 * 8)
+    const step = () => stepper.stepRowsSync(Int32Array.of(1, 2, 3), frames(3), out)
+    for (let t = 0; t < 6; t++) step()
+    libraries.configure(`fault.${fault}`)
+    expect(step).toThrow(coded(code))
+    libraries.configure('reset')
+  })
+
+  it.each(['cudnnSetRNNDescriptor_v8=2000@1', 'cudnnGetRNNTempSpaceSizes=2000@1'])(
+    'a synchronous step whose plan is refused throws, and the next one succeeds: %s',
+    async (fault) => {
+      await using backend = await open({ algorithm: 'standard' })
+      const { stepper } = opened(backend)
+      const out = new Float32Array(8)
+      libraries.configure(`fault.${fault}`)
+      expect(() => stepper.stepRowsSync(Int32Array.of(1), frames(1), out)).toThrow(coded('ERR_CUDNN_BAD_PARAM'))
+      libraries.configure('reset')
+      stepper.stepRowsSync(Int32Array.of(1), frames(1), out)
+      expect(out.some((value) => value !== 0)).toBe(true)
+    },
+  )
+
+  it('refuses a synchronous step while another call prepares a shape, and takes it afterwards', async () => {
+    await using backend = await open({ algorithm: 'standard' })
+    const { stepper, rnn, params } = opened(backend)
+    const other = rnn.queuedStepper(params, BATCH)
+    const out = new Float32Array(8)
+    const preparing = other.stepRows(Int32Array.of(0), frames(1))
+    expect(() => stepper.stepRowsSync(Int32Array.of(0), frames(1), out)).toThrow(coded('ERR_EXECUTOR_BUSY'))
+    const { data } = await preparing
+    stepper.stepRowsSync(Int32Array.of(0), frames(1), out)
+    expect(out).toEqual(data)
+  })
+
+  it('a synchronous step waits for asynchronous work that was queued before it', async () => {
+    await using backend = await open({ algorithm: 'standard' })
+    const { stepper } = opened(backend)
+    const row = Int32Array.of(0)
+    await stepper.stepRows(row, frames(1))
+    stepper.reset()
+    const out = new Float32Array(8)
+    const first = stepper.stepRows(row, frames(1))
+    stepper.stepRowsSync(row, frames(1, 3), out)
+    const { data } = await first
+    stepper.reset()
+    await stepper.stepRows(row, frames(1))
+    expect((await stepper.stepRows(row, frames(1, 3))).data).toEqual(out)
+    expect(data).not.toEqual(out)
+  })
+
   it('gives its memory back when it is disposed', async () => {
     await using backend = await open({ algorithm: 'standard' })
     const { stepper, params, rnn } = opened(backend)

@@ -21,7 +21,7 @@ export const ERROR_CODES = {
     remedy: 'pass a result of `stream.state()`',
   },
   ERR_NO_SYNC_STEP: {
-    meaning: '`stepSync` or `stepRowsSync` on an executor that computes elsewhere',
+    meaning: '`stepSync` or `stepRowsSync` on an executor that computes elsewhere and cannot wait',
     remedy: 'use `step()` or `stepRows()`',
   },
   ERR_OTHER_CELL: {

@@ -10,6 +10,8 @@ import {
 } from '@cudnn-rnn/backend'
 import {
   codedRangeError,
+  elementCount,
+  type FloatArray,
   hiddenColumns,
   Inspectable,
   layoutKey,
@@ -18,6 +20,8 @@ import {
   type Tensor,
 } from '@cudnn-rnn/canonical'
 import {
+  allocating,
+  checkIsHostTensor,
   checkIsTensor,
   checkStreamBatch,
   checkStreamRows,
@@ -28,6 +32,15 @@ import {
 import { ForwardStepper } from './forward_stepper.js'
 import type { Stream } from './stream.js'
 import { checkIsState, streamBusy } from './stream_state.js'
+
+const STEP = 'step a stream'
+
+/** A stepper that can wait for its device. */
+type WaitingStepper = RnnQueuedStepper & Required<Pick<RnnQueuedStepper, 'stepSync' | 'stepRowsSync'>>
+
+function stepsSynchronously(stepper: RnnQueuedStepper): stepper is WaitingStepper {
+  return stepper.stepSync !== undefined && stepper.stepRowsSync !== undefined
+}
 
 /** A stream over an executor that computes elsewhere. */
 export class QueuedStream extends Inspectable implements Stream {
@@ -59,16 +72,33 @@ export class QueuedStream extends Inspectable implements Stream {
   }
 
   async stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor> {
-    const numbers = this.#rows.copyOf('step a stream', rows)
+    const numbers = this.#rows.copyOf(STEP, rows)
     return this.#inOrder(input, (given) => this.#stepRows(numbers, given))
   }
 
-  stepSync(): Tensor {
-    throw this.#noSyncStep('step()')
+  stepSync(input: Tensor, out?: Tensor): Tensor {
+    const { stepper, given, target } = this.#synchronous('step()', input, out)
+    const { inputSize } = this.#descriptor
+    const { dtype } = this.#backend
+    const isSingle = given.shape.length === 2
+    const time = isSingle ? 1 : given.shape[0]
+    const steps = isSingle ? [] : [time]
+    checkTensor(STEP, 'input', given, { dtype, shape: [...steps, this.batch, inputSize] })
+    const result = this.#outputOf([...steps, this.batch, hiddenColumns(this.#descriptor)], target)
+    const frames = { data: given.data, shape: [time, this.batch, inputSize] }
+    if (time > 0) stepper.stepSync(frames, result.data as FloatArray)
+    return out ?? result
   }
 
-  stepRowsSync(): Tensor {
-    throw this.#noSyncStep('stepRows()')
+  stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor {
+    const { stepper, given, target } = this.#synchronous('stepRows()', input, out)
+    const { inputSize } = this.#descriptor
+    const { dtype } = this.#backend
+    const numbers = this.#rows.copyOf(STEP, rows)
+    checkTensor(STEP, 'input', given, { dtype, shape: [numbers.length, inputSize] })
+    const result = this.#outputOf([numbers.length, hiddenColumns(this.#descriptor)], target)
+    if (numbers.length > 0) stepper.stepRowsSync(numbers, given, result.data as FloatArray)
+    return out ?? result
   }
 
   reset(rows?: RowNumbers): void {
@@ -115,13 +145,13 @@ export class QueuedStream extends Inspectable implements Stream {
 
   /** Runs a step after the ones called before it. */
   #inOrder(input: TensorLike, run: (given: Tensor) => Promise<Tensor>): Promise<Tensor> {
-    const given = checkIsTensor('step a stream', 'input', input)
+    const given = checkIsTensor(STEP, 'input', input)
     // A host input is copied, as the caller may reuse its memory before the steps queued earlier are done.
     const kept = isBackendTensor(given) ? given : { data: given.data.slice(), shape: given.shape }
     this.#waiting++
     const result = this.#previous
       .then(async () => {
-        this.#checkAlive('step a stream')
+        this.#checkAlive(STEP)
         return run(isBackendTensor(kept) ? await kept.read() : kept)
       })
       .finally(() => this.#waiting--)
@@ -134,7 +164,7 @@ export class QueuedStream extends Inspectable implements Stream {
     const { dtype } = this.#backend
     const isSingle = input.shape.length === 2
     const shape = [...(isSingle ? [] : ['T']), this.batch, inputSize]
-    const { data } = checkTensor('step a stream', 'input', input, { dtype, shape })
+    const { data } = checkTensor(STEP, 'input', input, { dtype, shape })
     const time = isSingle ? 1 : input.shape[0]
     const columns = hiddenColumns(this.#descriptor)
     if (time === 0) return { data: new DTYPES[dtype].array(0), shape: [0, this.batch, columns] }
@@ -145,18 +175,34 @@ export class QueuedStream extends Inspectable implements Stream {
   async #stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
     const { inputSize } = this.#descriptor
     const { dtype } = this.#backend
-    const given = checkTensor('step a stream', 'input', input, { dtype, shape: [rows.length, inputSize] })
+    const given = checkTensor(STEP, 'input', input, { dtype, shape: [rows.length, inputSize] })
     if (rows.length === 0) return { data: new DTYPES[dtype].array(0), shape: [0, hiddenColumns(this.#descriptor)] }
     return this.#stepper.stepRows(rows, given)
   }
 
-  #noSyncStep(instead: string) {
+  /** The stepper, if it can step now on the calling thread, and the arguments with each field read once. */
+  #synchronous(instead: string, input: Tensor, out: Tensor | undefined) {
+    const stepper = this.#stepper
     const { name } = this.#backend
-    return codedRangeError(
-      'ERR_NO_SYNC_STEP',
-      `Cannot step a stream synchronously as the ${name} executor computes elsewhere: use ${instead}.`,
-      { backend: name },
-    )
+    if (!stepsSynchronously(stepper)) {
+      throw codedRangeError(
+        'ERR_NO_SYNC_STEP',
+        `Cannot step a stream synchronously as the ${name} executor computes elsewhere: use ${instead}.`,
+        { backend: name },
+      )
+    }
+    const given = checkIsHostTensor(STEP, 'input', input)
+    const target = out === undefined ? undefined : checkIsHostTensor(STEP, 'out', out)
+    this.#checkAlive(STEP)
+    if (this.#waiting > 0) throw streamBusy('step a stream synchronously')
+    return { stepper, given, target }
+  }
+
+  /** `target`, if it has the shape of the result; a new tensor where it is left out. */
+  #outputOf(shape: readonly number[], target: Tensor | undefined): Tensor {
+    const { dtype } = this.#backend
+    if (target !== undefined) return checkTensor(STEP, 'out', target, { dtype, shape })
+    return { data: allocating(STEP, () => new DTYPES[dtype].array(elementCount(shape)) as FloatArray), shape }
   }
 
   #checkAlive(action: string): void {

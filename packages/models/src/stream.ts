@@ -16,9 +16,11 @@ export interface Stream {
   /** One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. */
   step(input: TensorLike): Promise<Tensor>
   /**
-   * As {@link step}, at once on the calling thread; writes into `out` when given and then allocates nothing.
-   * Throws RangeError `ERR_NO_SYNC_STEP` on executors that compute elsewhere, `ERR_STREAM_BUSY` before an earlier
-   * {@link step} is done.
+   * As {@link step}, at once on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
+   * executor blocks the thread until the device has done everything queued before, and allocates per call.
+   *
+   * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
+   *   a cudnn executor prepares a new shape, `ERR_NO_SYNC_STEP` on other executors that compute elsewhere
    */
   stepSync(input: Tensor, out?: Tensor): Tensor
   /**

@@ -75,9 +75,26 @@ export class CommandQueue {
     return settled?.then(
       (numbers) => numbers ?? NOTHING,
       (error: unknown) => {
-        throw cudnnError(list.actions[(error as { readonly segment?: number }).segment ?? 0] ?? '', error)
+        throw failureOf(list, error)
       },
     )
+  }
+
+  /**
+   * As `settle`, and blocks the calling thread until then. Deadlocks while an exclusive section is under way, as JavaScript
+   * ends it.
+   */
+  settleNow(list: CommandList, submission: Submission = {}): Float64Array {
+    const isLast = this.#mode === 0 && !this.isRecording && submission.isContinued !== true
+    const releases = isLast ? this.#releases : []
+    const { message, count, sources, targets } = this.#encoded(list, submission, releases)
+    try {
+      return this.#native.submitAndWait(this.#session, message, count, sources, targets)
+    } catch (error) {
+      throw failureOf(list, error)
+    } finally {
+      if (isLast) this.#releases.length = 0
+    }
   }
 
   /** Frees or destroys an object after everything that was queued or recorded. */
@@ -120,18 +137,29 @@ export class CommandQueue {
     submission: Submission,
     releases: readonly number[],
   ): Promise<Float64Array | undefined> | undefined {
-    const mode = (submission.mode ?? 0) | this.#mode
-    const { message, count } = messageOf(list, { ...submission, mode }, releases, this.#message)
-    this.#message = message
-    if (list !== undefined) list.isSubmitted = true
-    const targets = list !== undefined && list.targets.length > 0 ? list.targets : undefined
-    const sources = list !== undefined && list.sources.length > 0 ? list.sources : undefined
+    const { message, count, sources, targets } = this.#encoded(list, submission, releases)
     try {
       return this.#native.submit(this.#session, message, count, sources, targets)
     } catch (error) {
       throw cudnnError(list?.actions[0] ?? '', error)
     }
   }
+
+  /** The arguments of a submission. The message is valid until the next one. */
+  #encoded(list: CommandList | undefined, submission: Submission, releases: readonly number[]) {
+    const mode = (submission.mode ?? 0) | this.#mode
+    const { message, count } = messageOf(list, { ...submission, mode }, releases, this.#message)
+    this.#message = message
+    if (list !== undefined) list.isSubmitted = true
+    const targets = list !== undefined && list.targets.length > 0 ? list.targets : undefined
+    const sources = list !== undefined && list.sources.length > 0 ? list.sources : undefined
+    return { message, count, sources, targets }
+  }
+}
+
+/** The error of the segment of `list` that failed. */
+function failureOf(list: CommandList, error: unknown): unknown {
+  return cudnnError(list.actions[(error as { readonly segment?: number }).segment ?? 0] ?? '', error)
 }
 
 /**

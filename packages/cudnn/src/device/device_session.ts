@@ -1,4 +1,5 @@
 import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import { MODE } from '../sys/commands.js'
 import { cudnnError } from '../sys/cudnn_error.js'
 import type { Libraries, NativeAddon, ObjectId, Session, SessionInfo } from '../sys/native_addon.js'
@@ -39,6 +40,8 @@ export class DeviceSession implements BufferHome {
   #open: CommandList | undefined
   #step: CommandList | undefined
   #stepsUnderWay = 0
+  /** Exclusive sections that are queued or under way: JavaScript ends them, so nothing may wait for what is behind. */
+  #exclusiveSections = 0
   #unreportedBytes = 0
   readonly #submitted: Promise<unknown>[] = []
   #closed: Promise<void> | undefined
@@ -125,11 +128,41 @@ export class DeviceSession implements BufferHome {
    */
   async runExclusive<Result>(action: string, use: (queue: CommandQueue) => Promise<Result>): Promise<Result> {
     this.flush()
-    await this.queue.signal(MODE.beginExclusive | MODE.promise, action)
+    this.#exclusiveSections++
     try {
-      return await use(this.#exclusive)
+      await this.queue.signal(MODE.beginExclusive | MODE.promise, action)
+      try {
+        return await use(this.#exclusive)
+      } finally {
+        if (!this.#closed) this.#exclusive.signal(MODE.endExclusive, action)
+      }
     } finally {
-      if (!this.#closed) this.#exclusive.signal(MODE.endExclusive, action)
+      this.#exclusiveSections--
+    }
+  }
+
+  /**
+   * Throws RangeError `ERR_EXECUTOR_BUSY` while a call asks the device for what a new shape needs: the calling thread must
+   * not wait for it, as it continues on that thread.
+   */
+  checkCanWait(action: string): void {
+    if (this.#exclusiveSections === 0) return
+    throw codedRangeError(
+      'ERR_EXECUTOR_BUSY',
+      `Cannot ${action} synchronously as another call of this cudnn executor prepares a new shape: await that call first.`,
+    )
+  }
+
+  /**
+   * Queues `list`, as `submit` does, and `reading`, and blocks the calling thread until the device has done both. After
+   * {@link checkCanWait} only.
+   */
+  submitAndRead(list: CommandList, reading: CommandList, isReplayable: boolean): void {
+    this.flush()
+    if (isReplayable) this.#graphs.submitAndRead(list, reading)
+    else {
+      this.queue.submit(list, { mode: MODE.step })
+      this.queue.settleNow(reading, { mode: MODE.wait })
     }
   }
 

@@ -53,6 +53,29 @@ export class GraphCache {
     return this.#issue(entry, list)
   }
 
+  /**
+   * As `submit`, then runs `reading`, and blocks the calling thread until the device has done both. `reading` names the
+   * buffers that `list` wrote, so it fails with what `list` met.
+   */
+  submitAndRead(list: CommandList, reading: CommandList): void {
+    const queue = this.#queue
+    if (this.#policy === 'never') {
+      queue.submit(list, { mode: MODE.step })
+      queue.settleNow(reading, { mode: MODE.wait })
+      return
+    }
+    const entry = this.#entryOf(list)
+    const next = entry.next(list)
+    const graph = next === 'capture' ? this.#captureNow(entry, list) : next === 'replay' ? entry.graph : undefined
+    try {
+      this.#submitNow(entry, graph?.launchOf(list) ?? list, graph === undefined ? 'calls' : 'graph')
+      queue.settleNow(reading, { mode: MODE.wait })
+    } catch (error) {
+      if (graph !== undefined) entry.refuse()
+      throw error
+    }
+  }
+
   dispose(): void {
     for (const entry of this.#entries.splice(0)) entry.drop()
   }
@@ -111,6 +134,40 @@ export class GraphCache {
     )
     launched.catch(() => entry.refuse())
     await Promise.all([launched, issued])
+  }
+
+  /** Queues the calls of a list or the launch of a graph; waits for the device where it is timed. */
+  #submitNow(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph'): void {
+    const mode = way === 'calls' ? MODE.step : 0
+    if (entry.trial?.awaits(way) !== true) {
+      this.#queue.submit(list, { mode })
+      return
+    }
+    const numbers = this.#queue.settleNow(list, { mode: mode | MODE.timed })
+    entry.timed(way, numbers[numbers.length - 1])
+  }
+
+  /** The graph of a list; undefined where it cannot be captured, and is left to calls. */
+  #captureNow(entry: CacheEntry, list: CommandList): CapturedGraph | undefined {
+    const graph = new CapturedGraph(this.#home, this.#queue, list, entry.changing, this.#dtype)
+    if (graph.bytes > MOST_GRAPH_BYTES) {
+      entry.refuse()
+      return undefined
+    }
+    this.#makeRoom(graph.bytes)
+    entry.graph = graph
+    this.#queue.submit(graph.memory, { isContinued: true })
+    const { id, scalars, buffers } = graph
+    try {
+      this.#queue.settleNow(list, { graph: id, scalars, buffers, isContinued: true })
+    } catch {
+      // As in #capture: the worker runs the commands instead, and they report what else is wrong.
+      this.#queue.submit(graph.disposal, { isContinued: true })
+      entry.captureFailed(graph)
+      return undefined
+    }
+    entry.captured(graph)
+    return graph
   }
 
   #makeRoom(bytes: number): void {

@@ -28,6 +28,15 @@ interface States {
   readonly shape: readonly number[]
 }
 
+/** T and R of a step. */
+interface StepSize {
+  readonly time: number
+  readonly batch: number
+}
+
+const ACTION = 'step a stream'
+const NOTHING = new Float32Array(0)
+
 /** The batch rows of a step or of a transfer of states. */
 interface Picked {
   /** Their numbers on the device; -1 in rows that fill up. */
@@ -81,16 +90,20 @@ export class CudnnStepper implements RnnQueuedStepper {
   }
 
   async stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
-    const { descriptor, executor } = this.#network
-    // Every number of rows needs a plan and a graph: powers of two are few.
-    const batch = 2 ** Math.ceil(Math.log2(rows.length))
-    const numbers = new Int32Array(batch).fill(-1)
-    numbers.set(rows)
-    const frames = new DTYPES[executor.memory.dtype].array(batch * descriptor.inputSize) as FloatArray
-    frames.set(input.data)
-    const columns = hiddenColumns(descriptor)
+    const columns = hiddenColumns(this.#network.descriptor)
+    const { numbers, frames, batch } = this.#paddedRows(rows, input)
     const data = await this.#step(numbers, frames, { time: 1, batch })
     return { data: data.subarray(0, rows.length * columns), shape: [rows.length, columns] }
+  }
+
+  stepSync(input: Tensor, out: FloatArray): void {
+    const [time = 0] = input.shape
+    this.#stepNow(undefined, input.data as FloatArray, { time, batch: this.batch }, out)
+  }
+
+  stepRowsSync(rows: Int32Array, input: Tensor, out: FloatArray): void {
+    const { numbers, frames, batch } = this.#paddedRows(rows, input)
+    this.#stepNow(numbers, frames, { time: 1, batch }, out)
   }
 
   reset(rows?: Int32Array): void {
@@ -146,37 +159,30 @@ export class CudnnStepper implements RnnQueuedStepper {
     this.#entry.leave()
   }
 
+  /** Rows and frames filled up to a power of two: every number of rows needs a plan and a graph, and powers are few. */
+  #paddedRows(rows: Int32Array, input: Tensor) {
+    const { descriptor, executor } = this.#network
+    const batch = 2 ** Math.ceil(Math.log2(rows.length))
+    const numbers = new Int32Array(batch).fill(-1)
+    numbers.set(rows)
+    const frames = new DTYPES[executor.memory.dtype].array(batch * descriptor.inputSize) as FloatArray
+    frames.set(input.data)
+    return { numbers, frames, batch }
+  }
+
   /** Advances the rows by T steps: input [T,R,I] to output [T,R,·]. */
-  async #step(
-    rows: Int32Array | undefined,
-    input: FloatArray,
-    size: { readonly time: number; readonly batch: number },
-  ): Promise<FloatArray> {
-    const action = 'step a stream'
-    const { executor, descriptor, paramsSize, life, planner, passes } = this.#network
-    this.#life.check(action)
-    life.check(action)
+  async #step(rows: Int32Array | undefined, input: FloatArray, size: StepSize): Promise<FloatArray> {
+    const { executor, descriptor, planner } = this.#network
     const { memory, session } = executor
-    const checked = checkParams(action, memory, descriptor, paramsSize, this.#params)
+    const checked = this.#checkedParams()
     const elements = size.time * size.batch * hiddenColumns(descriptor)
-    const output = allocating(action, () => new DTYPES[memory.dtype].array(elements) as FloatArray)
+    const output = allocating(ACTION, () => new DTYPES[memory.dtype].array(elements) as FloatArray)
     const sizes = { ...size, sequenceLengths: null }
     const key = PlanCache.key(sizes, false)
-    const made = new BufferOwner()
-    const kept = new BufferOwner()
+    const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
-      const weights = made.own(passes.sharedWeights(checked, false))
       const known = planner.known(key)
-      session.flush()
-      const list = session.list(action)
-      const frames = { data: input, shape: [size.time, size.batch, descriptor.inputSize] }
-      const given = { ...passes.operands(list, made, { input: frames, params: checked }), weights }
-      const picked = rows && this.#picked(list, rows, made)
-      const record = (recorded: CommandList, plan: RnnPlan) => {
-        const y = kept.own(this.#advance(recorded, plan, given, picked, made).retain())
-        made.release()
-        return y
-      }
+      const { list, record } = this.#begin(rows, input, size, checked, owners)
       let issued: Promise<unknown> | undefined
       let y: DeviceBuffer
       if (known !== undefined) {
@@ -185,22 +191,79 @@ export class CudnnStepper implements RnnQueuedStepper {
       } else {
         session.post(list)
         // The device must be asked for a plan first.
-        y = await session.runExclusive(action, async (queue) => {
+        y = await session.runExclusive(ACTION, async (queue) => {
           const plan = await planner.plan(queue, key, sizes, false, undefined)
-          const planned = session.list(action)
+          const planned = session.list(ACTION)
           const recorded = record(planned, plan)
           await queue.run(planned)
           return recorded
         })
       }
-      const reading = session.list(action)
+      const reading = session.list(ACTION)
       reading.add('download', { from: y, offset: 0, to: output })
       await Promise.all([issued, session.finish(reading)])
       return output
     } finally {
-      made.release()
-      kept.release()
+      owners.made.release()
+      owners.kept.release()
     }
+  }
+
+  /** As {@link #step}, and blocks the calling thread until `out` [T,R,·] is filled. */
+  #stepNow(rows: Int32Array | undefined, input: FloatArray, size: StepSize, out: FloatArray): void {
+    const { executor, planner } = this.#network
+    const { session } = executor
+    const checked = this.#checkedParams()
+    session.checkCanWait(ACTION)
+    session.flush()
+    const sizes = { ...size, sequenceLengths: null }
+    const plan = planner.planAndWait(PlanCache.key(sizes, false), sizes)
+    const owners = { made: new BufferOwner(), kept: new BufferOwner() }
+    try {
+      const { list, record } = this.#begin(rows, input, size, checked, owners)
+      const y = record(list, plan)
+      const reading = session.list(ACTION)
+      reading.add('download', { from: y, offset: 0, to: out })
+      // The states are named too: a step that could not write them fails here, not at the next one.
+      for (const states of [this.#h, this.#c]) {
+        if (states) reading.add('download', { from: states.buffer, offset: 0, to: NOTHING })
+      }
+      session.submitAndRead(list, reading, plan.isReplayable)
+    } finally {
+      owners.made.release()
+      owners.kept.release()
+    }
+  }
+
+  #checkedParams(): TensorLike {
+    const { executor, descriptor, paramsSize, life } = this.#network
+    this.#life.check(ACTION)
+    life.check(ACTION)
+    return checkParams(ACTION, executor.memory, descriptor, paramsSize, this.#params)
+  }
+
+  /** A list with the operands of a step, and the function that adds the step to it or to a later one and returns the output. */
+  #begin(
+    rows: Int32Array | undefined,
+    input: FloatArray,
+    size: StepSize,
+    checked: TensorLike,
+    { made, kept }: { readonly made: BufferOwner; readonly kept: BufferOwner },
+  ) {
+    const { executor, descriptor, passes } = this.#network
+    const { session } = executor
+    const weights = made.own(passes.sharedWeights(checked, false))
+    session.flush()
+    const list = session.list(ACTION)
+    const frames = { data: input, shape: [size.time, size.batch, descriptor.inputSize] }
+    const given = { ...passes.operands(list, made, { input: frames, params: checked }), weights }
+    const picked = rows && this.#picked(list, rows, made)
+    const record = (recorded: CommandList, plan: RnnPlan) => {
+      const y = kept.own(this.#advance(recorded, plan, given, picked, made).retain())
+      made.release()
+      return y
+    }
+    return { list, record }
   }
 
   /** Adds a step of all rows, or of those picked; returns the output. */

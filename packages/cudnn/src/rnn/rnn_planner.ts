@@ -7,6 +7,7 @@ import {
   type RnnDescriptor,
 } from '@cudnn-rnn/canonical'
 import { passShapes, type RnnPassSizes } from '@cudnn-rnn/executor-kit'
+import { type Asking, answer, answerNow } from '../device/asking.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { type Algorithm, FORWARD_MODE } from '../sys/cudnn_enums.js'
@@ -75,12 +76,28 @@ export class RnnPlanner {
     if (known !== undefined) return known
     await dropout?.ready
     const algorithm = await this.#algorithm(queue, sizes, training, dropout)
-    const rnn = await this.#descriptor(queue, algorithm, sizes, dropout)
-    const temp = await this.#tempSpace(queue, rnn, algorithm, sizes, training)
+    const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
+    const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
     const isReplayable = await this.#isReplayable(queue, sizes, dropout)
     const { plan, made } = this.#made(queue, key, { sizes, training, algorithm, rnn, isReplayable, ...temp })
     await made
     return plan
+  }
+
+  /**
+   * The plan for inference over rows of T steps; blocks the calling thread while the device is asked. No algorithm is timed
+   * for it: without an earlier choice for this shape it is `standard`. Persistent kernels keep weights from one time step to
+   * the next, which gains nothing in the single steps of streams.
+   */
+  planAndWait(key: string, sizes: RnnPassSizes): RnnPlan {
+    const known = this.#plans.get(key)
+    if (known !== undefined) return known
+    const { queue } = this.#executor.session
+    const algorithm = this.#algorithms.get(shapeKey(sizes, false)) ?? 'standard'
+    const rnn = answerNow(queue, this.#descriptor(queue, algorithm, sizes, undefined))
+    const temp = answerNow(queue, this.#tempSpace(queue, rnn, algorithm, sizes, false))
+    const isReplayable = this.#executor.graphs === 'never' || isGraphSized(this.#network, sizes)
+    return this.#made(queue, key, { sizes, training: false, algorithm, rnn, isReplayable, ...temp }).plan
   }
 
   /**
@@ -160,12 +177,12 @@ export class RnnPlanner {
     return chosen
   }
 
-  async #descriptor(
+  *#descriptor(
     queue: CommandQueue,
     algorithm: Algorithm,
     sizes: RnnPassSizes,
     dropout: DropoutGenerator | undefined,
-  ): Promise<RnnDescriptorId> {
+  ): Asking<RnnDescriptorId> {
     const { session, arithmetic } = this.#executor
     const key = descriptorKey(algorithm, sizes, dropout !== undefined)
     const known = this.#descriptors.get(key)
@@ -178,8 +195,8 @@ export class RnnPlanner {
     // Built for one batch size, before anything is asked of it, and never again.
     if (algorithm === 'persist_dynamic') list.add('buildRnnDynamic', { descriptor, batch: sizes.batch })
     try {
-      await queue.run(list)
-      await this.#checkLayout(queue, descriptor)
+      yield list
+      yield* this.#checkLayout(descriptor)
     } catch (error) {
       queue.releaseNow([descriptor])
       throw error
@@ -189,13 +206,13 @@ export class RnnPlanner {
   }
 
   /** Asked once per shape, for rows of T steps: rows of unequal length never need more. */
-  async #tempSpace(
+  *#tempSpace(
     queue: CommandQueue,
     descriptor: RnnDescriptorId,
     algorithm: Algorithm,
     sizes: RnnPassSizes,
     training: boolean,
-  ): Promise<TempSpace> {
+  ): Asking<TempSpace> {
     const key = tempSpaceKey(algorithm, sizes, training)
     const known = this.#tempSpaces.get(key)
     if (known !== undefined) return known
@@ -205,8 +222,8 @@ export class RnnPlanner {
     const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
     list.add('tempSpaceSizes', { descriptor, mode, xDesc: full.x })
     try {
-      const [workspaceBytes, reserveBytes] = await queue.run(list)
-      const temp = { workspaceBytes: workspaceBytes, reserveBytes: reserveBytes }
+      const [workspaceBytes, reserveBytes] = yield list
+      const temp = { workspaceBytes, reserveBytes }
       this.#tempSpaces.set(key, temp)
       return temp
     } finally {
@@ -244,14 +261,14 @@ export class RnnPlanner {
   }
 
   /** Compares the flat canonical layout with what cuDNN reports, once per network. Throws `ERR_CUDNN_LAYOUT`. */
-  async #checkLayout(queue: CommandQueue, descriptor: RnnDescriptorId): Promise<void> {
+  *#checkLayout(descriptor: RnnDescriptorId): Asking<void> {
     if (this.#isLayoutChecked) return
     const bytes = this.#layout.size * this.#executor.arithmetic.bytes
     const layers = numPseudoLayers(this.#network)
     const linearLayers = 2 * numGates(this.#network) + (this.#network.numProj === undefined ? 0 : 1)
     const size = this.#executor.session.list('size the weight space')
     size.add('weightSpaceSize', { descriptor })
-    const [reported] = await queue.run(size)
+    const [reported] = yield size
     if (reported !== bytes) throw layoutError('the weight space', reported, bytes)
     const list = this.#executor.session.list('ask for the weight layout')
     for (let pseudoLayer = 0; pseudoLayer < layers; pseudoLayer++) {
@@ -259,7 +276,7 @@ export class RnnPlanner {
         list.add('weightParams', { descriptor, pseudoLayer, weightSpaceSize: bytes, linLayerID })
       }
     }
-    const numbers = await queue.run(list)
+    const numbers = yield list
     for (const region of [...this.#layout.weights, ...this.#layout.biases]) {
       this.#checkRegion(region, numbers, linearLayers)
     }

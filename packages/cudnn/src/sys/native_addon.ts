@@ -69,6 +69,14 @@ export interface NativeAddon {
     sources?: readonly HostArray[],
     targets?: readonly HostArray[],
   ): Promise<Float64Array | undefined> | undefined
+  /** As `submit`, and blocks the calling thread until the batch is settled; throws where `submit` rejects. */
+  submitAndWait(
+    session: Session,
+    message: Float64Array,
+    count: number,
+    sources?: readonly HostArray[],
+    targets?: readonly HostArray[],
+  ): Float64Array
   adjustExternalMemory(bytes: number): void
 
   kernelSource(): string

@@ -1,5 +1,5 @@
-import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { checkIsObject, checkOptions, codedRangeError, FUNCTION, integerIn, optional } from '@cudnn-rnn/arguments'
+import type { RnnStreamState } from '@cudnn-rnn/backend'
 import { Inspectable, type Summary } from '@cudnn-rnn/canonical'
 import { poolDisposed } from '../pool_errors.js'
 import type { StreamPoolStats } from '../stream_pool.js'

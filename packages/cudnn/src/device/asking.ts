@@ -1,0 +1,37 @@
+import type { CommandList } from './command_list.js'
+import type { CommandQueue } from './command_queue.js'
+
+/** Yields lists and continues with the numbers that their commands report, whether the calling thread waits for them or not. */
+export type Asking<Result> = Generator<CommandList, Result, Float64Array>
+
+/** Runs the lists of `asking` in turn. */
+export async function answer<Result>(queue: CommandQueue, asking: Asking<Result>): Promise<Result> {
+  let next = asking.next()
+  while (!next.done) {
+    let numbers: Float64Array
+    try {
+      numbers = await queue.run(next.value)
+    } catch (error) {
+      next = asking.throw(error)
+      continue
+    }
+    next = asking.next(numbers)
+  }
+  return next.value
+}
+
+/** As {@link answer}, and blocks the calling thread. */
+export function answerNow<Result>(queue: CommandQueue, asking: Asking<Result>): Result {
+  let next = asking.next()
+  while (!next.done) {
+    let numbers: Float64Array
+    try {
+      numbers = queue.settleNow(next.value)
+    } catch (error) {
+      next = asking.throw(error)
+      continue
+    }
+    next = asking.next(numbers)
+  }
+  return next.value
+}
