@@ -72,6 +72,7 @@ export async function openCudnnBackend(options: CudnnBackendOptions = {}): Promi
   const { addon } = loaded
   const found = openCudaLibraries(addon, libraryDir)
   const libraries = checkLibraries(addon, found, device, arithmetic)
+  // The option is a boolean or `measured`; inside, a policy with three names.
   const policy = graphs === 'measured' ? graphs : graphs ? 'always' : 'never'
   try {
     // Loaded here: most machines have no GPU, and the executor is most of this package.

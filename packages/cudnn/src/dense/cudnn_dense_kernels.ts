@@ -44,6 +44,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const y = memory.allocate(list, rows * outputs)
     const count = rows * outputs
     const added = { rows: y, bias: operation.operand(bias), count, columns: outputs }
+    // Bias first, then a product with beta = 1: one pass over y less than adding the bias afterwards.
     launchEach(session, list, 'broadcast_rows', count, added)
     multiply(list, arithmetic, y, [rows, inputs, outputs], x, weights, 1)
     operation.post()
@@ -105,6 +106,8 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const rows = operation.operand(operands.outputGradient)
     const count = elementCount(operands.ids.shape)
     const table = memory.allocate(list, vocabulary * columns)
+    // Sorted by id, each row of the table is summed by one block in the order of the ids: no atomics, so the gradient
+    // is the same bits in every run.
     const order = sortById(operation, ids, count, vocabulary)
     const fields = { table, ids, order, rows, count, columns, vocabulary }
     list.launch('embedding_gradient', vocabulary, BLOCK, fields)
@@ -124,6 +127,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const weights = operands.weights && operation.operand(operands.weights)
     const gradient = memory.allocate(list, rows * classes)
     const loss = memory.allocate(list, 1)
+    // Loss and weight sums are float64 on the device: a mean over thousands of rows in float32 would lose digits.
     const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
     const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
     if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
@@ -148,6 +152,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     const blocks = parts.reduce((sum, part) => sum + part.blocks, 0)
     const partial = operation.own(list.allocate(blocks * Float64Array.BYTES_PER_ELEMENT))
     let first = 0
+    // Partial sums go to fixed places and are added in order by one block, so the norm does not depend on scheduling.
     for (const part of parts) {
       list.launch('sum_of_squares', part.blocks, BLOCK, { partial, x: part.x, count: part.count, first })
       first += part.blocks
@@ -199,6 +204,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
       checkTensor(action, `scalars[${index}]`, scalar, { dtype: memory.dtype, shape: [] })
     }
     const own = scalars.map((scalar, index) => ownTensor(memory, action, `scalars[${index}]`, scalar))
+    // Calls may nest: inner updates need all guards finite.
     const before = this.#guard
     const guards: CudnnTensor[] = []
     try {

@@ -117,6 +117,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const dgamma = this.#allocate(operation, columns)
     const dbeta = this.#allocate(operation, columns)
     const dgammaRows = operation.own(this.#allocate(operation, rows * columns))
+    // dgamma and dbeta are sums over rows: products with a row of ones.
     const ones = operation.own(this.#allocate(operation, rows))
     list.launch('layer_norm_gradient', rows, BLOCK, { dx, dgammaRows, x, gamma, dy, columns, epsilon })
     this.#each(operation, 'fill', rows, { x: ones, count: rows, value: 1 })

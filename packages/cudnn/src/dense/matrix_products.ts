@@ -12,8 +12,8 @@ export interface Factor {
 }
 
 /**
- * Adds c [rows,columns] = beta·c + a · b, all row-major: cuBLAS is column-major, where the same memory holds the
- * transposes, so it is asked for bᵀ · aᵀ.
+ * Adds c [rows,columns] = beta·c + a · b, all row-major. cuBLAS is column-major: to it, the same memory holds the
+ * transposes, and cᵀ = bᵀ · aᵀ needs no copy. The leading dimension is the number of columns of a row-major matrix.
  */
 export function multiply(
   list: CommandList,
@@ -25,6 +25,7 @@ export function multiply(
   beta: 0 | 1,
 ): void {
   if (rows === 0 || columns === 0) return
+  // cuBLAS accepts k = 0, but with beta = 0 and no operands the result is simply zeros.
   if (inner === 0) {
     if (beta === 0) list.add('clear', { to: c, offset: 0, bytes: c.bytes })
     return

@@ -9,6 +9,7 @@ import type {
 } from '../sys/native_addon.js'
 import { type BufferHome, DeviceBuffer } from './device_buffer.js'
 
+/** Objects of cuDNN by their numbers in the worker. */
 interface Descriptors {
   readonly tensorDescriptor: TensorDescriptor
   readonly dataDescriptor: DataDescriptor
@@ -53,12 +54,16 @@ type Special = 'segment' | 'allocate' | 'allocateOnHost' | 'release' | 'upload' 
 /** How a field becomes a number. */
 type Encoding = 'number' | 'optional double' | 'read' | 'write' | 'scalar' | 'source' | 'target'
 
+/**
+ * A row of the table of commands or kernels, prepared once: the opcode, the names of the fields, and their encodings.
+ */
 interface Encoder {
   readonly code: number
   readonly names: readonly string[]
   readonly encodings: readonly Encoding[]
 }
 
+/** The encoding of a kind of field; all descriptors, sizes and enumerations are plain numbers. */
 function encodingOf(kind: Kind): Encoding {
   switch (kind) {
     case 'in':
@@ -199,6 +204,7 @@ export class CommandList {
     this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
   }
 
+  /** Adds a command. Its fields are encoded in the order of the table, whatever the order of the object's properties. */
   add<Name extends Exclude<CommandName, Special>>(name: Name, fields: CommandFields<Name>): void {
     const encoder = COMMAND_ENCODERS[name]
     this.words.push(encoder.code)
@@ -233,6 +239,7 @@ export class CommandList {
     }
   }
 
+  /** The index of a buffer in this list, which is assigned at its first use. */
   #slotOf(buffer: DeviceBuffer, isWritten: boolean): number {
     const index = buffer.listId === this.id ? buffer.slot : this.#define(buffer, false)
     if (isWritten) this.slots[index].isWritten = true
@@ -240,6 +247,8 @@ export class CommandList {
   }
 
   #define(buffer: DeviceBuffer, isAllocated: boolean): number {
+    // The buffer caches its slot for the list that named it last: a Map for each list would cost more than the
+    // commands.
     buffer.listId = this.id
     buffer.slot =
       this.slots.push({ buffer, isAllocated, upload: undefined, isReleased: false, isWritten: isAllocated }) - 1

@@ -19,6 +19,7 @@ export interface Submission {
   readonly isContinued?: boolean
 }
 
+/** Numbers before the words: mode, graph, scalars, and four counts (native/cudnn/src/session_binding.cc). */
 const HEADER = 7
 const NOTHING = new Float64Array(0)
 
@@ -69,6 +70,7 @@ export class CommandQueue {
   }
 
   submit(list: CommandList, submission: Submission = {}): Promise<Float64Array> | undefined {
+    // Released buffers travel with the last submission of an operation, as the commands before it may use them.
     const isLast = this.#mode === 0 && !this.isRecording && submission.isContinued !== true
     const settled = this.#send(list, submission, isLast ? this.#releases : [])
     if (isLast) this.#releases.length = 0
@@ -121,6 +123,7 @@ export class CommandQueue {
     if (!this.#isClosed) this.#send(undefined, {}, ids)
   }
 
+  /** Later releases are ignored: closing the session frees everything. */
   close(): void {
     this.#isClosed = true
   }
@@ -147,6 +150,7 @@ export class CommandQueue {
 
   /** The arguments of a submission. The message is valid until the next one. */
   #encoded(list: CommandList | undefined, submission: Submission, releases: readonly number[]) {
+    // The message is copied by the addon before it returns, so one array serves all submissions.
     const mode = (submission.mode ?? 0) | this.#mode
     const { message, count } = messageOf(list, { ...submission, mode }, releases, this.#message)
     this.#message = message

@@ -81,6 +81,10 @@ export class CudnnTensor extends ExecutorTensor {
     holding.entry.hold(change)
   }
 
+  /**
+   * Copies the contents to a new host array, after all calls made before. Rejects with the error of a failed call that
+   * should have written the tensor.
+   */
   async read(): Promise<Tensor> {
     const { buffer, shape } = this
     const data = allocating('read tensor', () => new DTYPES[this.dtype].array(elementCount(shape)), this.bytes)
@@ -100,6 +104,7 @@ export class CudnnTensor extends ExecutorTensor {
     return asFloat16(await this.read())
   }
 
+  /** Idempotent. Calls already queued still read the tensor; its memory is freed after them. */
   dispose(): void {
     if (this.#holding === undefined) return
     const { buffer, copy, entry } = this.#holding

@@ -32,11 +32,13 @@ export class DeviceBuffer {
     home.account(bytes)
   }
 
+  /** One more owner. */
   retain(): this {
     this.#owners++
     return this
   }
 
+  /** Ends one ownership; every owner must release once. */
   release(): void {
     if (--this.#owners !== 0) return
     this.#home.account(-this.bytes)

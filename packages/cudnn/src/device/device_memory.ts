@@ -6,6 +6,7 @@ import { CudnnTensor, type TensorHolding, type TensorHome } from './cudnn_tensor
 import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 
+/** Below this number of young tensors, filtering them costs more than it frees. */
 const FEWEST_YOUNG = 1024
 
 /** The memory of one executor on its device: makes tensors, counts them, and rejects tensors of other executors. */
@@ -35,6 +36,7 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     return CudnnTensor.isOf(this, tensor)
   }
 
+  /** Registers the tensor with the garbage collector at the next turn of the event loop, if it still lives then. */
   watch(tensor: CudnnTensor, holding: TensorHolding): void {
     if (this.#young.length === 0) setImmediate(() => this.#registerYoung())
     this.#young.push({ tensor, holding })

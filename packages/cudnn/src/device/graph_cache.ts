@@ -92,6 +92,7 @@ export class GraphCache {
   }
 
   async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
+    // A trial times the first few runs of each kind, by events of the device.
     const isTimed = entry.trial?.awaits('calls') === true
     const mode = MODE.promise | MODE.step | (isTimed ? MODE.timed : 0)
     const numbers = await this.#queue.settle(list, { mode })
@@ -120,6 +121,8 @@ export class GraphCache {
     this.#makeRoom(graph.bytes)
     entry.graph = graph
     const launch = graph.launchOf(list)
+    // All lists of the capture are queued together, each with its condition: the worker decides by the capture's
+    // outcome, and this thread does not wait.
     this.#queue.submit(graph.memory, { isContinued: true })
     const { id, scalars, buffers } = graph
     const captured = this.#queue.settle(list, {
@@ -170,6 +173,7 @@ export class GraphCache {
     return graph
   }
 
+  /** Drops graphs of the least recently used signatures until `bytes` more fit under MOST_BYTES. */
   #makeRoom(bytes: number): void {
     const held = this.#entries.filter(({ graph }) => graph !== undefined)
     let sum = held.reduce((total, { graph }) => total + required(graph, 'the captured graph').bytes, bytes)
@@ -203,6 +207,7 @@ class CacheEntry {
     this.#slotKeys = list.slots.map(slotKey)
   }
 
+  /** Whether `list` has this signature: equal words, and slots that agree in size and use. */
   fits({ words, slots }: CommandList): boolean {
     const mine = this.#words
     const keys = this.#slotKeys
@@ -229,6 +234,7 @@ class CacheEntry {
     return !this.#isRefused && this.#seen > WARM_UPS && this.#captures < MOST_CAPTURES ? 'capture' : 'issue'
   }
 
+  /** The worker has made the graph; from the next list on it is replayed. */
   captured(graph: CapturedGraph): void {
     this.#captures++
     graph.isReady = true
@@ -239,6 +245,7 @@ class CacheEntry {
     if (++this.#failures >= MOST_FAILED_CAPTURES) this.refuse()
   }
 
+  /** Notes a time of the trial; a graph that is slower than the calls is given up. */
   timed(way: 'calls' | 'graph', milliseconds: number): void {
     required(this.trial, 'the trial').note(way, milliseconds)
     if (required(this.trial, 'the trial').isLost) this.refuse()
@@ -257,7 +264,7 @@ class CacheEntry {
   }
 }
 
-/** What two lists of one signature have alike in a slot, beside its place. */
+/** A number that two lists of one signature have in common for a slot: its size, and whether it is allocated or filled. */
 function slotKey({ buffer, isAllocated, upload }: Slot): number {
   return 4 * buffer.bytes + (isAllocated ? 1 : 0) + (upload === undefined ? 0 : 2)
 }
@@ -358,6 +365,9 @@ class CapturedGraph {
     this.#owned.release()
   }
 
+  /**
+   * Uploads the scalars if they differ from the last launch's; Object.is, as NaN equals itself and -0 differs from 0.
+   */
   #sendScalars(launch: CommandList, scalars: readonly number[]): void {
     if (this.scalars === undefined) return
     if (this.#lastScalars?.every((value, k) => Object.is(value, scalars[k]))) return

@@ -10,6 +10,7 @@ export class GraphTrial {
     return this.#milliseconds[way].length < SAMPLES
   }
 
+  /** Adds one measured time. */
   note(way: 'calls' | 'graph', milliseconds: number): void {
     this.#milliseconds[way].push(milliseconds)
   }

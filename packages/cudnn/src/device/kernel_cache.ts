@@ -19,6 +19,7 @@ export class KernelCache {
 
   /** The image that `compile` makes, from disk if it was made before. */
   async image(key: readonly string[], compile: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    // The key has the source, the options and the compiler's version, so a file never needs to be invalidated.
     const file = join(this.#folder, `${createHash('sha256').update(key.join('\0')).digest('hex')}.cubin`)
     try {
       return await readFile(file)

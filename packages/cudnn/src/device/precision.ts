@@ -25,6 +25,10 @@ export interface Arithmetic {
   readonly cublasCompute: number
 }
 
+/**
+ * CUDNN_FMA_MATH keeps cuDNN off the tensor cores; CUDNN_DEFAULT_MATH allows them TF32 on float32 data. The corresponding
+ * pair of cuBLAS is CUBLAS_COMPUTE_32F and CUBLAS_COMPUTE_32F_FAST_TF32.
+ */
 const FLOAT32 = {
   dataType: DATA_TYPES.float32,
   mathPrecision: DATA_TYPES.float32,

@@ -23,6 +23,10 @@ export class CudnnTrainingSteps implements TrainingSteps {
     this.whereFinite = whereFinite
   }
 
+  /**
+   * Runs `step` with its commands recorded, and submits them as one list at its end. Steps may nest or overlap; the
+   * outermost end submits.
+   */
   async run<Result>(step: () => Promise<Result>): Promise<Result> {
     const action = 'run a step'
     this.#life.check(action)

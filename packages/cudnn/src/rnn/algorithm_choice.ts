@@ -10,6 +10,7 @@ import type { Graph } from '../sys/native_addon.js'
 import type { DropoutGenerator } from './dropout_states.js'
 import { type ScratchOptions, ScratchPass } from './scratch_pass.js'
 
+/** The first pass loads kernels, the second fills caches; the average of five is steady to a few percent. */
 const WARM_UPS = 2
 const REPETITIONS = 5
 
@@ -44,6 +45,8 @@ export class AlgorithmTrials {
     let bestMilliseconds = Number.POSITIVE_INFINITY
     let isRefused = false
     for (const algorithm of algorithms) {
+      // A trial includes the backward in training, as an algorithm that is fastest forward need not be fastest in a
+      // step.
       const measure = () => this.#tried(algorithm, (pass) => this.#milliseconds(pass))
       let time = await measure()
       // Note [Stale errors]. After a refused persistent kernel cuDNN's own CUDA runtime may hold an error that the next
@@ -70,6 +73,7 @@ export class AlgorithmTrials {
     await this.#runs('standard')
   }
 
+  /** Runs a whole pass and waits for it: an asynchronous error of a persistent kernel appears only then. */
   async #runs(algorithm: Algorithm): Promise<boolean> {
     const run = async (pass: ScratchPass) => {
       await this.#queue.time(this.#list('try an algorithm', (list) => pass.whole(list)))
@@ -78,7 +82,10 @@ export class AlgorithmTrials {
     return (await this.#tried(algorithm, run)) ?? false
   }
 
-  /** What `use` makes of a pass with `algorithm`; undefined where cuDNN refuses it. The dropout generator stays as it was. */
+  /**
+   * The result of `use` on a pass with `algorithm`; undefined if cuDNN refuses it. The state of the dropout generator is
+   * saved before and restored after, so a trial does not change the masks of the caller's passes.
+   */
   async #tried<Result>(algorithm: Algorithm, use: (pass: ScratchPass) => Promise<Result>): Promise<Result | undefined> {
     const { dropout } = this.#trial
     const states = dropout?.states
@@ -130,6 +137,7 @@ export class AlgorithmTrials {
     }
   }
 
+  /** Milliseconds of one repetition, by events of the device around a list of repetitions. */
   async #averaged(add: (list: CommandList) => void): Promise<number> {
     const repeated = (action: string, count: number) =>
       this.#list(action, (list) => {

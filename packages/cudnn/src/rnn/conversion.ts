@@ -45,9 +45,11 @@ export class Conversion {
     if (copy?.version === version) return copy.buffer.retain()
     if (session.isRecording) return undefined
     const list = session.list('convert the parameters')
+    // A copy that may not exist yet is not rewritten: its allocation may still fail.
     const current = copy?.isIssued ? copy : new ConvertedCopy(this.allocate(list, elements), version)
     this.#convert(list, current.buffer, tensor.buffer, elements)
     const converted = session.run(list)
+    // Before the conversion has run: later passes are queued after it, so they read the converted values.
     current.version = version
     if (current !== copy) tensor.copy = current
     converted.then(
@@ -61,7 +63,7 @@ export class Conversion {
     return current.buffer.retain()
   }
 
-  /** What cuDNN wrote, in the executor's element type. */
+  /** Results of cuDNN in the executor's element type; the caller releases the buffer. */
   fromCudnn(list: CommandList, buffer: DeviceBuffer, elements: number): DeviceBuffer {
     const { half } = this.#arithmetic
     if (half === undefined) return buffer.retain()
@@ -70,6 +72,7 @@ export class Conversion {
     return converted
   }
 
+  /** Rounds to nearest even: y = half(x), element by element. */
   #convert(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number): void {
     launchEach(this.#memory.session, list, `to_${required(this.#arithmetic.half, 'the 16-bit type')}`, count, {
       y,

@@ -73,6 +73,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     dropped.register(this, this.#planner, this)
   }
 
+  /** Packs on the host and uploads once: the layout is the flat canonical one, so no kernel is needed. */
   canonicalToParams(canonical: CanonicalParams): CudnnTensor {
     this.#life.check('convert canonical parameters')
     const { memory } = this.#executor
@@ -89,6 +90,10 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return allocating(action, () => unpackCanonical(this.#layout, data as FloatArray), data.byteLength)
   }
 
+  /**
+   * Queues a forward. The arguments are checked and read before the first `await`, so later calls see the tensors'
+   * versions in the order of calls. Resolves when the work is issued to the device; results can be used at once.
+   */
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
     this.#life.check(action)
@@ -99,15 +104,18 @@ export class CudnnRnn extends Inspectable implements Rnn {
     const owner = new BufferOwner()
     try {
       const weights = owner.own(this.#passes.sharedWeights(operands.params, training))
+      // Queued in order, before an exclusive section could wait for it.
       const dropout = this.#planner.makeDropout(training)
       const key = PlanCache.key(sizes, training)
       const known = this.#planner.known(key) ?? this.#planner.planNow(key, sizes, training)
+      // Host arrays are uploaded in this list, now, even if the pass itself must wait for its plan.
       const reading = this.#begin(action, known)
       const { input, inputH, inputC, params } = this.#passes.operands(reading, owner, { ...operands })
       const given = { input, inputH, inputC, params, weights }
       const record = (list: CommandList, plan: RnnPlan) => {
         const buffers = this.#passes.forward(list, plan, given, owner)
         const outputs = this.#passes.outputs(buffers)
+        // cuDNN's backward reads y again, so a tape is stale after an update of the output too.
         versions.note('output', outputs.output)
         const contents = training ? this.#passes.tapeContents(buffers) : undefined
         const { ledger } = memory
@@ -117,6 +125,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
         return { ...outputs, tape }
       }
       if (known !== undefined) return await this.#submit(record(reading, known), known, reading)
+      // A list of its own is queued here; one of a step is submitted by the flush of the section.
       session.post(reading)
       // The device must be asked for a plan first.
       return await session.runExclusive(action, async (queue) => {
@@ -129,6 +138,10 @@ export class CudnnRnn extends Inspectable implements Rnn {
     }
   }
 
+  /**
+   * Queues cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8 and consumes the tape. cuDNN requires this order:
+   * BackwardWeights reads intermediate values that BackwardData leaves in the reserve space.
+   */
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
     this.#life.check(action)
@@ -163,6 +176,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return (await this.#planner.dropout?.save()) ?? new Uint8Array(0)
   }
 
+  /** An empty state for a network without a generator. */
   restoreDropoutState(state: Uint8Array): void {
     this.#life.check('restore the dropout state')
     const { dropout } = this.#planner
@@ -170,6 +184,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     else dropout.restore(state)
   }
 
+  /** Idempotent. Plans that tapes hold stay until the tapes are disposed. */
   dispose(): void {
     if (!this.#life.end()) return
     dropped.unregister(this)

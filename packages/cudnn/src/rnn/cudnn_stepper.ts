@@ -83,12 +83,14 @@ export class CudnnStepper implements RnnQueuedStepper {
     dropped.register(this, this.#owner, this)
   }
 
+  /** Advances all rows: input [T,B,I] → output [T,B,C], both on the host. */
   async step(input: Tensor): Promise<Tensor> {
     const [time = 0] = input.shape
     const data = await this.#step(undefined, input.data as FloatArray, { time, batch: this.batch })
     return { data, shape: [time, this.batch, hiddenColumns(this.#network.descriptor)] }
   }
 
+  /** Advances the R listed rows by one step: output [R,C]. */
   async stepRows(rows: Int32Array, input: Tensor): Promise<Tensor> {
     const columns = hiddenColumns(this.#network.descriptor)
     const { numbers, frames, batch } = this.#paddedRows(rows, input)
@@ -113,6 +115,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     })
   }
 
+  /** h [L,R,C] and c [L,R,H] on the host, after all steps queued before. */
   async state(rows?: Int32Array): Promise<RnnStreamState> {
     const action = 'read the state of a stream'
     this.#life.check(action)
@@ -125,6 +128,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     }
     const result = { h: host(shapeH), c: shapeC && host(shapeC) }
     if (count === 0) return result
+    // A stream is not part of a training step: its commands run after those recorded so far.
     session.flush()
     const list = session.list(action)
     const made = new BufferOwner()
@@ -163,6 +167,7 @@ export class CudnnStepper implements RnnQueuedStepper {
   #paddedRows(rows: Int32Array, input: Tensor) {
     const { descriptor, executor } = this.#network
     const batch = 2 ** Math.ceil(Math.log2(rows.length))
+    // The kernels gather zeros for row -1 and scatter nothing.
     const numbers = new Int32Array(batch).fill(-1)
     numbers.set(rows)
     const frames = new DTYPES[executor.memory.dtype].array(batch * descriptor.inputSize) as FloatArray
@@ -279,6 +284,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const inputH = stateOf(this.#h)
     const inputC = this.#c && stateOf(this.#c)
     const { output, outputH, outputC } = this.#network.passes.forward(list, plan, { ...given, inputH, inputC }, made)
+    // A segment is skipped as a whole after a failure before it: h and c keep the values of the last good step.
     list.segment('step a stream')
     const keep = (states: States, from: DeviceBuffer) => {
       if (picked === undefined) list.copy(states.buffer, from)
@@ -311,6 +317,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     session.post(list)
   }
 
+  /** Uploads the numbers of rows; `made` releases them after the list. */
   #picked(list: CommandList, rows: Int32Array, made: BufferOwner): Picked {
     const { memory } = this.#network.executor
     return { rows: made.own(memory.operand(list, { data: rows, shape: [rows.length] })), count: rows.length }

@@ -17,6 +17,7 @@ export interface TapeContents {
   }
 }
 
+/** Idempotence is the caller's: RnnTape releases its contents once. */
 function freeContents({ buffers, plan }: TapeContents): void {
   for (const buffer of Object.values(buffers)) buffer?.release()
   plan.release()

@@ -42,6 +42,7 @@ export async function replaysDropout(
     const drawnBy = async (run: (list: CommandList) => void): Promise<readonly Uint8Array[]> => {
       const drawn = [0, 1].flatMap(() => [new Uint8Array(states.bytes), new Uint8Array(made.reserve.bytes)])
       const list = session.list('try dropout')
+      // The reserve space is cleared first: bytes that cuDNN leaves unwritten must compare equal.
       for (const n of [0, 2]) {
         list.add('clear', { to: made.reserve, offset: 0, bytes: made.reserve.bytes })
         run(list)
@@ -56,6 +57,7 @@ export async function replaysDropout(
     const exec = await made.captured((list) => made.forward(list))
     graph = exec
     const replayed = await drawnBy((list) => list.add('launchGraph', { exec }))
+    // The first test shows that the generator advances at all: two equal states would make the second one meaningless.
     return !isEqual(called[0], called[2]) && called.every((bytes, k) => isEqual(bytes, replayed[k]))
   } catch {
     // A pass that cannot be captured is not replayed either; a lost device is reported by the next call.
@@ -97,6 +99,7 @@ export async function replaysLengths(
       passes.push(pass)
       return pass
     }
+    // The other pass has other lengths, so a graph that reads them gives other final states.
     const [first, other] = [await passOf(3, 1, 2), await passOf(1, 3, 1)]
     const statesAfter = async ({ hy }: ScratchPass, run: (list: CommandList) => void): Promise<Uint8Array> => {
       const states = new Uint8Array(hy.bytes)

@@ -19,6 +19,10 @@ export interface PassDescriptors {
 /** One padding element in every element type: the number 0. */
 const ZERO = new Uint8Array(8)
 
+/**
+ * Adds the descriptors of x, y, h and c to `list`. Sequences are SEQ_MAJOR_UNPACKED: [T,B,columns] with the same stride
+ * for every row, whatever its length. h is [L·D,B,C], c [L·D,B,H].
+ */
 export function setPassDescriptors(
   session: DeviceSession,
   list: CommandList,
@@ -72,6 +76,9 @@ export interface DeviceLengths {
   readonly hasEmptyRows: boolean
 }
 
+/**
+ * Adds the uploads of the lengths that this version of cuDNN and the masking kernels read; the plan owns the buffers.
+ */
 export function uploadLengths(
   { info }: DeviceSession,
   list: CommandList,
@@ -90,10 +97,12 @@ export function uploadLengths(
   }
 }
 
+/** Lengths as cuDNN accepts them, 1…T: see Note [Empty rows]. */
 function cudnnLengths(time: number, batch: number, lengths: Int32Array | null): Int32Array {
   return lengths === null ? new Int32Array(batch).fill(time) : lengths.map((length) => Math.max(1, length))
 }
 
+/** Bytes of temporary memory, from cudnnGetRNNTempSpaceSizes. */
 export interface TempSpace {
   readonly workspaceBytes: number
   /** 0 in inference. */
@@ -120,6 +129,7 @@ export interface ForwardOperands {
   readonly reserve?: DeviceBuffer | undefined
 }
 
+/** Gradients of the loss with respect to y, hy and cy; missing dhy and dcy are zeros. */
 interface OutputGradients {
   readonly dy: DeviceBuffer
   readonly dhy?: DeviceBuffer | undefined
@@ -133,6 +143,10 @@ interface InputGradients {
   readonly dw: DeviceBuffer
 }
 
+/**
+ * Adds cudnnRNNForward. Buffers are in cuDNN's element type: x [T,B,I], hx and hy [L·D,B,C], cx and cy [L·D,B,H], y
+ * [T,B,D·C]; missing hx and cx are zeros. https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html
+ */
 export function callForward(
   list: CommandList,
   { rnn, training, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
@@ -161,6 +175,10 @@ export function callForward(
   workSpace.release()
 }
 
+/**
+ * Adds cudnnRNNBackwardData_v8 and cudnnRNNBackwardWeights_v8, in the order that cuDNN requires. x, hx, cx, y, the
+ * weights and the reserve space must be those of the forward; dw is overwritten.
+ */
 export function callBackward(
   list: CommandList,
   { rnn, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,

@@ -86,7 +86,8 @@ export class RnnPasses {
     const conversion = this.#conversion
     const sizes = this.elements(plan.sizes)
     const own = made.own.bind(made)
-    // Also here no NaN may reach the products.
+    // The states of empty rows are replaced by zeros: cuDNN computes a step with them (Note [Empty rows]), and a NaN there
+    // could reach the gradients of the weights.
     const state = (initial: DeviceBuffer | undefined, elements: number, columns: number) => {
       if (initial === undefined) return undefined
       return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, elements, columns)), elements)
@@ -103,6 +104,8 @@ export class RnnPasses {
         : required(given.params, 'the parameters').retain(),
     )
     const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
+    // Results are allocated here and not reused from a pool of this package: the device's memory pool orders reuse by
+    // stream.
     const y = own(conversion.allocate(list, sizes.y))
     const hy = own(conversion.allocate(list, sizes.h))
     const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
@@ -150,12 +153,13 @@ export class RnnPasses {
     const inputH = own(conversion.fromCudnn(list, dhx, sizes.h))
     const inputC = own(dcx && conversion.fromCudnn(list, dcx, sizes.c))
     const params = own(conversion.fromCudnn(list, dw, this.#layout.size))
-    // What cuDNN leaves in dx past a row's end is not documented.
+    // The contents of dx past a row's end are not documented.
     if (lengths.real !== undefined) this.#mask(list, input, input, sizes.x, plan, this.#network.inputSize)
     if (lengths.hasEmptyRows) {
       this.#passThrough(list, inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
       if (inputC) this.#passThrough(list, inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
     }
+    // Everything that these matrices multiply was dropped.
     for (const region of this.#droppedInputs()) this.#clearRegion(list, params, region)
     return { input, inputH, inputC, params }
   }
@@ -212,6 +216,7 @@ export class RnnPasses {
     return masked
   }
 
+  /** y [T,B,columns] = x, with zeros at the steps past each row's length. x and y may be one buffer. */
   #mask(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number, plan: RnnPlan, columns: number): void {
     const { batch } = plan.sizes
     const fields = { y, x, lengths: required(plan.lengths.real, 'the sequence lengths'), count, batch, columns }
@@ -249,6 +254,7 @@ export class RnnPasses {
     this.#replaceEmptyRows(list, states, states, source, plan, elements, columns)
   }
 
+  /** y [L·D,B,columns] = x, with the empty rows from `source`, or zeros without one. x and y may be one buffer. */
   #replaceEmptyRows(
     list: CommandList,
     y: DeviceBuffer,
@@ -294,6 +300,7 @@ export class RnnPasses {
     return copy
   }
 
+  /** Sets the elements of one region of a flat parameter buffer to 0. */
   #clearRegion(list: CommandList, to: DeviceBuffer, { offset, size }: PlacedRegion): void {
     const bytes = to.bytes / this.#layout.size
     list.add('clear', { to, offset: offset * bytes, bytes: size * bytes })

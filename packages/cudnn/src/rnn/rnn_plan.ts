@@ -47,11 +47,13 @@ export class RnnPlan implements PlanParts {
     this.isReplayable = parts.isReplayable
   }
 
+  /** One more owner: a tape, or a pass under way. */
   retain(): this {
     this.#owners++
     return this
   }
 
+  /** The last owner's release destroys the descriptors and frees the lengths, after the commands queued so far. */
   release(): void {
     if (--this.#owners !== 0) return
     this.lengths.given?.release()
@@ -77,6 +79,7 @@ export class PlanCache {
   get(key: string): RnnPlan | undefined {
     const plan = this.#plans.get(key)
     if (plan === undefined) return undefined
+    // A Map iterates in the order of insertion: setting the key again makes it the most recently used.
     this.#plans.delete(key)
     this.#plans.set(key, plan)
     return plan

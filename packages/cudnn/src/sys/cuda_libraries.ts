@@ -45,6 +45,7 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
   if (cudnn === undefined) return search.failure('cudnn')
   const conflict = search.preload(cudnn, cudnnSubLibraries(cudnn))
   if (conflict !== undefined) return search.failure('cudnn', conflict)
+  // cuDNN first and alone: its CUDA major version decides which of the other libraries to look for.
   const alone = addon.bindLibraries({ cudnn })
   if (alone.libraries === null) {
     return search.failure('cudnn', `${cudnn} lacks ${alone.missing.join(', ')}; cuDNN 8.0.2 or later is needed`)
@@ -130,6 +131,7 @@ class LibrarySearch {
 /** The sub-libraries that must be opened before anything is called, in order. */
 function cudnnSubLibraries(shim: string): readonly string[] {
   const isWindows = process.platform === 'win32'
+  // cuDNN 8 has inference and training parts; some distributions leave out parts that recurrent networks do not need.
   if (/so\.8|64_8/.test(shim)) {
     const parts = ['ops_infer', 'ops_train', 'cnn_infer', 'adv_infer', 'adv_train']
     const names = parts.map((part) => (isWindows ? `cudnn_${part}64_8.dll` : `libcudnn_${part}.so.8`))
@@ -138,10 +140,12 @@ function cudnnSubLibraries(shim: string): readonly string[] {
   return ['graph', 'ops', 'adv'].map((part) => (isWindows ? `cudnn_${part}64_9.dll` : `libcudnn_${part}.so.9`))
 }
 
+/** The built-ins carry the full CUDA version in their names, so they are found by pattern. */
 function nvrtcBuiltins(nvrtc: string): readonly string[] {
   return readdirSync(dirname(nvrtc)).filter((name) => /^(lib)?nvrtc-builtins(\.so\.|64_)[\d.]+(dll)?$/.test(name))
 }
 
+/** The file behind links, for reports; the name itself if it cannot be resolved. */
 function realPath(file: string): string {
   try {
     return realpathSync(file)

@@ -62,6 +62,7 @@ export function cudnnError(action: string, error: unknown): unknown {
   return new CudnnError(code, `Cannot ${action} as ${ruleOf(code, fields)}`, fields, { cause: error })
 }
 
+/** The package's code for an error, by library and status. */
 function codeOf({ library, call, status, statusName }: NativeErrorFields): CudnnErrorCode {
   if (statusName === 'SESSION_CLOSED') return 'ERR_BACKEND_DISPOSED'
   switch (library) {
@@ -89,6 +90,7 @@ function cudnnCodeOf(status: number): CudnnErrorCode {
   return 'ERR_CUDNN'
 }
 
+/** The end of "Cannot <action> as …". */
 function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
   const { call, statusName, status, detail, requestedBytes, freeBytes, totalBytes } = fields
   const text = detail === '' ? '' : ` ("${detail.trim()}")`

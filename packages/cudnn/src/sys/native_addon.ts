@@ -38,6 +38,7 @@ export interface SessionInfo {
   readonly freeBytes: number
 }
 
+/** The result of bindLibraries; the versions are missing without cuDNN. */
 interface Bound {
   readonly libraries: Libraries | null
   /** "cudnn: cudnnRNNForward" */
@@ -49,11 +50,19 @@ interface Bound {
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint8Array
 
 export interface NativeAddon {
+  /** Opens a library for the life of the process; `file` is the path that the loader found. */
   openLibrary(path: string): { readonly file?: string; readonly error?: string }
+  /** Looks up all symbols of the named libraries; `libraries` is null if required ones are missing. */
   bindLibraries(paths: Partial<Record<LibraryKind, string>>): Bound
+  /** The error of cudnnAdvVersionCheck(), or an empty string. */
   versionConflict(libraries: Libraries): string
+  /** cudaGetDeviceCount(); `error` is its message, or empty. */
   deviceCount(libraries: Libraries): { readonly count: number; readonly error: string }
 
+  /**
+   * Starts a session's threads; `opened` resolves when the device is open. The caller must close the session in any
+   * case.
+   */
   openSession(libraries: Libraries, device: number): { readonly session: Session; readonly opened: Promise<unknown> }
   sessionInfo(session: Session): SessionInfo
   /** Never waits; resolves when the device has everything back. */
@@ -77,9 +86,11 @@ export interface NativeAddon {
     sources?: readonly HostArray[],
     targets?: readonly HostArray[],
   ): Float64Array
+  /** Reports device memory to the garbage collector, positive or negative. */
   adjustExternalMemory(bytes: number): void
 
   kernelSource(): string
   supportedArchitectures(libraries: Libraries): number[]
+  /** Compiles on a thread of libuv's pool; needs no device. */
   compileKernels(libraries: Libraries, source: string, options: readonly string[]): Promise<Uint8Array>
 }
