@@ -20,7 +20,7 @@ inline constexpr int kGroupRows = kVectorsOfChunk<V> < 4 ? 4 / kVectorsOfChunk<V
 // Forward and backward of one cell stand together, as each is the other's check.
 //
 // LSTM (Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000), as cuDNN computes it:
-// https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-adv-library.html (cudnnRNNMode_t)
+// https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html (cudnnRNNMode_t)
 //   i, f, o = σ(a_i, a_f, a_o)   g = tanh(a_g)   c' = clip(f·c + i·g)   h' = o·tanh(c')
 // The four gates of 16 units are four vectors side by side, so a unit needs no value of another register: the cell
 // costs no shuffles.

@@ -1,5 +1,5 @@
 // The intermediate values of a training forward for its backward: cuDNN's reserve space
-// (https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-adv-library.html, cudnnGetRNNTempSpaceSizes).
+// (https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html, cudnnGetRNNTempSpaceSizes).
 #pragma once
 
 #include <cstdint>
