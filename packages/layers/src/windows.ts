@@ -1,6 +1,6 @@
 import type { Tensor } from '@cudnn-rnn/canonical'
 
-/** What surrounds a sequence: nothing; zeros on both sides, so that stride 1 keeps the length; or zeros before it alone. */
+/** Padding of a sequence: none; zeros on both sides, so that stride 1 keeps the length; or zeros before it only. */
 export const PADDINGS = ['valid', 'same', 'causal'] as const
 
 export type Padding = (typeof PADDINGS)[number]
