@@ -1,0 +1,309 @@
+import type { ActivationName, ElementLoss, Pooling } from '@cudnn-rnn/backend'
+import { describe, expect, it } from 'vitest'
+import {
+  activate,
+  activationGradient,
+  attend,
+  attendGradients,
+  copyColumns,
+  dropout,
+  elementLoss,
+  layerNorm,
+  layerNormGradients,
+  poolSequence,
+  poolSequenceGradient,
+  reverseSequence,
+} from '../src/layer_ops.js'
+
+const of = (...values: number[]) => Float64Array.from(values)
+const close = (values: readonly number[]) => values.map((value) => expect.closeTo(value, 13))
+const ROWS = { rows: 2, columns: 3 }
+const X = of(1, -2, 0.5, 0.25, 3, -1)
+const DY = of(1, 0.5, -1, 0.25, 0, 2)
+
+describe('activate and activationGradient', () => {
+  // torch 2.13.0 in float64: the functions of torch.nn.functional, and .backward() from DY.
+  it.each<[ActivationName, number[], number[]]>([
+    [
+      'tanh',
+      [
+        0.7615941559557649, -0.9640275800758169, 0.46211715726000974, 0.24491866240370913, 0.9950547536867305,
+        -0.7615941559557649,
+      ],
+      [0.41997434161402614, 0.035325412426582214, -0.7864477329659274, 0.2350037122015945, 0, 0.8399486832280523],
+    ],
+    [
+      'sigmoid',
+      [
+        0.7310585786300049, 0.11920292202211755, 0.6224593312018546, 0.5621765008857981, 0.9525741268224334,
+        0.2689414213699951,
+      ],
+      [0.19661193324148185, 0.05249679270175325, -0.2350037122015945, 0.06153352068439959, 0, 0.3932238664829637],
+    ],
+    ['relu', [1, 0, 0.5, 0.25, 3, 0], [1, 0, -1, 0.25, 0, 0]],
+    [
+      'elu',
+      [1, -0.8646647167633873, 0.5, 0.25, 3, -0.6321205588285577],
+      [1, 0.06766764161830635, -1, 0.25, 0, 0.7357588823428847],
+    ],
+    [
+      'softplus',
+      [
+        1.3132616875182228, 0.1269280110429725, 0.9740769841801067, 0.8259394198788436, 3.048587351573742,
+        0.31326168751822286,
+      ],
+      [0.7310585786300049, 0.05960146101105877, -0.6224593312018546, 0.14054412522144952, 0, 0.5378828427399902],
+    ],
+    [
+      'softmax',
+      [
+        0.6037488961486258, 0.030058887569574023, 0.3661922162818002, 0.05906975759251023, 0.9240064735078669,
+        0.016923768899622816,
+      ],
+      [
+        0.4512503028115044, 0.007436985892308666, -0.45868728870381303, 0.011895764479713312, -0.044920553639810165,
+        0.03302478916009686,
+      ],
+    ],
+  ])('%s as PyTorch', (activation, expected, gradient) => {
+    const [y, dx] = [new Float64Array(6), new Float64Array(6)]
+    activate(y, X, activation, ROWS)
+    expect([...y]).toEqual(close(expected))
+    activationGradient(dx, y, DY, activation, ROWS)
+    expect([...dx]).toEqual(close(gradient))
+  })
+
+  it.each<[ActivationName, number, number]>([
+    ['softplus', 1000, 1000],
+    ['softplus', -1000, 0],
+    ['elu', -1000, -1],
+    ['sigmoid', -1000, 0],
+    ['relu', Number.NaN, Number.NaN],
+  ])('%s of %d is %d', (activation, x, expected) => {
+    const y = of(9)
+    activate(y, of(x), activation, { rows: 1, columns: 1 })
+    expect(y[0]).toBe(expected)
+  })
+
+  it('softmax takes large logits, row by row', () => {
+    const y = new Float64Array(4)
+    activate(y, of(1e4, 1e4, -1e4, -1e4), 'softmax', { rows: 2, columns: 2 })
+    expect([...y]).toEqual([0.5, 0.5, 0.5, 0.5])
+  })
+})
+
+describe('layerNorm and layerNormGradients', () => {
+  // torch 2.13.0: torch.nn.functional.layer_norm with eps 1e-3.
+  const [X3, gamma, beta] = [of(1, -2, 0.5, 0, 3, -1), of(0.5, 1, 2), of(0.1, 0, -0.2)]
+  it('as PyTorch', () => {
+    const y = new Float64Array(6)
+    layerNorm(y, X3, gamma, beta, ROWS, 1e-3)
+    expect([...y]).toEqual(
+      close([
+        0.5443714521558898, -1.3965959924899392, 0.8157061763563196, -0.09608220077057839, 1.3725754053940489,
+        -2.160822007705784,
+      ]),
+    )
+    const gradients = { input: new Float64Array(6), gamma: of(9, 9, 9), beta: of(9, 9, 9) }
+    layerNormGradients(gradients, X3, gamma, DY, ROWS, 1e-3)
+    expect([...gradients.input]).toEqual(
+      close([
+        0.9213412503870493, 0.18456296139300743, -1.1059042117800566, -1.040638297536077, 0.25981607808379215,
+        0.7808222194522849,
+      ]),
+    )
+    expect([...gradients.gamma]).toEqual(close([0.7907018039264903, -0.6982979962449696, -2.4686750958839436]))
+    expect([...gradients.beta]).toEqual(close([1.25, 0.5, 1]))
+  })
+
+  it('is beta for a constant row', () => {
+    const y = new Float64Array(3)
+    layerNorm(y, of(7, 7, 7), gamma, beta, { rows: 1, columns: 3 }, 1e-5)
+    expect([...y]).toEqual([...beta])
+  })
+})
+
+describe('dropout', () => {
+  const mask = { seedLow: 5, seedHigh: 0, drawLow: 3, drawHigh: 0, threshold: 2 ** 23, kept: 2 }
+  const ones = new Float64Array(10_000).fill(1)
+
+  it('drops elements at the rate and scales the rest, the same ones each time', () => {
+    const [first, second] = [new Float64Array(10_000), new Float64Array(10_000)]
+    dropout(first, ones, mask)
+    dropout(second, ones, mask)
+    expect(second).toEqual(first)
+    expect(new Set(first)).toEqual(new Set([0, 2]))
+    // Five standard deviations.
+    expect(Math.abs(first.filter((value) => value === 0).length - 5000)).toBeLessThan(250)
+  })
+
+  it('draws element k from word k mod 4 of block ⌊k/4⌋: a prefix of a longer mask', () => {
+    const [short, long] = [new Float64Array(7), new Float64Array(1000)]
+    dropout(short, ones, mask)
+    dropout(long, ones, mask)
+    expect([...short]).toEqual([...long.subarray(0, 7)])
+  })
+
+  it.each([
+    ['another seed', { seedLow: 6 }],
+    ['another high word of the seed', { seedHigh: 1 }],
+    ['another draw', { drawLow: 4 }],
+    ['another high part of the draw', { drawHigh: 1 }],
+  ])('gives another mask to %s', (_, change) => {
+    const [first, second] = [new Float64Array(64), new Float64Array(64)]
+    dropout(first, ones, mask)
+    dropout(second, ones, { ...mask, ...change })
+    expect(second).not.toEqual(first)
+  })
+})
+
+/** [T = 3, B = 2, E = 2], every element different. */
+const SEQUENCE = of(1, 2, 30, 40, 5, 0, 10, 80, 3, 9, 20, 60)
+const SIZES = { time: 3, batch: 2, columns: 2 }
+
+describe('reverseSequence', () => {
+  it('reverses the steps of each row within its length', () => {
+    const y = new Float64Array(12)
+    reverseSequence(y, SEQUENCE, Int32Array.of(3, 2), SIZES)
+    expect([...y]).toEqual([3, 9, 10, 80, 5, 0, 30, 40, 1, 2, 0, 0])
+  })
+
+  it('is its own inverse without padding', () => {
+    const [once, twice] = [new Float64Array(12), new Float64Array(12)]
+    reverseSequence(once, SEQUENCE, undefined, SIZES)
+    reverseSequence(twice, once, undefined, SIZES)
+    expect(twice).toEqual(SEQUENCE)
+    expect([...once.subarray(0, 2)]).toEqual([3, 9])
+  })
+})
+
+describe('poolSequence and poolSequenceGradient', () => {
+  const pooled = (pooling: Pooling, lengths?: number[], reversedFrom = 2) => {
+    const [y, dx] = [new Float64Array(4), new Float64Array(12)]
+    const own = lengths && Int32Array.from(lengths)
+    poolSequence(y, SEQUENCE, own, SIZES, { pooling, reversedFrom })
+    poolSequenceGradient(dx, SEQUENCE, own, of(1, 2, 3, 4), SIZES, { pooling, reversedFrom })
+    return { y: [...y], dx: [...dx] }
+  }
+
+  it('takes the last step of each row, and step 0 of reversed columns', () => {
+    expect(pooled('last', [2, 3])).toEqual({ y: [5, 0, 20, 60], dx: [0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 3, 4] })
+    expect(pooled('last', [2, 3], 1)).toEqual({ y: [5, 2, 20, 40], dx: [0, 2, 0, 4, 1, 0, 0, 0, 0, 0, 3, 0] })
+  })
+
+  it('takes the largest of each column within the length', () => {
+    expect(pooled('max')).toEqual({ y: [5, 9, 30, 80], dx: [0, 0, 3, 0, 1, 0, 0, 4, 0, 2, 0, 0] })
+    expect(pooled('max', [1, 3]).y).toEqual([1, 2, 30, 80])
+  })
+
+  it('takes the mean of the steps within the length', () => {
+    const { y, dx } = pooled('mean', [2, 1])
+    expect(y).toEqual([3, 1, 30, 40])
+    expect(dx).toEqual([0.5, 1, 3, 4, 0.5, 1, 0, 0, 0, 0, 0, 0])
+  })
+
+  it.each<Pooling>(['last', 'max', 'mean'])('%s of a row of no steps is 0', (pooling) => {
+    const { y, dx } = pooled(pooling, [0, 0])
+    expect([...y, ...dx]).toEqual(new Array(16).fill(0))
+  })
+
+  it('takes the first of equal largest steps, and the first NaN', () => {
+    const chosen = (...steps: number[]) => {
+      const dx = new Float64Array(steps.length)
+      const sizes = { time: steps.length, batch: 1, columns: 1 }
+      poolSequenceGradient(dx, of(...steps), undefined, of(1), sizes, { pooling: 'max', reversedFrom: 1 })
+      return dx.indexOf(1)
+    }
+    expect(chosen(1, 3, 3, 2)).toBe(1)
+    expect(chosen(1, Number.NaN, 9, Number.NaN)).toBe(1)
+    expect(chosen(Number.NaN, 9)).toBe(0)
+  })
+})
+
+describe('attend and attendGradients', () => {
+  const scores = of(0.5, -1, 2, 0, -0.5, 9)
+  const lengths = Int32Array.of(3, 2)
+  const attended = (x: Float64Array, scores: Float64Array) => {
+    const results = { output: new Float64Array(4), weights: new Float64Array(6) }
+    attend(results, x, scores, lengths, SIZES)
+    return results
+  }
+
+  it('averages the steps of each row by the softmax of its scores', () => {
+    const { output, weights } = attended(SEQUENCE, scores)
+    const [a, b] = [1 / (1 + Math.exp(1)), 1 / (1 + Math.exp(-1))]
+    expect([weights[1], weights[3], weights[5]]).toEqual([expect.closeTo(a, 14), expect.closeTo(b, 14), 0])
+    expect(output[2]).toBeCloseTo(30 * a + 10 * b, 12)
+    expect((weights[0] + weights[2] + weights[4]) as number).toBeCloseTo(1, 14)
+  })
+
+  it('has gradients that agree with differences', () => {
+    const { weights } = attended(SEQUENCE, scores)
+    const dy = of(1, -0.5, 0.25, 2)
+    const gradients = { input: new Float64Array(12), scores: new Float64Array(6) }
+    attendGradients(gradients, SEQUENCE, weights, dy, SIZES)
+    const loss = (x: Float64Array, s: Float64Array) =>
+      attended(x, s).output.reduce((sum, value, index) => sum + value * dy[index], 0)
+    const slope = (values: Float64Array, k: number, of: (changed: Float64Array) => number) => {
+      const [up, down] = [values.slice(), values.slice()]
+      up[k] += 1e-6
+      down[k] -= 1e-6
+      return (of(up) - of(down)) / 2e-6
+    }
+    for (const k of SEQUENCE.keys())
+      expect(gradients.input[k]).toBeCloseTo(
+        slope(SEQUENCE, k, (x) => loss(x, scores)),
+        6,
+      )
+    for (const k of scores.keys())
+      expect(gradients.scores[k]).toBeCloseTo(
+        slope(scores, k, (s) => loss(SEQUENCE, s)),
+        6,
+      )
+  })
+})
+
+describe('elementLoss', () => {
+  const targets = of(1, 0, 0.25, 0, 1, 1)
+  // torch 2.13.0: mse_loss, l1_loss and binary_cross_entropy_with_logits.
+  it.each<[ElementLoss, number, number[]]>([
+    ['squared_error', 2.0208333333333335, [0, -2 / 3, 1 / 12, 1 / 12, 2 / 3, -2 / 3]],
+    ['absolute_error', 1.0833333333333333, [0, -1 / 6, 1 / 6, 1 / 6, 1 / 6, -1 / 3 / 2]],
+    [
+      'sigmoid_cross_entropy',
+      0.5795091902853517,
+      [
+        -0.04482357022833252, 0.019867153670352924, 0.0620765552003091, 0.09369608348096635, -0.007904312196261106,
+        -0.12184309643833414,
+      ],
+    ],
+  ])('%s as PyTorch', (loss, expected, gradients) => {
+    const gradient = new Float64Array(6)
+    expect(elementLoss(gradient, X, targets, undefined, loss, ROWS)).toBeCloseTo(expected, 14)
+    expect([...gradient]).toEqual(close(gradients))
+  })
+
+  it('weighs rows, and reads nothing of a row without weight', () => {
+    const [gradient, predictions] = [new Float64Array(6), X.slice()]
+    predictions.fill(Number.NaN, 3)
+    const loss = elementLoss(gradient, predictions, targets, of(2, 0), 'squared_error', ROWS)
+    expect(loss).toBeCloseTo((0 + 4 + 0.0625) / 3, 14)
+    expect([...gradient.subarray(3)]).toEqual([0, 0, 0])
+    expect(elementLoss(gradient, X, targets, of(0, 0), 'squared_error', ROWS)).toBe(0)
+  })
+
+  it('does not overflow', () => {
+    const gradient = new Float64Array(2)
+    const sizes = { rows: 1, columns: 2 }
+    expect(elementLoss(gradient, of(1e3, -1e3), of(1, 0), undefined, 'sigmoid_cross_entropy', sizes)).toBe(0)
+    expect(elementLoss(gradient, of(1e3, -1e3), of(0, 1), undefined, 'sigmoid_cross_entropy', sizes)).toBe(1e3)
+  })
+})
+
+describe('copyColumns', () => {
+  it('copies a block between matrices of different widths', () => {
+    const y = new Float64Array(8).fill(9)
+    copyColumns(y, [4, 1], X, [3, 1], 2, 2)
+    expect([...y]).toEqual([9, -2, 0.5, 9, 9, 3, -1, 9])
+  })
+})
