@@ -6,6 +6,7 @@ import {
   listOf,
   oneOf,
   optional,
+  POSITIVE,
   type Rule,
   TEXT,
   where,
@@ -37,7 +38,7 @@ const RECORD: Rule = fields({
   format: where(integerFrom(1), String(FORECASTER_FORMAT), (value: number) => value === FORECASTER_FORMAT),
   shape: fields({ window: integerFrom(2), horizon: COUNT, season: COUNT }),
   calendar: oneOf(Object.keys(CALENDAR_SIZES)),
-  covariates: listOf(fields({ name: TEXT, isKnownAhead: FLAG, mean: FINITE, deviation: FINITE })),
+  covariates: listOf(fields({ name: TEXT, isKnownAhead: FLAG, mean: FINITE, deviation: POSITIVE })),
   members: listOf(
     fields({ anchor: oneOf([...ANCHORS]), coefficients: optional(listOf(listOf(FINITE))), weight: WEIGHT }),
   ),
