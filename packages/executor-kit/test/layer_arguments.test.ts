@@ -6,8 +6,10 @@ import {
   checkLengthValues,
   checkOneOf,
   checkRows,
+  checkSameCount,
   checkSequence,
   checkTensorList,
+  completeActivation,
   completePool,
   dropoutMask,
 } from '../src/layer_arguments.js'
@@ -139,6 +141,37 @@ describe('completePool', () => {
     ['ERR_UNKNOWN_OPTION', { pooling: 'max', axis: 0 }],
   ])('refuses with %s %o', (code, options) => {
     expect(() => completePool('pool', options as never, 6)).toThrow(coded(code))
+  })
+})
+
+describe('completeActivation', () => {
+  it('has no maximum by default', () => {
+    expect(completeActivation('apply', 'tanh', {})).toEqual({ activation: 'tanh', maximum: Number.POSITIVE_INFINITY })
+    expect(completeActivation('apply', 'relu', { maximum: 6 })).toEqual({ activation: 'relu', maximum: 6 })
+  })
+
+  it.each<[string, unknown, unknown]>([
+    ['ERR_INVALID_OPTION', 'swish', {}],
+    ['ERR_INVALID_OPTION', 'tanh', { maximum: 6 }],
+    ['ERR_INVALID_OPTION', 'relu', { maximum: 0 }],
+    ['ERR_INVALID_OPTION', 'relu', { maximum: Number.NaN }],
+    ['ERR_INVALID_OPTION', 'relu', { maximum: '6' }],
+    ['ERR_UNKNOWN_OPTION', 'relu', { minimum: 0 }],
+    ['ERR_INVALID_OPTION_TYPE', 'relu', null],
+  ])('refuses with %s %s %o', (code, activation, options) => {
+    expect(() => completeActivation('apply', activation, options as never)).toThrow(coded(code))
+  })
+})
+
+describe('checkSameCount', () => {
+  it('takes another shape of as many elements', () => {
+    checkSameCount('reshape', [2, 3], [3, 2])
+    checkSameCount('reshape', [], [1, 1])
+    for (const shape of [[2, 2], [-2, -3], [1.5, 4], 6]) {
+      expect(() => checkSameCount('reshape', [2, 3], shape as never)).toThrow(
+        coded('ERR_SHAPE', { message: expect.stringContaining('shape must have 6 elements, as [2,3]') }),
+      )
+    }
   })
 })
 

@@ -31,6 +31,21 @@ describe.each([
     pool.dispose()
   })
 
+  it.each([3, 5, 7])('steps all of its %i streams at once', async (maxStreams) => {
+    const { lstm, params, pool } = openPool(open(), { maxStreams })
+    const streams = Array.from({ length: maxStreams }, () => pool.open())
+    const single = lstm.stream(params)
+    for (let round = 0; round < 2; round++) {
+      const outputs = await Promise.all(streams.map((stream) => stream.step(frame(round))))
+      const expected = await single.step({ ...frame(round), shape: [1, 2] })
+      for (const { data } of outputs)
+        expect([...data]).toEqual([...expected.data].map((value) => expect.closeTo(value, 6)))
+    }
+    expect(pool.stats()).toMatchObject({ rounds: 2, steps: 2 * maxStreams })
+    single.dispose()
+    pool.dispose()
+  })
+
   it('returns arrays that hold while later rounds run, and whose buffer no transfer takes from other results', async () => {
     const { pool } = openPool(open())
     const streams = [pool.open(), pool.open()]

@@ -10,6 +10,7 @@ import {
   elementLoss,
   layerNorm,
   layerNormGradients,
+  multiply,
   poolSequence,
   poolSequenceGradient,
   reverseSequence,
@@ -20,6 +21,8 @@ const close = (values: readonly number[]) => values.map((value) => expect.closeT
 const ROWS = { rows: 2, columns: 3 }
 const X = of(1, -2, 0.5, 0.25, 3, -1)
 const DY = of(1, 0.5, -1, 0.25, 0, 2)
+
+const unbounded = (activation: ActivationName) => ({ activation, maximum: Number.POSITIVE_INFINITY })
 
 describe('activate and activationGradient', () => {
   // torch 2.13.0 in float64: the functions of torch.nn.functional, and .backward() from DY.
@@ -67,9 +70,9 @@ describe('activate and activationGradient', () => {
     ],
   ])('%s as PyTorch', (activation, expected, gradient) => {
     const [y, dx] = [new Float64Array(6), new Float64Array(6)]
-    activate(y, X, activation, ROWS)
+    activate(y, X, unbounded(activation), ROWS)
     expect([...y]).toEqual(close(expected))
-    activationGradient(dx, y, DY, activation, ROWS)
+    activationGradient(dx, y, DY, unbounded(activation), ROWS)
     expect([...dx]).toEqual(close(gradient))
   })
 
@@ -81,13 +84,22 @@ describe('activate and activationGradient', () => {
     ['relu', Number.NaN, Number.NaN],
   ])('%s of %d is %d', (activation, x, expected) => {
     const y = of(9)
-    activate(y, of(x), activation, { rows: 1, columns: 1 })
+    activate(y, of(x), unbounded(activation), { rows: 1, columns: 1 })
     expect(y[0]).toBe(expected)
+  })
+
+  it('relu ends at its maximum, where its derivative is 0', () => {
+    const [y, dx, sizes] = [new Float64Array(4), new Float64Array(4), { rows: 1, columns: 4 }]
+    const relu6 = { activation: 'relu', maximum: 6 } as const
+    activate(y, of(-1, 5, 6, 9), relu6, sizes)
+    expect([...y]).toEqual([0, 5, 6, 6])
+    activationGradient(dx, y, of(1, 2, 3, 4), relu6, sizes)
+    expect([...dx]).toEqual([0, 2, 0, 0])
   })
 
   it('softmax takes large logits, row by row', () => {
     const y = new Float64Array(4)
-    activate(y, of(1e4, 1e4, -1e4, -1e4), 'softmax', { rows: 2, columns: 2 })
+    activate(y, of(1e4, 1e4, -1e4, -1e4), unbounded('softmax'), { rows: 2, columns: 2 })
     expect([...y]).toEqual([0.5, 0.5, 0.5, 0.5])
   })
 })
@@ -297,6 +309,14 @@ describe('elementLoss', () => {
     const sizes = { rows: 1, columns: 2 }
     expect(elementLoss(gradient, of(1e3, -1e3), of(1, 0), undefined, 'sigmoid_cross_entropy', sizes)).toBe(0)
     expect(elementLoss(gradient, of(1e3, -1e3), of(0, 1), undefined, 'sigmoid_cross_entropy', sizes)).toBe(1e3)
+  })
+})
+
+describe('multiply', () => {
+  it('multiplies element by element', () => {
+    const y = new Float64Array(3)
+    multiply(y, of(1, 2, 3), of(-1, 0, 5))
+    expect([...y]).toEqual([-1, 0, 15])
   })
 })
 
