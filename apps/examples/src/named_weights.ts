@@ -1,18 +1,24 @@
-import type { ImportedNetwork } from '@cudnn-rnn/rnn'
+import { cudnnLSTM, type ImportedNetwork, type LayerDefinition, type Tensor } from '@cudnn-rnn/rnn'
 import type { WeightFile } from '@cudnn-rnn/rnn/interop'
 import { codedRangeError } from './coded_error.js'
 
 /** Reads float32 elements of a tensor by its name; it must have just this shape. */
-export type WeightReader = (name: string, shape: readonly number[]) => Promise<Float32Array>
+export type WeightReader = (name: string, shape: readonly number[]) => Promise<Tensor<Float32Array>>
 
 /** A reader of one file. It throws RangeError `ERR_OTHER_MODEL` for a name or a shape that the file does not have. */
 export function weightReader({ tensors, path }: WeightFile): WeightReader {
   return async (name, shape) => {
     const tensor = tensors.find((candidate) => candidate.name === name)
     const found = tensor === undefined ? 'absent' : `[${tensor.shape}]`
-    if (tensor !== undefined && found === `[${shape}]`) return Float32Array.from(await tensor.read())
+    if (tensor !== undefined && found === `[${shape}]`) return { data: Float32Array.from(await tensor.read()), shape }
     throw otherModel(path, `${name} must be a tensor [${shape}]`, found)
   }
+}
+
+/** An LSTM of a file as a layer. */
+export function lstmLayer({ descriptor, canonical }: ImportedNetwork): LayerDefinition {
+  const { numLayers, numUnits, inputSize, direction } = descriptor
+  return cudnnLSTM({ numLayers, numUnits, inputSize, direction, canonical })
 }
 
 /**

@@ -12,7 +12,7 @@ const file: WeightFile = {
 }
 
 it('weightReader gives a tensor of the shape asked for as float32', async () => {
-  expect(await weightReader(file)('kernel', [2, 3])).toEqual(Float32Array.of(1, 2, 3, 4, 5, 6))
+  expect(await weightReader(file)('kernel', [2, 3])).toEqual({ data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] })
 })
 
 it.each([

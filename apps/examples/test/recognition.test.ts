@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { openBackend, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/models.json'
-import { CalamariModel } from '../src/recognition/calamari.js'
-import { DeepSpeechModel } from '../src/recognition/deep_speech.js'
+import { openCalamari, readLines } from '../src/recognition/calamari.js'
+import { openDeepSpeech } from '../src/recognition/deep_speech.js'
 
 let directory: string
 beforeAll(async () => {
@@ -44,24 +44,30 @@ function expectLogits(actual: ArrayLike<number | bigint>, { logits }: Model) {
 it.each([
   ['the scope cnn_lstm', (key: string) => key],
   ['no scope', (key: string) => key.replace('cnn_lstm/', '')],
-])("CalamariModel computes TensorFlow's logits from a checkpoint with %s", async (name, rename) => {
+])("openCalamari computes TensorFlow's logits from a checkpoint with %s", async (name, rename) => {
   using backend = await openBackend('reference')
   const prefix = await written(`calamari ${name}`, fixture.calamari, rename)
-  const model = await CalamariModel.open(backend, prefix)
-  const { data, shape } = await model.logits(inputs(fixture.calamari.width * 48))
+  const model = await openCalamari(backend, prefix)
+  const line = inputs(fixture.calamari.width * 48)
+  const { data, shape } = await model.predict({ data: line, shape: [fixture.calamari.width, 1, 48] })
   expect(shape).toEqual([6, 1, 10])
   expectLogits(data, fixture.calamari)
-  expect(typeof (await model.read(inputs(fixture.calamari.width * 48), [...'_abcdefghi']))).toBe('string')
+  // Two lines at once, one of them shorter, read as each alone.
+  const lines = [line, line.slice(0, 13 * 48)]
+  const charset = [...'_abcdefghi']
+  const alone = await Promise.all(lines.map(async (each) => (await readLines(model, [each], charset))[0]))
+  expect(await readLines(model, lines, charset)).toEqual(alone)
+  expect(alone.join('')).not.toBe('')
   model.dispose()
   expect(backend.stats().tensors).toBe(0)
 })
 
-it("DeepSpeechModel computes TensorFlow's logits from a checkpoint", async () => {
+it("openDeepSpeech computes TensorFlow's logits from a checkpoint", async () => {
   using backend = await openBackend('reference')
   const { T, B } = fixture.deepSpeech
-  const model = await DeepSpeechModel.open(backend, await written('deep speech', fixture.deepSpeech))
-  expect(model.classes).toBe(29)
-  const { data } = await model.logits({ data: inputs(T * B * 494), shape: [T, B, 494] })
+  const model = await openDeepSpeech(backend, await written('deep speech', fixture.deepSpeech))
+  expect(model.output).toEqual({ isSequence: true, features: 29 })
+  const { data } = await model.predict({ data: inputs(T * B * 494), shape: [T, B, 494] })
   expectLogits(data, fixture.deepSpeech)
   model.dispose()
   expect(backend.stats().tensors).toBe(0)
@@ -71,7 +77,7 @@ it('both refuse the checkpoint of the other', async () => {
   using backend = await openBackend('reference')
   const code = expect.objectContaining({ code: 'ERR_OTHER_MODEL' })
   const prefix = await written('other', fixture.deepSpeech)
-  await expect(CalamariModel.open(backend, prefix)).rejects.toThrow(code)
-  await expect(DeepSpeechModel.open(backend, await written('another', fixture.calamari))).rejects.toThrow(code)
+  await expect(openCalamari(backend, prefix)).rejects.toThrow(code)
+  await expect(openDeepSpeech(backend, await written('another', fixture.calamari))).rejects.toThrow(code)
   expect(backend.stats().tensors).toBe(0)
 })

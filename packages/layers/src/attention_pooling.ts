@@ -1,12 +1,24 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type Pass } from './layer.js'
-import { checkInputRule, checkLayerOptions, type LayerOptions, positiveInteger, SEQUENCE } from './layer_options.js'
+import type { LayerInitializer } from './layer_build.js'
+import {
+  checkInputRule,
+  checkLayerOptions,
+  invalidOption,
+  type LayerOptions,
+  positiveInteger,
+  SEQUENCE,
+} from './layer_options.js'
 import { featuresOf } from './signal.js'
 
 export interface AttentionPoolingOptions extends LayerOptions {
   /** A, size of the hidden layer of the scores. Default E. */
   readonly units?: number | undefined
+  /** True: the scores are v·x, without a hidden layer. The variable is `context` [E,1] alone. Default false. */
+  readonly isLinear?: boolean | undefined
+  /** Of `context`. Default `glorot_uniform`. */
+  readonly contextInitializer?: LayerInitializer | undefined
 }
 
 /**
@@ -17,28 +29,58 @@ export interface AttentionPoolingOptions extends LayerOptions {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */
 export function attentionPooling(options: AttentionPoolingOptions = {}): LayerDefinition {
-  checkLayerOptions('attentionPooling', options, ['units'])
-  const given = options.units === undefined ? undefined : positiveInteger('attentionPooling', 'units', options.units)
+  const kind = 'attentionPooling'
+  checkLayerOptions(kind, options, ['units', 'isLinear', 'contextInitializer'])
+  const { isLinear = false, contextInitializer = 'glorot_uniform' } = options
+  if (typeof isLinear !== 'boolean') throw invalidOption(kind, 'isLinear', 'a boolean', isLinear)
+  if (isLinear && options.units !== undefined) {
+    throw invalidOption(kind, 'units', 'absent for linear scores', options.units)
+  }
+  const given = options.units === undefined ? undefined : positiveInteger(kind, 'units', options.units)
   const definition: LayerDefinition = {
-    kind: 'attentionPooling',
+    kind,
     name: options.name,
-    config: given === undefined ? {} : { units: given },
+    config: { ...(given !== undefined && { units: given }), ...(isLinear && { isLinear }) },
     build(input, build) {
       checkInputRule(definition, input, SEQUENCE)
       const name = build.nameOf(options.name, 'attention_pooling')
       const features = featuresOf(input)
       const units = given ?? features
       const random = build.random()
-      const variables = [
-        build.variable(`${name}/kernel`, [features, units], 'glorot_uniform', random),
-        build.variable(`${name}/bias`, [units], 0, random),
-        build.variable(`${name}/context`, [units, 1], 'glorot_uniform', random),
-      ]
+      const hidden = isLinear
+        ? []
+        : [
+            build.variable(`${name}/kernel`, [features, units], 'glorot_uniform', random),
+            build.variable(`${name}/bias`, [units], 0, random),
+          ]
+      const variables = [...hidden, build.variable(`${name}/context`, [units, 1], contextInitializer, random)]
       const output = { isSequence: false, features }
-      return new AttentionPoolingLayer(build.backend, { definition, name, input, output, variables })
+      const AttentionLayer = isLinear ? LinearAttentionLayer : AttentionPoolingLayer
+      return new AttentionLayer(build.backend, { definition, name, input, output, variables })
     },
   }
   return definition
+}
+
+/** Scores v·x. */
+class LinearAttentionLayer extends Layer {
+  async forward(input: TensorLike, { lengths }: Pass): Promise<Forwarded> {
+    const { ops } = this.backend
+    const context = this.variables[0].value
+    using none = this.backend.zeros([1])
+    using scores = ops.linear(input, context, none)
+    const { output, weights } = ops.attend(input, scores, lengths)
+    const backward = (dy: BackendTensor) => {
+      const attended = ops.attendGradients(input, weights, dy)
+      using dScores = attended.scores
+      const { input: throughScores, kernel, bias } = ops.linearGradients(input, context, dScores)
+      bias.dispose()
+      ops.accumulate(attended.input, throughScores)
+      throughScores.dispose()
+      return { input: attended.input, variables: [kernel] }
+    }
+    return { output, backward, release: () => weights.dispose() }
+  }
 }
 
 class AttentionPoolingLayer extends Layer {

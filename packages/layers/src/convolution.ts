@@ -22,7 +22,7 @@ import {
 import type { LayerStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
 import { channelsOf, checkPadding, extentOf, outputHeight, WindowLayer, type WindowSizes } from './window_layer.js'
-import { type Padding, type Windows, windowsOf } from './windows.js'
+import { PADDINGS, type Padding, type Windows, windowsOf } from './windows.js'
 
 interface ConvolutionOptions extends LayerOptions {
   /** O, output channels. */
@@ -40,8 +40,11 @@ export interface Conv1DOptions extends ConvolutionOptions {
   readonly kernelSize: number
   /** Default 1. */
   readonly strides?: number | undefined
-  /** `valid` (the default) has no padding, `same` zeros on both sides, `causal` zeros before the first step. */
-  readonly padding?: Padding | undefined
+  /**
+   * `valid` (the default) has no padding, `same` zeros on both sides, `causal` zeros before the first step; a number is that
+   * of zeros on each side, as PyTorch counts them.
+   */
+  readonly padding?: Padding | number | undefined
 }
 
 export interface Conv2DOptions extends ConvolutionOptions {
@@ -78,7 +81,7 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
     height: 1,
     size: extentOf(kind, 'kernelSize', options.kernelSize, 1),
     strides: extentOf(kind, 'strides', strides, 1),
-    padding: checkPadding(kind, padding),
+    padding: typeof padding === 'number' ? paddedBy(kind, padding, options.kernelSize) : checkPadding(kind, padding),
   }
   const config = { kernelSize: options.kernelSize, strides, padding }
   return convolution(kind, options, sizes, config, ({ size: [taps] }, channels) => [taps, channels])
@@ -103,6 +106,12 @@ export function conv2d(options: Conv2DOptions): LayerDefinition {
   }
   const config = { height: options.height, kernelSize: options.kernelSize, strides, padding }
   return convolution(kind, options, sizes, config, ({ size }, channels) => [...size, channels])
+}
+
+/** More zeros than a window less one step would make windows of zeros alone. */
+function paddedBy(kind: string, padding: number, kernelSize: number): number {
+  if (Number.isSafeInteger(padding) && padding >= 0 && padding < kernelSize) return padding
+  throw invalidOption(kind, 'padding', `an integer in 0..kernelSize-1, or one of ${PADDINGS.join(', ')}`, padding)
 }
 
 function convolution(

@@ -156,6 +156,8 @@ async function plainLayer(layer: Layer): Promise<KerasLayer> {
       return { className: 'Dense', config: { units: config['units'], activation: config['activation'] }, variables }
     case 'conv1d': {
       const { filters, kernelSize, strides, padding, activation } = config
+      if (typeof padding === 'number')
+        throw noExport('Keras', { name: layer.name, kind: 'conv1d with a number of zeros' })
       const sizes = { filters, kernel_size: [kernelSize], strides: [strides], padding, activation }
       return { className: 'Conv1D', config: sizes, variables }
     }

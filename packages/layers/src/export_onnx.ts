@@ -132,9 +132,12 @@ class OnnxGraph {
       case 'maxOverTime':
         return one('ReduceMax', [x], { axes: [0], keepdims: 0 })
       case 'attentionPooling': {
-        const product = one('MatMul', [x, await this.#variable(layer, 0)])
-        const hidden = one('Tanh', [one('Add', [product, await this.#variable(layer, 1)])])
-        const scores = one('MatMul', [hidden, await this.#variable(layer, 2)])
+        let hidden = x
+        if (config['isLinear'] !== true) {
+          const product = one('MatMul', [x, await this.#variable(layer, 0)])
+          hidden = one('Tanh', [one('Add', [product, await this.#variable(layer, 1)])])
+        }
+        const scores = one('MatMul', [hidden, await this.#variable(layer, layer.variables.length - 1)])
         const weighted = one('Mul', [x, one('Softmax', [scores], { axis: 0 })])
         return one('ReduceSum', [weighted, this.#integers(name, [0])], { keepdims: 0 })
       }
@@ -203,11 +206,15 @@ class OnnxGraph {
   #windowAttributes({ definition: { config } }: Layer, size: string): NonNullable<NodeToWrite['attributes']> {
     const pair = (value: unknown) => (Array.isArray(value) ? (value as number[]) : [Number(value), 1])
     const shape = pair(config[size])
+    const given = config['padding']
+    if (typeof given === 'number') {
+      return { kernel_shape: shape, strides: pair(config['strides']), pads: [given, 0, given, 0] }
+    }
     const padding = {
       valid: { pads: [0, 0, 0, 0] },
       same: { auto_pad: 'SAME_UPPER' },
       causal: { pads: [shape[0] - 1, 0, 0, 0] },
-    }[config['padding'] as Padding]
+    }[given as Padding]
     return { kernel_shape: shape, strides: pair(config['strides']), ...padding }
   }
 

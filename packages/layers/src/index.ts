@@ -82,6 +82,7 @@ export {
 export { LayerBuild, type LayerInitializer, type LayerInitializerFunction } from './layer_build.js'
 export type { LayerStream } from './layer_stream.js'
 export type { LayerTape } from './layer_tape.js'
+export { transpose } from './transpose.js'
 
 // Errors
 

@@ -1,5 +1,5 @@
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
-import { codedRangeError, describeValue, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 
@@ -7,10 +7,15 @@ import { Variable } from '@cudnn-rnn/models'
 export type LayerInitializerFunction = (values: FloatArray, shape: readonly number[], random: Philox) => void
 
 /**
- * How a variable begins: drawn from ±√(6/(fan in + fan out)) (Glorot & Bengio 2010) or from ±limit, a constant, or filled by a
- * function.
+ * How a variable begins: drawn from ±√(6/(fan in + fan out)) (Glorot & Bengio 2010) or from ±limit, a constant, filled by a
+ * function, or as a tensor of its shape, such as one of a weight file.
  */
-export type LayerInitializer = 'glorot_uniform' | { readonly uniform: number } | number | LayerInitializerFunction
+export type LayerInitializer =
+  | 'glorot_uniform'
+  | { readonly uniform: number }
+  | number
+  | LayerInitializerFunction
+  | Tensor<FloatArray>
 
 /** Initial values of plain layers draw from streams of their own, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
@@ -73,14 +78,34 @@ export class LayerBuild {
   variable(name: string, shape: readonly number[], initializer: LayerInitializer, random: Philox): Variable {
     const { array } = DTYPES[this.backend.dtype]
     const values: FloatArray = new array(elementCount(shape))
-    fill(values, shape, initializer, random)
+    if (isTensor(initializer)) values.set(checkedValues(name, shape, initializer))
+    else fill(values, shape, initializer, random)
     return new Variable(this.backend, this.backend.tensor({ data: values, shape }), name)
   }
 }
 
 const NAME = /^[A-Za-z0-9._-]+$/
 
-function fill(values: FloatArray, shape: readonly number[], initializer: LayerInitializer, random: Philox): void {
+function isTensor(initializer: LayerInitializer): initializer is Tensor<FloatArray> {
+  return typeof initializer === 'object' && initializer !== null && 'data' in initializer
+}
+
+/** The elements of a given tensor. Throws RangeError `ERR_SHAPE`. */
+function checkedValues(name: string, shape: readonly number[], given: Tensor<FloatArray>): FloatArray {
+  if (String(given.shape) === String(shape) && given.data.length === elementCount(shape)) return given.data
+  throw codedRangeError(
+    'ERR_SHAPE',
+    `Cannot build a layer as ${name} must have shape [${shape.join(',')}]: current shape is [${String(given.shape)}]`,
+    { name, expected: shape, actual: given.shape },
+  )
+}
+
+function fill(
+  values: FloatArray,
+  shape: readonly number[],
+  initializer: Exclude<LayerInitializer, Tensor<FloatArray>>,
+  random: Philox,
+): void {
   if (typeof initializer === 'function') {
     initializer(values, shape, random)
     return
@@ -96,7 +121,7 @@ function fill(values: FloatArray, shape: readonly number[], initializer: LayerIn
   if (!(limit >= 0 && Number.isFinite(limit))) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      `Cannot build a layer as an initializer must be glorot_uniform, { uniform: limit }, a number or a function: current value is ${describeValue(initializer)}`,
+      `Cannot build a layer as an initializer must be glorot_uniform, { uniform: limit }, a number, a function or a tensor: current value is ${describeValue(initializer)}`,
       { value: initializer },
     )
   }

@@ -1,7 +1,7 @@
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import type { Forwarded } from './forwarded.js'
 import { Layer, type LayerDefinition, type LayerInfo } from './layer.js'
-import type { LayerBuild } from './layer_build.js'
+import type { LayerBuild, LayerInitializer } from './layer_build.js'
 import { ANY_FLOATS, checkInputRule, checkLayerOptions, invalidOption, type LayerOptions } from './layer_options.js'
 import { type LayerStream, statelessStream } from './layer_stream.js'
 import { featuresOf } from './signal.js'
@@ -9,6 +9,10 @@ import { featuresOf } from './signal.js'
 export interface LayerNormLayerOptions extends LayerOptions {
   /** Added to the variance. Default 1e-3, as in Keras (PyTorch: 1e-5). */
   readonly epsilon?: number | undefined
+  /** Default 1. */
+  readonly gammaInitializer?: LayerInitializer | undefined
+  /** Default 0. */
+  readonly betaInitializer?: LayerInitializer | undefined
 }
 
 /**
@@ -17,8 +21,8 @@ export interface LayerNormLayerOptions extends LayerOptions {
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */
 export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition {
-  checkLayerOptions('layerNorm', options, ['epsilon'])
-  const { epsilon = 1e-3 } = options
+  checkLayerOptions('layerNorm', options, ['epsilon', 'gammaInitializer', 'betaInitializer'])
+  const { epsilon = 1e-3, gammaInitializer = 1, betaInitializer = 0 } = options
   if (!(Number.isFinite(epsilon) && epsilon >= 0)) throw invalidOption('layerNorm', 'epsilon', '>= 0', epsilon)
   const definition: LayerDefinition = {
     kind: 'layerNorm',
@@ -31,8 +35,8 @@ export function layerNorm(options: LayerNormLayerOptions = {}): LayerDefinition 
       const random = build.random()
       const shape = [featuresOf(input)]
       const variables = [
-        build.variable(`${name}/gamma`, shape, 1, random),
-        build.variable(`${name}/beta`, shape, 0, random),
+        build.variable(`${name}/gamma`, shape, gammaInitializer, random),
+        build.variable(`${name}/beta`, shape, betaInitializer, random),
       ]
       return new LayerNormLayer(build, { definition, name, input, output: input, variables }, epsilon)
     },

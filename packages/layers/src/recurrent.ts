@@ -1,6 +1,13 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { type CellMode, codedRangeError, describeValue, hiddenColumns, outputSize } from '@cudnn-rnn/canonical'
+import {
+  type CanonicalParams,
+  type CellMode,
+  codedRangeError,
+  describeValue,
+  hiddenColumns,
+  outputSize,
+} from '@cudnn-rnn/canonical'
 import {
   CudnnGRU,
   CudnnLSTM,
@@ -33,6 +40,8 @@ export type RecurrentLayerOptions = Omit<ModelOptions, 'numLayers' | 'inputSize'
     readonly numLayers?: number | undefined
     /** I; needed where the layer is the first of a model. */
     readonly inputSize?: number | undefined
+    /** Initial parameters, as `importWeights` gives them in `canonical` of a network. Default: drawn. */
+    readonly canonical?: CanonicalParams | undefined
   }
 
 export type CudnnLSTMLayerOptions = RecurrentLayerOptions &
@@ -58,7 +67,7 @@ const SAVED = [
   'numProj',
   'cellClip',
 ] as const
-const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias']
+const OPTION_NAMES = [...SAVED, 'kernelInitializer', 'biasInitializer', 'forgetBias', 'canonical']
 
 /**
  * L layers of {@link CudnnLSTM}: [T,B,I] to [T,B,D·H] (D·P with numProj). Variable: the opaque parameters, saved canonically.
@@ -89,7 +98,7 @@ const CELLLESS_NAMES = OPTION_NAMES.filter((name) => !['numProj', 'cellClip', 'f
 function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readonly string[]): LayerDefinition {
   const { kind, name: base, model: Model } = MODELS[mode]
   checkLayerOptions(kind, options, names)
-  const { name: given, kernelInitializer, biasInitializer, forgetBias, ...own } = options
+  const { name: given, kernelInitializer, biasInitializer, forgetBias, canonical, ...own } = options
   const inputOf = (features: number): Signal => ({ isSequence: true, features })
   const definition: LayerDefinition = {
     kind,
@@ -116,7 +125,7 @@ function recurrent(mode: CellMode, options: CudnnLSTMLayerOptions, names: readon
         ...(numDirs === 2 && { reversedFrom: hiddenColumns(descriptor) }),
       }
       const initializers = { kernelInitializer, biasInitializer, ...(forgetBias !== undefined && { forgetBias }) }
-      const params = model.createParams({ seed, name, ...initializers })
+      const params = model.createParams(canonical === undefined ? { seed, name, ...initializers } : { name, canonical })
       return new RecurrentLayer(build, model, { definition, name, input, output, variables: [params] })
     },
   }

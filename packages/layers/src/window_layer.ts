@@ -11,10 +11,7 @@ export interface WindowSizes extends WindowRule {
   readonly height: number
 }
 
-/** Size and strides along time, or along time and height. */
-export type Extent = number | readonly [time: number, height: number]
-
-/** Checks an extent; `height` is 1 where the layer has time alone. */
+/** Checks a size or strides along time, or along time and height; without a height it is 1. */
 export function extentOf(kind: string, option: string, value: unknown, axes: 1 | 2): readonly [number, number] {
   if (axes === 1) return [positiveInteger(kind, option, value), 1]
   if (Array.isArray(value) && value.length === 2) {
@@ -42,7 +39,7 @@ export function channelsOf(definition: LayerDefinition, input: Signal, { height,
 
 /** Rows of the output. */
 export function outputHeight({ height, size, strides, padding }: WindowSizes): number {
-  return windowCount(height, size[1], strides[1], padding)
+  return windowCount(height, size[1], strides[1], padding === 'same' ? padding : 'valid')
 }
 
 /**
@@ -68,11 +65,12 @@ export abstract class WindowLayer extends Layer {
   protected batchOf({ shape }: TensorLike, lengths: Pass['lengths']) {
     const [time, batch] = shape as readonly [number, number]
     const { size, height, padding } = this.sizes
-    if (padding === 'valid' && time < size[0]) {
+    const minimum = padding === 'valid' ? size[0] : typeof padding === 'number' ? size[0] - 2 * padding : 1
+    if (time < minimum) {
       throw codedRangeError(
         'ERR_SHAPE',
-        `Cannot call ${this.name} (${this.kind}) as a sequence must have at least ${size[0]} steps: current number is ${time}`,
-        { layer: this.name, minimum: size[0], value: time },
+        `Cannot call ${this.name} (${this.kind}) as a sequence must have at least ${minimum} steps: current number is ${time}`,
+        { layer: this.name, minimum, value: time },
       )
     }
     return { time, batch, height, lengths }

@@ -10,7 +10,8 @@ export interface WindowRule {
   /** Steps and rows of a window. */
   readonly size: readonly [time: number, height: number]
   readonly strides: readonly [time: number, height: number]
-  readonly padding: Padding
+  /** A number: so many zeros on each side of time, as PyTorch counts them. */
+  readonly padding: Padding | number
 }
 
 /** A batch of sequences of pictures' columns, each of `height` rows. */
@@ -32,13 +33,15 @@ export interface Windows {
 }
 
 /** How many windows `count` steps have. */
-export function windowCount(count: number, size: number, stride: number, padding: Padding): number {
-  if (padding !== 'valid') return Math.ceil(count / stride)
-  return count < size ? 0 : Math.floor((count - size) / stride) + 1
+export function windowCount(count: number, size: number, stride: number, padding: Padding | number): number {
+  if (padding === 'same' || padding === 'causal') return Math.ceil(count / stride)
+  const padded = count === 0 || padding === 'valid' ? count : count + 2 * padding
+  return padded < size ? 0 : Math.floor((padded - size) / stride) + 1
 }
 
 /** Steps of padding before the first of `count` steps. */
-function paddingBefore(count: number, size: number, stride: number, padding: Padding): number {
+function paddingBefore(count: number, size: number, stride: number, padding: Padding | number): number {
+  if (typeof padding === 'number') return padding
   if (padding === 'valid') return 0
   if (padding === 'causal') return size - 1
   const all = (windowCount(count, size, stride, padding) - 1) * stride + size - count
@@ -61,8 +64,10 @@ export function windowsOf(
 ): Windows {
   const [taps, zeros] = [size[0] * size[1], time * batch * height]
   const outTime = windowCount(time, size[0], strides[0], padding)
-  const outHeight = windowCount(height, size[1], strides[1], padding)
-  const top = paddingBefore(height, size[1], strides[1], padding)
+  // A padding by number belongs to time, as does a causal one: there is one row.
+  const ofHeight = padding === 'same' ? padding : 'valid'
+  const outHeight = windowCount(height, size[1], strides[1], ofHeight)
+  const top = paddingBefore(height, size[1], strides[1], ofHeight)
   const windows = outTime * batch * outHeight
   const places = new Int32Array(windows * taps)
   const under = new Int32Array(taps)

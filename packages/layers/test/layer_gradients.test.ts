@@ -53,6 +53,7 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   'activation with a maximum': [activation('relu', { maximum: 0.5 })],
   conv1d: [conv1d({ filters: 3, kernelSize: 2, activation: 'tanh', biasInitializer: 0.1 })],
   'conv1d, same, strides': [conv1d({ filters: 2, kernelSize: 3, strides: 2, padding: 'same' })],
+  'conv1d, zeros by number': [conv1d({ filters: 2, kernelSize: 3, strides: 2, padding: 1 })],
   'conv1d, causal': [conv1d({ filters: 2, kernelSize: 3, padding: 'causal' }), cudnnGRU({ numUnits: 2 })],
   conv2d: [conv2d({ height: 5, filters: 2, kernelSize: [2, 3], strides: [1, 2], activation: 'sigmoid' })],
   'conv2d and maxPool2d, same': [
@@ -72,6 +73,7 @@ const CASES: Readonly<Record<string, readonly LayerDefinition[]>> = {
   meanOverTime: [meanOverTime()],
   maxOverTime: [maxOverTime()],
   attentionPooling: [attentionPooling({ units: 4 })],
+  'attentionPooling with linear scores': [attentionPooling({ isLinear: true })],
   timeDistributed: [timeDistributed(dense({ units: 2, activation: 'sigmoid' }))],
   'concat of poolings': [concat([lastStep(), meanOverTime(), [maxOverTime(), dense({ units: 2 })]])],
   'concat with a skip': [concat([[], dense({ units: 2 }), cudnnGRU({ numUnits: 3 })])],

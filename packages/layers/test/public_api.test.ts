@@ -38,6 +38,7 @@ it('@cudnn-rnn/layers exports these names', () => {
       "sequential",
       "signalText",
       "timeDistributed",
+      "transpose",
     ]
   `)
 })

@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
-import { hasErrorCode } from '@cudnn-rnn/canonical'
+import { hasErrorCode, type Tensor } from '@cudnn-rnn/canonical'
 import { LSTMCell } from '@cudnn-rnn/cells'
 import { openCheckpoint } from '@cudnn-rnn/checkpoint'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { CudnnLSTM } from '@cudnn-rnn/models'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Dataset } from '@cudnn-rnn/train'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -234,6 +235,39 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     expect(backend.stats().tensors).toBe(tensors + 2)
     expect(() => scope(1 as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
+  })
+})
+
+describe('tensors as initial values', () => {
+  test('are those of the variables, of every kind of layer', async () => {
+    using backend = openReferenceBackend()
+    const floats = (shape: readonly number[], offset: number): Tensor<Float32Array> => {
+      return { data: Float32Array.from(waves(shape, [0.8, 0.37, offset]).data), shape }
+    }
+    const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: 2, inputSize: 3 })
+    const params = lstm.createParams({ seed: 9 })
+    const canonical = await lstm.paramsToCanonical(params)
+    const [table, gamma, beta] = [floats([4, 3], 0.1), floats([3], 0.2), floats([3], 0.3)]
+    const [context, kernel, bias] = [floats([2, 1], 0.4), floats([2, 2], 0.5), floats([2], 0.6)]
+    using model = sequential(backend, [
+      embedding({ size: 4, units: 3, initializer: table }),
+      layerNorm({ gammaInitializer: gamma, betaInitializer: beta }),
+      cudnnLSTM({ numUnits: 2, canonical }),
+      attentionPooling({ isLinear: true, contextInitializer: context }),
+      dense({ units: 2, kernelInitializer: kernel, biasInitializer: bias }),
+    ])
+    const values = await Promise.all(model.variables.map(({ value }) => value.read()))
+    const opaque = await params.value.read()
+    expect(values).toEqual([table, gamma, beta, opaque, context, kernel, bias])
+    params.dispose()
+    lstm.dispose()
+  })
+
+  test('of another shape are refused', () => {
+    using backend = openReferenceBackend()
+    const layers = [dense({ units: 2, kernelInitializer: { data: new Float32Array(6), shape: [2, 3] } })]
+    expect(() => sequential(backend, layers, { inputSize: 3 })).toThrow(coded('ERR_SHAPE'))
+    expect(backend.stats().tensors).toBe(0)
   })
 })
 

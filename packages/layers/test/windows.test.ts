@@ -73,6 +73,22 @@ describe("layers of windows compute TensorFlow's numbers", () => {
   })
 })
 
+it("a number of zeros on each side is PyTorch's padding", async () => {
+  using backend = openReferenceBackend({ dtype: 'float64' })
+  const kernelInitializer = { data: Float64Array.of(100, 10, 1), shape: [3, 1, 1] }
+  const options = { filters: 1, kernelSize: 3, kernelInitializer }
+  const x = { data: Float64Array.of(1, 2, 3, 4), shape: [4, 1, 1] }
+  const outputs = async (strides: number, padding: number | 'same') => {
+    using model = sequential(backend, [conv1d({ ...options, strides, padding })], { inputSize: 1 })
+    return [...(await model.predict(x)).data]
+  }
+  expect(await outputs(1, 1)).toEqual(await outputs(1, 'same'))
+  // torch.nn.functional.conv1d(stride=2, padding=1) begins in the padding; TensorFlow's same padding does not.
+  expect(await outputs(2, 1)).toEqual([12, 234])
+  expect(await outputs(2, 'same')).toEqual([123, 340])
+  expect(await outputs(3, 2)).toEqual([1, 234])
+})
+
 /** A reader of pictures of 6 rows, in the manner of networks for OCR. */
 const READER: readonly LayerDefinition[] = [
   conv2d({ height: 6, filters: 3, kernelSize: [3, 3], padding: 'same', activation: 'relu' }),
@@ -197,6 +213,7 @@ it('save and loadModel keep layers of windows', async () => {
 
 describe('refused:', () => {
   const cases: readonly (readonly [string, string, () => unknown])[] = [
+    ['as many zeros as a window', 'ERR_INVALID_OPTION', () => conv1d({ filters: 1, kernelSize: 2, padding: 2 })],
     ['no filters', 'ERR_INVALID_OPTION', () => conv1d({ filters: 0, kernelSize: 2 })],
     ['half a step', 'ERR_INVALID_OPTION', () => conv1d({ filters: 1, kernelSize: 1.5 })],
     [

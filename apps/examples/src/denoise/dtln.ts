@@ -1,9 +1,8 @@
-import { type Backend, importWeights } from '@cudnn-rnn/rnn'
+import { type Backend, dense, importWeights, layerNorm, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
+import { type ModelStream, multiply } from '@cudnn-rnn/rnn/layers'
 import FFT from 'fft.js'
-import { type Dense, dense, sigmoid } from '../dense.js'
-import { LstmStream } from '../lstm_stream.js'
-import { lstmsOf, weightReader } from '../named_weights.js'
+import { lstmLayer, lstmsOf, weightReader } from '../named_weights.js'
 
 /** Samples of a block, and of its step: 32 ms and 8 ms at 16 kHz. */
 export const BLOCK = 512
@@ -13,33 +12,22 @@ const FEATURES = 256
 const UNITS = 128
 const EPSILON = 1e-7
 
-/** Parameters outside the two networks. */
-interface DtlnLayers {
-  readonly mask1: Dense
-  readonly mask2: Dense
-  /** [512,256] and [256,512]: a learned transform and its inverse, without biases. */
-  readonly encode: Dense
-  readonly decode: Dense
-  readonly gamma: Float32Array
-  readonly beta: Float32Array
-}
-
 /**
  * DTLN, a denoiser for real time (Westhausen & Meyer 2020): a mask on the magnitudes of a Fourier transform, then one on
  * the features of a learned transform, each from two LSTM layers whose state is carried from block to block.
  */
 export class Dtln {
-  readonly #first: LstmStream
-  readonly #second: LstmStream
-  readonly #layers: DtlnLayers
+  readonly #models: readonly SequentialModel[]
+  readonly #first: ModelStream
+  readonly #second: ModelStream
   readonly #fft = new FFT(BLOCK)
   readonly #input = new Float32Array(BLOCK)
   readonly #output = new Float32Array(BLOCK)
 
-  private constructor(first: LstmStream, second: LstmStream, layers: DtlnLayers) {
-    this.#first = first
-    this.#second = second
-    this.#layers = layers
+  private constructor(first: SequentialModel, second: SequentialModel) {
+    this.#models = [first, second]
+    this.#first = first.stream()
+    this.#second = second.stream()
   }
 
   /** @param path `pretrained_model/model.h5` of breizhn/DTLN; another file throws RangeError `ERR_OTHER_MODEL`. */
@@ -54,26 +42,28 @@ export class Dtln {
         [UNITS, UNITS],
       ])
       const read = weightReader(file)
-      const ofLayer = async (name: string, outputs: number): Promise<Dense> => ({
-        kernel: await read(`${name}/${name}/kernel:0`, [UNITS, outputs]),
-        bias: await read(`${name}/${name}/bias:0`, [outputs]),
-      })
-      const layers = {
-        mask1: await ofLayer('dense', BINS),
-        mask2: await ofLayer('dense_1', FEATURES),
-        encode: {
-          kernel: await read('conv1d/conv1d/kernel:0', [1, BLOCK, FEATURES]),
-          bias: new Float32Array(FEATURES),
-        },
-        decode: {
-          kernel: await read('conv1d_1/conv1d_1/kernel:0', [1, FEATURES, BLOCK]),
-          bias: new Float32Array(BLOCK),
-        },
-        gamma: await read('layer_normalization/layer_normalization/gamma:0', [FEATURES]),
-        beta: await read('layer_normalization/layer_normalization/beta:0', [FEATURES]),
+      const mask = async (name: string, units: number) => {
+        const kernelInitializer = await read(`${name}/${name}/kernel:0`, [UNITS, units])
+        const biasInitializer = await read(`${name}/${name}/bias:0`, [units])
+        return dense({ units, activation: 'sigmoid', kernelInitializer, biasInitializer })
       }
-      const first = await LstmStream.open(backend, stackNetworks([a, b]))
-      return new Dtln(first, await LstmStream.open(backend, stackNetworks([c, d])), layers)
+      // A learned transform and its inverse: convolutions over one block, which are products.
+      const transform = async (name: string, inputs: number, units: number) => {
+        const { data } = await read(`${name}/${name}/kernel:0`, [1, inputs, units])
+        return dense({ units, kernelInitializer: { data, shape: [inputs, units] } })
+      }
+      const normalized = layerNorm({
+        epsilon: EPSILON,
+        gammaInitializer: await read('layer_normalization/layer_normalization/gamma:0', [FEATURES]),
+        betaInitializer: await read('layer_normalization/layer_normalization/beta:0', [FEATURES]),
+      })
+      const first = [lstmLayer(stackNetworks([a, b])), await mask('dense', BINS)]
+      const second = [
+        await transform('conv1d', BLOCK, FEATURES),
+        multiply([[], [normalized, lstmLayer(stackNetworks([c, d])), await mask('dense_1', FEATURES)]]),
+        await transform('conv1d_1', FEATURES, BLOCK),
+      ]
+      return new Dtln(sequential(backend, first), sequential(backend, second, { inputSize: BLOCK }))
     } finally {
       await file.close()
     }
@@ -103,33 +93,18 @@ export class Dtln {
 
   /** The first half: magnitudes [257] → mask [257]. */
   async magnitudeMask(magnitudes: Float32Array): Promise<Float32Array> {
-    const hidden = await this.#first.step(magnitudes)
-    return sigmoid(dense(hidden, this.#layers.mask1, new Float32Array(BINS)))
+    const { data } = await this.#first.step({ data: magnitudes, shape: [1, BINS] })
+    return data as Float32Array
   }
 
   /** The second half: a block of samples [512] → a cleaner one. */
   async refine(block: Float32Array): Promise<Float32Array> {
-    const { encode, decode, mask2, gamma, beta } = this.#layers
-    const features = dense(block, encode, new Float32Array(FEATURES))
-    const hidden = await this.#second.step(normalized(features, gamma, beta))
-    const mask = sigmoid(dense(hidden, mask2, new Float32Array(FEATURES)))
-    return dense(
-      features.map((value, k) => value * mask[k]),
-      decode,
-      new Float32Array(BLOCK),
-    )
+    const { data } = await this.#second.step({ data: block, shape: [1, BLOCK] })
+    return data as Float32Array
   }
 
   dispose(): void {
-    this.#first.dispose()
-    this.#second.dispose()
+    for (const stream of [this.#first, this.#second]) stream.dispose()
+    for (const model of this.#models) model.dispose()
   }
-}
-
-/** Mean 0 and variance 1 within one frame, then a learned scale and shift. */
-function normalized(values: Float32Array, gamma: Float32Array, beta: Float32Array): Float32Array {
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-  const variance = values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
-  const scale = 1 / Math.sqrt(variance + EPSILON)
-  return values.map((value, k) => (value - mean) * scale * gamma[k] + beta[k])
 }

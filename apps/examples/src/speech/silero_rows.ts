@@ -8,9 +8,8 @@ import type {
   Stream,
   Variable,
 } from '@cudnn-rnn/rnn'
-import { lstmOf } from '../lstm_stream.js'
-import type { Conv1d } from './conv1d.js'
-import { BINS, CONTEXT, FRAME, type SileroWeights, UNITS, WINDOW } from './silero_weights.js'
+import { lstmOf } from './lstm_model.js'
+import { BINS, CONTEXT, type Conv1d, FRAME, type SileroWeights, UNITS, WINDOW } from './silero_weights.js'
 
 /** A matrix in memory that threads share: y = x·kernel + bias. */
 interface SharedMatrix {

@@ -1,60 +1,82 @@
-import type { Backend } from '@cudnn-rnn/rnn'
-import { type Dense, dense, sigmoid } from '../dense.js'
-import { LstmStream } from '../lstm_stream.js'
-import { type Conv1d, conv1d, relu } from './conv1d.js'
-import { CONTEXT, FRAME, readSileroWeights } from './silero_weights.js'
+import { type Backend, dense, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
+import { activation, conv1d, type ModelStream, transpose } from '@cudnn-rnn/rnn/layers'
+import { lstmLayer } from '../named_weights.js'
+import { CONTEXT, type Conv1d, FRAME, readSileroWeights, type SileroWeights, UNITS } from './silero_weights.js'
 
 /**
  * Silero VAD 6.2 at 16 kHz: magnitudes of a short Fourier transform (by convolution), four convolutions, one LSTM cell whose
  * state is carried from frame to frame, and one number: the probability of speech.
  */
 export class SileroVad {
-  readonly #transform: Conv1d
-  readonly #encoder: readonly Conv1d[]
-  readonly #lstm: LstmStream
-  readonly #output: Dense
+  readonly #transform: SequentialModel
+  readonly #encoder: SequentialModel
+  readonly #decoder: SequentialModel
+  readonly #stream: ModelStream
   readonly #context = new Float32Array(CONTEXT)
 
-  private constructor(transform: Conv1d, encoder: readonly Conv1d[], lstm: LstmStream, output: Dense) {
-    this.#transform = transform
-    this.#encoder = encoder
-    this.#lstm = lstm
-    this.#output = output
+  private constructor(backend: Backend, { transform, encoder, lstm, output }: SileroWeights) {
+    this.#transform = sequential(backend, [convolution(transform)], { inputSize: 1 })
+    this.#encoder = sequential(
+      backend,
+      encoder.flatMap((layer) => [convolution(layer), activation('relu')]),
+      { inputSize: encoder[0].inputs },
+    )
+    this.#decoder = sequential(backend, [
+      lstmLayer(lstm),
+      activation('relu'),
+      dense({
+        units: 1,
+        activation: 'sigmoid',
+        kernelInitializer: { data: output.kernel, shape: [UNITS, 1] },
+        biasInitializer: { data: output.bias, shape: [1] },
+      }),
+    ])
+    this.#stream = this.#decoder.stream()
   }
 
   /** @param path `silero_vad_16k_op15.onnx` of snakers4/silero-vad; another file throws RangeError `ERR_OTHER_MODEL`. */
   static async open(backend: Backend, path: string): Promise<SileroVad> {
-    const { transform, encoder, lstm, output } = await readSileroWeights(path)
-    return new SileroVad(transform, encoder, await LstmStream.open(backend, lstm), output)
+    return new SileroVad(backend, await readSileroWeights(path))
   }
 
   /** Probability of speech in the next {@link FRAME} samples. */
   async process(samples: Float32Array): Promise<number> {
-    const spectrum = conv1d(this.#padded(samples), this.#transform)
-    let x = magnitudes(spectrum)
-    for (const layer of this.#encoder) x = relu(conv1d(x, layer))
-    const hidden = relu(await this.#lstm.step(x).then((h) => h.slice()))
-    return sigmoid(dense(hidden, this.#output, new Float32Array(1)))[0]
+    const padded = this.#padded(samples)
+    const { data, shape } = await this.#transform.predict({ data: padded, shape: [padded.length, 1, 1] })
+    const [steps, , columns] = shape as readonly [number, number, number]
+    const bins = columns / 2
+    // Real parts of all frequencies, then imaginary ones.
+    const magnitudes = Float32Array.from({ length: steps * bins }, (_, k) => {
+      const real = Math.floor(k / bins) * columns + (k % bins)
+      return Math.hypot(data[real], data[real + bins])
+    })
+    const features = await this.#encoder.predict({ data: magnitudes, shape: [steps, 1, bins] })
+    const { data: probability } = await this.#stream.step({ data: features.data, shape: [1, UNITS] })
+    return probability[0]
   }
 
   dispose(): void {
-    this.#lstm.dispose()
+    this.#stream.dispose()
+    for (const model of [this.#transform, this.#encoder, this.#decoder]) model.dispose()
   }
 
   /** The context before, the samples, and their end mirrored. */
   #padded(samples: Float32Array): Float32Array {
-    const padded = new Float32Array(CONTEXT + FRAME + CONTEXT)
-    padded.set(this.#context)
-    padded.set(samples, CONTEXT)
-    const last = CONTEXT + FRAME - 1
-    for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]
+    const mirrored = samples.slice(-CONTEXT - 1, -1).reverse()
+    const padded = Float32Array.of(...this.#context, ...samples, ...mirrored)
     this.#context.set(samples.subarray(FRAME - CONTEXT))
     return padded
   }
 }
 
-/** Real parts [129,T] above imaginary ones → magnitudes [129,T]. */
-function magnitudes(spectrum: Float32Array): Float32Array {
-  const half = spectrum.length / 2
-  return Float32Array.from({ length: half }, (_, k) => Math.hypot(spectrum[k], spectrum[half + k]))
+function convolution({ weight, bias, inputs, width, stride, padding }: Conv1d) {
+  const filters = bias.length
+  return conv1d({
+    filters,
+    kernelSize: width,
+    strides: stride,
+    padding,
+    kernelInitializer: transpose({ data: weight, shape: [filters, inputs, width] }, [2, 1, 0]),
+    biasInitializer: { data: bias, shape: [filters] },
+  })
 }

@@ -1,8 +1,6 @@
 import { type ImportedNetwork, importWeights } from '@cudnn-rnn/rnn'
 import { openWeightFile } from '@cudnn-rnn/rnn/interop'
-import type { Dense } from '../dense.js'
 import { lstmsOf, weightReader } from '../named_weights.js'
-import type { Conv1d } from './conv1d.js'
 
 /** New samples of a frame: 32 ms at 16 kHz; each frame also sees the 64 samples before it. */
 export const FRAME = 512
@@ -11,6 +9,24 @@ export const WINDOW = 256
 /** Frequencies of the short Fourier transform. */
 export const BINS = WINDOW / 2 + 1
 export const UNITS = 128
+
+/** A convolution over time as PyTorch keeps it: weight [O,I,K], bias [O]; `padding` zeros are put on both sides. */
+export interface Conv1d {
+  readonly weight: Float32Array
+  readonly bias: Float32Array
+  /** I */
+  readonly inputs: number
+  /** K */
+  readonly width: number
+  readonly stride: number
+  readonly padding: number
+}
+
+/** Kernel [I,O], bias [O]. */
+interface Dense {
+  readonly kernel: Float32Array
+  readonly bias: Float32Array
+}
 
 /** The weights of Silero VAD 6.2 at 16 kHz. */
 export interface SileroWeights {
@@ -29,7 +45,7 @@ export async function readSileroWeights(path: string): Promise<SileroWeights> {
   try {
     const read = weightReader(file)
     const transform = {
-      weight: await read('model.stft.forward_basis_buffer', [2 * BINS, 1, WINDOW]),
+      weight: (await read('model.stft.forward_basis_buffer', [2 * BINS, 1, WINDOW])).data,
       bias: new Float32Array(2 * BINS),
       inputs: 1,
       width: WINDOW,
@@ -45,13 +61,13 @@ export async function readSileroWeights(path: string): Promise<SileroWeights> {
     const encoder: Conv1d[] = []
     for (const [index, [inputs, outputs, stride]] of layers.entries()) {
       const name = `model.encoder.${index}.reparam_conv`
-      const weight = await read(`${name}.weight`, [outputs, inputs, 3])
-      const bias = await read(`${name}.bias`, [outputs])
+      const { data: weight } = await read(`${name}.weight`, [outputs, inputs, 3])
+      const { data: bias } = await read(`${name}.bias`, [outputs])
       encoder.push({ weight, bias, inputs, width: 3, stride, padding: 1 })
     }
     const output = {
-      kernel: await read('model.decoder.decoder.2.weight', [1, UNITS, 1]),
-      bias: await read('model.decoder.decoder.2.bias', [1]),
+      kernel: (await read('model.decoder.decoder.2.weight', [1, UNITS, 1])).data,
+      bias: (await read('model.decoder.decoder.2.bias', [1])).data,
     }
     const [lstm] = lstmsOf(path, (await importWeights(file)).networks, [[UNITS, UNITS]])
     return { transform, encoder, lstm: lstm, output }

@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { once } from 'node:events'
+import { required } from '@cudnn-rnn/arguments'
 import { WebSocket } from 'ws'
 import { SAMPLE_RATE } from '../audio_file.js'
 import { FRAME } from '../speech/silero_weights.js'

@@ -1,15 +1,15 @@
-import { required } from '@cudnn-rnn/arguments'
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg } from 'node:os'
+import { required } from '@cudnn-rnn/arguments'
 import type { Command } from 'commander'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { LoadClient, type LoadWindow } from './load_client.js'
 import { IMPLEMENTATIONS, type ImplementationName } from './load_implementations.js'
 import { type ImplementationLoad, type LoadReport, loadPage } from './load_page.js'
-import { writeLoadSection } from './load_section.js'
 import { isHeld, searchLoad } from './load_search.js'
+import { writeLoadSection } from './load_section.js'
 import { type ServerUsage, serveImplementation } from './load_server.js'
 
 interface Options {

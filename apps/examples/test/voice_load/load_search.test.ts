@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { LoadWindow } from '../../src/voice_load/load_client.js'
 import { loadPage } from '../../src/voice_load/load_page.js'
-import { loadSection, writeLoadSection } from '../../src/voice_load/load_section.js'
 import { isHeld, searchLoad } from '../../src/voice_load/load_search.js'
+import { loadSection, writeLoadSection } from '../../src/voice_load/load_section.js'
 
 /** A server that answers in time up to a number of streams. */
 const server =
