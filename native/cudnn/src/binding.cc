@@ -3,6 +3,8 @@
 namespace cudnn_rnn {
 
 Napi::Error ErrorOf(Napi::Env env, const NativeError& error) {
+  // The message is for debugging; packages/cudnn/src/sys/cudnn_error.ts writes the sentence that users see from the
+  // fields.
   Napi::Error result = Napi::Error::New(env, error.call + ": " + error.name);
   Napi::Object fields = result.Value();
   fields.Set("library", error.library);

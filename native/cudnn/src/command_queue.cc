@@ -17,7 +17,9 @@ bool CommandQueue::Post(std::unique_ptr<Batch>& batch, bool is_exclusive) {
 
 std::unique_ptr<Batch> CommandQueue::Next() {
   std::unique_lock lock(mutex_);
+  // During an exclusive section only its own batches wake the worker.
   changed_.wait(lock, [this] { return closed_ || !exclusive_queue_.empty() || (!is_exclusive_ && !queue_.empty()); });
+  // Even with batches queued: Close() has taken them.
   if (closed_) return nullptr;
   // An exclusive batch may be left over after its section ended; it goes first in any case.
   auto& source = exclusive_queue_.empty() ? queue_ : exclusive_queue_;

@@ -21,6 +21,7 @@ ErrorRef Unknown(const char* what) {
 }  // namespace
 
 void CommandReader::BeginSegment(ErrorRef error) {
+  // Skips the opcode kSegment.
   next_++;
   error_ = std::move(error);
   // A captured batch is one segment to the graph.
@@ -37,6 +38,7 @@ bool CommandReader::AtSegmentEnd() const {
 }
 
 bool CommandReader::IsAbsent() {
+  // -1 stands for a field that was left out; slots, ids and sizes are never negative.
   if (batch_.words.at(next_) >= 0) return false;
   next_++;
   return true;
@@ -77,6 +79,7 @@ Object* CommandReader::ExistingObject() {
 }
 
 Object* CommandReader::NewObject() {
+  // Ids of descriptors stand in the words themselves; buffers are named by slot, as graphs may replace them.
   const Id id = static_cast<Id>(Word());
   made_.push_back(id);
   writes_.push_back(id);

@@ -28,6 +28,7 @@ HostBlock Pageable(std::size_t bytes) {
 
 bool HostBlockPool::TakeKept(std::size_t capacity, HostBlock* block) {
   const std::lock_guard lock(mutex_);
+  // Exact size class only: a larger block would be missing for its own class.
   auto found = kept_.find(capacity);
   if (found == kept_.end() || found->second.empty()) return false;
   *block = found->second.back();
@@ -61,6 +62,7 @@ HostBlockRef HostBlockPool::Take(std::size_t bytes) {
 }
 
 void HostBlockPool::Give(const HostBlock& block) {
+  // Pageable memory is cheap to allocate and is not kept.
   if (!block.pinned) return std::free(block.data);
   const std::lock_guard lock(mutex_);
   if (kept_bytes_ + block.capacity > kMostKept) return surplus_.push_back(block);

@@ -30,6 +30,7 @@ std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
 }  // namespace
 
 std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
+// Each list below is a table of rows, written by the .def file.
 #define SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), true},
 #define OPTIONAL_SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), false},
   if (kind == "cudart") {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+// CUDA runtime, CUDA driver, NVRTC, cuBLAS and cuDNN, in this order. The enumerations of NVIDIA's headers have the size
+// of int on all supported compilers.
 using cudaError_t = int;
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;

@@ -46,6 +46,7 @@ Session::Session(std::shared_ptr<const Libraries> libraries, int device, Settle 
 Session::~Session() { Close(); }
 
 void Session::Start(std::unique_ptr<Batch> first) {
+  // The waiter first: the worker waits for its cudaSetDevice before it takes batches.
   waiter_thread_ = std::thread([this] { RunWaiter(); });
   worker_thread_ = std::thread([this, first = std::move(first)]() mutable { RunWorker(std::move(first)); });
 }
@@ -56,6 +57,7 @@ void Session::BeginClose() {
   closed_ = true;
   barrier_.BeginClose();
   for (auto& batch : queue_.Close()) {
+    // Their promises reject with ERR_BACKEND_DISPOSED.
     batch->error = std::make_shared<NativeError>(SessionClosed("close"));
     Finish(std::move(batch));
   }
@@ -89,12 +91,14 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   {
     const std::lock_guard lock(waiting_mutex_);
     no_more_waiting_ = true;
+    // The waiter finishes the batches under way, then ends.
     waiting_changed_.notify_one();
   }
   // Events are still being waited for: the handles go when the waiter is through.
   waiter_thread_.join();
   worker_.Close();
   barrier_.End();
+  // The last call of this thread: JavaScript may join it from here on.
   settle_(nullptr);
 }
 
@@ -135,6 +139,7 @@ void Session::RunWaiter() {
   while (true) {
     std::unique_lock lock(waiting_mutex_);
     waiting_changed_.wait(lock, [this] { return no_more_waiting_ || !waiting_.empty(); });
+    // Only after no_more_waiting_: all batches have been settled.
     if (waiting_.empty()) return;
     Waiting waiting = std::move(waiting_.front());
     waiting_.pop_front();

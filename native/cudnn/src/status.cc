@@ -30,6 +30,7 @@ void CheckDriver(const Libraries& libraries, CUresult status, const char* call) 
   if (status == 0) return;
   const char* name = nullptr;
   const char* text = nullptr;
+  // Both leave the pointer null for an unknown status.
   libraries.driver.cuGetErrorName(status, &name);
   libraries.driver.cuGetErrorString(status, &text);
   throw ErrorOf("driver", call, status, TextOf(name), TextOf(text));

@@ -49,6 +49,7 @@ DeviceInfo Worker::Open() {
   info.numbers["computeCapability"] =
       attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   info.numbers["multiProcessors"] = attribute(cudaDevAttrMultiProcessorCount);
+  // Without pools (before CUDA 11.2, or on devices without support) memory comes from cudaMalloc, which synchronizes.
   const bool has_pools = attribute(cudaDevAttrMemoryPoolsSupported) != 0;
   CUdevice ordinal = 0;
   CheckDriver(libraries, libraries.driver.cuDeviceGet(&ordinal, device), "cuDeviceGet");
@@ -70,9 +71,11 @@ DeviceInfo Worker::Open() {
   CheckCudnn(libraries, dnn.cudnnSetStream(cudnn, stream), "cudnnSetStream");
   CheckCublas(libraries, libraries.cublas.cublasCreate_v2(&cublas), "cublasCreate_v2");
   CheckCublas(libraries, libraries.cublas.cublasSetStream_v2(cublas, stream), "cublasSetStream_v2");
+  // cuBLAS would otherwise allocate its own workspace, which is not allowed during a capture.
   CheckCublas(libraries, libraries.cublas.cublasSetWorkspace_v2(cublas, Allocate(kCublasWorkspace), kCublasWorkspace),
               "cublasSetWorkspace_v2");
 
+  // The size of dropout states depends on the GPU; packages/cudnn checks saved states against it.
   std::size_t bytes = 0;
   CheckCudnn(libraries, dnn.cudnnDropoutGetStatesSize(cudnn, &bytes), "cudnnDropoutGetStatesSize");
   info.numbers["dropoutStatesBytes"] = static_cast<double>(bytes);
@@ -111,6 +114,7 @@ void Worker::Close() {
   // Handles before their stream, and before the cuBLAS workspace, which is among live_.
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
   if (cudnn != nullptr) libraries.cudnn.cudnnDestroy(cudnn);
+  // Buffers that JavaScript did not release, and the cuBLAS workspace.
   for (const auto& [pointer, bytes] : live_) {
     pool != nullptr ? cudart.cudaFreeAsync(pointer, stream) : cudart.cudaFree(pointer);
   }
@@ -136,6 +140,8 @@ Object* Worker::Find(Id id) {
 Object& Worker::Make(Id id) { return objects_[id]; }
 
 void Worker::Run(Batch& batch) {
+  // The conditions follow a capture: run the graph if it succeeded, the calls if not. The worker decides, so JavaScript
+  // can queue both at once.
   const bool is_run =
       batch.condition == Batch::Condition::kAlways || (batch.condition == Batch::Condition::kIfCaptured) == captured_;
   if (is_run) {
@@ -146,6 +152,7 @@ void Worker::Run(Batch& batch) {
 }
 
 void Worker::RunWithoutDevice(Batch& batch) {
+  // Reads all segments, then runs them: no device, so there is nothing to allocate between.
   CommandReader reader(*this, batch);
   std::vector<AnyCommand> commands;
   batch.error = Attempt([&] {
@@ -160,10 +167,12 @@ void Worker::RunWithoutDevice(Batch& batch) {
 }
 
 void Worker::RunSegments(Batch& batch) {
+  // One reader for the whole batch; BeginSegment() resets the state of a segment.
   CommandReader reader(*this, batch);
   std::vector<AnyCommand> commands;
   if (batch.is_timed) batch.error = Attempt([&] { StartTimer(); });
   for (std::size_t segment = 0; !reader.AtEnd(); segment++) {
+    // After a failure the rest is still read, so that its outputs are marked and its releases happen.
     const bool is_skipped = batch.error != nullptr;
     bool began = false;
     commands.clear();
@@ -175,6 +184,7 @@ void Worker::RunSegments(Batch& batch) {
       for (const AnyCommand& command : commands) RunCommand(command, *this, batch);
     });
     if (error && !is_skipped) {
+      // Only the first failure is examined: the query waits for the device.
       batch.error = error = WithLostDevice(error);
       batch.failed_segment = segment;
     }
@@ -251,6 +261,7 @@ void* Worker::Allocate(std::size_t bytes) {
   // Every buffer has an address of its own.
   const std::size_t room = std::max<std::size_t>(bytes, 1);
   void* pointer = nullptr;
+  // In stream order: memory freed by earlier commands is reused without a synchronization.
   const auto allocate = [&] {
     const cudaError_t status =
         pool != nullptr ? cudart.cudaMallocAsync(&pointer, room, stream) : cudart.cudaMalloc(&pointer, room);
@@ -274,6 +285,7 @@ void* Worker::Allocate(std::size_t bytes) {
     error.requested_bytes = static_cast<double>(room);
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
+    // For the message; a failure here must not hide the first error.
     if (cudart.cudaMemGetInfo(&free_bytes, &total_bytes) == 0) {
       error.free_bytes = static_cast<double>(free_bytes);
       error.total_bytes = static_cast<double>(total_bytes);
@@ -303,6 +315,7 @@ void Worker::Release(Id id) {
 }
 
 void Worker::Free(void* pointer) {
+  // Host memory in place of a buffer (AllocateOnHost), or freed already.
   if (live_.erase(pointer) == 0) return;
   // A context that is in error refuses this too; nothing can be done then, and the next call reports it.
   const auto& cudart = libraries.cudart;

@@ -43,6 +43,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.reason = `cudnn: ${this.implementation}`
     const kernels = new CudnnDenseKernels(executor)
     this.ops = new CheckedDenseOps(executor.memory, kernels)
+    // Without graphs a step gains nothing from being recorded.
     const isRecorded = executor.graphs !== 'never'
     const guarded = kernels.whereFinite.bind(kernels)
     this.steps = new CudnnTrainingSteps(executor.session, executor.memory.life, isRecorded, guarded)
@@ -70,6 +71,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     return memory.fromHost({ data: DTYPES[this.dtype].array.from(halves), shape }, this.dtype)
   }
 
+  /** A tensor of zeros; the memory is allocated and cleared in the order of calls. */
   zeros(shape: readonly number[], options: { readonly layout?: string | undefined } = {}): CudnnTensor {
     const action = 'make a tensor of zeros'
     checkOptionNames(action, options, ['layout'])
@@ -78,16 +80,19 @@ export class CudnnBackend extends Inspectable implements Backend {
     return memory.zeros(checkDimensions(action, shape), options.layout)
   }
 
+  /** True for tensors of this executor only, not for those of another executor on the same GPU. */
   owns(tensor: BackendTensor): boolean {
     return this.#executor.memory.owns(tensor)
   }
 
+  /** Prepares a network. Nothing is sent to the device before the first pass. */
   rnn(descriptor: RnnDescriptor): CudnnRnn {
     this.#executor.memory.life.check('prepare a network')
     checkDescriptor(descriptor)
     return new CudnnRnn(this.#executor, descriptor)
   }
 
+  /** Live objects and bytes, counted on JavaScript's side: queued frees count as freed. */
   stats(): BackendStats {
     return this.#executor.memory.ledger.snapshot()
   }

@@ -21,6 +21,7 @@ export function loadAddon(
   require?: Pick<NodeJS.Require, 'resolve'> & ((place: string) => unknown),
 ): LoadedAddon {
   if (globalThis.process?.versions?.node === undefined) return { addon: undefined, attempts: ['addons need Node.js'] }
+  // A require of this file, as the addon is CommonJS and its path is relative to the package.
   const load = require ?? createRequire(import.meta.url)
   const attempts: string[] = []
   const platform = platformTriple()
@@ -38,6 +39,7 @@ export function loadAddon(
   return { addon: undefined, attempts }
 }
 
+/** Cached, as libc() is slow. */
 let thisPlatform: string | undefined
 
 /** linux-x64-gnu, linux-arm64-musl, win32-x64, darwin-arm64. */

@@ -27,6 +27,7 @@ export async function startBackend(
 ): Promise<CudnnBackend> {
   const session = await DeviceSession.open(addon, libraries, device, { graphs, dtype })
   try {
+    // Before anything else: an NVRTC that does not work should fail the opening, not a later call.
     await loadKernels(session, dtype, new KernelCache(cacheDir))
     const memory = new DeviceMemory(session, dtype)
     return new CudnnBackend({ session, memory, arithmetic, algorithm, graphs })

@@ -99,7 +99,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
     // The first event is that of the uploads.
     { fault: 'cudaEventSynchronize=719@2', graphs: false, code: 'ERR_DEVICE_LOST' },
     { fault: 'cuLaunchKernel=719@4', graphs: false, code: 'ERR_DEVICE_LOST' },
-  ])('a synchronous step throws what the device meets while it waits: %o', async ({ fault, graphs, code }) => {
+  ])('a synchronous step throws the error of the device while it waits: %o', async ({ fault, graphs, code }) => {
     await using backend = await open({ algorithm: 'standard', graphs })
     const { stepper } = opened(backend)
     const out = new Float32Array(3 * 8)

@@ -20,7 +20,7 @@ export interface Joint {
   readonly base: string
   /** Columns of the output; undefined where those of the branches do not fit each other. */
   readonly features: (ofBranches: readonly number[]) => number | undefined
-  /** What the columns must be, for an error. */
+  /** The rule for the columns, for an error. */
   readonly rule: string
   readonly make: (build: LayerBuild, info: LayerInfo, branches: readonly (readonly Layer[])[]) => BranchLayer
 }

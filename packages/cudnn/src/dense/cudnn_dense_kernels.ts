@@ -35,6 +35,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
   /** Where it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
+  /** y [N,out] = x [N,in] · kernel [in,out] + bias [out]. */
   linear({ input, kernel, bias }: KernelOperands<'linear'>, { rows, inputs, outputs }: LinearSizes): CudnnTensor {
     const { memory, session, arithmetic } = this.executor
     const operation = this.begin('run linear')
@@ -51,6 +52,10 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return memory.tensor(y, [...input.shape.slice(0, -1), outputs])
   }
 
+  /**
+   * dx [N,in] = dy·kernelᵀ, dkernel [in,out] = xᵀ·dy, dbias [out] = the column sums of dy. The transposes are options
+   * of cuBLAS, not copies.
+   */
   linearGradients(
     { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
     { rows, inputs, outputs }: LinearSizes,
@@ -82,6 +87,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return isBackendTensor(ids) ? undefined : (ids.data as Int32Array)
   }
 
+  /** y [...,E] = table [V,E] at ids [...]. An id out of 0…V-1 gives a row of NaN: the kernel cannot throw. */
   embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): CudnnTensor {
     const { memory, session } = this.executor
     const operation = this.begin('run embedding')
@@ -95,6 +101,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return memory.tensor(rows, [...ids.shape, columns])
   }
 
+  /** dtable [V,E]: the sum of the rows of dy whose id is v, zeros for ids that do not occur. */
   embeddingGradient(
     operands: KernelOperands<'embeddingGradient'>,
     { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
@@ -115,6 +122,10 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return memory.tensor(table, [vocabulary, columns])
   }
 
+  /**
+   * Mean of -ln softmax(logits [N,K])[label], weighted by row, and its gradient (softmax - onehot)·w/Σw. One block for
+   * each row.
+   */
   softmaxCrossEntropy(
     operands: KernelOperands<'softmaxCrossEntropy'>,
     { rows, classes }: { readonly rows: number; readonly classes: number },
@@ -139,6 +150,10 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return { loss: memory.tensor(loss, SCALAR), logitsGradient: memory.tensor(gradient, operands.logits.shape) }
   }
 
+  /**
+   * The global norm √Σx² over all tensors, and if it exceeds `maxNorm` every tensor · maxNorm/norm, as
+   * tf.clip_by_global_norm. Nothing is read back: the clipping kernel reads the norm on the device.
+   */
   norm(tensors: readonly CudnnTensor[], maxNorm: number): CudnnTensor {
     const { memory, session } = this.executor
     const operation = this.begin('run the global norm')
@@ -165,6 +180,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     return memory.tensor(norm, SCALAR)
   }
 
+  /** Copies without a kernel; both have the same size. */
   assign(variable: CudnnTensor, source: TensorLike): void {
     const operation = this.begin('assign')
     const from = operation.operand(source)
@@ -173,6 +189,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     operation.post()
   }
 
+  /** Clamps every element to ±limit; NaN stays. */
   clip(tensors: readonly CudnnTensor[], limit: number): void {
     const operation = this.begin('clip')
     for (const { buffer, shape } of tensors) {
@@ -182,6 +199,7 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     operation.post()
   }
 
+  /** One kernel for each variable: reads gradient and slots, writes variable and slots, in one pass over memory. */
   update(update: OptimizerUpdate, written: readonly CudnnTensor[], source: TensorLike | undefined): void {
     const operation = this.begin('update')
     const operands = {

@@ -37,6 +37,9 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     this.executor = executor
   }
 
+  /**
+   * y [N,E] = φ(x); softmax along the last axis, one block of threads for each row. `maximum` bounds relu from above.
+   */
   activate(
     { input }: KernelOperands<'activate'>,
     { activation, maximum }: CompleteActivation,
@@ -52,6 +55,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, input.shape)
   }
 
+  /** dx [N,E] = dy ⊙ φ'(x), computed from y = φ(x), so x need not be kept. */
   activationGradient(
     { output, outputGradient }: KernelOperands<'activationGradient'>,
     { activation, maximum }: CompleteActivation,
@@ -72,6 +76,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, dx, output.shape)
   }
 
+  /** y = a ⊙ b, operands of one shape. */
   multiply(operands: KernelOperands<'multiply'>): CudnnTensor {
     const operation = this.begin('multiply element by element')
     const a = operation.operand(operands.a)
@@ -82,6 +87,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, operands.a.shape)
   }
 
+  /** y = x ⊙ mask; the mask is a function of seed, draw and element (Philox), so the backward draws it again. */
   dropout({ input }: KernelOperands<'dropout'>, mask: DropoutMask): CudnnTensor {
     const operation = this.begin('run dropout')
     const x = operation.operand(input)
@@ -92,6 +98,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, input.shape)
   }
 
+  /** y [N,E] = γ ⊙ (x - μ)/√(σ² + ε) + β over each row, with the biased variance (Ba, Kiros and Hinton 2016). */
   layerNorm(operands: KernelOperands<'layerNorm'>, { rows, columns }: RowSizes, epsilon: number): CudnnTensor {
     const operation = this.begin('normalize a layer')
     const x = operation.operand(operands.input)
@@ -102,6 +109,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, operands.input.shape)
   }
 
+  /** dx [N,E], dγ and dβ [E]. Mean and variance are computed again from x. */
   layerNormGradients(
     operands: KernelOperands<'layerNormGradients'>,
     { rows, columns }: RowSizes,
@@ -132,6 +140,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     }
   }
 
+  /** y [N, sum of widths]: each input is copied to its columns by one launch. */
   concat(inputs: readonly TensorLike[], shape: readonly number[], { rows, columns }: RowSizes): CudnnTensor {
     const operation = this.begin('concatenate')
     const y = this.#allocate(operation, elementCount(shape))
@@ -147,6 +156,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, shape)
   }
 
+  /** y [N,width] = the columns from `begin` on of x [N,columns]. */
   columns({ input }: KernelOperands<'columns'>, { begin, columns, rows }: ColumnBlock, width: number): CudnnTensor {
     const operation = this.begin('take columns')
     const x = operation.operand(input)
@@ -157,6 +167,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, [...input.shape.slice(0, -1), width])
   }
 
+  /** y [T,B,E]: the steps of each row in reverse, within its length; zeros past it. */
   reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: SequenceSizes): CudnnTensor {
     const { time, batch, columns } = sizes
     const operation = this.begin('reverse a sequence')
@@ -168,6 +179,10 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, operands.input.shape)
   }
 
+  /**
+   * y [B,E]: last, mean or maximum over the steps of each row. Columns from `reversedFrom` on are those of a backward
+   * direction, whose last step is step 0.
+   */
   poolSequence(
     operands: KernelOperands<'poolSequence'>,
     { time, batch, columns }: SequenceSizes,
@@ -183,6 +198,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, [batch, columns])
   }
 
+  /** dx [T,B,E]; the kernel writes every element, so dx is not cleared before. */
   poolSequenceGradient(
     operands: KernelOperands<'poolSequenceGradient'>,
     { time, batch, columns }: SequenceSizes,
@@ -199,6 +215,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, dx, operands.input.shape)
   }
 
+  /** weights [T,B] = softmax of scores [T,B] along T, within each row's length; output [B,E] = Σ_t weights·x. */
   attend(operands: KernelOperands<'attend'>, { time, batch, columns }: SequenceSizes): Attention {
     const { memory } = this.executor
     const operation = this.begin('attend')
@@ -217,6 +234,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     }
   }
 
+  /** dx [T,B,E] and dscores [T,B]. dweights is x·dy over E, one block for each (t, b). */
   attendGradients(operands: KernelOperands<'attendGradients'>, sizes: SequenceSizes): AttentionGradients {
     const { time, batch, columns } = sizes
     const { memory } = this.executor
@@ -239,6 +257,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     }
   }
 
+  /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
   elementLoss(
     operands: KernelOperands<'elementLoss'>,
     rule: ElementLoss,
@@ -254,6 +273,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const loss = this.#allocate(operation, 1)
     const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
     const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
+    // Without weights the kernels divide by the number of rows; a total of 0 with weights gives a loss of 0.
     if (weights) list.launch('sum', 1, BLOCK, { total, x: weights, count: rows })
     else list.add('clear', { to: total, offset: 0, bytes: total.bytes })
     const values = { gradient, loss: rowLosses, predictions, targets, weights, total }
@@ -271,10 +291,12 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.executor.memory.allocate(list, elements)
   }
 
+  /** Launches a kernel with one thread for each element. */
   #each<Name extends KernelName>({ list }: Operation, name: Name, count: number, fields: KernelFields<Name>): void {
     launchEach(this.executor.session, list, name, count, fields)
   }
 
+  /** Queues the operation and wraps its result; ownership of `buffer` passes to the tensor. */
   #result(operation: Operation, buffer: DeviceBuffer, shape: readonly number[]): CudnnTensor {
     operation.post()
     return this.executor.memory.tensor(buffer, shape)

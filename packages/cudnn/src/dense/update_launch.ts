@@ -29,6 +29,7 @@ export function launchUpdate(
     launchEach(session, list, 'apply_weight_decay', count, { x, mask: source, count, rate: update.rate, guard })
     return
   }
+  // Every rule but weight decay has a gradient; the check of the operation has refused its absence.
   const g = required(source, 'the source of the update')
   switch (update.rule) {
     case 'addScaled':
@@ -51,6 +52,7 @@ export function launchUpdate(
         steps,
         rate,
         beta1,
+        // Formed in float64: rounding 0.999 to float32 would change 1 - 0.999 by some 1e-5 of its value.
         rest1: 1 - beta1,
         beta2,
         rest2: 1 - beta2,

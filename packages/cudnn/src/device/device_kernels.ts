@@ -18,6 +18,7 @@ export async function loadKernels(session: DeviceSession, dtype: FloatDType, cac
   const real = dtype === 'float64' ? 'double' : 'float'
   const architecture = kernelArchitecture(info.computeCapability, native.supportedArchitectures(libraries))
   const options = [`--gpu-architecture=${architecture}`, `-DREAL=${real}`, `-DBLOCK=${BLOCK}`]
+  // Everything that the machine code depends on.
   const key = [source, ...options, String(info.nvrtcVersion)]
   const image = await cache
     .image(key, () => native.compileKernels(libraries, source, options))
@@ -37,6 +38,7 @@ export function launchEach<Name extends KernelName>(
   count: number,
   fields: KernelFields<Name>,
 ): void {
+  // Kernels stride over the rest: more blocks than the device holds at once only add launch work.
   const most = info.multiProcessors * BLOCKS_PER_MULTIPROCESSOR
   list.launch(name, Math.min(Math.ceil(count / BLOCK), most), BLOCK, fields)
 }

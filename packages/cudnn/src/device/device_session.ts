@@ -40,7 +40,7 @@ export class DeviceSession implements BufferHome {
   #open: CommandList | undefined
   #step: CommandList | undefined
   #stepsUnderWay = 0
-  /** Exclusive sections that are queued or under way: JavaScript ends them, so nothing may wait for what is behind. */
+  /** Exclusive sections queued or under way. JavaScript ends them, so it must not block for commands queued after one. */
   #exclusiveSections = 0
   #unreportedBytes = 0
   readonly #submitted: Promise<unknown>[] = []
@@ -142,8 +142,8 @@ export class DeviceSession implements BufferHome {
   }
 
   /**
-   * Throws RangeError `ERR_EXECUTOR_BUSY` while a call asks the device for what a new shape needs: the calling thread must
-   * not wait for it, as it continues on that thread.
+   * Throws RangeError `ERR_EXECUTOR_BUSY` while another call makes the plan of a new shape: that call continues on this
+   * thread, so waiting here would be a deadlock.
    */
   checkCanWait(action: string): void {
     if (this.#exclusiveSections === 0) return

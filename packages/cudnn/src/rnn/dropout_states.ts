@@ -24,6 +24,7 @@ export class DropoutStates {
     this.#seed = seed
   }
 
+  /** Size of the states, from cudnnDropoutGetStatesSize; it depends on the GPU. */
   get bytes(): number {
     return this.#session.info.dropoutStatesBytes
   }
@@ -37,6 +38,7 @@ export class DropoutStates {
     list.add('setDropoutDescriptor', { descriptor, rate: this.#rate, states, seed: this.#seed })
     const ready = this.#session.run(list)
     const made = { descriptor, states, ready }
+    // Before the commands have run: later passes are queued after them.
     this.#made = made
     ready.catch(() => {
       if (this.#made === made) this.dispose()
@@ -44,6 +46,7 @@ export class DropoutStates {
     return made
   }
 
+  /** The states after all training forwards queued before. */
   async save(): Promise<Uint8Array> {
     const { states } = this.make()
     const bytes = new Uint8Array(this.bytes)
@@ -63,6 +66,7 @@ export class DropoutStates {
     this.#session.run(list).catch(() => {})
   }
 
+  /** Idempotent. Freed after the commands queued so far. */
   dispose(): void {
     if (this.#made === undefined) return
     this.#session.destroy(this.#made.descriptor)

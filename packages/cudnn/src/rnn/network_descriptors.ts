@@ -39,6 +39,7 @@ export function setRnnDescriptor(
     mathType: arithmetic.mathType,
     inputSize: network.inputSize,
     hiddenSize: network.numUnits,
+    // cuDNN has no value for "no projection": it is off if projSize equals hiddenSize.
     projSize: network.numProj ?? network.numUnits,
     numLayers: network.numLayers,
     dropout,
@@ -60,6 +61,8 @@ export function legalAlgorithms(
   { precision }: Arithmetic,
   hasUnequalRows: boolean,
 ): readonly Algorithm[] {
+  // cuDNN refuses persistent algorithms with a projection, with a bias mode other than double, for float64, and for rows
+  // of unequal length.
   const canPersist =
     !hasUnequalRows && network.biasMode === 'double' && network.numProj === undefined && precision !== 'float64'
   if (!canPersist) return ['standard']

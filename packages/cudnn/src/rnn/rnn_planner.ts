@@ -52,6 +52,7 @@ export class RnnPlanner {
         : undefined
   }
 
+  /** The plan of this shape if it is ready; no device is asked. */
   known(key: string): RnnPlan | undefined {
     return this.#plans.get(key)
   }
@@ -74,9 +75,11 @@ export class RnnPlanner {
   ): Promise<RnnPlan> {
     const known = this.#plans.get(key)
     if (known !== undefined) return known
+    // The descriptor of the network refers to the generator's, which must exist on the device before.
     await dropout?.ready
     const algorithm = await this.#algorithm(queue, sizes, training, dropout)
     const rnn = await answer(queue, this.#descriptor(queue, algorithm, sizes, dropout))
+    // Workspace and reserve space depend on the algorithm too.
     const temp = await answer(queue, this.#tempSpace(queue, rnn, algorithm, sizes, training))
     const isReplayable = await this.#isReplayable(queue, sizes, dropout)
     const { plan, made } = this.#made(queue, key, { sizes, training, algorithm, rnn, isReplayable, ...temp })
@@ -139,6 +142,7 @@ export class RnnPlanner {
     for (const shape of Object.values(shapes)) Object.freeze(shape)
     const plan = new RnnPlan(session, { ...parts, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
+    // A failed plan is dropped, so the next pass of this shape makes a new one.
     made.catch(() => this.#plans.remove(key, plan))
     return { plan, made }
   }
@@ -163,6 +167,7 @@ export class RnnPlanner {
         : algorithm === 'persist_dynamic'
           ? legal.length > 1
           : algorithm !== 'standard' && legal.includes(algorithm)
+    // Nothing to choose: no scratch memory is allocated.
     if (!isUseful) return 'standard'
     const key = shapeKey(sizes, training)
     let chosen = this.#algorithms.get(key)
@@ -218,6 +223,7 @@ export class RnnPlanner {
     if (known !== undefined) return known
     const { session, arithmetic } = this.#executor
     const list = session.list('size the workspace')
+    // Descriptors of this query only.
     const full = setPassDescriptors(session, list, arithmetic, this.#network, { ...sizes, sequenceLengths: null })
     const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
     list.add('tempSpaceSizes', { descriptor, mode, xDesc: full.x })
@@ -242,6 +248,7 @@ export class RnnPlanner {
     if (executor.graphs === 'never') return true
     if (!isGraphSized(this.#network, sizes)) return false
     if (dropout !== undefined) {
+      // Once for the executor: the property is cuDNN's, not the network's.
       executor.replaysDropout ??= await replaysDropout(session, queue, this.#network, arithmetic, dropout)
     }
     if (sizes.sequenceLengths !== null) {
@@ -265,6 +272,7 @@ export class RnnPlanner {
     if (this.#isLayoutChecked) return
     const bytes = this.#layout.size * this.#executor.arithmetic.bytes
     const layers = numPseudoLayers(this.#network)
+    // Input and recurrent matrix of each gate, and the projection: see cudnnGetRNNWeightParams.
     const linearLayers = 2 * numGates(this.#network) + (this.#network.numProj === undefined ? 0 : 1)
     const size = this.#executor.session.list('size the weight space')
     size.add('weightSpaceSize', { descriptor })
@@ -283,6 +291,10 @@ export class RnnPlanner {
     this.#isLayoutChecked = true
   }
 
+  /**
+   * Compares the offset of one region with cuDNN's: six numbers for each linear layer, three for the matrix and
+   * three for the bias.
+   */
   #checkRegion(region: PlacedRegion, numbers: Float64Array, linearLayers: number): void {
     const at = (region.pseudoLayer * linearLayers + region.linLayerId) * 6 + (region.kind === 'weight' ? 0 : 3)
     const offset = region.size === 0 ? -1 : region.offset * this.#executor.arithmetic.bytes

@@ -62,6 +62,7 @@ export class ScratchPass {
     const ids: ObjectId<string>[] = []
     const buffers: DeviceBuffer[] = []
     try {
+      // A descriptor of its own: a refused algorithm must not leave a network's descriptor half set.
       const rnn = session.newId<RnnDescriptorId>()
       const asked = session.list('try an algorithm')
       setRnnDescriptor(asked, rnn, network, { ...options, hasPaddedIo: sizes.sequenceLengths !== null })
@@ -72,6 +73,7 @@ export class ScratchPass {
       if (algorithm === 'persist_dynamic') asked.add('buildRnnDynamic', { descriptor: rnn, batch: sizes.batch })
       const mode = training ? FORWARD_MODE.training : FORWARD_MODE.inference
       asked.add('tempSpaceSizes', { descriptor: rnn, mode, xDesc: descriptors.x })
+      // cuDNN refuses most unsupported combinations in this query, before memory is allocated.
       const [workspaceBytes, reserveBytes] = (await queue.run(asked)) as unknown as [number, number]
       const list = session.list('make room for a trial')
       const bytes = (count: number) => {

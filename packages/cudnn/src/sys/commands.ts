@@ -77,10 +77,12 @@ export const COMMANDS = {
       paddingFill: 'source?',
     },
   },
+  /** Runs a kernel that fills `states` from the seed. */
   setDropoutDescriptor: {
     call: 'cudnnSetDropoutDescriptor',
     fields: { descriptor: 'new dropoutDescriptor', rate: 'double', states: 'out', seed: 'double' },
   },
+  /** `projSize` = `hiddenSize` is no projection. `mathPrec` is the type of sums. */
   setRnnDescriptor: {
     call: 'cudnnSetRNNDescriptor_v8',
     fields: {
@@ -111,6 +113,7 @@ export const COMMANDS = {
     call: 'cudnnGetRNNWeightParams',
     fields: { descriptor: 'rnnDescriptor', pseudoLayer: 'int', weightSpaceSize: 'size', linLayerID: 'int' },
   },
+  /** Compiles kernels for one batch size; only for the algorithm `persist_dynamic`. */
   buildRnnDynamic: { call: 'cudnnBuildRNNDynamic', fields: { descriptor: 'rnnDescriptor', batch: 'int' } },
   /** Reports bytes of workspace and reserve space. */
   tempSpaceSizes: {
@@ -163,6 +166,7 @@ export const COMMANDS = {
       reserveSpace: 'in',
     },
   },
+  /** Adds to `dweightSpace`. After `rnnBackwardData` with the same reserve space. */
   rnnBackwardWeights: {
     call: 'cudnnRNNBackwardWeights_v8',
     fields: {
@@ -205,6 +209,7 @@ export const COMMANDS = {
   loadKernels: { call: 'cuModuleLoadData', fields: { image: 'source', isDouble: 'int' } },
   /** One of the kernels below by its number, and its fields. */
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
+  /** Runs a captured list. Its buffers are those of the capture. */
   launchGraph: { call: 'cudaGraphLaunch', fields: { exec: 'graph' } },
 } as const satisfies Readonly<Record<string, CommandShape>>
 
@@ -213,20 +218,25 @@ export const COMMANDS = {
  * kernel with scalars has one parameter more: where they are in memory.
  */
 export const KERNELS = {
+  // x = value
   fill: { x: 'out', count: 'size', value: 'scalar' },
   broadcast_rows: { rows: 'out', bias: 'in', count: 'size', columns: 'size' },
+  // x += scale·y, unless the guard is not finite
   add_scaled: { x: 'inout', y: 'in', count: 'size', scale: 'scalar', guard: 'in?' },
   clip_by_value: { x: 'inout', count: 'size', limit: 'scalar' },
+  // Conversions, rounding to nearest even.
   to_bfloat16: { y: 'out', x: 'in', count: 'size' },
   from_bfloat16: { y: 'out', x: 'in', count: 'size' },
   to_float16: { y: 'out', x: 'in', count: 'size' },
   from_float16: { y: 'out', x: 'in', count: 'size' },
+  // y [T,B,columns] = x, zeros past each row's length
   mask_sequence: { y: 'out', x: 'in', lengths: 'in', count: 'size', batch: 'size', columns: 'size' },
   replace_empty_rows: {
     ...{ y: 'out', x: 'in', source: 'in?', lengths: 'in' },
     ...{ count: 'size', batch: 'size', columns: 'size' },
   },
   embedding: { rows: 'out', table: 'in', ids: 'in', count: 'size', columns: 'size', vocabulary: 'size' },
+  // The three kernels of a stable radix sort: counts of a digit by block, their prefix sums, and the placement.
   digit_counts: { counts: 'out', ids: 'in', order: 'in?', count: 'size', vocabulary: 'size', place: 'size' },
   digit_offsets: { counts: 'inout', blocks: 'size' },
   sort_by_digit: {
@@ -237,6 +247,7 @@ export const KERNELS = {
     ...{ table: 'out', ids: 'in', order: 'in', rows: 'in' },
     ...{ count: 'size', columns: 'size', vocabulary: 'size' },
   },
+  // Partial sums by block, then the root of their sum: two kernels, as blocks cannot wait for each other.
   sum_of_squares: { partial: 'out', x: 'in', count: 'size', first: 'size' },
   norm_of_partials: { norm: 'out', partial: 'in', count: 'size' },
   clip_by_norm: { x: 'inout', norm: 'in', count: 'size', limit: 'scalar' },
@@ -247,6 +258,7 @@ export const KERNELS = {
     ...{ rows: 'size', classes: 'size' },
   },
   sum_losses: { loss: 'out', rows: 'in', count: 'size' },
+  // Optimizer rules; the equations stand at each kernel in native/cudnn/kernels/dense.cu.
   apply_momentum: {
     ...{ x: 'inout', v: 'inout', g: 'in', count: 'size' },
     ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
@@ -266,6 +278,7 @@ export const KERNELS = {
     ...{ rate: 'scalar', epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
   },
   apply_weight_decay: { x: 'inout', mask: 'in?', count: 'size', rate: 'scalar', guard: 'in?' },
+  // Layers; the equations stand at each kernel in native/cudnn/kernels/layers.cu.
   activate: { y: 'out', x: 'in', count: 'size', activation: 'size' },
   activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
   bounded_relu: { y: 'out', x: 'in', count: 'size', maximum: 'scalar' },
@@ -308,6 +321,7 @@ export const KERNELS = {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
+  // Streams: states of the listed rows side by side, and back.
   gather_states: {
     ...{ y: 'out', x: 'in', rows: 'in', count: 'size' },
     ...{ picked: 'size', batch: 'size', columns: 'size' },

@@ -13,6 +13,7 @@ const isWindows = globalThis.process?.platform === 'win32'
 
 /** File names to look for, best first; for all but cuDNN and the driver those of `cudaMajor` come first. */
 export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number): readonly string[] {
+  // The release of cuDNN first; another major version is a last resort and is reported when it does not fit.
   const majors = [...CUDA_MAJORS].sort((a, b) => Number(b === cudaMajor) - Number(a === cudaMajor))
   switch (kind) {
     case 'cudnn':
@@ -64,6 +65,7 @@ export function libraryFolders(libraryDir: string | undefined): readonly string[
   return [...new Set(folders.filter((folder) => folder === '' || existsSync(folder)))]
 }
 
+/** The library folders of a CUDA toolkit or of a cuDNN archive. */
 function toolkitFolders(root: string | undefined): string[] {
   if (!root) return []
   return (isWindows ? ['bin\\x64', 'bin'] : ['lib64', 'lib']).map((folder) => join(root, folder))
