@@ -22,7 +22,7 @@ describe('StreamQueue', () => {
     expect(rejects[0]).toHaveBeenCalledTimes(1)
   })
 
-  it('tells steps from changes', () => {
+  it('distinguishes steps from changes', () => {
     expect([isStep(step()), isStep({ apply: () => {}, reject: () => {} })]).toEqual([true, false])
   })
 })

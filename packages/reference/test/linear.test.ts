@@ -15,7 +15,7 @@ describe('linear and linearGradients', () => {
     expect([...y]).toEqual([32, 48, 29, 42])
   })
 
-  it('adds the gradients to what is there', () => {
+  it('adds the gradients to the present values', () => {
     const gradients = {
       input: new Float64Array(6).fill(100),
       kernel: new Float64Array(6),

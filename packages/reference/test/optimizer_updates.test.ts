@@ -89,13 +89,13 @@ describe('variants', () => {
     expect(firstStep(true)).toBeCloseTo((-0.1 * 4) / 5, 14)
   })
 
-  it('weight decay spares what its mask leaves out', () => {
+  it('weight decay leaves elements unchanged where its mask is 0', () => {
     const variable = Float64Array.from(START)
     applyUpdate({ rule: 'weightDecay', rate: 0.5 }, [variable], Float64Array.of(1, 0, 1))
     expect([...variable]).toEqual([0.5, -2, 0.25])
   })
 
-  it('a gradient of 0 moves nothing but what has a velocity', () => {
+  it('a gradient of 0 moves only variables with a velocity', () => {
     const still = (update: OptimizerUpdate, slots: number) => {
       const variable = Float64Array.of(1)
       applyUpdate(update, [variable, ...Array.from({ length: slots }, () => Float64Array.of(0))], Float64Array.of(0))

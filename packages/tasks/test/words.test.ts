@@ -18,7 +18,7 @@ describe('wordsOf', () => {
 })
 
 describe('mostFrequentWords', () => {
-  it('orders by count, then by the alphabet, and leaves out what occurs once', () => {
+  it('orders by count, then by the alphabet, and leaves out words that occur once', () => {
     const texts = ['b b a', 'a c c c once', 'B']
     expect(mostFrequentWords(texts, 10)).toEqual(['b', 'c', 'a'])
     expect(mostFrequentWords(texts, 2)).toEqual(['b', 'c'])

@@ -23,6 +23,7 @@ Napi::Value PhysicalCoresOf(const Napi::CallbackInfo& info) { return Napi::Numbe
 // gives the address of a SharedArrayBuffer by a view only.
 Napi::Value AlignedOffset(const Napi::CallbackInfo& info) {
   const void* begin = info[0].IsTypedArray() ? Span<uint8_t>(info[0]).data : info[0].As<Napi::ArrayBuffer>().Data();
+  // 64 bytes: a cache line, and the widest vector.
   const auto address = reinterpret_cast<uintptr_t>(begin);
   return Napi::Number::New(info.Env(), static_cast<double>((64 - address % 64) % 64));
 }
@@ -45,6 +46,8 @@ void Activation(const Napi::CallbackInfo& info) {
   }
 }
 
+// Called once in each environment (main thread, worker threads). The only state outside of objects is the table of
+// shared quantized weights (weights/quantized_slot.h).
 Napi::Object Initialize(Napi::Env env, Napi::Object exports) {
   exports.Set("instructionSets", Napi::Function::New<InstructionSets>(env, "instructionSets"));
   exports.Set("physicalCores", Napi::Function::New<PhysicalCoresOf>(env, "physicalCores"));

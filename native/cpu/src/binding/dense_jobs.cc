@@ -67,6 +67,7 @@ T* MatrixOf(const Napi::Object& arguments, const char* name, const double* layou
   return span.data + static_cast<ptrdiff_t>(layout[0]);
 }
 
+// c += a·b for views of arrays: any offset and strides, so JavaScript passes transposes and blocks without copies.
 template <typename T>
 Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
   // Offset, row stride and column stride of c, a and b, then rows, columns, depth: one typed array instead of twelve
@@ -76,6 +77,7 @@ Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
   const double rows = layout[9];
   const double columns = layout[10];
   const double depth = layout[11];
+  // An empty product adds nothing. The negated form is also true for a NaN in the layout.
   if (!(rows >= 1 && columns >= 1 && depth >= 1)) return {[] {}, 0};
   T* c = MatrixOf<T>(arguments, "c", layout, rows, columns);
   const T* a = MatrixOf<T>(arguments, "a", layout + 3, rows, depth);
@@ -90,6 +92,7 @@ Job AddProductJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run, 2 * rows * columns * depth};
 }
 
+// output [...,E] = table rows at ids; as a gradient, table rows += output.
 template <typename T>
 Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, bool is_gradient) {
   const ptrdiff_t columns = Size(arguments, "columns");
@@ -118,6 +121,7 @@ Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, boo
   return {run, kOperationsPerMove * static_cast<double>(count * columns)};
 }
 
+// loss is a scalar tensor of one element.
 template <typename T>
 Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
@@ -133,6 +137,7 @@ Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& argu
   return {run};
 }
 
+// Shapes: logits and gradient [T,B,K], labels [B,S], both lengths and both row arrays [B].
 template <typename T>
 Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
   CtcProblem<T> problem{};
@@ -158,6 +163,7 @@ Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// The global norm of all tensors, and their scaling if it exceeds maxNorm.
 template <typename T>
 Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   const Napi::Array list = arguments.Get("tensors").As<Napi::Array>();
@@ -186,6 +192,7 @@ Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// operands: the variable, its slots, then gradient, source or mask, all of one size.
 template <typename T>
 Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   UpdateOperands<T> update{};

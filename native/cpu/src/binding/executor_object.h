@@ -44,6 +44,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   void Stop();
   static void StopAtExit(void* self) { static_cast<ExecutorObject*>(self)->Stop(); }
 
+  // A queued operation and the object that keeps its arrays alive.
   struct Pending {
     uint64_t number;
     Napi::ObjectReference arguments;
@@ -52,7 +53,9 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   std::shared_ptr<ExecutorCore> core_;
   std::unique_ptr<JobQueue> queue_;
   std::deque<Pending> pending_;
+  // Promises by the number of the operation that they wait for; several may wait for one.
   std::multimap<uint64_t, Napi::Promise::Deferred> waiting_;
+  // Null once the executor is closed.
   napi_threadsafe_function notify_ = nullptr;
   napi_env env_;
 };

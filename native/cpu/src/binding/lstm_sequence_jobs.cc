@@ -31,6 +31,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   const ptrdiff_t end = begin + 4 * sequence.units * sequence.units;
   if (begin < 0 || kernel.count < end) ThrowCount(arguments.Env(), "kernel", end, kernel.count);
   sequence.kernel = kernel.data + begin;
+  // Without gamma there are no norms, and none of the operands below is read.
   sequence.gamma = Elements<T>(arguments, "gamma", kNorms * sequence.units);
   if (sequence.gamma == nullptr) return sequence;
   sequence.beta = Required<T>(arguments, "beta", kNorms * sequence.units);
@@ -40,6 +41,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   return sequence;
 }
 
+// The arrays belong to JavaScript and must not move: RunNow blocks its thread until the job is done.
 template <typename T>
 Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);

@@ -8,6 +8,7 @@
 namespace cudnn_rnn {
 namespace {
 
+// packages/canonical's names of cells.
 Cell CellOf(const std::string& mode) {
   if (mode == "lstm") return Cell::kLstm;
   if (mode == "gru") return Cell::kGru;
@@ -55,6 +56,7 @@ Napi::Function NetworkObject::Define(Napi::Env env) {
 NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<NetworkObject>(info) {
   const NetworkOptions options = OptionsOf(info[0].As<Napi::Object>());
   if (info[1].ToBoolean().Value()) {
+    // The layout differs between element types: a chunk is 64 bytes of either.
     network_.f64 = std::make_shared<Network<double>>(options);
   } else {
     network_.f32 = std::make_shared<Network<float>>(options);
@@ -62,6 +64,7 @@ NetworkObject::NetworkObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
 }
 
 // paramsSize(): number
+// Elements, with the padding of units to whole chunks.
 Napi::Value NetworkObject::ParamsSize(const Napi::CallbackInfo& info) {
   const ptrdiff_t size = network_.f64 ? network_.f64->params_size() : network_.f32->params_size();
   return Napi::Number::New(info.Env(), static_cast<double>(size));

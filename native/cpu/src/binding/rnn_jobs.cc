@@ -13,6 +13,7 @@
 namespace cudnn_rnn {
 namespace {
 
+// A share of the network, so JavaScript may collect its object while the job is queued.
 template <typename T>
 std::shared_ptr<Network<T>> NetworkOf(const Napi::Object& arguments) {
   return NetworkObject::Unwrap(arguments.Get("network").As<Napi::Object>())->template network<T>();
@@ -34,6 +35,7 @@ std::shared_ptr<Tape<T>> AttachTape(const JobContext& context, const ForwardPass
     core->blocks.GiveBack(std::move(released->memory));
     delete released;
   });
+  // Known before the forward runs: the backward's shapes are checked against them at queueing.
   tape->time = pass.time;
   tape->batch = pass.batch;
   if (pass.lengths != nullptr) tape->lengths.assign(pass.lengths, pass.lengths + pass.batch);
@@ -70,6 +72,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   std::shared_ptr<Tape<T>> tape;
   const Napi::Value tape_object = arguments.Get("tape");
   if (tape_object.IsObject()) tape = AttachTape(context, pass, tape_object.As<Napi::Object>());
+  // Filled when the job runs.
   pass.tape = tape.get();
   // The closure holds shares of the network, the tape and the slot: JavaScript may dispose each of them while the job
   // is queued.
@@ -94,6 +97,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
 template <typename T>
 Job BackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const auto network = NetworkOf<T>(arguments);
+  // Null after release(); TypeScript refuses such a tape before.
   const auto tape = TapeObject::Unwrap(arguments.Get("tape").As<Napi::Object>())->tape.get<T>();
   BackwardPass<T> pass{};
   pass.network = network.get();

@@ -27,6 +27,7 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   const NetworkObject* network = NetworkObject::Unwrap(info[1].As<Napi::Object>());
   batch_ = info[2].ToNumber().Int64Value();
   try {
+    // One of the two members exists, by the element type of the executor.
     if (core_->is_double) {
       network_.f64 = network->network<double>();
       stepper_.f64 = std::make_shared<Stepper<double>>(*network_.f64, batch_, core_->engine<double>(), false);
@@ -80,6 +81,7 @@ void StepperObject::StepRows(const Napi::CallbackInfo& info) {
 template <typename T>
 void StepperObject::StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized) {
   const Network<T>& network = *network_.get<T>();
+  // Checked here although TypeScript has checked them: the array may have changed since.
   const BatchRows rows = RowsOf(info[1], info[2]);
   const T* params = Required<T>(info[0], "params", network.params_size());
   const T* input = Required<T>(info[3], "input", rows.count * network.options().input_size);

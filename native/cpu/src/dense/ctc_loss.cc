@@ -96,6 +96,7 @@ class CtcRow {
  private:
   T* GradientAt(ptrdiff_t t) const { return problem_.gradient + (t * problem_.batch + row_) * problem_.classes; }
 
+  // Every element of the gradient is written once: by this, or by Emit and then SubtractPosteriors.
   void FillGradient(ptrdiff_t begin, ptrdiff_t end, T value) const {
     for (ptrdiff_t t = begin; t < end; t++) std::fill_n(GradientAt(t), problem_.classes, value);
   }
@@ -120,6 +121,7 @@ class CtcRow {
   }
 
   // ln softmax of every state's class, and weight times softmax into the gradient. False for NaN.
+  // The softmax stays in the gradient, from which SubtractPosteriors subtracts.
   bool Emit() const {
     const ptrdiff_t classes = problem_.classes;
     const ptrdiff_t whole = classes / kChunk<T> * kChunk<T>;
@@ -152,6 +154,8 @@ class CtcRow {
   }
 
   // ln alpha of all steps; returns ln p.
+  // α_t(s): the logarithm of the probability of all paths that reach state s at step t (Graves et al. 2006, section
+  // 4.1).
   double Forward() const {
     double* first = scratch_.alpha_at(0);
     std::fill(first - kEdge, first + padded_ + kEdge, kCtcLogZero);
@@ -169,6 +173,7 @@ class CtcRow {
   }
 
   // Subtracts the posterior of every class at every step from the gradient. Beta includes y_t here, as alpha does.
+  // Needs two steps of β only, where α is kept for all steps.
   void Backward(double log_p) const {
     double* beta = scratch_.beta[0] + kEdge;
     double* next = scratch_.beta[1] + kEdge;

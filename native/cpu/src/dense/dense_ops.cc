@@ -52,6 +52,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
   engine.pool->Run(members, [&](int index) {
     SharedLoops::Member member(&loops, index);
     member.Run(panels, [&](ptrdiff_t panel) {
+      // Columns of this panel; the last one may be narrower, and is padded with zeros.
       const ptrdiff_t valid = std::min(kWidth, columns - panel * kWidth);
       if (read_b && valid == kWidth) return;
       for (ptrdiff_t k = 0; k < depth; k++) {
@@ -61,6 +62,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
         std::fill(to + valid, to + kWidth, T{0});
       }
     });
+    // a by blocks of rows, in the order in which the kernel reads it. A loop of 0 items costs nothing.
     member.Run(pack_a ? blocks : 0, [&](ptrdiff_t block) {
       const ptrdiff_t last = std::min(rows, (block + 1) * kRowBlock);
       for (ptrdiff_t k = 0; k < depth; k++) {
@@ -70,6 +72,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
       }
     });
     member.Run(blocks * panels, [&](ptrdiff_t item) {
+      // Panels vary fastest: a thread keeps a block of rows of a in its second-level cache for several panels.
       const ptrdiff_t row = item / panels * kRowBlock;
       const ptrdiff_t panel = item % panels;
       const ptrdiff_t count = std::min(kRowBlock, rows - row);
@@ -152,6 +155,7 @@ void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdi
   // b is the transpose of a contiguous matrix: its columns are dot products along memory, without packing.
   const bool is_transposed = b.row_stride == 1 && b.column_stride == depth && depth % kChunk<T> == 0;
   if (is_transposed && a.column_stride == 1 && rows > 0 && depth > 0) {
+    // Both operands are read in place along contiguous memory.
     AddTransposedProduct(engine, a.data, a.row_stride, b.data, c, c_stride, rows, depth, columns);
   } else {
     MultiplyPacked<T>(engine, a, b, nullptr, true, c, c_stride, rows, depth, columns);
@@ -174,6 +178,7 @@ void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
 template <typename T>
 T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* labels, const T* weights, T* gradient,
                       ptrdiff_t rows, ptrdiff_t classes) {
+  // Without weights the mean is over the rows.
   double total = weights == nullptr ? static_cast<double>(rows) : 0;
   for (ptrdiff_t row = 0; weights != nullptr && row < rows; row++) total += weights[row];
   if (total == 0) {

@@ -87,6 +87,7 @@ void SoftmaxLine(T* y, const T* x, ptrdiff_t stride, ptrdiff_t count) {
   for (ptrdiff_t k = 0; k < count; k++) y[k * stride] *= scale;
 }
 
+// dx = Jᵀ·dy for one line of `count` elements, `stride` apart.
 template <typename T, typename D>
 void SoftmaxLineGradient(T* dx, const T* y, const D* dy, ptrdiff_t stride, ptrdiff_t count) {
   // dx = y ⊙ (dy - Σ y·dy): the Jacobian diag(y) - y·yᵀ times dy, without forming it.
@@ -96,6 +97,7 @@ void SoftmaxLineGradient(T* dx, const T* y, const D* dy, ptrdiff_t stride, ptrdi
 }
 
 // activate: y, x; activation, rows, columns, maximum
+// y [N,E] = φ(x), elementwise, or softmax over each row.
 template <typename T>
 void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -131,6 +133,7 @@ void Activate(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // activationGradient: dx, y, dy; activation, rows, columns, maximum
+// dx [N,E] = dy ⊙ φ'(x) from y = φ(x): the forward's x need not be kept.
 template <typename T>
 void ActivationGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* dx = on.data[0];
@@ -200,6 +203,7 @@ struct Moments {
 };
 
 // The mean of a row, and one over the root of its variance.
+// In double for both element types: the mean of a long row in float32 would dominate the error of x - μ.
 template <typename T>
 Moments MomentsOf(const T* x, ptrdiff_t columns, double epsilon) {
   double sum = 0;
@@ -275,6 +279,7 @@ void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // copyColumns: y, x; rows, count, columns of y, where in y, columns of x, where in x
+// Joins and splits of the last axis: y may be wider or narrower than x.
 template <typename T>
 void CopyColumns(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -324,6 +329,7 @@ ptrdiff_t ChosenStep(Pooling pooling, const T* x, ptrdiff_t stride, ptrdiff_t le
 }
 
 // poolSequence: y, x; time, batch, columns, pooling, reversedFrom
+// Columns from reversedFrom on are those of a backward direction, whose last step is step 0.
 template <typename T>
 void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -357,6 +363,7 @@ void PoolSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // poolSequenceGradient: dx, x, dy; time, batch, columns, pooling, reversedFrom
+// dx [T,B,E]: dy/length to every step for the mean; else dy to the chosen step, found again from x, and 0 elsewhere.
 template <typename T>
 void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* dx = on.data[0];
@@ -452,6 +459,7 @@ double LossOf(ElementLoss loss, T prediction, T target, double* slope) {
 }
 
 // elementLoss: loss, gradient, predictions, targets, weights or null; loss, rows, columns
+// Weighted mean of a loss over [N,E], and its gradient with respect to the predictions.
 template <typename T>
 void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *loss = on.data[0], *gradient = on.data[1];
@@ -482,6 +490,7 @@ void ElementLossOf(const Engine<T>& engine, const LayerOperands<T>& on) {
 
 }  // namespace
 
+// The one entry point, so that the binding needs no function for each operation.
 template <typename T>
 void RunLayerOp(const Engine<T>& engine, LayerOp op, const LayerOperands<T>& operands) {
   switch (op) {

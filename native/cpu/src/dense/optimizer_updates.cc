@@ -13,6 +13,7 @@ T Root(T x, T epsilon, bool epsilon_in_root) {
 
 }  // namespace
 
+// Elementwise, so any range gives the same bits; the threads divide [0, count) by ForEach.
 template <typename T>
 void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t begin, ptrdiff_t end) {
   T* const x = update.data[0];
@@ -45,6 +46,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
         const T g = in * gradient[i];
         const T v = momentum * velocity[i] + g;
         velocity[i] = v;
+        // Nesterov's step evaluates at the point after the momentum: g + m·v' in place of v'.
         x[i] -= out * (nesterov ? g + momentum * v : v);
       }
       return;
@@ -62,6 +64,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       const T correction2 = static_cast<T>(1 / (1 - std::pow(update.numbers[2], update.numbers[4])));
       for (ptrdiff_t i = begin; i < end; i++) {
         const T g = gradient[i];
+        // m' = β₁m + (1-β₁)g and v' = β₂v + (1-β₂)g², kept uncorrected in the slots.
         const T m = beta1 * first[i] + rest1 * g;
         const T v = beta2 * second[i] + rest2 * g * g;
         first[i] = m;
@@ -83,6 +86,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       for (ptrdiff_t i = begin; i < end; i++) {
         const T g = gradient[i];
         const T s = decay * square[i] + rest * g * g;
+        // The gradient divided by the root of its running mean square, then momentum.
         const T v = momentum * velocity[i] + in * g / Root(s, epsilon, in_root);
         square[i] = s;
         velocity[i] = v;

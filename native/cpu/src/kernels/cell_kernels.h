@@ -57,6 +57,7 @@ static inline void LstmRows(const CellForward<typename V::Element>& p, ptrdiff_t
   }
 }
 
+// Groups of rows keep several activation chains in flight (ReducedExp); the rest follows one by one.
 template <typename V>
 static void LstmForward(const CellForward<typename V::Element>& p) {
   ptrdiff_t row = 0;
@@ -133,6 +134,7 @@ static inline void GruRows(const CellForward<typename V::Element>& p, ptrdiff_t 
   }
 }
 
+// Groups of rows first, then the rest one by one.
 template <typename V>
 static void GruForward(const CellForward<typename V::Element>& p) {
   ptrdiff_t row = 0;

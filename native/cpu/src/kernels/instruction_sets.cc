@@ -31,6 +31,7 @@ bool HasAvx512() {
          HasBits(leaf7[1], 1 << 16 | 1 << 17 | 1 << 30 | static_cast<int>(1u << 31));
 }
 
+// AVX512_VNNI, for VPDPBUSD; the other requirements are tested by HasAvx512().
 bool HasVnni() {
   int leaf7[4];
   __cpuidex(leaf7, 7, 0);

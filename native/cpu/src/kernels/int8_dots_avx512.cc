@@ -54,6 +54,7 @@ float QuantizeBlock(const float* a, ptrdiff_t count, uint32_t* digits) {
   return finite ? limit / kLimit : __builtin_nanf("");
 }
 
+// All rows of a, once for all panels that a thread multiplies with it.
 void Quantize(const PanelProduct<float>& p) {
   const ptrdiff_t blocks = BlocksOf(p.depth);
   for (ptrdiff_t row = 0; row < p.rows; row++) {
@@ -67,6 +68,7 @@ void Quantize(const PanelProduct<float>& p) {
   p.int8_rows->version = p.version;
 }
 
+// kRows x kChunks vectors of the product, over the whole depth.
 template <int kRows, int kChunks>
 void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
   const ptrdiff_t blocks = BlocksOf(p.depth);

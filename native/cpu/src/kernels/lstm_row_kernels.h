@@ -110,6 +110,7 @@ static inline V Dropped(const Lanes& lanes, const Row& p, ptrdiff_t u, V g) {
 }
 
 //   i, f, o = σ(LN a_i, LN a_f + φ, LN a_o)   g = tanh(LN a_g)   c' = LN(f·c + i·(g∘d))   h' = o·tanh(c')
+// With norms a first pass stores o in h and c in normalized_c; the second one follows the norm of c'.
 template <typename V, bool kNormalizes>
 static void LstmRow(const LstmRowForward<typename V::Element>& p) {
   const ptrdiff_t n = p.units;
@@ -236,6 +237,7 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
   }
 }
 
+// One branch per row; the kernels themselves have none.
 template <typename V>
 static void LstmRowForwardOf(const LstmRowForward<typename V::Element>& p) {
   p.gamma == nullptr ? LstmRow<V, false>(p) : LstmRow<V, true>(p);

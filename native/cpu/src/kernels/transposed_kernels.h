@@ -24,6 +24,7 @@ static inline void TransposedTile(const TransposedProduct<typename V::Element>& 
   }
   const ptrdiff_t full = p.chunks * kChunk<T>;
   for (ptrdiff_t panel = first; panel < last; panel++) {
+    // The last panel may have fewer chunks.
     const ptrdiff_t width = panel == p.panel_count - 1 ? p.last_chunks * kChunk<T> : full;
     const T* a = p.a + row * p.a_stride + panel * p.a_panel_stride;
     const T* b = p.panels + panel * p.depth * full + (p.column + column) * width;

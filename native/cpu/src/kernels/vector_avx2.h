@@ -53,6 +53,7 @@ static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {_mm256_min_ps(a.
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {_mm256_max_ps(a.v, b.v)}; }
 // Clears the sign bit, the only one set in -0.0.
 static inline VectorF32 Abs(VectorF32 a) { return {_mm256_andnot_ps(_mm256_set1_ps(-0.0f), a.v)}; }
+// The magnitude must not be negative: its sign bit is 0.
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   return {_mm256_or_ps(magnitude.v, _mm256_and_ps(sign.v, _mm256_set1_ps(-0.0f)))};
 }

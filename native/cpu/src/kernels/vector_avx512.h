@@ -59,6 +59,7 @@ static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { ret
 static inline VectorF32 Min(VectorF32 a, VectorF32 b) { return {_mm512_min_ps(a.v, b.v)}; }
 static inline VectorF32 Max(VectorF32 a, VectorF32 b) { return {_mm512_max_ps(a.v, b.v)}; }
 static inline VectorF32 Abs(VectorF32 a) { return {_mm512_abs_ps(a.v)}; }
+// The magnitude must not be negative: its sign bit is 0, and OR sets that of `sign`.
 static inline VectorF32 CopySign(VectorF32 magnitude, VectorF32 sign) {
   const __m512i mask = _mm512_set1_epi32(INT32_MIN);
   return {_mm512_castsi512_ps(
@@ -78,6 +79,7 @@ static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
 static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a.v, b.v, _CMP_NGE_UQ), x.v)};
 }
+// Adds the lanes pairwise, in a fixed order.
 static inline float Sum(VectorF32 a) { return _mm512_reduce_add_ps(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   // Four horizontal sums at once: two levels of VHADDPS transpose and add, where four separate reductions would take

@@ -34,6 +34,7 @@ struct PortableVector {
       return static_cast<T>(x);
     });
   }
+  // The conversion to int8_t of the lowest byte extends its sign.
   static PortableVector LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
     return Map([&](int k) { return static_cast<T>(static_cast<int8_t>(p[k].bits >> 8 * row)); });
   }
@@ -112,6 +113,7 @@ struct PortableVector {
   }
 };
 
+// IEEE 754: 23 and 52 stored bits of the mantissa, exponents biased by 127 and 1023.
 using VectorF32 = PortableVector<float, uint32_t, 23, 127>;
 using VectorF64 = PortableVector<double, uint64_t, 52, 1023>;
 

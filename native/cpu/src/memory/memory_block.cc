@@ -46,6 +46,7 @@ MemoryBlock::~MemoryBlock() {
 MemoryBlock::MemoryBlock(MemoryBlock&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
 
+// Swaps: the other block frees the old memory.
 MemoryBlock& MemoryBlock::operator=(MemoryBlock&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);

@@ -19,6 +19,7 @@ template <typename T>
 inline constexpr ptrdiff_t kPanelWidth = kPanelChunks * kChunk<T>;
 
 // The recurrent matrix: the last panel is as wide as whole chunks need, with zeros beyond column 4H.
+// Panels of four chunks of columns; the kernel [H,4H] is copied to them (Pack).
 template <typename T>
 PanelMatrix RecurrentMatrix(ptrdiff_t units) {
   const ptrdiff_t columns = 4 * units;
@@ -101,6 +102,7 @@ class LstmForwardSteps : LstmSteps<T> {
       panels_ = arena->Take<T>(this->panels_size());
       tiles_ = arena->Take<T>(is_padded() ? s_.batch * kPanelWidth<T> : 0);
     });
+    // Members run the same loops; the call returns when all have.
     SharedLoops loops(members_);
     engine_.pool->Run(members_, [&](int index) {
       SharedLoops::Member member(&loops, index);
@@ -114,6 +116,7 @@ class LstmForwardSteps : LstmSteps<T> {
               if (!engine_.is_cancelled()) MultiplyPanel(t, panel);
             },
             t % 2 != 0);
+        // A norm needs all units of a row, so a row is one item.
         member.Run(s_.batch, [&](ptrdiff_t row) {
           if (!engine_.is_cancelled()) RunRow(t, row);
         });
@@ -132,6 +135,7 @@ class LstmForwardSteps : LstmSteps<T> {
   using LstmSteps<T>::panels_;
 
   // Whether the last panel is wider than the columns that are left for it.
+  // Only for H whose 4H elements are not a multiple of 64 bytes.
   bool is_padded() const { return columns_ % kChunk<T> != 0; }
 
   // Asks for h at once, as other threads have written a part of it.
@@ -156,6 +160,7 @@ class LstmForwardSteps : LstmSteps<T> {
     product.chunks = matrix_.ChunksOf(panel);
     const bool in_place = valid == width;
     // Only the last panel goes by way of the tile: no other item uses it.
+    // The product accumulates: c is also its initial value.
     product.c = in_place ? z : tiles_;
     product.c_stride = in_place ? columns_ : kPanelWidth<T>;
     product.init = product.c;
@@ -212,7 +217,9 @@ class LstmBackwardSteps : LstmSteps<T> {
       : LstmSteps<T>(engine, sequence), g_(gradients) {}
 
   void Run() {
+    // Packing the transpose pays from a few rows on; with fewer, dot products along the stored rows are faster.
     const bool packs = TransposedMatrix<T>::IsWorthPacking(s_.time, s_.batch);
+    // δγ and δβ are kept for each row apart, so threads never add to one sum.
     const ptrdiff_t norm_size = s_.gamma == nullptr ? 0 : kNorms * s_.units;
     T* packed = nullptr;
     MemoryBlock memory = engine_.blocks->TakeFor([&](Arena* arena) {

@@ -40,11 +40,13 @@ void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output)
       projects || recurrent.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
   const ptrdiff_t unit_width = projection.is_packed() ? TransposedMatrix<T>::kPanelColumns : network_.panel_units();
 
+  // One item, as the fill is small.
   member->Run(1, [&](ptrdiff_t) { Start(); });
   member->Run(recurrent.items(), [&](ptrdiff_t item) { recurrent.Pack(item); });
   if (projects) member->Run(projection.items(), [&](ptrdiff_t item) { projection.Pack(item); });
   for (ptrdiff_t n = time_ - 1; n >= 0; n--) {
     RunParts(member, n, network_.columns(), h_width, [&](const Part& part) {
+      // Fused with the cell of step n: the part's dh stays in the first-level cache.
       if (n + 1 < time_) HiddenGradient(n + 1, part);
       AddOutputGradients(n, d_output, part);
       if (projects) {
@@ -100,6 +102,7 @@ void PseudoLayerBackward<T>::Start() const {
 template <typename T>
 void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const {
   typename TransposedMatrix<T>::Product product{};
+  // δz of the recurrent side: for GRU planes r, u, q_n of each panel, else all planes.
   product.a = record_.z + (n * batch_ + part.row) * network_.z_width() + network_.z_recurrent_begin();
   product.a_stride = network_.z_width();
   product.a_panel_stride = pass_.rows() * network_.z_width();
@@ -121,6 +124,7 @@ void PseudoLayerBackward<T>::AddOutputGradients(ptrdiff_t n, const T* d_output, 
     T* dh = memory_.dh + row * network_.padded_columns();
     if (d_output != nullptr) {
       const ptrdiff_t time = order_.TimeOf(n, row);
+      // The columns of this direction within a row of [T,B,D·C].
       const T* from = d_output + (time * batch_ + row) * network_.output_size() + order_.direction * columns;
       for (ptrdiff_t k = part.first; k < part.last; k++) dh[k] += from[k];
     }
@@ -173,6 +177,7 @@ void PseudoLayerBackward<T>::CellPanels(ptrdiff_t n, const Part& part) const {
     step.z_stride = network_.z_width();
     step.rows = part.rows;
     step.chunks = layout_.recurrent.ChunksOf(panel);
+    // Entries n and n + 1 of the tape: the states before and after step n.
     step.c_previous = record_.cells == nullptr ? nullptr : record_.cells + n * cells + unit;
     step.c = record_.cells == nullptr ? nullptr : record_.cells + (n + 1) * cells + unit;
     step.h_previous = record_.hidden + n * hidden + column;
@@ -194,6 +199,7 @@ void PseudoLayerBackward<T>::ZeroUnused(ptrdiff_t n, const Part& part, ptrdiff_t
                                         const CellBackward<T>& step) const {
   const ptrdiff_t width = network_.is_gated() ? kChunk<T> : step.chunks * kChunk<T>;
   const ptrdiff_t planes = network_.is_gated() ? network_.z_width() / kChunk<T> : 1;
+  // Units of the panel that exist; the rest is padding.
   const ptrdiff_t used = std::min(width, network_.options().units - first);
   for (ptrdiff_t k = 0; k < part.rows; k++) {
     const bool is_past_end = n >= order_.Length(part.row + k);

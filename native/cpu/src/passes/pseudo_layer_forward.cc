@@ -21,6 +21,7 @@ PseudoLayerForward<T>::PseudoLayerForward(const Engine<T>& engine, const Forward
       order_{pass.time, pass.lengths, pseudo_layer % network_.options().directions},
       is_training_(pass.is_training()) {}
 
+// The biases of all panels, once for the pass: every pre-activation starts from them.
 template <typename T>
 void PseudoLayerForward<T>::Start() const {
   for (ptrdiff_t panel = 0; panel < network_.panels(); panel++) {
@@ -68,6 +69,7 @@ void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) con
   }
 }
 
+// Independent of the recurrence, so it runs over many steps at once, at the peak rate of the multiply-add units.
 template <typename T>
 void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
                                           Int8Rows* int8_rows) const {
@@ -170,6 +172,7 @@ inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const
   }
 }
 
+// Two meetings of the threads per step with a projection, else one.
 template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
                                      Int8Rows* int8_rows) const {

@@ -67,6 +67,7 @@ struct RecurrentStep {
   const int32_t* cell_rows;  // of c and c_previous, one for each row of the batch; null for 0…B-1
   T* unprojected;            // [B][padded units], with a projection
   bool keep;
+  // Elements: 8 KiB of float32, a part of the first-level cache.
   static constexpr ptrdiff_t kPrefetched = 2048;
   // int8 only: the calling thread's, and an even number of its own for every step.
   Int8Rows* int8_rows;
@@ -95,6 +96,7 @@ struct RecurrentStep {
     const ptrdiff_t unit = panel * network.panel_units();
     PanelProduct<T> product{};
     product.a = h_previous;
+    // Rows of h are whole chunks, with zeros past the last column.
     product.a_stride = network.padded_columns();
     product.rows = batch;
     product.depth = network.columns();
@@ -105,6 +107,7 @@ struct RecurrentStep {
     product.int8_rows = int8_rows;
     product.version = version;
     params.Multiply(kernels, layout.recurrent, panel, 0, product);
+    // On the same thread, right after the product: z of the panel is in its first-level cache.
     CellForward<T> step{};
     step.z = pre;
     step.z_stride = network.z_width();

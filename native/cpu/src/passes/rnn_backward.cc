@@ -45,12 +45,14 @@ class Backward {
     for (int layer = network_.options().layers - 1; layer >= 0; layer--) {
       for (int k = 0; k < directions; k++) {
         const int d = (member.first_branch() + k) % directions;
+        // A plain set of addresses, made by each thread for itself.
         PseudoLayerBackward<T>(engine_, pass_, layer * directions + d, memory_).Run(member.branch(d), d_output);
       }
       // After both directions are done: these products share all threads, and both read dz that any thread wrote.
       for (int d = 0; d < directions; d++) gradients.OfParams(member.all(), layer * directions + d);
       T* d_input = layer == 0 ? pass_.d_input : memory_.d_input(layer);
       gradients.OfInput(member.all(), layer, d_input);
+      // The gradient with respect to the output of the layer below before its dropout: the same mask again.
       if (layer > 0 && network_.options().dropout > 0) DropOut(member.all(), layer - 1, d_input);
       d_output = d_input;
     }

@@ -49,9 +49,11 @@ void BackwardMemory<T>::CarveMatrices(const BackwardPass<T>& pass, Arena* arena)
   const Network<T>& network = *pass.network;
   const int directions = network.options().directions;
   const auto packed = [&](PanelMatrix LayerLayout::* matrix, int d, ptrdiff_t products, ptrdiff_t rows) -> T* {
+    // Null makes TransposedMatrix read the stored matrix.
     if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return nullptr;
     ptrdiff_t size = 0;
     for (int p = d; p < network.pseudo_layers(); p += directions) {
+      // The largest of the layers, which share it.
       size = std::max(size, TransposedMatrix<T>::PackedSize(network.layer(p).*matrix));
     }
     return size == 0 ? nullptr : arena->Take<T>(size);

@@ -16,6 +16,7 @@ namespace {
 template <typename T>
 class Forward {
  public:
+  // The memory of the pass is allocated here, on one thread: a failure throws before any thread has started.
   Forward(const Engine<T>& engine, const ForwardPass<T>& pass)
       : engine_(engine),
         pass_(pass),
@@ -44,6 +45,7 @@ class Forward {
       Start(member.all(), time_blocks);
       Gather(member.all(), time_blocks);
       MultiplyInput(member.all(), time_blocks, int8_rows);
+      // Threads begin with different branches, by their team, and then help with the others.
       const int count = static_cast<int>(time_blocks.size());
       for (int k = 0; k < count; k++) {
         const TimeBlock& time_block = time_blocks[(member.first_branch() + k) % count];
@@ -73,6 +75,7 @@ class Forward {
     bool gathers = false;
     for (const TimeBlock& time_block : time_blocks) gathers = gathers || PseudoLayerOf(time_block).gathers();
     if (!gathers) return;
+    // The same number of items for every time block; surplus items of a shorter last block do nothing.
     const ptrdiff_t steps = schedule_.steps();
     all->Run(static_cast<ptrdiff_t>(time_blocks.size()) * steps, [&](ptrdiff_t item) {
       const TimeBlock& time_block = time_blocks[item / steps];

@@ -25,6 +25,7 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
   pseudo_layers_.assign(network.pseudo_layers(), {});
   for (int p = 0; p < network.pseudo_layers(); p++) {
     pseudo_layers_[p].bias = arena->Take<T>(network.panels() * network.z_width());
+    // Training keeps the activations of all steps; inference those of one time block.
     pseudo_layers_[p].z_rows = (pass.is_training() ? pass.time : schedule.steps()) * pass.batch;
     if (pass.is_training()) {
       pseudo_layers_[p].record = pass.tape->records[p];
@@ -45,6 +46,7 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
     pseudo_layers_[p].output = outputs[layer];
   }
   if constexpr (sizeof(T) == 4) {
+    // The most rows that one product has: a block of the input product, or a step.
     const ptrdiff_t rows = std::max(ForwardSchedule::kRowBlock, pass.batch);
     for (Int8Rows& int8_rows : int8_rows_) int8_rows = TakeInt8Rows(network, rows, arena);
   }
@@ -63,6 +65,8 @@ void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSche
     if (pseudo_layer >= 2 * directions) return;
   } else {
     lane.record.z = arena->Take<T>(network.panels() * lane.z_rows * network.z_width());
+    // Two buffers of h alternate: all panels of a step read the old one while they write the new one. c needs one, as a
+    // panel reads only its own units.
     lane.record.hidden = arena->Take<T>(2 * pass.batch * network.padded_columns());
     if (network.has_cell_state()) lane.record.cells = arena->Take<T>(pass.batch * network.padded_units());
     if (network.options().projection > 0) lane.record.unprojected = arena->Take<T>(pass.batch * network.padded_units());

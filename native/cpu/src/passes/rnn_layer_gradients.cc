@@ -14,6 +14,8 @@ constexpr ptrdiff_t kColumnBlock = 32;
 
 }  // namespace
 
+// δW = δzᵀ·x, δR = δzᵀ·h, δW_proj = δhᵀ·(o·tanh c), over all T·B rows: the bulk of a backward's operations, none of it
+// sequential.
 template <typename T>
 void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) const {
   const int directions = network_.options().directions;
@@ -75,6 +77,7 @@ void LayerGradients<T>::OfInput(SharedLoops::Member* all, int layer, T* d_input)
   // In the forward direction time order is time order.
   OfPseudoLayerInput(all, layer * directions, d_input);
   for (int d = 1; d < directions; d++) {
+    // In the reversed order of its steps.
     T* dx = memory_.direction(d).dx;
     OfPseudoLayerInput(all, layer * directions + d, dx);
     AddInTime(all, d, dx, network_.layer(layer * directions + d).input_size, d_input);
@@ -94,6 +97,7 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_
   const ptrdiff_t column_blocks = (size + width - 1) / width;
   all->Run(row_blocks * column_blocks, [&](ptrdiff_t item) {
     if (engine_.is_cancelled()) return;
+    // Columns vary fastest, so a block of rows of δz is read once from memory.
     const ptrdiff_t row = item / column_blocks * kRowBlock;
     const ptrdiff_t rows = std::min(kRowBlock, pass_.rows() - row);
     const ptrdiff_t first = item % column_blocks * width;

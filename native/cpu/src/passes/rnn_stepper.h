@@ -33,6 +33,7 @@ struct BatchRows {
   }
 };
 
+// Not thread-safe: one step at a time. The network and the engine's pool must outlive it.
 template <typename T>
 class Stepper {
  public:
@@ -271,6 +272,7 @@ class Stepper {
       step.cells = layer.cells;
       // Without a list the rows of the block are consecutive, and the cells are addressed from the first of them.
       if (layer.cells != nullptr && rows.list == nullptr) step.cells += rows.first * network_.padded_units();
+      // In blocks h is written to scratch memory and copied back, so `now` does not change.
       step.state = layer.hidden[layer.now];
       step.output = l + 1 == layers_.size() ? output : nullptr;
       step.version = version + 4 * l;
@@ -316,6 +318,7 @@ class Stepper {
             product.init = product.c = z;
             product.init_stride = product.c_stride = network_.z_width();
             product.int8_rows = int8_rows;
+            // Another left operand than h, so another number: the int8 kernel must quantize it again.
             product.version = s.version + 2;
             params.Multiply(kernels, layer.layout->input, panel, 0, product);
           } else {

@@ -19,6 +19,7 @@ JobQueue::JobQueue(std::function<void()> notify) : notify_(std::move(notify)), t
 
 JobQueue::~JobQueue() { Stop(); }
 
+// The number is assigned under the lock, so numbers and the queue have one order.
 uint64_t JobQueue::Push(std::function<void()> job) {
   uint64_t number;
   {
@@ -26,6 +27,7 @@ uint64_t JobQueue::Push(std::function<void()> job) {
     number = ++last_;
     jobs_.push_back({number, std::move(job)});
   }
+  // Without the lock: the woken thread need not wait for it.
   pushed_.notify_one();
   return number;
 }

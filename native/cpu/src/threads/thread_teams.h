@@ -54,6 +54,7 @@ class ThreadTeams {
   const int threads_;
   const int teams_;
   const int team_size_;
+  // Loops over all branches, for all threads.
   SharedLoops all_;
   std::vector<std::unique_ptr<SharedLoops>> branches_;
 };

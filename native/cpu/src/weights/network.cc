@@ -26,11 +26,13 @@ Network<T>::Network(const NetworkOptions& options) : options_(options) {
     z_width_ = 4 * kChunk<T>;
     input_chunks_ = gates();
   } else {
+    // Without gates a panel is up to four chunks of consecutive units.
     input_chunks_ = static_cast<int>(std::min<ptrdiff_t>(kPanelChunks, unit_chunks));
     panels_ = DivideUp(unit_chunks, input_chunks_);
     panel_units_ = z_width_ = input_chunks_ * kChunk<T>;
   }
   for (int pseudo_layer = 0; pseudo_layer < pseudo_layers(); pseudo_layer++) {
+    // The input of layer 0 is the network's; deeper layers read both directions of the layer below.
     const bool first = pseudo_layer < options.directions;
     LayerLayout layout;
     layout.input_size = first ? options.input_size : output_size();
@@ -115,6 +117,7 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   const PanelMatrix& matrix = MatrixOf(pseudo_layer, side);
   const bool gated = is_gated() && !projects;
   const ptrdiff_t rows = projects ? options_.projection : options_.units;
+  // Canonical rows that fall into one panel.
   const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;
   const ptrdiff_t panel_size = matrix.depth * matrix.chunks * kChunk<T>;
   const ptrdiff_t column = gated ? ChunkOfGate(side, gate) * kChunk<T> : 0;

@@ -60,6 +60,7 @@ void QuantizedWeights::Measure(const PanelMatrix& matrix) {
   }
 }
 
+// One matrix. Runs on the queue's thread, once for the life of the weights.
 void QuantizedWeights::Convert(const PanelMatrix& matrix, const float* params) {
   for (ptrdiff_t panel = 0; panel < matrix.panels; panel++) {
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<float>;

@@ -93,6 +93,7 @@ class TransposedMatrix {
   static ptrdiff_t WidthBefore(const PanelMatrix& matrix, ptrdiff_t panel) {
     return std::min(panel * kPanelColumns, Padded(matrix.depth));
   }
+  // Rows of the packed copy: the columns of the stored matrix, with its padding.
   static ptrdiff_t OutputsOf(const PanelMatrix& matrix) {
     return ((matrix.panels - 1) * matrix.chunks + matrix.last_chunks) * kChunk<T>;
   }
@@ -144,6 +145,7 @@ class TransposedMatrix {
     }
   }
 
+  // Dot products along the stored rows: no copy, but sums across the lanes of a register at the end.
   void MultiplyStored(const KernelTable<T>& kernels, const Product& p, ptrdiff_t first, ptrdiff_t last) const {
     TransposedProduct<T> product{};
     product.a = p.a;
