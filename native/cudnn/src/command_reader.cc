@@ -130,6 +130,7 @@ void CommandReader::Allocate() {
   Object& object = worker_.Make(id);
   if (!error_) {
     try {
+      // In stream order; the commands of the segment are queued after it.
       object.value = Buffer{worker_.Allocate(bytes), bytes};
     } catch (const NativeError& error) {
       Fail(std::make_shared<NativeError>(error));

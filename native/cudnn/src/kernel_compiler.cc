@@ -35,6 +35,7 @@ std::vector<char> Compile(const Libraries& libraries, const std::string& source,
     std::size_t size = 0;
     std::string log;
     if (nvrtc.nvrtcGetProgramLogSize(program, &size) == 0 && size > 1) {
+      // The size counts the terminating zero.
       log.resize(size);
       if (nvrtc.nvrtcGetProgramLog(program, log.data()) != 0) log.clear();
     }
@@ -92,6 +93,7 @@ class CompileWorker : public Napi::AsyncWorker {
     try {
       image_ = Compile(*libraries_, source_, options_);
     } catch (const NativeError& error) {
+      // No value of JavaScript may be made on this thread: OnOK() makes the rejection.
       error_ = std::make_unique<NativeError>(error);
     }
   }

@@ -60,6 +60,7 @@ void Upload::Run(Worker& worker, Batch& batch) const {
     std::memcpy(block->data, data, bytes);
   }
   CopyAsync(worker, to->at(offset), block->data, bytes, cudaMemcpyHostToDevice);
+  // Keeps the block from its pool until the device has read it.
   batch.transfers.push_back({std::move(block), nullptr, bytes});
 }
 
@@ -75,6 +76,7 @@ void Download::Run(Worker& worker, Batch& batch) const {
       std::memcpy(static_cast<char*>(to.data) + done, staged, piece);
     });
   }
+  // Staging memory, as the JavaScript array is pageable and could be moved by a transfer.
   Transfer transfer{worker.host_blocks.Take(bytes), to.data, bytes};
   CopyAsync(worker, transfer.block->data, from->at(offset), bytes, cudaMemcpyDeviceToHost);
   batch.transfers.push_back(std::move(transfer));

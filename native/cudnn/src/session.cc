@@ -82,6 +82,7 @@ void Session::RunWorker(std::unique_ptr<Batch> first) {
   while (!failed) {
     std::unique_ptr<Batch> batch = queue_.Next();
     if (!batch) break;
+    // Never throws: its error is in the batch.
     worker_.Run(*batch);
     // A batch that failed begins no section: its caller rejects and would never end it.
     if (batch->begins_exclusive && !batch->error) queue_.SetExclusive(true);
@@ -127,6 +128,7 @@ void Session::Dispatch(std::unique_ptr<Batch> batch) {
     status = cudart.cudaStreamSynchronize(worker_.stream);
   }
   NoteFailure(*libraries_, status, "cudaStreamSynchronize", *batch);
+  // In the order of the stream: events complete in that order too.
   waiting.batch = std::move(batch);
   const std::lock_guard lock(waiting_mutex_);
   waiting_.push_back(std::move(waiting));
@@ -137,6 +139,7 @@ void Session::RunWaiter() {
   const auto& cudart = libraries_->cudart;
   waiter_ready_.set_value(cudart.cudaSetDevice(worker_.device));
   while (true) {
+    // Unlocked during the wait for the event, so the worker can hand over the next batch.
     std::unique_lock lock(waiting_mutex_);
     waiting_changed_.wait(lock, [this] { return no_more_waiting_ || !waiting_.empty(); });
     // Only after no_more_waiting_: all batches have been settled.

@@ -31,6 +31,7 @@ void Settled(SessionHandle& handle) {
 /// The session's threads have ended: joins them and releases the function that reported it.
 void EndOnJavaScript(SessionHandle& handle) {
   if (handle.settled == nullptr) return;
+  // The threads have ended or are about to: this only joins them.
   handle.session->Close();
   napi_remove_env_cleanup_hook(handle.env, CloseAtEnvironmentEnd, &handle);
   if (handle.closing != nullptr) {
@@ -237,6 +238,7 @@ std::unique_ptr<Batch> BatchOf(const Napi::Value& message, std::size_t count, un
   batch->graph = static_cast<Id>(reader.Next());
   batch->live_scalars = static_cast<Id>(reader.Next());
   const auto sizes = reader.Numbers<std::size_t>(4);
+  // Copies: JavaScript reuses the message for the next submission.
   batch->words = reader.Numbers<double>(sizes[0]);
   batch->slots = reader.Numbers<Id>(sizes[1]);
   batch->scalars = reader.Numbers<double>(sizes[2]);

@@ -68,6 +68,7 @@ DeviceInfo Worker::Open() {
   }
   info.numbers["memoryPools"] = has_pools;
   CheckCudnn(libraries, dnn.cudnnCreate(&cudnn), "cudnnCreate");
+  // Without it the handle uses the legacy default stream, which synchronizes with all others.
   CheckCudnn(libraries, dnn.cudnnSetStream(cudnn, stream), "cudnnSetStream");
   CheckCublas(libraries, libraries.cublas.cublasCreate_v2(&cublas), "cublasCreate_v2");
   CheckCublas(libraries, libraries.cublas.cublasSetStream_v2(cublas, stream), "cublasSetStream_v2");
@@ -110,6 +111,7 @@ void Worker::Close() {
   }
   // Descriptors go with their objects.
   objects_.clear();
+  // After the stream is idle: no kernel of the module may be running.
   if (module != nullptr) libraries.driver.cuModuleUnload(module);
   // Handles before their stream, and before the cuBLAS workspace, which is among live_.
   if (cublas != nullptr) libraries.cublas.cublasDestroy_v2(cublas);
@@ -193,6 +195,7 @@ void Worker::RunSegments(Batch& batch) {
     for (const Id id : error&& spares_others ? reader.made() : reader.writes()) {
       if (Object* object = Find(id)) object->error = error;
     }
+    // Also after a failure: JavaScript does not release twice.
     for (const Id id : reader.released()) Release(id);
   }
   if (batch.is_timed && !batch.error) {
@@ -227,6 +230,7 @@ void Worker::Capture(Batch& batch) {
     CheckCudart(libraries, status, "cudaGraphInstantiateWithFlags");
     graph.reads = reader.reads();
     graph.writes = reader.writes();
+    // From here on a batch can launch it by its id.
     Make(batch.graph).value = std::move(graph);
     captured_ = true;
   });
@@ -323,6 +327,7 @@ void Worker::Free(void* pointer) {
   if (status != 0) cudart.cudaGetLastError();
 }
 
+// Events on the stream, so queueing on the host and the commands of other streams are not measured.
 void Worker::StartTimer() {
   // Created at first use, with timing; reused by later batches.
   for (cudaEvent_t& event : timer_) {

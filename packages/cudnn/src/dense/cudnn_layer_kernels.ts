@@ -124,6 +124,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const dx = this.#allocate(operation, rows * columns)
     const dgamma = this.#allocate(operation, columns)
     const dbeta = this.#allocate(operation, columns)
+    // dy ⊙ x̂ for each row, summed over rows by the product below.
     const dgammaRows = operation.own(this.#allocate(operation, rows * columns))
     // dgamma and dbeta are sums over rows: products with a row of ones.
     const ones = operation.own(this.#allocate(operation, rows))
@@ -144,6 +145,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   concat(inputs: readonly TensorLike[], shape: readonly number[], { rows, columns }: RowSizes): CudnnTensor {
     const operation = this.begin('concatenate')
     const y = this.#allocate(operation, elementCount(shape))
+    // First column of the next input in y.
     let yBegin = 0
     for (const input of inputs) {
       const x = operation.operand(input)

@@ -150,6 +150,7 @@ export class CommandList {
     this.segment(action)
   }
 
+  /** True if the list has segments but no commands. */
   get isEmpty(): boolean {
     return this.words.length === this.actions.length
   }
@@ -199,7 +200,9 @@ export class CommandList {
   /** Fills a buffer from a host array, which may change afterwards. */
   upload(buffer: DeviceBuffer, data: HostArray): void {
     const slot = this.slots[this.#slotOf(buffer, true)]
+    // A step is submitted later: the caller may change the array before, so it is copied now.
     const read = this.#isDeferred ? new Uint8Array(data.buffer, data.byteOffset, data.byteLength).slice() : data
+    // A graph uploads before its launch, from the array of each replay.
     if (slot.isAllocated) slot.upload = read
     this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
   }

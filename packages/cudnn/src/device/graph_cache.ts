@@ -46,6 +46,7 @@ export class GraphCache {
   /** Queues `list`, in one way or another; settles once it was issued to the device. */
   submit(list: CommandList): Promise<unknown> {
     if (this.#policy === 'never') return this.#queue.settle(list, { mode: MODE.promise | MODE.step })
+    // Comparing a list with the cached signatures costs microseconds; most steps match the most recent one at once.
     const entry = this.#entryOf(list)
     const next = entry.next(list)
     if (next === 'replay') return this.#replay(entry, list)
@@ -82,6 +83,7 @@ export class GraphCache {
 
   #entryOf(list: CommandList): CacheEntry {
     const entries = this.#entries
+    // From the most recent back.
     let index = entries.length - 1
     while (index >= 0 && !entries[index].fits(list)) index--
     if (index >= 0 && index === entries.length - 1) return entries[index]
@@ -229,6 +231,7 @@ class CacheEntry {
       isNew = true
     }
     this.#seen++
+    // The graph holds the old buffer's address. The next capture copies this slot in and out.
     if (isNew) this.drop()
     if (this.graph !== undefined) return this.graph.isReady ? 'replay' : 'issue'
     return !this.#isRefused && this.#seen > WARM_UPS && this.#captures < MOST_CAPTURES ? 'capture' : 'issue'
@@ -357,6 +360,7 @@ class CapturedGraph {
   }
 
   release(): void {
+    // Released by its entry, or by a buffer that it uses, whichever comes first.
     if (this.#isReleased) return
     this.#isReleased = true
     this.isReady = false

@@ -81,6 +81,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return memory.fromHost({ data: flat, shape: [this.paramsSize] }, memory.dtype, this.#layoutKey)
   }
 
+  /** Reads the parameters, which waits for the calls before, and unpacks them on the host. */
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
     const action = 'convert opaque parameters'
     this.#life.check(action)
@@ -112,6 +113,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
       const reading = this.#begin(action, known)
       const { input, inputH, inputC, params } = this.#passes.operands(reading, owner, { ...operands })
       const given = { input, inputH, inputC, params, weights }
+      // Either now, with a known plan, or in an exclusive section once the plan is made.
       const record = (list: CommandList, plan: RnnPlan) => {
         const buffers = this.#passes.forward(list, plan, given, owner)
         const outputs = this.#passes.outputs(buffers)
@@ -164,6 +166,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     })
   }
 
+  /** Opens a stream over rows whose states stay on the device. */
   queuedStepper(params: TensorLike, batch: number): CudnnStepper {
     this.#life.check('open a stream')
     const parts = { executor: this.#executor, planner: this.#planner, passes: this.#passes }
@@ -171,6 +174,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
     return new CudnnStepper({ ...parts, descriptor, paramsSize, life: this.#life }, params, batch)
   }
 
+  /** The generator's states after all training forwards queued so far; empty without dropout. */
   async dropoutState(): Promise<Uint8Array> {
     this.#life.check('read the dropout state')
     return (await this.#planner.dropout?.save()) ?? new Uint8Array(0)

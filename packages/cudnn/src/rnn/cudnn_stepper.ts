@@ -147,6 +147,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     return result
   }
 
+  /** Queues new states: h [L,R,C] and c [L,R,H], of all rows or of the R listed ones. Host arrays are read now. */
   restore(state: RnnStreamState, rows?: Int32Array): void {
     const { memory } = this.#network.executor
     this.#change('restore the state of a stream', rows, (list, states, picked, made) => {
@@ -156,6 +157,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     })
   }
 
+  /** Idempotent. Steps already queued complete; the states are freed after them. */
   dispose(): void {
     if (!this.#life.end()) return
     dropped.unregister(this)
@@ -170,6 +172,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     // The kernels gather zeros for row -1 and scatter nothing.
     const numbers = new Int32Array(batch).fill(-1)
     numbers.set(rows)
+    // The surplus rows are zeros, which any network computes without an error.
     const frames = new DTYPES[executor.memory.dtype].array(batch * descriptor.inputSize) as FloatArray
     frames.set(input.data)
     return { numbers, frames, batch }
@@ -187,6 +190,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const owners = { made: new BufferOwner(), kept: new BufferOwner() }
     try {
       const known = planner.known(key)
+      // The operands are read and uploaded now, in the order of calls.
       const { list, record } = this.#begin(rows, input, size, checked, owners)
       let issued: Promise<unknown> | undefined
       let y: DeviceBuffer
@@ -204,6 +208,7 @@ export class CudnnStepper implements RnnQueuedStepper {
           return recorded
         })
       }
+      // Queued behind the step in the same turn, so one wait serves both.
       const reading = session.list(ACTION)
       reading.add('download', { from: y, offset: 0, to: output })
       await Promise.all([issued, session.finish(reading)])
@@ -240,6 +245,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     }
   }
 
+  /** The parameters, checked at every step: they may have been disposed since the stream was opened. */
   #checkedParams(): TensorLike {
     const { executor, descriptor, paramsSize, life } = this.#network
     this.#life.check(ACTION)

@@ -111,10 +111,12 @@ export class RnnPasses {
     const cy = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
     const reserve = own(training ? list.allocate(plan.reserveBytes) : undefined)
     const kept = { x, hx, cx, y, weights, reserve }
+    // From here on the buffers hold cuDNN's results, to be corrected and converted.
     callForward(list, plan, kept, { hy, cy })
     const output = own(this.#withoutEmptySequences(list, own(conversion.fromCudnn(list, y, sizes.y)), sizes.y, plan))
     const outputH = own(conversion.fromCudnn(list, hy, sizes.h))
     const outputC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
+    // Rows of length 0 pass their initial state through.
     if (lengths.hasEmptyRows) {
       this.#passThrough(list, outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
       if (outputC) this.#passThrough(list, outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
@@ -141,6 +143,7 @@ export class RnnPasses {
     const output = given.output
       ? this.#withoutPadding(list, given.output, sizes.y, plan, outputSize(this.#network))
       : this.#zeros(list, sizes.y)
+    // Gradients past a row's end are set to 0: the loss does not depend on padding.
     const dy = own(conversion.toCudnn(list, own(output), sizes.y))
     const dhy = stateGradient(given.outputH, sizes.h, hiddenColumns(this.#network))
     const dcy = stateGradient(given.outputC, sizes.c, this.#network.numUnits)
@@ -173,6 +176,7 @@ export class RnnPasses {
     }
   }
 
+  /** Tensors of a backward's results, which take shares of their own in the buffers. */
   gradients({ shapes }: RnnPlan, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
     return {
       input: this.#tensor(input, shapes.input),
@@ -188,6 +192,7 @@ export class RnnPasses {
     return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
   }
 
+  /** A tensor with an ownership of its own: `made` releases the pass's. */
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
     return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
   }
@@ -229,6 +234,7 @@ export class RnnPasses {
     return this.#withoutPadding(list, output, elements, plan, outputSize(this.#network))
   }
 
+  /** `states` with zeros in the empty rows. */
   #withoutEmptyRows(
     list: CommandList,
     states: DeviceBuffer,
@@ -276,6 +282,7 @@ export class RnnPasses {
     launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
   }
 
+  /** A cleared buffer in the place of a gradient that the caller left out: cuDNN takes no null for dy. */
   #zeros(list: CommandList, elements: number): DeviceBuffer {
     const to = this.#executor.memory.allocate(list, elements)
     list.add('clear', { to, offset: 0, bytes: to.bytes })
@@ -291,6 +298,7 @@ export class RnnPasses {
     return this.#layout.weights.filter(({ layer, side }) => layer > 0 && side === 'input')
   }
 
+  /** The parameters with zeros in the dropped matrices; a copy, as the caller's must not change. */
   #withDroppedInputs(list: CommandList, params: DeviceBuffer): DeviceBuffer {
     const regions = this.#droppedInputs()
     if (regions.length === 0) return params.retain()

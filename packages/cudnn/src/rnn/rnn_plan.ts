@@ -72,6 +72,7 @@ export class PlanCache {
     this.#capacity = capacity
   }
 
+  /** Lengths are part of the key: descriptors and device arrays hold them. */
   static key({ time, batch, sequenceLengths }: RnnPassSizes, training: boolean): string {
     return `${training ? 'training' : 'inference'} ${time} ${batch} ${sequenceLengths ?? 'full'}`
   }

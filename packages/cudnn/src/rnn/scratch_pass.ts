@@ -83,6 +83,7 @@ export class ScratchPass {
         return to
       }
       const elements = (count: number) => bytes(count * arithmetic.bytes)
+      // Only x and the weights: everything else is computed from them.
       const filled = (count: number) => {
         const buffer = elements(count)
         list.upload(buffer, new Uint8Array(buffer.bytes).fill(FILLING))
@@ -155,6 +156,7 @@ export class ScratchPass {
     this.#queue.releaseNow([...this.#ids, ...buffers.map((buffer) => buffer.discard())])
   }
 
+  /** Cells without a cell state have no descriptor of c, and cuDNN requires null pointers then. */
   #cell(buffer: DeviceBuffer): DeviceBuffer | undefined {
     return this.#call.descriptors.c === null ? undefined : buffer
   }

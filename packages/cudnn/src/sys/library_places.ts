@@ -49,6 +49,7 @@ export function libraryFolders(libraryDir: string | undefined): readonly string[
     ...toolkitFolders(env['CUDNN_PATH']),
     ...sitePackages().flatMap(wheelFolders),
     ...(env['CONDA_PREFIX'] ? [join(env['CONDA_PREFIX'], isWindows ? 'Library/bin' : 'lib')] : []),
+    // After the explicit places, before the usual folders: LD_LIBRARY_PATH and the loader's cache.
     '',
     ...toolkitFolders(env['CUDA_PATH']),
     ...toolkitFolders(env['CUDA_HOME']),
