@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
+import { batchesOf, type DataShape, type LayerBatch, type LayerData, stepWeights } from '../src/batches.js'
+
+const numbers = (isSequence: boolean, features: number) => ({ isSequence, features })
+const ids = (isSequence: boolean) => ({ isSequence, features: null })
+const shape = (changes: Partial<DataShape> = {}): DataShape => ({
+  ...{ input: numbers(true, 2), output: numbers(false, 3), dtype: 'float32', loss: 'softmax_cross_entropy' },
+  outputLengths: (lengths) => lengths,
+  ...changes,
+})
+
+async function batchesIn(data: unknown, options: object, given: DataShape): Promise<LayerBatch[]> {
+  const batches: LayerBatch[] = []
+  for await (const batch of batchesOf(data as LayerData, options, given).iterate()) batches.push(batch)
+  return batches
+}
+const sequence = (...values: number[]) => ({ data: Float32Array.from(values), shape: [values.length / 2, 2] })
+
+describe('batchesOf examples', () => {
+  it('pads sequences time-major, with their lengths, and stacks class ids', async () => {
+    const data = [
+      { input: sequence(1, 2), label: 2 },
+      { input: sequence(3, 4, 5, 6), label: 0 },
+    ]
+    const [batch, ...rest] = await batchesIn(data, { batchSize: 2 }, shape())
+    expect(rest).toEqual([])
+    expect(batch?.input).toEqual({ data: Float32Array.of(1, 2, 3, 4, 0, 0, 5, 6), shape: [2, 2, 2] })
+    expect(batch?.sequenceLengths).toEqual(Int32Array.of(1, 2))
+    expect(batch?.labels).toMatchObject({ data: Int32Array.of(2, 0) })
+  })
+
+  it('has a last batch of fewer rows', async () => {
+    const data = [1, 2, 3].map((value) => ({ input: sequence(value, 0), label: 1 }))
+    const batches = await batchesIn(data, { batchSize: 2 }, shape())
+    expect(batches.map(({ input }) => input.shape)).toEqual([
+      [1, 2, 2],
+      [1, 1, 2],
+    ])
+  })
+
+  it('gives rows without a step one of padding', async () => {
+    const data = [{ input: { data: new Float32Array(0), shape: [0, 2] }, label: 1 }]
+    const [batch] = await batchesIn(data, { batchSize: 1 }, shape())
+    expect(batch?.input).toEqual({ data: new Float32Array(2), shape: [1, 1, 2] })
+    expect(batch?.sequenceLengths).toEqual(Int32Array.of(0))
+  })
+
+  it('takes class ids as int32, and numbers in the dtype of the model', async () => {
+    const text = shape({ input: ids(true), output: numbers(true, 4) })
+    const [batch] = await batchesIn([{ input: [3, 1], label: [0, 2] }], { batchSize: 1 }, text)
+    expect(batch?.input).toEqual({ data: Int32Array.of(3, 1), shape: [2, 1] })
+    expect(batch?.labels).toEqual({ data: Int32Array.of(0, 2), shape: [2, 1] })
+    const double = shape({ dtype: 'float64', output: numbers(false, 1), loss: 'mean_squared_error' })
+    const [wide] = await batchesIn([{ input: sequence(1, 2), label: 0.1 }], { batchSize: 1 }, double)
+    expect(wide?.labels).toEqual({ data: Float64Array.of(0.1), shape: [1, 1] })
+    expect(wide?.input.data).toBeInstanceOf(Float64Array)
+  })
+
+  it('shuffles arrays by the seed, the same way each time', async () => {
+    const data = Array.from({ length: 20 }, (_, k) => ({ input: sequence(k, 0), label: 0 }))
+    const order = async (options: object) => {
+      const batches = await batchesIn(data, { batchSize: 1, ...options }, shape())
+      return batches.map(({ input }) => input.data[0])
+    }
+    const plain = await order({})
+    expect(plain).toEqual(data.map((_, k) => k))
+    const shuffled = await order({ shuffleSeed: 5 })
+    expect(shuffled).not.toEqual(plain)
+    expect(shuffled.toSorted((a, b) => (a ?? 0) - (b ?? 0))).toEqual(plain)
+    expect(await order({ shuffleSeed: 5 })).toEqual(shuffled)
+  })
+
+  it.each<[string, unknown, Partial<DataShape>, RegExp]>([
+    ['no label', { input: sequence(1, 2) }, {}, /example 0 must be \{ input, label \}/],
+    ['null', null, {}, /example 0 must be/],
+    [
+      'another width',
+      { input: { data: new Float32Array(3), shape: [1, 3] }, label: 0 },
+      {},
+      /must have shape \[t,2\] for \[T,B,2\]: current value is shape \[1,3\]/,
+    ],
+    ['a flat list of numbers', { input: [1, 2], label: 0 }, {}, /must have shape \[t,2\]/],
+    ['ids that are no integers', { input: [1.5], label: 0 }, { input: ids(true) }, /the input of row 0/],
+    ['ids that are texts', { input: ['1'], label: 0 }, { input: ids(true) }, /the input of row 0/],
+    ['big integers', { input: BigInt64Array.of(1n), label: 0 }, { input: ids(true) }, /the input of row 0/],
+    [
+      'too many labels',
+      { input: sequence(1, 2), label: [0, 1] },
+      {},
+      /the label of row 0 must be class ids of shape \[\]/,
+    ],
+    [
+      'a label for too few steps',
+      { input: sequence(1, 2, 3, 4), label: [0] },
+      { output: numbers(true, 3) },
+      /class ids of shape \[2\] for softmax_cross_entropy of \[T,B,3\]: current value is shape \[1\]/,
+    ],
+    [
+      'numbers of another size',
+      { input: sequence(1, 2), label: [1, 2] },
+      { loss: 'mean_squared_error' },
+      /must be numbers of shape \[3\]/,
+    ],
+    [
+      'a class id for ctc',
+      { input: sequence(1, 2), label: 3 },
+      { loss: { name: 'ctc' } },
+      /must be a list of class ids for ctc/,
+    ],
+  ])('refuses %s', async (_, example, changes, message) => {
+    await expect(batchesIn([example], { batchSize: 1 }, shape(changes))).rejects.toThrow(
+      coded('ERR_EXAMPLE', { message: expect.stringMatching(message) }),
+    )
+  })
+})
+
+describe('batchesOf batches', () => {
+  const batch = { input: sequence(1, 2), labels: { data: Int32Array.of(1), shape: [1] } }
+
+  it('passes them on', async () => {
+    expect(await batchesIn([batch, { ...batch, restarts: false }], {}, shape())).toEqual([
+      batch,
+      { ...batch, restarts: false },
+    ])
+  })
+
+  it.each<[unknown, RegExp]>([
+    [{ input: sequence(1, 2), label: 1 }, /Give batchSize to batch examples/],
+    [{ ...batch, restarts: 1 }, /restarts of a batch must be a boolean: current value is 1/],
+    ['batch', /a batch must be \{ input, labels \}/],
+  ])('refuses %o', async (given, message) => {
+    await expect(batchesIn([given], {}, shape())).rejects.toThrow(
+      coded('ERR_EXAMPLE', { message: expect.stringMatching(message) }),
+    )
+  })
+
+  it.each([3, 'data', null, {}])('refuses the data %o', (data) => {
+    expect(() => batchesOf(data as never, {}, shape())).toThrow(coded('ERR_EXAMPLE'))
+  })
+
+  it('refuses an empty array', () => {
+    for (const options of [{}, { batchSize: 2 }]) {
+      expect(() => batchesOf([], options, shape())).toThrow(/there must be at least one: current number is 0/)
+    }
+  })
+})
+
+describe('stepWeights', () => {
+  it('are 1 within each length', () => {
+    expect(stepWeights(3, [1, 3], 'float32')).toEqual({ data: Float32Array.of(1, 1, 0, 1, 0, 1), shape: [3, 2] })
+    expect(stepWeights(2, [0], 'float64').data).toEqual(new Float64Array(2))
+  })
+})
