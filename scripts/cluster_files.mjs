@@ -1,6 +1,6 @@
 // Defects of the job files in docs/guide/cluster.md: shell syntax of the Slurm script, and fields, types and required members of
-// the MPIJob. The fields are those of the API kubeflow.org/v2beta1 that the guide uses, written by hand: the operator's own
-// schema is 8,000 lines, of which most describe pods. No cluster reads them here.
+// the MPIJob and the PyTorchJob. The fields are those of the APIs kubeflow.org/v2beta1 and kubeflow.org/v1 that the guide uses,
+// written by hand: each operator's own schema is 8,000 lines, of which most describe pods. No cluster reads them here.
 import { spawnSync } from 'node:child_process'
 import { parse } from 'yaml'
 
@@ -58,6 +58,32 @@ const MPI_JOB = object({
   }),
 })
 
+const PYTORCH_JOB = object({
+  'apiVersion!': anyOf('kubeflow.org/v1'),
+  'kind!': anyOf('PyTorchJob'),
+  'metadata!': object({ 'name!': string, namespace: string }),
+  'spec!': object({
+    nprocPerNode: string,
+    elasticPolicy: object({
+      minReplicas: integer,
+      maxReplicas: integer,
+      maxRestarts: integer,
+      rdzvBackend: anyOf('c10d', 'etcd', 'etcd-v2'),
+      rdzvHost: string,
+      rdzvPort: integer,
+      rdzvId: string,
+      standalone: (value) => typeof value === 'boolean' || 'must be true or false',
+    }),
+    runPolicy: object({
+      cleanPodPolicy: anyOf('None', 'Running', 'All'),
+      backoffLimit: integer,
+      ttlSecondsAfterFinished: integer,
+      activeDeadlineSeconds: integer,
+    }),
+    'pytorchReplicaSpecs!': object({ Master: REPLICA, Worker: REPLICA }),
+  }),
+})
+
 /** Defects of a value, each with its path. */
 function defectsOf(value, rule, path = '') {
   const place = path || 'the file'
@@ -96,13 +122,24 @@ export function defectsOfGuide(markdown) {
   const files = filesOf(markdown)
   const script = files.get('train.sh')
   const manifest = files.get('job.yaml')
-  if (script === undefined || manifest === undefined) return ['the guide must have train.sh and job.yaml']
+  const pyTorchManifest = files.get('pytorch_job.yaml')
+  if (script === undefined || manifest === undefined || pyTorchManifest === undefined) {
+    return ['the guide must have train.sh, job.yaml and pytorch_job.yaml']
+  }
   const { status, stderr } = spawnSync('bash', ['-n'], { input: script, encoding: 'utf8' })
   const job = parse(manifest)
   const defects = defectsOf(job, MPI_JOB).map((defect) => `job.yaml: ${defect}`)
+  const pyTorchJob = parse(pyTorchManifest)
+  defects.push(...defectsOf(pyTorchJob, PYTORCH_JOB).map((defect) => `pytorch_job.yaml: ${defect}`))
   if (status !== 0) defects.push(`train.sh: ${stderr}`)
   if (!/^srun .*--kill-on-bad-exit=1/m.test(script)) defects.push('train.sh: srun must have --kill-on-bad-exit=1')
   if (defects.length > 0) return defects
+  // The operator adds the variables of the ranks to the container of this name alone.
+  for (const [role, { template }] of Object.entries(pyTorchJob.spec.pytorchReplicaSpecs)) {
+    if (template.spec.containers.some(({ name }) => name === 'pytorch')) continue
+    defects.push(`pytorch_job.yaml: ${role} must have a container with the name pytorch`)
+  }
+  if (pyTorchJob.spec.pytorchReplicaSpecs.Master?.replicas !== 1) defects.push('pytorch_job.yaml: one Master is needed')
   const { Launcher, Worker } = job.spec.mpiReplicaSpecs
   const { command } = Launcher.template.spec.containers[0]
   const ranks = Number(command[command.indexOf('-n') + 1])

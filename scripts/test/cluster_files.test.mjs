@@ -15,6 +15,9 @@ it.each([
   ['    Launcher:', '    Starter:', /mpiReplicaSpecs must have Launcher/],
   ['cpu: 2', 'cpu: two', /resources\.limits\.cpu must be a quantity/],
   ['-n, "4"', '-n, "5"', /more ranks than slots/],
+  ['kind: PyTorchJob', 'kind: TorchJob', /pytorch_job\.yaml: kind must be one of PyTorchJob/],
+  ['name: pytorch', 'name: torch', /Master must have a container with the name pytorch/],
+  ['nvidia.com/gpu: 1', 'nvidia.com/gpu: one', /limits\.nvidia\.com\/gpu must be a quantity/],
   ['set -euo pipefail', 'if true', /train\.sh: .*syntax error/],
   ['--kill-on-bad-exit=1 ', '', /srun must have --kill-on-bad-exit/],
 ])('finds %s changed to %s', (from, to, message) => {

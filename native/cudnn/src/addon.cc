@@ -6,6 +6,7 @@ Napi::Object Init(Napi::Env, Napi::Object exports) {
   InitLibraries(exports);
   InitKernels(exports);
   InitSession(exports);
+  InitNccl(exports);
   return exports;
 }
 

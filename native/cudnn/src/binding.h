@@ -16,6 +16,7 @@ namespace cudnn_rnn {
 void InitLibraries(Napi::Object exports);
 void InitKernels(Napi::Object exports);
 void InitSession(Napi::Object exports);
+void InitNccl(Napi::Object exports);
 
 /// A session as JavaScript holds it. The fields below `session` are used on JavaScript's thread only. Shared by the
 /// External, by the thread-safe function and by its callbacks; the last of them frees it.

@@ -39,6 +39,6 @@ using cudnnRNNDataDescriptor_t = struct cudnnRNNDataStruct*;
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum { cudaStreamNonBlocking = 1, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaStreamCaptureModeThreadLocal = 1, cudaMemPoolAttrReleaseThreshold = 4 };
-enum { cudaErrorMemoryAllocation = 2, cudaErrorCudartUnloading = 4 };
+enum { cudaErrorMemoryAllocation = 2, cudaErrorCudartUnloading = 4, cudaErrorNotReady = 600 };
 enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrComputeCapabilityMajor = 75 };
 enum { cudaDevAttrComputeCapabilityMinor = 76, cudaDevAttrMemoryPoolsSupported = 115 };

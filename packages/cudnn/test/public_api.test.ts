@@ -8,6 +8,7 @@ it('@cudnn-rnn/cudnn exports exactly these names', () => {
       "inspectCudnn",
       "isCudnnError",
       "openCudnnBackend",
+      "openNccl",
     ]
   `)
 })

@@ -23,7 +23,7 @@ const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
 
 /**
- * Opens the communicator between the processes that a launcher started: mpirun, mpiexec, srun. 'auto' takes the engine of
+ * Opens the communicator between the processes that a launcher started: mpirun, mpiexec, srun, or torchrun for GPUs. 'auto' takes the engine of
  * the launcher, and 'none', a communicator of size 1, without a launcher or where it started one process.
  *
  * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
@@ -48,9 +48,13 @@ export async function openCommunicator(
   }
   const chosen = engine === 'auto' ? required(launcher, 'the launcher').engine : engine
   if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
-  const started = launcher === undefined ? '' : `${launcher.name} has started ${launcher.size} processes, and `
+  if (launcher?.engine === 'nccl') {
+    const { openNcclCommunicator } = await import('./nccl/nccl_communicator.js')
+    return await openNcclCommunicator(launcher, { timeoutSeconds })
+  }
+  const started = launcher === undefined ? 'none' : launcher.name
   throw new CommunicatorError(
     'ERR_COMMUNICATOR_UNAVAILABLE',
-    `Cannot open communicator as ${started}NCCL is not supported yet: start them by mpirun, mpiexec or srun, which bring MPI`,
+    `Cannot open communicator as NCCL needs the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of torchrun or a PyTorchJob: current launcher is ${started}`,
   )
 }

@@ -7,7 +7,7 @@ import type { LibraryKind } from './native_addon.js'
 const CUDA_MAJORS = [13, 12, 11] as const
 
 /** The folder of every library in NVIDIA's Python wheels, below site-packages/nvidia, newest layout first. */
-const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc'] as const
+const WHEEL_FOLDERS = ['cu13', 'cudnn', 'cuda_runtime', 'cublas', 'cuda_nvrtc', 'nccl'] as const
 
 const isWindows = globalThis.process?.platform === 'win32'
 

@@ -9,6 +9,7 @@ export type ObjectId<Kind extends string> = number & Opaque<Kind>
 
 export type Libraries = Opaque<'libraries'>
 export type Session = Opaque<'session'>
+type NativeNccl = Opaque<'NCCL communicator'>
 export type TensorDescriptor = ObjectId<'tensor descriptor'>
 export type DropoutDescriptor = ObjectId<'dropout descriptor'>
 export type RnnDescriptorId = ObjectId<'RNN descriptor'>
@@ -88,6 +89,28 @@ export interface NativeAddon {
   ): Float64Array
   /** Reports device memory to the garbage collector, positive or negative. */
   adjustExternalMemory(bytes: number): void
+
+  /** 22707 of 2.27.7. */
+  ncclVersion(file: string): number
+  ncclUniqueId(file: string): Uint8Array
+  openNccl(
+    libraries: Libraries,
+    file: string,
+    options: {
+      readonly device: number
+      readonly rank: number
+      readonly size: number
+      readonly id: Uint8Array
+      readonly timeoutSeconds: number
+    },
+  ): { readonly communicator: NativeNccl; readonly opened: Promise<void> }
+  /** `reduction` as ncclRedOp_t numbers it. */
+  ncclAllReduce(
+    communicator: NativeNccl,
+    array: Float32Array | Float64Array | Int32Array,
+    reduction: number,
+  ): Promise<void>
+  closeNccl(communicator: NativeNccl): Promise<void>
 
   kernelSource(): string
   supportedArchitectures(libraries: Libraries): number[]

@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "abi/nccl.h"
+#include "core/device.h"
+#include "core/entry.h"
+#include "core/live_objects.h"
+#include "core/schedule.h"
+#include "core/settings.h"
+#include "nccl/meeting.h"
+
+using namespace emulator;
+
+namespace {
+
+constexpr EntryRules kNccl{ncclUnhandledCudaError, ncclUnhandledCudaError, ncclUnhandledCudaError};
+constexpr EntryRules kNcclAlways{ncclUnhandledCudaError, ncclUnhandledCudaError, 0};
+constexpr char kPrefix[] = "/cudnn_rnn_nccl_";
+
+struct Communicator {
+  int rank = 0;
+  int size = 1;
+  int device = 0;
+  std::unique_ptr<Meeting> meeting;
+  /// What ncclCommGetAsyncError answers.
+  std::atomic<ncclResult_t> state{ncclInProgress};
+  /// Meets the other ranks at the beginning and at the end.
+  std::thread helper;
+  bool is_finalized = false;
+
+  ~Communicator() {
+    if (helper.joinable()) helper.join();
+  }
+  void Meet() {
+    if (helper.joinable()) helper.join();
+    state = ncclInProgress;
+    helper = std::thread([this] { state = meeting->Wait() ? ncclSuccess : ncclInternalError; });
+  }
+};
+
+LiveObjects<ncclComm_t, Communicator>& Communicators() {
+  static auto* all = new LiveObjects<ncclComm_t, Communicator>("nccl communicators");  // never destroyed
+  return *all;
+}
+
+template <class T>
+T Combined(int operation, T a, T b) {
+  if (operation == ncclSum) return a + b;
+  return operation == ncclMin ? std::min(a, b) : std::max(a, b);
+}
+
+/// Sums in the order of ranks, so that all have the same bits.
+template <class T>
+void Reduce(Communicator& communicator, T* data, std::size_t count, int operation) {
+  Meeting& meeting = *communicator.meeting;
+  constexpr std::size_t kPiece = Meeting::kSlotBytes / sizeof(T);
+  for (std::size_t done = 0; done < count; done += kPiece) {
+    const std::size_t piece = std::min(kPiece, count - done);
+    std::memcpy(meeting.Slot(communicator.rank), data + done, piece * sizeof(T));
+    if (!meeting.Wait()) return;
+    for (std::size_t k = 0; k < piece; ++k) {
+      T value = reinterpret_cast<const T*>(meeting.Slot(0))[k];
+      for (int rank = 1; rank < communicator.size; ++rank) {
+        value = Combined(operation, value, reinterpret_cast<const T*>(meeting.Slot(rank))[k]);
+      }
+      data[done + k] = value;
+    }
+    if (!meeting.Wait()) return;
+  }
+}
+
+}  // namespace
+
+ncclResult_t ncclGetVersion(int* version) {
+  *version = 22707;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  EMULATOR_ENTER(kNccl);
+  std::random_device random;
+  std::memset(id, 0, sizeof *id);
+  std::string name = kPrefix;
+  for (int k = 0; k < 4; ++k) name += std::to_string(random());
+  std::memcpy(id->internal, name.data(), name.size());
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* handle, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
+  EMULATOR_ENTER(kNccl);
+  if (config == nullptr || config->magic != 0xcafebeef || config->size < sizeof *config) return ncclInvalidArgument;
+  if (ranks < 1 || ranks > Meeting::kMostRanks || rank < 0 || rank >= ranks) return ncclInvalidArgument;
+  if (std::strncmp(id.internal, kPrefix, sizeof kPrefix - 1) != 0) return ncclInvalidArgument;
+  if (config->blocking != 0) {
+    ReportViolation("a communicator of NCCL is blocking: no deadline can end its calls");
+    return ncclInvalidUsage;
+  }
+  auto made = std::make_shared<Communicator>();
+  made->rank = rank;
+  made->size = ranks;
+  made->device = CurrentDevice();
+  try {
+    made->meeting = std::make_unique<Meeting>(std::string(id.internal), ranks);
+  } catch (const std::exception&) {
+    return ncclSystemError;
+  }
+  made->Meet();
+  *handle = Communicators().Add(std::move(made));
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* error) {
+  EMULATOR_ENTER(kNcclAlways);
+  const auto communicator = Communicators().Find(handle);
+  if (communicator == nullptr || error == nullptr) return ncclInvalidArgument;
+  *error = communicator->state;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, int operation, ncclComm_t handle,
+                           ncclStream_t given) {
+  EMULATOR_ENTER(kNccl);
+  const auto communicator = Communicators().Find(handle);
+  const auto stream = FindStream(given);
+  const bool is_known = type == ncclInt32 || type == ncclFloat32 || type == ncclFloat64;
+  if (communicator == nullptr || stream == nullptr || !is_known) return ncclInvalidArgument;
+  if (communicator->state != ncclSuccess) {
+    ReportViolation("a call of NCCL was made before the one before it was accepted");
+    return ncclInvalidUsage;
+  }
+  if (stream->device != communicator->device || CurrentDevice() != communicator->device) return ncclInvalidUsage;
+  if (CaptureStatus(stream) != 0) {
+    ReportViolation("a collective of NCCL was captured: other ranks may not capture theirs");
+    return ncclInvalidUsage;
+  }
+  const std::size_t bytes = count * (type == ncclFloat64 ? 8 : 4);
+  Operation work{.name = "ncclAllReduce"};
+  work.accesses = {{from, bytes, false}, {to, bytes, true}};
+  work.run = [=](int device) {
+    const void* source = Resolve(device, from, bytes, "sendbuff");
+    void* data = Resolve(device, to, bytes, "recvbuff");
+    if (data != source) std::memcpy(data, source, bytes);
+    if (type == ncclInt32) return Reduce(*communicator, static_cast<int*>(data), count, operation);
+    if (type == ncclFloat64) return Reduce(*communicator, static_cast<double*>(data), count, operation);
+    Reduce(*communicator, static_cast<float*>(data), count, operation);
+  };
+  return Enqueue(stream, std::move(work)) == 0 ? ncclInProgress : ncclUnhandledCudaError;
+}
+
+ncclResult_t ncclCommFinalize(ncclComm_t handle) {
+  EMULATOR_ENTER(kNccl);
+  const auto communicator = Communicators().Find(handle);
+  if (communicator == nullptr) return ncclInvalidArgument;
+  communicator->is_finalized = true;
+  communicator->Meet();
+  return ncclInProgress;
+}
+
+ncclResult_t ncclCommDestroy(ncclComm_t handle) {
+  EMULATOR_ENTER(kNcclAlways);
+  const auto communicator = Communicators().Remove(handle);
+  if (communicator == nullptr) return ncclInvalidArgument;
+  if (!communicator->is_finalized) ReportViolation("a communicator of NCCL was destroyed before it was finalized");
+  return ncclSuccess;
+}
+
+ncclResult_t ncclCommAbort(ncclComm_t handle) {
+  EMULATOR_ENTER(kNcclAlways);
+  const auto communicator = Communicators().Remove(handle);
+  if (communicator == nullptr) return ncclInvalidArgument;
+  communicator->meeting->Abort();
+  return ncclSuccess;
+}
+
+const char* ncclGetErrorString(ncclResult_t result) {
+  static const char* const kTexts[] = {"no error",
+                                       "unhandled cuda error",
+                                       "unhandled system error",
+                                       "internal error",
+                                       "invalid argument",
+                                       "invalid usage",
+                                       "remote process exited or there was a network error",
+                                       "NCCL operation in progress"};
+  return result >= 0 && result <= ncclInProgress ? kTexts[result] : "unknown result code";
+}
+
+const char* ncclGetLastError(ncclComm_t) { return ""; }

@@ -1,0 +1,190 @@
+// NCCL's communicators for JavaScript. Options were checked in TypeScript.
+#include <cstring>
+
+#include "arguments.h"
+#include "binding.h"
+#include "dynamic_library.h"
+#include "nccl_communicator.h"
+
+namespace cudnn_rnn {
+
+/// A communicator as JavaScript holds it.
+struct NcclHandle {
+  std::unique_ptr<NcclCommunicator> communicator;
+  napi_env env = nullptr;
+  Napi::ThreadSafeFunction settled;
+  /// Promises that keep the event loop alive.
+  std::size_t outstanding = 0;
+  bool is_open = true;
+};
+HANDLE_TAG(NcclHandle, 3)
+
+namespace {
+
+/// A promise, and the array that the operation works in: it must live until then.
+struct Settlement {
+  explicit Settlement(Napi::Env env) : deferred(Napi::Promise::Deferred::New(env)) {}
+  Napi::Promise::Deferred deferred;
+  Napi::Reference<Napi::Value> array;
+};
+
+/// Elements of the arrays, as ncclDataType_t numbers them.
+enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8 };
+
+NcclTable TableOf(const std::string& path) {
+  std::string text;
+  void* library = OpenLibrary(path, &text);
+  if (library != nullptr) return BindNccl(library);
+  NativeError error;
+  error.library = "nccl";
+  error.call = "dlopen";
+  error.name = text;
+  throw error;
+}
+
+void StopAtEnvironmentEnd(void* data) {
+  const std::unique_ptr<std::shared_ptr<NcclHandle>> handle(static_cast<std::shared_ptr<NcclHandle>*>(data));
+  (*handle)->communicator->Stop();
+}
+
+void SettleOnJavaScript(Napi::Env env, std::shared_ptr<NcclHandle>* held, NcclOperation* raw) {
+  NcclHandle& handle = **held;
+  const std::unique_ptr<NcclOperation> operation(raw);
+  const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
+  // The environment ends: the promise can no longer be settled.
+  if (env == nullptr) return;
+  if (--handle.outstanding == 0) handle.settled.Unref(env);
+  const bool has_failed = operation->error != nullptr;
+  if (operation->kind == NcclOperationKind::kClose || (operation->kind == NcclOperationKind::kOpen && has_failed)) {
+    handle.is_open = false;
+    handle.communicator->Stop();
+    handle.settled.Release();
+    napi_remove_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
+    // The holder was the hook's.
+    delete held;
+  }
+  if (has_failed) {
+    settlement->deferred.Reject(ErrorOf(env, *operation->error).Value());
+  } else {
+    settlement->deferred.Resolve(env.Undefined());
+  }
+}
+
+/// The promise of `operation`, which is about to be queued.
+Napi::Value PromiseOf(Napi::Env env, NcclHandle& handle, NcclOperation& operation, const Napi::Value& array) {
+  auto* settlement = new Settlement(env);
+  operation.settlement = settlement;
+  if (!array.IsEmpty()) settlement->array = Napi::Persistent(array);
+  if (handle.outstanding++ == 0) handle.settled.Ref(env);
+  return settlement->deferred.Promise();
+}
+
+Napi::Value Post(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation, const Napi::Value& array) {
+  NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
+  if (!handle.is_open) throw SessionClosed("post");
+  const Napi::Value promise = PromiseOf(info.Env(), handle, *operation, array);
+  handle.communicator->Post(std::move(operation));
+  return promise;
+}
+
+// ncclResult_t ncclGetUniqueId(ncclUniqueId* id)
+// ncclUniqueId(file: string): Uint8Array
+Napi::Value UniqueId(const Napi::CallbackInfo& info) {
+  const ncclUniqueId id = NewNcclId(TableOf(info[0].ToString().Utf8Value()));
+  auto bytes = Napi::Uint8Array::New(info.Env(), sizeof id.internal);
+  std::memcpy(bytes.Data(), id.internal, sizeof id.internal);
+  return bytes;
+}
+
+// ncclResult_t ncclGetVersion(int* version)
+// ncclVersion(file: string): number
+Napi::Value Version(const Napi::CallbackInfo& info) {
+  int version = 0;
+  TableOf(info[0].ToString().Utf8Value()).ncclGetVersion(&version);
+  return Napi::Number::New(info.Env(), version);
+}
+
+// openNccl(libraries, file: string, options: { device, rank, size, id: Uint8Array, timeoutSeconds }):
+//   { communicator, opened: Promise<void> }
+Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto& libraries = Unwrap<Libraries>(info[0]);
+  const NcclTable table = TableOf(info[1].ToString().Utf8Value());
+  const auto given = info[2].As<Napi::Object>();
+  const auto number = [&](const char* name) { return given.Get(name).As<Napi::Number>().DoubleValue(); };
+  NcclOptions options;
+  options.device = static_cast<int>(number("device"));
+  options.rank = static_cast<int>(number("rank"));
+  options.size = static_cast<int>(number("size"));
+  options.timeout_seconds = number("timeoutSeconds");
+  const auto id = Span<std::uint8_t>(given.Get("id"));
+  if (id.count != sizeof options.id.internal) throw Napi::TypeError::New(env, "an id has 128 bytes");
+  std::memcpy(options.id.internal, id.data, sizeof options.id.internal);
+
+  auto handle = std::make_shared<NcclHandle>();
+  handle->env = env;
+  handle->communicator = std::make_unique<NcclCommunicator>(libraries, table, options);
+  handle->settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn nccl", 0, 1);
+  handle->settled.Unref(env);
+  auto* held = new std::shared_ptr<NcclHandle>(handle);
+  napi_add_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
+  auto first = std::make_unique<NcclOperation>();
+  first->kind = NcclOperationKind::kOpen;
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("opened", PromiseOf(env, *handle, *first, Napi::Value()));
+  result.Set("communicator", Wrap(env, handle));
+  handle->communicator->Start(std::move(first),
+                              [held, settled = handle->settled](std::unique_ptr<NcclOperation> operation) {
+                                NcclOperation* raw = operation.release();
+                                const auto settle = [held](Napi::Env on, Napi::Function, NcclOperation* done) {
+                                  SettleOnJavaScript(on, held, done);
+                                };
+                                if (settled.NonBlockingCall(raw, settle) == napi_ok) return;
+                                // The environment has ended; its promises with it.
+                                const std::unique_ptr<NcclOperation> dropped(raw);
+                              });
+  return result;
+}
+
+// ncclAllReduce(communicator, array: Float32Array | Float64Array | Int32Array, reduction: number): Promise<void>
+Napi::Value AllReduce(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<NcclOperation>();
+  operation->reduction = info[2].ToNumber().Int32Value();
+  const auto fill = [&](int type, std::size_t bytes, void* data, std::ptrdiff_t count) {
+    operation->type = type;
+    operation->element_bytes = bytes;
+    operation->data = data;
+    operation->count = static_cast<std::size_t>(count);
+  };
+  const auto type = info[1].As<Napi::TypedArray>().TypedArrayType();
+  if (type == napi_float64_array) {
+    const auto span = Span<double>(info[1]);
+    fill(kNcclFloat64, sizeof(double), span.data, span.count);
+  } else if (type == napi_int32_array) {
+    const auto span = Span<int32_t>(info[1]);
+    fill(kNcclInt32, sizeof(int32_t), span.data, span.count);
+  } else {
+    const auto span = Span<float>(info[1]);
+    fill(kNcclFloat32, sizeof(float), span.data, span.count);
+  }
+  return Post(info, std::move(operation), info[1]);
+}
+
+// closeNccl(communicator): Promise<void> — waits for all ranks
+Napi::Value CloseNccl(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<NcclOperation>();
+  operation->kind = NcclOperationKind::kClose;
+  return Post(info, std::move(operation), Napi::Value());
+}
+
+}  // namespace
+
+void InitNccl(Napi::Object exports) {
+  Export<UniqueId>(exports, "ncclUniqueId");
+  Export<Version>(exports, "ncclVersion");
+  Export<OpenNccl>(exports, "openNccl");
+  Export<AllReduce>(exports, "ncclAllReduce");
+  Export<CloseNccl>(exports, "closeNccl");
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,220 @@
+#include "nccl_communicator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "dynamic_library.h"
+#include "status.h"
+
+namespace cudnn_rnn {
+namespace {
+
+constexpr unsigned kMagic = 0xcafebeef;
+/// NCCL_VERSION(2, 14, 0): the version of ncclConfig_t above.
+constexpr unsigned kConfigVersion = 21400;
+/// Most calls end within this time: the thread does not sleep before.
+constexpr auto kSpinTime = std::chrono::microseconds(200);
+constexpr auto kPollInterval = std::chrono::microseconds(50);
+
+}  // namespace
+
+NcclTable BindNccl(void* library) {
+  NcclTable table;
+  const auto bind = [&](const char* name, void* slot) {
+    void* address = FindSymbol(library, name);
+    if (address == nullptr) {
+      NativeError error;
+      error.library = "nccl";
+      error.call = "dlsym";
+      error.name = std::string("it has no ") + name;
+      throw error;
+    }
+    std::memcpy(slot, static_cast<const void*>(&address), sizeof address);
+  };
+#define SYMBOL(result, name, parameters) bind(#name, static_cast<void*>(&table.name));
+#include "nccl_symbols.def"
+#undef SYMBOL
+  return table;
+}
+
+ncclUniqueId NewNcclId(const NcclTable& nccl) {
+  ncclUniqueId id{};
+  const ncclResult_t result = nccl.ncclGetUniqueId(&id);
+  if (result == ncclSuccess) return id;
+  NativeError error;
+  error.library = "nccl";
+  error.call = "ncclGetUniqueId";
+  error.status = result;
+  error.name = nccl.ncclGetErrorString(result);
+  throw error;
+}
+
+void NcclCommunicator::Start(std::unique_ptr<NcclOperation> first, Settle settle) {
+  settle_ = std::move(settle);
+  Post(std::move(first));
+  thread_ = std::thread([this] { Run(); });
+}
+
+void NcclCommunicator::Post(std::unique_ptr<NcclOperation> operation) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back(std::move(operation));
+  changed_.notify_one();
+}
+
+void NcclCommunicator::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+    changed_.notify_one();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void NcclCommunicator::Run() {
+  bool is_last = false;
+  while (!is_last) {
+    std::unique_ptr<NcclOperation> operation;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stops_ || !queue_.empty(); });
+      if (stops_) break;
+      operation = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    Perform(*operation);
+    const bool is_open = operation->kind == NcclOperationKind::kOpen;
+    is_last = operation->kind == NcclOperationKind::kClose || (is_open && operation->error != nullptr);
+    if (is_last) Release();
+    settle_(std::move(operation));
+  }
+  Release();
+}
+
+void NcclCommunicator::Perform(NcclOperation& operation) {
+  began_ = std::chrono::steady_clock::now();
+  try {
+    if (operation.kind == NcclOperationKind::kOpen) return Open();
+    // After a failure, and at the end of the process, nothing can be done but to close.
+    if (communicator_ == nullptr && operation.kind == NcclOperationKind::kAllReduce) {
+      Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
+    }
+    return operation.kind == NcclOperationKind::kClose ? Close() : AllReduce(operation);
+  } catch (const NativeError& error) {
+    operation.error = std::make_shared<NativeError>(error);
+    Abort();
+  }
+}
+
+void NcclCommunicator::Open() {
+  const auto& cudart = libraries_->cudart;
+  CheckCudart(*libraries_, cudart.cudaSetDevice(options_.device), "cudaSetDevice");
+  CheckCudart(*libraries_, cudart.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+              "cudaStreamCreateWithFlags");
+  ncclConfig_t config{sizeof config, kMagic, kConfigVersion, 0};
+  const ncclResult_t result =
+      nccl_.ncclCommInitRankConfig(&communicator_, options_.size, options_.id, options_.rank, &config);
+  WaitForNccl(result, "ncclCommInitRankConfig");
+}
+
+void NcclCommunicator::AllReduce(const NcclOperation& operation) {
+  const auto& cudart = libraries_->cudart;
+  const std::size_t bytes = operation.count * operation.element_bytes;
+  // Ranks wait for each other with an empty array too.
+  const std::size_t room = std::max(bytes, std::size_t{8});
+  if (room > buffer_bytes_) {
+    if (buffer_ != nullptr) CheckCudart(*libraries_, cudart.cudaFree(buffer_), "cudaFree");
+    buffer_ = nullptr;
+    buffer_bytes_ = 0;
+    CheckCudart(*libraries_, cudart.cudaMalloc(&buffer_, room), "cudaMalloc");
+    buffer_bytes_ = room;
+  }
+  const auto copy = [&](void* to, const void* from, int kind) {
+    if (bytes == 0) return;
+    CheckCudart(*libraries_, cudart.cudaMemcpyAsync(to, from, bytes, kind, stream_), "cudaMemcpyAsync");
+  };
+  if (bytes > 0) {
+    copy(buffer_, operation.data, cudaMemcpyHostToDevice);
+  } else {
+    CheckCudart(*libraries_, cudart.cudaMemsetAsync(buffer_, 0, room, stream_), "cudaMemsetAsync");
+  }
+  const std::size_t count = bytes == 0 ? 1 : operation.count;
+  WaitForNccl(nccl_.ncclAllReduce(buffer_, buffer_, count, operation.type, operation.reduction, communicator_, stream_),
+              "ncclAllReduce");
+  // A copy to ordinary memory would wait inside the call.
+  WaitUntil("ncclAllReduce", [&] {
+    const cudaError_t status = cudart.cudaStreamQuery(stream_);
+    if (status == cudaErrorNotReady) return false;
+    CheckCudart(*libraries_, status, "cudaStreamQuery");
+    return true;
+  });
+  copy(operation.data, buffer_, cudaMemcpyDeviceToHost);
+  CheckCudart(*libraries_, cudart.cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+}
+
+void NcclCommunicator::Close() {
+  if (communicator_ == nullptr) return;
+  WaitForNccl(nccl_.ncclCommFinalize(communicator_), "ncclCommFinalize");
+  const ncclComm_t communicator = communicator_;
+  communicator_ = nullptr;
+  CheckNccl(nccl_.ncclCommDestroy(communicator), "ncclCommDestroy");
+}
+
+void NcclCommunicator::Release() {
+  const auto& cudart = libraries_->cudart;
+  Abort();
+  // Nothing can be done about a failure here.
+  if (buffer_ != nullptr) cudart.cudaFree(buffer_);
+  if (stream_ != nullptr) cudart.cudaStreamDestroy(stream_);
+  buffer_ = nullptr;
+  buffer_bytes_ = 0;
+  stream_ = nullptr;
+}
+
+void NcclCommunicator::Abort() {
+  if (communicator_ == nullptr) return;
+  nccl_.ncclCommAbort(communicator_);
+  communicator_ = nullptr;
+}
+
+void NcclCommunicator::WaitUntil(const char* call, const std::function<bool()>& is_done) {
+  const auto began = std::chrono::steady_clock::now();
+  while (!is_done()) {
+    if (communicator_ != nullptr) {
+      ncclResult_t state = ncclSuccess;
+      CheckNccl(nccl_.ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
+      if (state != ncclInProgress) CheckNccl(state, call);
+    }
+    if (stops_) Fail(call, "ABORTED", 0, "the process ends");
+    const auto now = std::chrono::steady_clock::now();
+    if (std::chrono::duration<double>(now - began_).count() > options_.timeout_seconds) Fail(call, "TIMEOUT", 0, "");
+    if (now - began > kSpinTime) std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+void NcclCommunicator::WaitForNccl(ncclResult_t result, const char* call) {
+  if (result != ncclInProgress) CheckNccl(result, call);
+  WaitUntil(call, [&] {
+    ncclResult_t state = ncclSuccess;
+    CheckNccl(nccl_.ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
+    if (state != ncclInProgress) CheckNccl(state, call);
+    return state == ncclSuccess;
+  });
+}
+
+void NcclCommunicator::CheckNccl(ncclResult_t result, const char* call) {
+  if (result == ncclSuccess) return;
+  const char* detail = nccl_.ncclGetLastError(communicator_);
+  Fail(call, nccl_.ncclGetErrorString(result), result, detail == nullptr ? "" : detail);
+}
+
+void NcclCommunicator::Fail(const char* call, const char* name, int status, const std::string& detail) {
+  NativeError error;
+  error.library = "nccl";
+  error.call = call;
+  error.name = name;
+  error.status = status;
+  error.detail = detail;
+  throw error;
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,101 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import { ADDON_ADVICE, loadAddon } from '../load_addon.js'
+import { openCudaLibraries } from '../sys/cuda_libraries.js'
+import { libraryFolders } from '../sys/library_places.js'
+import type { Libraries, NativeAddon } from '../sys/native_addon.js'
+
+const FILE = 'libnccl.so.2'
+const ADVICE =
+  'Install NCCL (pip install nvidia-nccl-cu13, or the package libnccl2), or set CUDNN_RNN_LIBRARY_DIR to the folder that holds it.'
+
+/** As ncclRedOp_t numbers them. */
+const REDUCTIONS = { sum: 0, max: 2, min: 3 } as const
+
+export interface NcclOptions {
+  /** Index of the GPU. */
+  readonly device: number
+  readonly rank: number
+  readonly size: number
+  /** Of {@link Nccl.newId} on one rank; 128 bytes. */
+  readonly id: Uint8Array
+  /** A call that takes longer is aborted. */
+  readonly timeoutSeconds: number
+}
+
+/** One rank of a communicator. Its calls reject with the addon's errors, of which `statusName` is `TIMEOUT` at the deadline. */
+export interface NcclCommunicator {
+  /** Combines the arrays of all ranks in place, through memory of the GPU. */
+  allReduce(array: Float32Array | Float64Array | Int32Array, op: 'sum' | 'min' | 'max'): Promise<void>
+  /** Waits for all ranks. */
+  close(): Promise<void>
+}
+
+/** NCCL, found and opened. */
+export interface Nccl {
+  /** 2.27.7 */
+  readonly version: string
+  readonly file: string
+  /** A new communicator's id, which one rank makes and all need. */
+  newId(): Uint8Array
+  open(options: NcclOptions): Promise<NcclCommunicator>
+}
+
+/**
+ * Opens NCCL beside the libraries of the executor.
+ *
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` with everything that was tried
+ */
+export function openNccl(libraryDir?: string): Nccl {
+  const loaded = loadAddon()
+  if (loaded.addon === undefined) {
+    throw unavailable([{ name: 'nccl', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)
+  }
+  const { addon } = loaded
+  const { libraries, attempts, advice } = openCudaLibraries(addon, libraryDir)
+  if (libraries === undefined) throw unavailable(attempts, advice)
+  const { count, error } = addon.deviceCount(libraries)
+  if (count === 0) {
+    throw unavailable([{ name: 'nccl', reason: `the driver sees no GPU (${error})` }], 'Run `nvidia-smi`.')
+  }
+  const file = findNccl(addon, libraryDir)
+  const number = addon.ncclVersion(file)
+  const [major, minor, patch] = [Math.floor(number / 10_000), Math.floor(number / 100) % 100, number % 100]
+  return {
+    version: `${major}.${minor}.${patch}`,
+    file,
+    newId: () => addon.ncclUniqueId(file),
+    open: (options) => openCommunicator(addon, libraries, file, options),
+  }
+}
+
+function findNccl(addon: NativeAddon, libraryDir: string | undefined): string {
+  const attempts: BackendAttempt[] = []
+  for (const folder of libraryFolders(libraryDir)) {
+    const path = folder === '' ? FILE : join(folder, FILE)
+    if (folder !== '' && !existsSync(path)) continue
+    const { error } = addon.openLibrary(path)
+    if (error === undefined) return path
+    attempts.push({ name: 'nccl', reason: error })
+  }
+  throw unavailable(attempts.length > 0 ? attempts : [{ name: 'nccl', reason: `${FILE} was not found` }], ADVICE)
+}
+
+async function openCommunicator(
+  addon: NativeAddon,
+  libraries: Libraries,
+  file: string,
+  options: NcclOptions,
+): Promise<NcclCommunicator> {
+  const { communicator, opened } = addon.openNccl(libraries, file, options)
+  await opened
+  return {
+    allReduce: (array, op) => addon.ncclAllReduce(communicator, array, REDUCTIONS[op]),
+    close: () => addon.closeNccl(communicator),
+  }
+}
+
+function unavailable(attempts: readonly BackendAttempt[], advice: string): BackendUnavailableError {
+  return new BackendUnavailableError('nccl', attempts, advice)
+}
