@@ -8,6 +8,7 @@ import { benchPage } from './bench_page.js'
 import type { BenchReport } from './bench_report.js'
 import { runBench } from './bench_run.js'
 import { cellsPage } from './cells_page.js'
+import { type CheckoutComparison, checkoutTable, compareCheckouts } from './compare_checkouts.js'
 import { consoleReport } from './console_report.js'
 
 interface Options {
@@ -22,12 +23,14 @@ interface Options {
   readonly html: string
 }
 
+const DEFAULT_THREADS = Math.min(2, availableParallelism())
+
 /** The command line of the benchmark; sets the exit code to 1 where an implementation computed other numbers. */
 export function createProgram(): Command {
   const program = new Command('bench')
     .description('Times our executors and their peers in the same run, in turns, and prints the ratios.')
     .option('--executors <names>', 'our executors, best first (default: all that work here)', nameList)
-    .option('--threads <n>', 'threads of every implementation', count, Math.min(2, availableParallelism()))
+    .option('--threads <n>', 'threads of every implementation', count, DEFAULT_THREADS)
     .addOption(
       new Option(
         '--instruction-set <name>',
@@ -41,13 +44,34 @@ export function createProgram(): Command {
     .option('--json <file>', 'write everything that was measured')
     .option('--html <file>', 'write the page with charts', 'bench.html')
     .showHelpAfterError('(add --help for all options)')
+    // `compare` has options of the same names.
+    .enablePositionalOptions()
     .action(bench)
   program
     .command('page <json...>')
     .description('Prints the cells of several results side by side as Markdown.')
     .option('--write <file>', 'write the page to a file instead')
     .action(page)
+  program
+    .command('compare <before> <after>')
+    .description('Times the cells of the quick table with one executor as two checkouts build it, in turns.')
+    .option('--executor <name>', 'the executor', 'cpu')
+    .option('--threads <n>', 'threads of the executor', count, DEFAULT_THREADS)
+    .addOption(new Option('--instruction-set <name>', 'default: the best of each').choices(INSTRUCTION_SETS))
+    .option('--only <pattern>', 'only cells whose id matches', pattern)
+    .option('--rounds <n>', 'turns of each checkout for each cell', count, 7)
+    .action(compare)
   return program
+}
+
+type CompareOptions = Omit<CheckoutComparison, 'before' | 'after'>
+
+async function compare(before: string, after: string, options: CompareOptions): Promise<void> {
+  process.stdout.write(checkoutTable(await compareCheckouts({ ...options, before, after }, announce)))
+}
+
+function announce(line: string): void {
+  process.stderr.write(`${pc.dim(line)}\n`)
 }
 
 function page(files: readonly string[], { write }: { readonly write?: string }): void {
@@ -57,7 +81,6 @@ function page(files: readonly string[], { write }: { readonly write?: string }):
 }
 
 async function bench({ json, html, limit, ...options }: Options): Promise<void> {
-  const announce = (line: string) => void process.stderr.write(`${pc.dim(line)}\n`)
   const report = await runBench(
     {
       executors: options.executors,

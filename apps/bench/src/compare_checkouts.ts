@@ -1,0 +1,139 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { entryOf, required } from '@cudnn-rnn/arguments'
+import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
+import { benchCases } from './bench_cases.js'
+import { type ComparisonResult, medianOf } from './bench_report.js'
+import type { Lane } from './comparison.js'
+import { type BenchContext, runComparison } from './comparison_run.js'
+import { processKey } from './implementation_pool.js'
+import { ImplementationProcess } from './implementation_process.js'
+import { executorImplementation } from './implementation_table.js'
+import { threeDigits } from './number_format.js'
+import { ProcessWatch } from './process_watch.js'
+import { geometricMean } from './statistics.js'
+import { TimeBudget } from './time_budget.js'
+import { CELL_TITLES, sizesOf } from './workload.js'
+
+export interface CheckoutComparison {
+  /** Folders of two checkouts in which apps/bench is built. */
+  readonly before: string
+  readonly after: string
+  readonly executor: string
+  readonly threads: number
+  readonly instructionSet?: InstructionSet | undefined
+  readonly only?: RegExp | undefined
+  /** Turns of each checkout for each cell. */
+  readonly rounds: number
+}
+
+/** The names of the two lanes. */
+const SIDES = ['before', 'after'] as const
+
+const SLICE_MS = 30
+const LONGEST_RUN_MS = 60_000
+
+/**
+ * Times the cells of the quick table with one executor as two checkouts build it. Both take turns in the same run, so
+ * that a change of the machine's speed meets both.
+ *
+ * @throws Error `ERR_NO_EXECUTOR` where a checkout is not built or its executor does not work
+ */
+export async function compareCheckouts(
+  options: CheckoutComparison,
+  announce: (line: string) => void,
+): Promise<ComparisonResult[]> {
+  const { executor, threads, only, rounds } = options
+  const sides = SIDES.map((side) => ({ ...executorImplementation(executor), name: side, title: side }))
+  const pool = new CheckoutPool(options)
+  const budget = new TimeBudget(LONGEST_RUN_MS)
+  const context: BenchContext = { pool, budget, loadGenerator: { running: false }, rounds, sliceMs: SLICE_MS }
+  const cases = benchCases({ executors: sides, peers: [], threads, quick: true }).filter(
+    ({ id, section }) => section === 'table' && (only?.test(id) ?? true),
+  )
+  try {
+    const results: ComparisonResult[] = []
+    for (const comparison of cases) {
+      const result = await runComparison(comparison, context)
+      results.push(result)
+      announce(`${results.length}/${cases.length} ${comparison.id}`)
+    }
+    return results
+  } finally {
+    await pool.stop()
+  }
+}
+
+/** The process of each checkout. */
+class CheckoutPool {
+  readonly #options: CheckoutComparison
+  readonly #watch = new ProcessWatch()
+  readonly #processes = new Map<string, Promise<ImplementationProcess>>()
+
+  constructor(options: CheckoutComparison) {
+    this.#options = options
+  }
+
+  implementation() {
+    return executorImplementation(this.#options.executor)
+  }
+
+  process(lane: Lane): Promise<ImplementationProcess> {
+    const key = processKey(lane)
+    if (!this.#processes.has(key)) this.#processes.set(key, this.#start(lane))
+    return entryOf(this.#processes, key)
+  }
+
+  async discard(lane: Lane): Promise<void> {
+    const key = processKey(lane)
+    const process = await this.#processes.get(key)
+    this.#processes.delete(key)
+    process?.stop()
+  }
+
+  async stop(): Promise<void> {
+    for (const started of await Promise.allSettled(this.#processes.values())) {
+      if (started.status === 'fulfilled') started.value.stop()
+    }
+    this.#watch.stop()
+  }
+
+  async #start({ implementation: side, threads, weights }: Lane): Promise<ImplementationProcess> {
+    const { executor, instructionSet } = this.#options
+    const checkout = resolve(required(this.#options[side as (typeof SIDES)[number]], 'the checkout'))
+    const program = join(checkout, 'apps/bench/dist/implementation_main.js')
+    const refused = (reason: string) =>
+      Object.assign(new Error(`Cannot compare checkouts as ${reason}`), { code: 'ERR_NO_EXECUTOR' })
+    if (!existsSync(program)) throw refused(`apps/bench must be built in ${checkout}: ${program} does not exist`)
+    const args = [program, executor, String(threads), weights]
+    if (instructionSet !== undefined) args.push(instructionSet)
+    const process = await ImplementationProcess.start({ command: globalThis.process.execPath, args }, this.#watch)
+    if (typeof process === 'string') throw refused(`the ${executor} executor must work in ${checkout}: ${process}`)
+    return process
+  }
+}
+
+/** The cells as a Markdown table, with the geometric mean of the ratios. */
+export function checkoutTable(results: readonly ComparisonResult[]): string {
+  const ratios: number[] = []
+  const rows = results.map((result) => {
+    const { id, workload } = result
+    const [before, after] = SIDES.map((side) => medianOf(result, ({ implementation }) => implementation === side))
+    const name = `${CELL_TITLES[workload.cellMode]} ${id.split('/')[2]}, ${sizesOf(workload)}`
+    if (before === undefined || after === undefined) return `| ${name} | ${outcomes(result)} | | |`
+    ratios.push(after / before)
+    return `| ${name} | ${threeDigits(before)} | ${threeDigits(after)} | ${threeDigits(after / before)} |`
+  })
+  const worst = ratios.length === 0 ? '' : `, worst ${threeDigits(Math.max(...ratios))}`
+  return `| cell, B × T × H | before, ms | after, ms | after / before |
+|---|--:|--:|--:|
+${rows.join('\n')}
+
+Geometric mean of the ratios ${ratios.length === 0 ? '–' : threeDigits(geometricMean(ratios))}${worst}.
+`
+}
+
+/** Why a cell has no ratio. */
+function outcomes({ results }: ComparisonResult): string {
+  return results.map(({ lane, outcome }) => `${lane.implementation}: ${outcome.status}`).join('; ')
+}
