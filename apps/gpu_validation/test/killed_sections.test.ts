@@ -36,7 +36,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
       encoding: 'utf8',
       env: { ...env, ...extra },
     })
-  /** What kill_at_line.cjs reads. */
+  /** Variables that kill_at_line.cjs reads. */
   const killing = (settings: Readonly<Record<string, string>>) => ({
     NODE_OPTIONS: `--require "${PRELOAD}"`,
     KILL_FOLDER: mkdtempSync(join(folder, 'kill-')),
