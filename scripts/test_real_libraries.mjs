@@ -140,7 +140,7 @@ try {
 
   const nvcc = compileByNvcc({
     nvcc: join(nvidia, 'cu13/bin/nvcc'),
-    files: ['dense.cu', 'layers.cu', 'streams.cu'].map((name) => join(root, 'native/cudnn/kernels', name)),
+    files: ['dense.cu', 'layers.cu', 'ctc.cu', 'streams.cu'].map((name) => join(root, 'native/cudnn/kernels', name)),
     build,
   })
   const spills = nvcc.usage.reduce((sum, use) => sum + use.spills + use.stack, 0)

@@ -1,12 +1,12 @@
 // One process of scripts/bench_distributed.mjs: node rank.mjs '{"task":"train",…}'. The first rank prints one line of JSON.
 import {
+  cudnnLSTM,
   Dataset,
   dense,
   embedding,
   openBackend,
   openCommunicator,
   sequential,
-  cudnnLSTM,
 } from '../../packages/rnn/dist/index.js'
 
 const settings = JSON.parse(process.argv[2])

@@ -19,6 +19,7 @@ using cudnnTensorDescriptor_t = struct cudnnTensorStruct*;
 using cudnnDropoutDescriptor_t = struct cudnnDropoutStruct*;
 using cudnnRNNDescriptor_t = struct cudnnRNNStruct*;
 using cudnnRNNDataDescriptor_t = struct cudnnRNNDataStruct*;
+using cudnnCTCLossDescriptor_t = struct cudnnCTCLossStruct*;
 using cudnnCallback_t = void (*)(int severity, void* data, const struct cudnnDebugStruct* debug, const char* message);
 using cudnnStream_t = struct CUstream_st*;
 
@@ -37,6 +38,9 @@ enum { CUDNN_LINEAR_INPUT, CUDNN_SKIP_INPUT };
 enum { CUDNN_RNN_CLIP_NONE, CUDNN_RNN_CLIP_MINMAX };
 enum { CUDNN_SEQ_MAJOR_UNPACKED, CUDNN_SEQ_MAJOR_PACKED, CUDNN_BATCH_MAJOR_UNPACKED };
 enum { CUDNN_PADDED_IO_DISABLED, CUDNN_PADDED_IO_ENABLED };
+enum { CUDNN_LOSS_NORMALIZATION_NONE, CUDNN_LOSS_NORMALIZATION_SOFTMAX };
+enum { CUDNN_CTC_LOSS_ALGO_DETERMINISTIC, CUDNN_CTC_LOSS_ALGO_NON_DETERMINISTIC };
+enum { CUDNN_CTC_ZERO_OOB_GRADIENTS, CUDNN_CTC_SKIP_OOB_GRADIENTS };
 enum { CUDNN_WGRAD_ADD, CUDNN_WGRAD_SET };
 
 // FUNCTION(cuDNN 9 sub-library, cuDNN 8 sub-library, result, name, parameters, arguments). The shim libcudnn.so
@@ -149,7 +153,23 @@ enum { CUDNN_WGRAD_ADD, CUDNN_WGRAD_SET };
             cudnnRNNDataDescriptor_t yDesc, const void* y, size_t weightSpaceSize, void* dweightSpace,                 \
             size_t workSpaceSize, void* workSpace, size_t reserveSpaceSize, void* reserveSpace),                       \
            (handle, descriptor, addGrad, devSeqLengths, xDesc, x, hDesc, hx, yDesc, y, weightSpaceSize, dweightSpace,  \
-            workSpaceSize, workSpace, reserveSpaceSize, reserveSpace))
+            workSpaceSize, workSpace, reserveSpaceSize, reserveSpace)) \
+  FUNCTION(adv, adv_train, cudnnStatus_t, cudnnCreateCTCLossDescriptor, (cudnnCTCLossDescriptor_t * descriptor), (descriptor))\
+  FUNCTION(adv, adv_train, cudnnStatus_t, cudnnDestroyCTCLossDescriptor, (cudnnCTCLossDescriptor_t descriptor), (descriptor))\
+  FUNCTION(adv, adv_train, cudnnStatus_t, cudnnSetCTCLossDescriptor_v8,                                                \
+           (cudnnCTCLossDescriptor_t descriptor, int computeType, int normMode, int gradMode, int maxLabelLength),     \
+           (descriptor, computeType, normMode, gradMode, maxLabelLength))                                              \
+  FUNCTION(adv, adv_train, cudnnStatus_t, cudnnGetCTCLossWorkspaceSize_v8,                                             \
+           (cudnnHandle_t handle, int algo, cudnnCTCLossDescriptor_t descriptor,                                       \
+            const cudnnTensorDescriptor_t probsDesc, const cudnnTensorDescriptor_t gradientsDesc, size_t* bytes),      \
+           (handle, algo, descriptor, probsDesc, gradientsDesc, bytes))                                                \
+  FUNCTION(adv, adv_train, cudnnStatus_t, cudnnCTCLoss_v8,                                                             \
+           (cudnnHandle_t handle, int algo, cudnnCTCLossDescriptor_t descriptor,                                       \
+            const cudnnTensorDescriptor_t probsDesc, const void* probs, const int32_t labels[],                        \
+            const int32_t labelLengths[], const int32_t inputLengths[], void* costs,                                   \
+            const cudnnTensorDescriptor_t gradientsDesc, void* gradients, size_t workspaceSize, void* workspace),      \
+           (handle, algo, descriptor, probsDesc, probs, labels, labelLengths, inputLengths, costs, gradientsDesc,      \
+            gradients, workspaceSize, workspace))
 
 // What cuDNN 9 has and 8 has not.
 #define CUDNN_9_FUNCTIONS(FUNCTION)                                                                   \
@@ -161,6 +181,10 @@ enum { CUDNN_WGRAD_ADD, CUDNN_WGRAD_SET };
   FUNCTION(adv, none, cudnnStatus_t, cudnnRNNSetClip_v9,                                              \
            (cudnnRNNDescriptor_t descriptor, int clipMode, double left, double right),                \
            (descriptor, clipMode, left, right))                                                       \
+  FUNCTION(adv, none, cudnnStatus_t, cudnnSetCTCLossDescriptor_v9,                                    \
+           (cudnnCTCLossDescriptor_t descriptor, int computeType, int normMode, int ctcGradMode,      \
+            int maxLabelLength),                                                                      \
+           (descriptor, computeType, normMode, ctcGradMode, maxLabelLength))                          \
   FUNCTION(adv, none, cudnnStatus_t, cudnnRNNGetClip_v9,                                              \
            (cudnnRNNDescriptor_t descriptor, int* clipMode, double* left, double* right),             \
            (descriptor, clipMode, left, right))

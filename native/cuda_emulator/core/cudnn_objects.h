@@ -50,12 +50,18 @@ struct RnnDataDescriptor {
   double fill = 0;
 };
 
+struct CtcLossDescriptor {
+  bool set = false;
+  int compute_type = 0, norm_mode = 0, grad_mode = 0, max_label_length = 0;
+};
+
 struct CudnnTables {
   LiveObjects<cudnnHandle_t, CudnnHandle> handles{"cudnn handles"};
   LiveObjects<cudnnTensorDescriptor_t, TensorDescriptor> tensors{"tensor descriptors"};
   LiveObjects<cudnnDropoutDescriptor_t, DropoutDescriptor> dropouts{"dropout descriptors"};
   LiveObjects<cudnnRNNDescriptor_t, RnnDescriptor> rnns{"rnn descriptors"};
   LiveObjects<cudnnRNNDataDescriptor_t, RnnDataDescriptor> rnn_data{"rnn data descriptors"};
+  LiveObjects<cudnnCTCLossDescriptor_t, CtcLossDescriptor> ctc_losses{"ctc loss descriptors"};
 };
 CudnnTables& TheCudnnTables();
 

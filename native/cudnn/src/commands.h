@@ -15,7 +15,7 @@
 
 namespace cudnn_rnn {
 
-enum class Opcode { kSegment, kAllocate, kAllocateOnHost, kRelease, kUpload, kDownload, kCopy, kClear, kMemoryInfo, kTrimMemory, kSetTensorDescriptor, kSetDataDescriptor, kSetDropoutDescriptor, kSetRnnDescriptor, kWeightSpaceSize, kWeightParams, kBuildRnnDynamic, kTempSpaceSizes, kRnnForward, kRnnBackwardData, kRnnBackwardWeights, kMatrixProduct, kLoadKernels, kLaunchKernel, kLaunchGraph };
+enum class Opcode { kSegment, kAllocate, kAllocateOnHost, kRelease, kUpload, kDownload, kCopy, kClear, kMemoryInfo, kTrimMemory, kSetTensorDescriptor, kSetDataDescriptor, kSetDropoutDescriptor, kSetRnnDescriptor, kWeightSpaceSize, kWeightParams, kBuildRnnDynamic, kTempSpaceSizes, kRnnForward, kRnnBackwardData, kRnnBackwardWeights, kSetCtcLossDescriptor, kCtcLossWorkspaceSize, kCtcLoss, kMatrixProduct, kLoadKernels, kLaunchKernel, kLaunchGraph };
 
 namespace mode {
 constexpr unsigned kExclusive = 1;
@@ -82,6 +82,9 @@ inline const std::vector<KernelShape>& Kernels() {
     {"attention_weight_gradient", {kOut, kIn, kIn, kCount, kCount}},
     {"attention_score_gradient", {kOut, kIn, kIn, kCount, kCount}},
     {"element_loss", {kOut, kOut, kIn, kIn, kOptionalIn, kIn, kCount, kCount, kCount}},
+    {"ctc_activations", {kOut, kIn, kIn, kCount, kCount, kCount, kCount}},
+    {"ctc_gradient", {kOut, kIn, kIn, kIn, kCount, kCount, kCount, kCount}},
+    {"ctc_row_losses", {kOut, kOut, kIn, kIn, kCount}},
     {"gather_states", {kOut, kIn, kIn, kCount, kCount, kCount, kCount}},
     {"scatter_states", {kInOut, kOptionalIn, kIn, kCount, kCount, kCount, kCount}},
   };
@@ -291,6 +294,40 @@ struct RnnBackwardWeights {
   void Run(Worker& worker, Batch&) const { CheckCudnn(worker.libraries, worker.libraries.cudnn.cudnnRNNBackwardWeights_v8(worker.cudnn, descriptor.get(), add_grad, static_cast<const std::int32_t*>(AddressOf(dev_seq_lengths)), x_desc.get(), AddressOf(x), h_desc.get(), AddressOf(hx), y_desc.get(), AddressOf(y), BytesOf(dweight_space), AddressOf(dweight_space), BytesOf(work_space), AddressOf(work_space), BytesOf(reserve_space), AddressOf(reserve_space)), "cudnnRNNBackwardWeights_v8"); }
 };
 
+// cudnnSetCTCLossDescriptor_v8
+struct SetCtcLossDescriptor {
+  explicit SetCtcLossDescriptor(CommandReader& reader) : descriptor(reader.New<CtcLossDescriptor>()), max_label_length(reader.Int()) {}
+  NewDescriptor<CtcLossDescriptor> descriptor;
+  int max_label_length;
+  void Run(Worker& worker, Batch& batch) const;
+};
+
+// cudnnGetCTCLossWorkspaceSize_v8
+struct CtcLossWorkspaceSize {
+  explicit CtcLossWorkspaceSize(CommandReader& reader) : algo(reader.Int()), descriptor(reader.Existing<CtcLossDescriptor>()), probs_desc(reader.Existing<TensorDescriptor>()) {}
+  int algo;
+  DescriptorRef<CtcLossDescriptor> descriptor;
+  DescriptorRef<TensorDescriptor> probs_desc;
+  void Run(Worker& worker, Batch& batch) const;
+};
+
+// cudnnCTCLoss_v8
+struct CtcLoss {
+  explicit CtcLoss(CommandReader& reader) : algo(reader.Int()), descriptor(reader.Existing<CtcLossDescriptor>()), probs_desc(reader.Existing<TensorDescriptor>()), probs(reader.In()), labels(reader.In()), label_lengths(reader.In()), input_lengths(reader.In()), costs(reader.Out()), gradients_desc(reader.Existing<TensorDescriptor>()), gradients(reader.Out()), workspace(reader.Out()) {}
+  int algo;
+  DescriptorRef<CtcLossDescriptor> descriptor;
+  DescriptorRef<TensorDescriptor> probs_desc;
+  const Buffer* probs;
+  const Buffer* labels;
+  const Buffer* label_lengths;
+  const Buffer* input_lengths;
+  Buffer* costs;
+  DescriptorRef<TensorDescriptor> gradients_desc;
+  Buffer* gradients;
+  Buffer* workspace;
+  void Run(Worker& worker, Batch&) const { CheckCudnn(worker.libraries, worker.libraries.cudnn.cudnnCTCLoss_v8(worker.cudnn, algo, descriptor.get(), probs_desc.get(), AddressOf(probs), static_cast<const std::int32_t*>(AddressOf(labels)), static_cast<const std::int32_t*>(AddressOf(label_lengths)), static_cast<const std::int32_t*>(AddressOf(input_lengths)), AddressOf(costs), gradients_desc.get(), AddressOf(gradients), BytesOf(workspace), AddressOf(workspace)), "cudnnCTCLoss_v8"); }
+};
+
 // cublasGemmEx
 struct MatrixProduct {
   explicit MatrixProduct(CommandReader& reader) : op_a(reader.Int()), op_b(reader.Int()), m(reader.Int()), n(reader.Int()), k(reader.Int()), a(reader.In()), lda(reader.Int()), b(reader.In()), ldb(reader.Int()), beta(reader.Double()), c(reader.InOut()), ldc(reader.Int()), type_a(reader.Int()), compute_type(reader.Int()) {}
@@ -336,7 +373,7 @@ struct LaunchGraph {
   void Run(Worker& worker, Batch&) const { CheckCudart(worker.libraries, worker.libraries.cudart.cudaGraphLaunch(exec, worker.stream), "cudaGraphLaunch"); }
 };
 
-using AnyCommand = std::variant<Upload, Download, Copy, Clear, MemoryInfo, TrimMemory, SetTensorDescriptor, SetDataDescriptor, SetDropoutDescriptor, SetRnnDescriptor, WeightSpaceSize, WeightParams, BuildRnnDynamic, TempSpaceSizes, RnnForward, RnnBackwardData, RnnBackwardWeights, MatrixProduct, LoadKernels, LaunchKernel, LaunchGraph>;
+using AnyCommand = std::variant<Upload, Download, Copy, Clear, MemoryInfo, TrimMemory, SetTensorDescriptor, SetDataDescriptor, SetDropoutDescriptor, SetRnnDescriptor, WeightSpaceSize, WeightParams, BuildRnnDynamic, TempSpaceSizes, RnnForward, RnnBackwardData, RnnBackwardWeights, SetCtcLossDescriptor, CtcLossWorkspaceSize, CtcLoss, MatrixProduct, LoadKernels, LaunchKernel, LaunchGraph>;
 
 /// Reads one command. A command that the reader carries out itself adds nothing to `commands`.
 inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands) {
@@ -362,6 +399,9 @@ inline void ReadCommand(CommandReader& reader, std::vector<AnyCommand>& commands
     case Opcode::kRnnForward: commands.emplace_back(std::in_place_type<RnnForward>, reader); return;
     case Opcode::kRnnBackwardData: commands.emplace_back(std::in_place_type<RnnBackwardData>, reader); return;
     case Opcode::kRnnBackwardWeights: commands.emplace_back(std::in_place_type<RnnBackwardWeights>, reader); return;
+    case Opcode::kSetCtcLossDescriptor: commands.emplace_back(std::in_place_type<SetCtcLossDescriptor>, reader); return;
+    case Opcode::kCtcLossWorkspaceSize: commands.emplace_back(std::in_place_type<CtcLossWorkspaceSize>, reader); return;
+    case Opcode::kCtcLoss: commands.emplace_back(std::in_place_type<CtcLoss>, reader); return;
     case Opcode::kMatrixProduct: commands.emplace_back(std::in_place_type<MatrixProduct>, reader); return;
     case Opcode::kLoadKernels: commands.emplace_back(std::in_place_type<LoadKernels>, reader); return;
     case Opcode::kLaunchKernel: commands.emplace_back(std::in_place_type<LaunchKernel>, reader); return;

@@ -35,5 +35,7 @@ using RnnDescriptor =
     Descriptor<cudnnRNNDescriptor_t, &CudnnTable::cudnnCreateRNNDescriptor, &CudnnTable::cudnnDestroyRNNDescriptor>;
 using DataDescriptor = Descriptor<cudnnRNNDataDescriptor_t, &CudnnTable::cudnnCreateRNNDataDescriptor,
                                   &CudnnTable::cudnnDestroyRNNDataDescriptor>;
+using CtcLossDescriptor = Descriptor<cudnnCTCLossDescriptor_t, &CudnnTable::cudnnCreateCTCLossDescriptor,
+                                     &CudnnTable::cudnnDestroyCTCLossDescriptor>;
 
 }  // namespace cudnn_rnn

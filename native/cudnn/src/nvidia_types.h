@@ -34,6 +34,7 @@ using cudnnTensorDescriptor_t = struct cudnnTensorStruct*;
 using cudnnDropoutDescriptor_t = struct cudnnDropoutStruct*;
 using cudnnRNNDescriptor_t = struct cudnnRNNStruct*;
 using cudnnRNNDataDescriptor_t = struct cudnnRNNDataStruct*;
+using cudnnCTCLossDescriptor_t = struct cudnnCTCLossStruct*;
 
 // Values that the native code itself needs; all others pass through from packages/cudnn/src/cudnn_enums.ts.
 enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };

@@ -31,7 +31,9 @@ struct Graph {
 
 /// An object of a session, owned by its worker.
 struct Object {
-  std::variant<std::monostate, Buffer, Graph, TensorDescriptor, DropoutDescriptor, RnnDescriptor, DataDescriptor> value;
+  std::variant<std::monostate, Buffer, Graph, TensorDescriptor, DropoutDescriptor, RnnDescriptor, DataDescriptor,
+               CtcLossDescriptor>
+      value;
   /// Set if the contents are invalid: the error of the batch that should have made or written them.
   ErrorRef error;
 };

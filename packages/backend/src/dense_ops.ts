@@ -90,9 +90,14 @@ export interface DenseOps extends LayerOps {
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
   /**
    * Connectionist temporal classification: loss of logits [T,B,K] (softmax is part of it) against labels [B,S] on the
-   * host, with its gradient. Absent where an executor has no kernel for it.
+   * host, with its gradient. Absent where an executor has no kernel for it. A promise where the executor must ask its
+   * device first.
    */
-  ctcLoss?(logits: TensorLike, labels: Tensor<Int32Array>, options: CtcLossOptions): CtcLossResult
+  ctcLoss?(
+    logits: TensorLike,
+    labels: Tensor<Int32Array>,
+    options: CtcLossOptions,
+  ): CtcLossResult | Promise<CtcLossResult>
   /** √(Σ‖t‖²) over all tensors, as a scalar. */
   globalNorm(tensors: readonly BackendTensor[]): BackendTensor
   /** Scales all tensors in place by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */

@@ -1,6 +1,7 @@
 import type { Backend, FloatDType } from '@cudnn-rnn/backend'
 import { describe } from 'vitest'
 import { registerCallerConformance } from './caller_conformance.js'
+import { registerCtcConformance } from './ctc_conformance.js'
 import { registerDenseConformance } from './dense_conformance.js'
 import { registerDropoutConformance } from './dropout_conformance.js'
 import type { Extent } from './extent.js'
@@ -38,6 +39,7 @@ const NUMERICAL_PARTS = [
   registerDropoutConformance,
   registerStreamingConformance,
   registerDenseConformance,
+  registerCtcConformance,
   registerProductConformance,
   registerOptimizerConformance,
   registerLayerConformance,

@@ -39,7 +39,7 @@ export interface DenseKernels<Own extends BackendTensor> extends LayerKernels<Ow
     sizes: { readonly rows: number; readonly classes: number },
   ): SoftmaxCrossEntropyResult
   /** Absent where the executor has no kernel for it. */
-  ctcLoss?(operands: { readonly logits: TensorLike }, problem: CtcProblem): CtcLossResult
+  ctcLoss?(operands: { readonly logits: TensorLike }, problem: CtcProblem): CtcLossResult | Promise<CtcLossResult>
   /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) where it is above, and finite. */
   norm(tensors: readonly Own[], maxNorm: number): Own
   assign(variable: Own, source: TensorLike): void

@@ -1,6 +1,7 @@
 import { ANYTHING, checkArguments, FUNCTION, listOf } from '@cudnn-rnn/arguments'
 import {
   type BackendTensor,
+  type CtcLossResult,
   isBackendTensor,
   type LinearGradients,
   type SoftmaxCrossEntropyResult,
@@ -8,6 +9,7 @@ import {
 } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import {
+  type CtcProblem,
   checkTensor,
   type DenseKernels,
   type KernelOperands,
@@ -18,6 +20,7 @@ import {
 import type { CudnnTensor } from '../device/cudnn_tensor.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
 import { BLOCK, launchEach } from '../device/device_kernels.js'
+import { CtcLosses } from './ctc_losses.js'
 import { CudnnLayerKernels } from './cudnn_layer_kernels.js'
 import { multiply } from './matrix_products.js'
 import type { Operation } from './operation.js'
@@ -32,6 +35,7 @@ const ELEMENTS_PER_NORM_BLOCK = 4 * BLOCK
 /** The dense operations on the device: each is one segment of kernels and products, and nothing waits for it. */
 export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels<CudnnTensor> {
   readonly readsCounts = true
+  #ctcLosses: CtcLosses | undefined
   /** Where it is not finite, updates change nothing. */
   #guard: CudnnTensor | undefined
 
@@ -148,6 +152,12 @@ export class CudnnDenseKernels extends CudnnLayerKernels implements DenseKernels
     list.launch('sum_losses', 1, BLOCK, { loss, rows: rowLosses, count: rows })
     operation.post()
     return { loss: memory.tensor(loss, SCALAR), logitsGradient: memory.tensor(gradient, operands.logits.shape) }
+  }
+
+  /** The CTC loss of logits [T,B,K], see {@link CtcLosses}. */
+  ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): Promise<CtcLossResult> {
+    this.#ctcLosses ??= new CtcLosses(this.executor)
+    return this.#ctcLosses.loss(logits, problem)
   }
 
   /**

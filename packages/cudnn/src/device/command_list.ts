@@ -1,5 +1,6 @@
 import { COMMANDS, type CommandName, KERNELS, type KernelName, type Kind } from '../sys/commands.js'
 import type {
+  CtcLossDescriptor,
   DataDescriptor,
   DropoutDescriptor,
   Graph,
@@ -15,6 +16,7 @@ interface Descriptors {
   readonly dataDescriptor: DataDescriptor
   readonly dropoutDescriptor: DropoutDescriptor
   readonly rnnDescriptor: RnnDescriptorId
+  readonly ctcLossDescriptor: CtcLossDescriptor
 }
 
 type Values = Descriptors & {

@@ -26,7 +26,12 @@ export type Kind =
   | `${DescriptorKind}?`
   | `new ${DescriptorKind}`
 
-type DescriptorKind = 'tensorDescriptor' | 'dataDescriptor' | 'dropoutDescriptor' | 'rnnDescriptor'
+type DescriptorKind =
+  | 'tensorDescriptor'
+  | 'dataDescriptor'
+  | 'dropoutDescriptor'
+  | 'rnnDescriptor'
+  | 'ctcLossDescriptor'
 
 export interface CommandShape {
   /** NVIDIA's function. Its parameters have the names of the fields. */
@@ -185,6 +190,34 @@ export const COMMANDS = {
     },
   },
 
+  /** Softmax is part of the loss; gradients past a row's length are 0. */
+  setCtcLossDescriptor: {
+    call: 'cudnnSetCTCLossDescriptor_v8',
+    fields: { descriptor: 'new ctcLossDescriptor', maxLabelLength: 'int' },
+  },
+  /** Reports bytes. */
+  ctcLossWorkspaceSize: {
+    call: 'cudnnGetCTCLossWorkspaceSize_v8',
+    fields: { algo: 'int', descriptor: 'ctcLossDescriptor', probsDesc: 'tensorDescriptor' },
+  },
+  /** probs, gradients [T,B,K]; labels of all rows, one behind the other; the blank is class 0. */
+  ctcLoss: {
+    call: 'cudnnCTCLoss_v8',
+    fields: {
+      algo: 'int',
+      descriptor: 'ctcLossDescriptor',
+      probsDesc: 'tensorDescriptor',
+      probs: 'in',
+      labels: 'in',
+      labelLengths: 'in',
+      inputLengths: 'in',
+      costs: 'out',
+      gradientsDesc: 'tensorDescriptor',
+      gradients: 'out',
+      workspace: 'out',
+    },
+  },
+
   /** Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. */
   matrixProduct: {
     call: 'cublasGemmEx',
@@ -321,6 +354,16 @@ export const KERNELS = {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
+  // What stands around the CTC loss of cuDNN.
+  ctc_activations: {
+    ...{ y: 'out', x: 'in', lengths: 'in', count: 'size' },
+    ...{ batch: 'size', classes: 'size', blank: 'size' },
+  },
+  ctc_gradient: {
+    ...{ gradient: 'out', rows: 'in', weights: 'in', lengths: 'in', count: 'size' },
+    ...{ batch: 'size', classes: 'size', blank: 'size' },
+  },
+  ctc_row_losses: { loss: 'out', rowLosses: 'out', costs: 'in', weights: 'in', count: 'size' },
   // Streams: states of the listed rows side by side, and back.
   gather_states: {
     ...{ y: 'out', x: 'in', rows: 'in', count: 'size' },

@@ -45,6 +45,9 @@ export const PADDED_IO_ENABLED = 1
 /** cudnnWgradMode_t */
 export const WGRAD_ADD = 0
 
+/** cudnnCTCLossAlgo_t: the other one is not offered by the v8 functions. */
+export const CTC_LOSS_ALGO_DETERMINISTIC = 0
+
 /** cudnnDataType_t */
 export const DATA_TYPES = Object.freeze({ float32: 0, float64: 1, float16: 2, bfloat16: 9 } as const)
 

@@ -14,6 +14,7 @@ export type TensorDescriptor = ObjectId<'tensor descriptor'>
 export type DropoutDescriptor = ObjectId<'dropout descriptor'>
 export type RnnDescriptorId = ObjectId<'RNN descriptor'>
 export type DataDescriptor = ObjectId<'data descriptor'>
+export type CtcLossDescriptor = ObjectId<'CTC loss descriptor'>
 export type Graph = ObjectId<'graph'>
 
 export type LibraryKind = 'cudart' | 'driver' | 'cudnn' | 'cublas' | 'nvrtc'

@@ -1,0 +1,54 @@
+import { DTYPES } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { describe, expect, test } from 'vitest'
+import fixture from '../../../fixtures/ctc/losses.json'
+import { expectAllclose } from './closeness.js'
+import type { ExecutorUnderTest } from './executor_under_test.js'
+import { decodeFloat64 } from './fixture_case.js'
+
+type Case = (typeof fixture.pytorch)[number]
+
+/** T·B·K logits by the formula of fixtures/ctc/make.py. */
+function logitOf({ scale, speed, phase }: Case, n: number): number {
+  return scale * Math.sin(speed * (n + 1) + phase)
+}
+
+/** The labels [B,S] of a case, filled up with zeros. */
+function labelsOf({ labels }: Case) {
+  const columns = Math.max(...labels.map(({ length }) => length))
+  const data = Int32Array.from(
+    { length: labels.length * columns },
+    (_, k) => labels[Math.floor(k / columns)][k % columns] ?? 0,
+  )
+  return { data, shape: [labels.length, columns] }
+}
+
+/** Executors with a kernel for the CTC loss: fixtures/ctc/make.py, PyTorch's part. */
+export function registerCtcConformance({ open, dtype, tolerance }: ExecutorUnderTest): void {
+  describe('the CTC loss', () => {
+    test('equals PyTorch in 150 random cases: any blank, empty labels, rows that no path spells', async () => {
+      using backend = await open()
+      const { ctcLoss } = backend.ops
+      if (ctcLoss === undefined) return
+      for (const [index, one] of fixture.pytorch.entries()) {
+        const { T, B, K, blank, labels, logitLengths } = one
+        const data = new DTYPES[dtype].array(T * B * K).map((_: number, n: number) => logitOf(one, n)) as FloatArray
+        using logits = backend.tensor({ data, shape: [T, B, K] })
+        const lengths = { logitLengths, labelLengths: labels.map(({ length }) => length) }
+        const result = await ctcLoss(logits, labelsOf(one), { ...lengths, blank, infeasible: 'zero' })
+        const [loss, rowLosses, gradient] = await Promise.all([
+          result.loss.read(),
+          result.rowLosses.read(),
+          result.logitsGradient.read(),
+        ])
+        const rows = decodeFloat64(one.rowLosses).map((value) => (value === Number.POSITIVE_INFINITY ? 0 : value))
+        expectAllclose(`row losses of case ${index}`, rowLosses.data, rows, tolerance)
+        const sum = rows.reduce((total, value) => total + value, 0)
+        expectAllclose(`loss of case ${index}`, loss.data, [sum], tolerance)
+        expectAllclose(`gradient of case ${index}`, gradient.data, decodeFloat64(one.gradient), tolerance)
+        for (const tensor of [result.loss, result.rowLosses, result.logitsGradient]) tensor.dispose()
+      }
+      expect(backend.stats().bytes).toBe(0)
+    })
+  })
+}

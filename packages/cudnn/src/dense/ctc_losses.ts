@@ -1,0 +1,200 @@
+import { required } from '@cudnn-rnn/arguments'
+import { type CtcLossResult, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import { allocating, type CtcProblem, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import type { CommandList } from '../device/command_list.js'
+import type { CommandQueue } from '../device/command_queue.js'
+import type { CudnnExecutor } from '../device/cudnn_executor.js'
+import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
+import { BLOCK, launchEach } from '../device/device_kernels.js'
+import { CTC_LOSS_ALGO_DETERMINISTIC, DATA_TYPES } from '../sys/cudnn_enums.js'
+import { isCudnnError } from '../sys/cudnn_error.js'
+import type { CtcLossDescriptor, TensorDescriptor } from '../sys/native_addon.js'
+import { type CudnnCtcProblem, cudnnCtcProblem } from './ctc_problem.js'
+
+const ACTION = 'compute the CTC loss'
+/** Shapes that are kept ready. */
+const MOST_PLANS = 32
+
+/** What one shape needs; null where cuDNN refuses it. */
+interface CtcPlan {
+  readonly probs: TensorDescriptor
+  readonly descriptor: CtcLossDescriptor
+  readonly workspaceBytes: number
+}
+
+/**
+ * The CTC loss by cudnnCTCLoss_v8, queued like any other operation; on the host where cuDNN does not compute the problem:
+ * in float64, and as {@link cudnnCtcProblem} says. The first loss of a shape asks the device for its workspace.
+ */
+export class CtcLosses {
+  readonly #executor: CudnnExecutor
+  /** The least recently used first. */
+  readonly #plans = new Map<string, CtcPlan | null>()
+
+  constructor(executor: CudnnExecutor) {
+    this.#executor = executor
+  }
+
+  async loss(logits: TensorLike, problem: CtcProblem): Promise<CtcLossResult> {
+    const { memory, session } = this.#executor
+    const given = memory.dtype === 'float32' ? cudnnCtcProblem(problem) : undefined
+    const key = given && `${given.time} ${given.batch} ${given.classes} ${given.maxLabels}`
+    const known = key === undefined ? null : this.#known(key)
+    if (given === undefined || key === undefined || known === null) return this.#onHost(logits, problem)
+    if (known !== undefined) {
+      const list = session.begin(ACTION)
+      const operand = memory.operand(list, logits)
+      const results = this.#record(list, known, operand, given)
+      operand.release()
+      session.post(list)
+      return results
+    }
+    const reading = session.begin(ACTION)
+    const operand = memory.operand(reading, logits)
+    try {
+      session.post(reading)
+      return await session.runExclusive(ACTION, async (queue) => {
+        const results = await this.#first(queue, key, operand, given)
+        if (results !== undefined) return results
+        // Here and not behind the section: what was queued meanwhile may overwrite the logits.
+        const list = session.list(ACTION)
+        const host = this.#hostArray(operand.bytes / DTYPES[memory.dtype].bytes)
+        list.add('download', { from: operand, offset: 0, to: host })
+        await queue.finish(list)
+        return this.#computed(host, problem)
+      })
+    } finally {
+      operand.release()
+    }
+  }
+
+  /** The first loss of a shape; undefined where cuDNN refuses the shape. */
+  async #first(
+    queue: CommandQueue,
+    key: string,
+    logits: DeviceBuffer,
+    problem: CudnnCtcProblem,
+  ): Promise<CtcLossResult | undefined> {
+    const { session } = this.#executor
+    // Another call may have made it meanwhile.
+    const plan = this.#known(key) ?? (await this.#plan(queue, problem))
+    if (plan === null) {
+      this.#keep(key, null)
+      return undefined
+    }
+    const list = session.list(ACTION)
+    const results = this.#record(list, plan, logits, problem)
+    try {
+      await queue.run(list)
+    } catch (error) {
+      for (const result of Object.values(results)) result.dispose()
+      const isRefused = isRefusal(error)
+      if (this.#known(key) !== plan || isRefused) queue.releaseNow([plan.probs, plan.descriptor])
+      if (!isRefused) throw error
+      this.#plans.set(key, null)
+      return undefined
+    }
+    this.#keep(key, plan)
+    return results
+  }
+
+  /** Asks the device for the workspace of a shape; null where cuDNN refuses the shape. */
+  async #plan(queue: CommandQueue, { time, batch, classes, maxLabels }: CudnnCtcProblem): Promise<CtcPlan | null> {
+    const { session } = this.#executor
+    const probs = session.newId<TensorDescriptor>()
+    const descriptor = session.newId<CtcLossDescriptor>()
+    const list = session.list(ACTION)
+    list.add('setTensorDescriptor', {
+      ...{ descriptor: probs, dtype: DATA_TYPES.float32, layers: time, batch, columns: classes },
+    })
+    list.add('setCtcLossDescriptor', { descriptor, maxLabelLength: maxLabels })
+    list.add('ctcLossWorkspaceSize', { algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor, probsDesc: probs })
+    try {
+      const [workspaceBytes] = await queue.run(list)
+      return { probs, descriptor, workspaceBytes }
+    } catch (error) {
+      queue.releaseNow([probs, descriptor])
+      if (isRefusal(error)) return null
+      throw error
+    }
+  }
+
+  #record(list: CommandList, plan: CtcPlan, logits: DeviceBuffer, problem: CudnnCtcProblem): CtcLossResult {
+    const { memory, session } = this.#executor
+    const { time, batch, classes, blank } = problem
+    const count = time * batch * classes
+    const made = new BufferOwner()
+    const int32 = (data: Int32Array) => made.own(memory.operand(list, { data, shape: [data.length] }))
+    const labels = int32(problem.labels)
+    const labelLengths = int32(problem.labelLengths)
+    const lengths = int32(problem.logitLengths)
+    const weights = made.own(memory.operand(list, { data: Float32Array.from(problem.rowWeights), shape: [batch] }))
+    const probs = made.own(memory.allocate(list, count))
+    const gradients = made.own(memory.allocate(list, count))
+    const costs = made.own(memory.allocate(list, batch))
+    const workspace = made.own(list.allocate(plan.workspaceBytes))
+    const gradient = memory.allocate(list, count)
+    const rowLosses = memory.allocate(list, batch)
+    const loss = memory.allocate(list, 1)
+    const sizes = { count, batch, classes, blank }
+    launchEach(session, list, 'ctc_activations', count, { y: probs, x: logits, lengths, ...sizes })
+    list.add('ctcLoss', {
+      ...{ algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor: plan.descriptor, probsDesc: plan.probs, probs },
+      ...{ labels, labelLengths, inputLengths: lengths, costs, gradientsDesc: plan.probs, gradients, workspace },
+    })
+    launchEach(session, list, 'ctc_gradient', count, { gradient, rows: gradients, weights, lengths, ...sizes })
+    list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, weights, count: batch })
+    made.release()
+    return {
+      loss: memory.tensor(loss, []),
+      rowLosses: memory.tensor(rowLosses, [batch]),
+      logitsGradient: memory.tensor(gradient, [time, batch, classes]),
+    }
+  }
+
+  async #onHost(logits: TensorLike, problem: CtcProblem): Promise<CtcLossResult> {
+    const host = isBackendTensor(logits) ? await logits.read() : logits
+    return this.#computed(host.data as FloatArray, problem)
+  }
+
+  #computed(logits: FloatArray, problem: CtcProblem): CtcLossResult {
+    const { memory } = this.#executor
+    const { time, batch, classes } = problem
+    const gradient = this.#hostArray(logits.length)
+    const rowLosses = this.#hostArray(batch)
+    const loss = this.#hostArray(1).fill(hostCtcLoss(gradient, rowLosses, logits, problem))
+    const tensor = (data: FloatArray, shape: readonly number[]) => memory.fromHost({ data, shape }, memory.dtype)
+    return {
+      loss: tensor(loss, []),
+      rowLosses: tensor(rowLosses, [batch]),
+      logitsGradient: tensor(gradient, [time, batch, classes]),
+    }
+  }
+
+  #hostArray(length: number): FloatArray {
+    return allocating(ACTION, () => new DTYPES[this.#executor.memory.dtype].array(length) as FloatArray)
+  }
+
+  #known(key: string): CtcPlan | null | undefined {
+    const plan = this.#plans.get(key)
+    if (plan === undefined) return undefined
+    this.#plans.delete(key)
+    this.#plans.set(key, plan)
+    return plan
+  }
+
+  #keep(key: string, plan: CtcPlan | null): void {
+    this.#plans.set(key, plan)
+    if (this.#plans.size <= MOST_PLANS) return
+    const [oldest] = this.#plans.keys()
+    const dropped = required(this.#plans.get(oldest), 'the oldest plan')
+    this.#plans.delete(oldest)
+    if (dropped) this.#executor.session.destroy(dropped.probs, dropped.descriptor)
+  }
+}
+
+/** True where cuDNN does not take a shape; a lost device is not a refusal. */
+function isRefusal(error: unknown): boolean {
+  return isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM')
+}
