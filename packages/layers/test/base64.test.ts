@@ -20,7 +20,7 @@ describe('toBase64 and fromBase64', () => {
     expect(fromBase64(toBase64(bytes))).toEqual(bytes)
   })
 
-  it.each(['Zg=', 'Z', '%%%%', 'Zg==Zg=='])('%j is no result of toBase64', (text) => {
+  it.each(['Zg=', 'Z', '%%%%', 'Zg==Zg=='])('fromBase64 refuses %j', (text) => {
     expect(fromBase64(text)).toBeUndefined()
   })
 })

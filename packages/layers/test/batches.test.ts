@@ -81,7 +81,7 @@ describe('batchesOf examples', () => {
       /must have shape \[t,2\] for \[T,B,2\]: current value is shape \[1,3\]/,
     ],
     ['a flat list of numbers', { input: [1, 2], label: 0 }, {}, /must have shape \[t,2\]/],
-    ['ids that are no integers', { input: [1.5], label: 0 }, { input: ids(true) }, /the input of row 0/],
+    ['ids that are not integers', { input: [1.5], label: 0 }, { input: ids(true) }, /the input of row 0/],
     ['ids that are texts', { input: ['1'], label: 0 }, { input: ids(true) }, /the input of row 0/],
     ['big integers', { input: BigInt64Array.of(1n), label: 0 }, { input: ids(true) }, /the input of row 0/],
     [

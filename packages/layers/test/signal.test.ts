@@ -12,7 +12,7 @@ describe('signalText', () => {
     expect(signalText(signal)).toBe(text)
   })
 
-  it('refuses what is not an object', () => {
+  it('refuses a value that is not an object', () => {
     expect(() => signalText(null as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE', { argument: 'signal' }))
   })
 })
