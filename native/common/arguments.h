@@ -29,18 +29,18 @@ struct ElementSpan {
 // The elements of a typed array of T; none for null and undefined. The array must outlive their use.
 template <typename T>
 ElementSpan<T> Span(const Napi::Value& value) {
-  if (value.IsNull() || value.IsUndefined()) return {};
   napi_typedarray_type type;
   size_t count;
   void* data = nullptr;
+  // The array first, and null only where it is none: every question to Node-API takes 20 to 40 ns, and a stream's step
+  // of a small network about 1 µs.
   const napi_status status = napi_get_typedarray_info(value.Env(), value, &type, &count, &data, nullptr, nullptr);
-  if (status != napi_ok || type != kArrayType<T>) {
-    Napi::TypeError error =
-        Napi::TypeError::New(value.Env(), "Cannot use this value as an array of the executor's dtype");
-    error.Set("code", Napi::String::New(value.Env(), "ERR_DTYPE"));
-    throw error;
-  }
-  return {static_cast<T*>(data), static_cast<ptrdiff_t>(count)};
+  if (status == napi_ok && type == kArrayType<T>) return {static_cast<T*>(data), static_cast<ptrdiff_t>(count)};
+  if (value.IsNull() || value.IsUndefined()) return {};
+  Napi::TypeError error =
+      Napi::TypeError::New(value.Env(), "Cannot use this value as an array of the executor's dtype");
+  error.Set("code", Napi::String::New(value.Env(), "ERR_DTYPE"));
+  throw error;
 }
 
 // Throws RangeError ERR_TENSOR_TRANSFERRED.
@@ -63,10 +63,10 @@ ElementSpan<T> Span(const Napi::Value& value) {
 // As Span, of exactly `expected` elements; null for null and undefined.
 template <typename T>
 T* Elements(const Napi::Value& value, const char* name, ptrdiff_t expected) {
-  if (value.IsNull() || value.IsUndefined()) return nullptr;
   const ElementSpan<T> span = Span<T>(value);
-  if (span.count != expected) ThrowCount(value.Env(), name, expected, span.count);
-  return span.data;
+  if (span.count == expected) return span.data;
+  if (value.IsNull() || value.IsUndefined()) return nullptr;
+  ThrowCount(value.Env(), name, expected, span.count);
 }
 
 template <typename T>

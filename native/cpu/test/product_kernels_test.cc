@@ -147,6 +147,54 @@ TEST_CASE("KernelTable::product_packed is the same of packed rows") {
   }
 }
 
+// Rows of a, b and c apart, elements of a apart, columns that no vector divides.
+template <typename T>
+void StreamedProductsEqualTheirDefinition(const Kernels& kernels) {
+  constexpr ptrdiff_t kGap = 3, kApart = 2;
+  for (const ptrdiff_t rows : {1, 2, 3, 4, 7}) {
+    for (const ptrdiff_t depth : {1, 8, 37}) {
+      for (const ptrdiff_t columns : {1, 16, 77}) {
+        const ptrdiff_t stride = columns + kGap;
+        const std::vector<T> a = Sine<T>(static_cast<size_t>(rows * depth * kApart), 0.31);
+        const std::vector<T> b = Sine<T>(static_cast<size_t>(depth * stride), 0.17);
+        std::vector<T> c = Sine<T>(static_cast<size_t>(rows * stride), 0.05);
+        std::vector<T> expected = c;
+        for (ptrdiff_t row = 0; row < rows; row++) {
+          for (ptrdiff_t j = 0; j < columns; j++) {
+            double sum = c[row * stride + j];
+            for (ptrdiff_t k = 0; k < depth; k++) {
+              sum += static_cast<double>(a[(row * depth + k) * kApart]) * b[k * stride + j];
+            }
+            expected[row * stride + j] = static_cast<T>(sum);
+          }
+        }
+        StreamedProduct<T> product{};
+        product.a = a.data();
+        product.a_stride = depth * kApart;
+        product.a_column_stride = kApart;
+        product.rows = rows;
+        product.depth = depth;
+        product.b = b.data();
+        product.b_stride = stride;
+        product.columns = columns;
+        product.c = c.data();
+        product.c_stride = stride;
+        TableOfType<T>(kernels).streamed_product(product);
+        INFO(kernels.name << " rows " << rows << " depth " << depth << " columns " << columns);
+        // The gaps between the rows of c are compared too.
+        REQUIRE(Difference(c, expected) <= Tolerance<T>(depth));
+      }
+    }
+  }
+}
+
+TEST_CASE("KernelTable::streamed_product adds a · b, and writes nothing beside c") {
+  for (const Kernels* kernels : SupportedKernels()) {
+    StreamedProductsEqualTheirDefinition<float>(*kernels);
+    StreamedProductsEqualTheirDefinition<double>(*kernels);
+  }
+}
+
 template <typename T>
 void TransposedProductsEqualTheirDefinition(const Kernels& kernels) {
   for (const ptrdiff_t rows : {1, 2, 7, 13}) {

@@ -56,15 +56,58 @@ TEST_CASE("ThreadPool::meeting_ns is 0 for one thread, positive for several, and
   CHECK(ThreadPool(1).meeting_ns() == 0);
   ThreadPool pool(2);
   CHECK(pool.meeting_ns() > 0);
-  // The first call of which a measurement follows is the 16th.
   const auto call = [&] { pool.Run(2, [](int) {}); };
-  for (int k = 0; k < 16; k++) call();
+  // A first measurement without all threads leaves an assumption, which the next one may exceed.
+  for (int k = 0; k < 5000; k++) call();
   double before = pool.meeting_ns();
   for (int k = 0; k < 5000; k++) {
     call();
     CHECK(pool.meeting_ns() <= before);
     before = pool.meeting_ns();
   }
+}
+
+std::atomic<int64_t> fake_now{0};
+// By which every reading of the clock is later than the one before.
+std::atomic<int64_t> fake_step{0};
+
+TEST_CASE("ThreadPool that was opened on a busy machine measures again when its schedule's time has passed") {
+  fake_step = 1'000'000;
+  ThreadPool pool(2, [] { return fake_now += fake_step; });
+  const double busy = pool.meeting_ns();
+  fake_step = 0;
+  for (int k = 0; k < 1000; k++) pool.Run(1, [](int) {});
+  CHECK(pool.meeting_ns() == busy);
+  fake_step = 10;
+  // Calls on one thread, during which the other one sleeps. On a loaded machine a measurement may end before it is
+  // awake.
+  int calls = 0;
+  for (; pool.meeting_ns() >= busy && calls < 100'000; calls++) {
+    fake_now += 2 * MeasurementSchedule::kLongestInterval;
+    pool.Run(1, [](int) {});
+  }
+  CHECK(calls < 100'000);
+  CHECK(pool.meeting_ns() < 10);
+}
+
+TEST_CASE("MeasurementSchedule doubles its interval up to a longest one, and weighs the time of a measurement") {
+  constexpr int64_t kFirst = MeasurementSchedule::kFirstInterval;
+  MeasurementSchedule schedule;
+  CHECK(schedule.IsDue(0));
+  schedule.Measured(0, 0);
+  CHECK(!schedule.IsDue(kFirst - 1));
+  CHECK(schedule.IsDue(kFirst));
+  schedule.Measured(kFirst, kFirst);
+  CHECK(!schedule.IsDue(3 * kFirst - 1));
+  CHECK(schedule.IsDue(3 * kFirst));
+  // A tenth of the interval that follows, 4 kFirst: the share makes it ten times as long.
+  const int64_t took = 4 * kFirst / 10;
+  schedule.Measured(0, took);
+  CHECK(!schedule.IsDue(took + 40 * kFirst - 1));
+  CHECK(schedule.IsDue(took + 40 * kFirst));
+  for (int k = 0; k < 40; k++) schedule.Measured(0, 0);
+  CHECK(!schedule.IsDue(MeasurementSchedule::kLongestInterval - 1));
+  CHECK(schedule.IsDue(MeasurementSchedule::kLongestInterval));
 }
 
 #if defined(__x86_64__) || defined(__aarch64__)

@@ -30,11 +30,15 @@ export class CpuStream implements StreamKernel {
   }
 
   step(input: FloatArray, output: FloatArray, steps: number): void {
-    this.#stepper.step(this.#params, input, output, steps, this.#readyWeights())
+    const quantized = this.#readyWeights()
+    if (quantized === null) this.#stepper.step(this.#params, input, output, steps)
+    else this.#stepper.step(this.#params, input, output, steps, quantized)
   }
 
   stepRows(rows: Int32Array, count: number, input: FloatArray, output: FloatArray): void {
-    this.#stepper.stepRows(this.#params, rows, count, input, output, this.#readyWeights())
+    const quantized = this.#readyWeights()
+    if (quantized === null) this.#stepper.stepRows(this.#params, rows, count, input, output)
+    else this.#stepper.stepRows(this.#params, rows, count, input, output, quantized)
   }
 
   resetRow(row: number): void {

@@ -41,19 +41,21 @@ StepperObject::StepperObject(const Napi::CallbackInfo& info) : Napi::ObjectWrap<
   }
 }
 
-// Null for null. The slot was filled by a queued job that JavaScript has awaited, which orders its writes before this
-// read.
-const QuantizedWeights* StepperObject::QuantizedWeightsOf(const Napi::Value& value) {
-  return value.IsObject() ? QuantizedWeightsObject::Unwrap(value.As<Napi::Object>())->slot->get() : nullptr;
+// The last argument; null where it is left out or null, and the parameters themselves are read. The number of arguments
+// is at hand, the type of a value costs a call of Node-API. The slot was filled by a queued job that JavaScript has
+// awaited, which orders its writes before this read.
+const QuantizedWeights* StepperObject::QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index) {
+  if (info.Length() <= index || !info[index].IsObject()) return nullptr;
+  return QuantizedWeightsObject::Unwrap(info[index].As<Napi::Object>())->slot->get();
 }
 
-// step(params, input, output, steps: number, quantized: NativeQuantizedWeights | null): void; the quantized weights
-// must be filled
+// step(params, input, output, steps: number, quantized?: NativeQuantizedWeights): void; the quantized weights must be
+// filled
 void StepperObject::Step(const Napi::CallbackInfo& info) {
   if (core_->is_double) {
     StepOf<double>(info, nullptr);
   } else {
-    StepOf<float>(info, QuantizedWeightsOf(info[4]));
+    StepOf<float>(info, QuantizedWeightsAt(info, 4));
   }
 }
 
@@ -61,20 +63,20 @@ void StepperObject::Step(const Napi::CallbackInfo& info) {
 template <typename T>
 void StepperObject::StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized) {
   const Network<T>& network = *network_.get<T>();
-  const ptrdiff_t steps = info[3].ToNumber().Int64Value();
+  const ptrdiff_t steps = info[3].As<Napi::Number>().Int64Value();
   const T* params = Required<T>(info[0], "params", network.params_size());
   const T* input = Required<T>(info[1], "input", steps * batch_ * network.options().input_size);
   T* output = Required<T>(info[2], "out", steps * batch_ * network.columns());
   stepper_.get<T>()->Run(core_->engine<T>(), {params, quantized}, input, output, steps);
 }
 
-// stepRows(params, rows: Int32Array, count: number, input, output, quantized: NativeQuantizedWeights | null): void; of
-// the first `count` rows, which are distinct
+// stepRows(params, rows: Int32Array, count: number, input, output, quantized?: NativeQuantizedWeights): void; of the
+// first `count` rows, which are distinct
 void StepperObject::StepRows(const Napi::CallbackInfo& info) {
   if (core_->is_double) {
     StepRowsOf<double>(info, nullptr);
   } else {
-    StepRowsOf<float>(info, QuantizedWeightsOf(info[5]));
+    StepRowsOf<float>(info, QuantizedWeightsAt(info, 5));
   }
 }
 

@@ -23,7 +23,7 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   void StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
   template <typename T>
   void StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
-  static const QuantizedWeights* QuantizedWeightsOf(const Napi::Value& value);
+  static const QuantizedWeights* QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index);
   BatchRows RowsOf(const Napi::Value& list, const Napi::Value& count) const;
   template <typename T>
   void MoveStateOf(const Napi::CallbackInfo& info);

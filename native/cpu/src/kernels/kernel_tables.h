@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lstm_row_kernels.h"
 #include "kernels/product_kernels.h"
+#include "kernels/streamed_kernels.h"
 #include "kernels/transposed_kernels.h"
 
 namespace {
@@ -59,6 +60,7 @@ static constexpr KernelTable<typename V::Element> TableOf(double float32_operati
       QuantizedProduct<V, Bfloat16Pair>(),
       QuantizedProduct<V, Int8Quad>(),
       Product<V, T, true>,
+      Streamed<V>,
       Transposed<V>,
       LstmForward<V>,
       GruForward<V>,

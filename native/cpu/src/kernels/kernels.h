@@ -64,6 +64,21 @@ struct PanelProduct {
   ptrdiff_t c_stride;
 };
 
+// c [rows, columns] += a [rows, depth] · b [depth, columns], for b and c in rows of adjacent elements.
+template <typename T>
+struct StreamedProduct {
+  const T* a;
+  ptrdiff_t a_stride;         // between rows
+  ptrdiff_t a_column_stride;  // between elements of the depth
+  ptrdiff_t rows;
+  ptrdiff_t depth;
+  const T* b;
+  ptrdiff_t b_stride;
+  ptrdiff_t columns;
+  T* c;
+  ptrdiff_t c_stride;
+};
+
 // c [rows, columns] (+)= sum over panels p of a_p [rows, chunks of p] · panel_p [columns, chunks of p]ᵀ: the product by
 // the transpose of a matrix, read in the order in which it is stored.
 template <typename T>
@@ -170,6 +185,7 @@ struct KernelTable {
   void (*product_bfloat16)(const PanelProduct<T>&);
   void (*product_int8)(const PanelProduct<T>&);
   void (*product_packed)(const PanelProduct<T>&);
+  void (*streamed_product)(const StreamedProduct<T>&);
   void (*transposed_product)(const TransposedProduct<T>&);
   void (*lstm_forward)(const CellForward<T>&);
   void (*gru_forward)(const CellForward<T>&);

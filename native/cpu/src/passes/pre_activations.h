@@ -14,13 +14,14 @@ template <typename T>
 void FillWithBiases(const Network<T>& network, const LayerLayout& layout, const T* params, ptrdiff_t panel, T* z) {
   const ptrdiff_t input_width = network.z_input_width();
   const ptrdiff_t width = layout.recurrent.ChunksOf(panel) * kChunk<T>;
-  T* recurrent_side = z + network.z_recurrent_begin();
+  const ptrdiff_t copied = layout.input_bias >= 0 ? width : 0;
+  std::copy_n(params + std::max<ptrdiff_t>(layout.input_bias, 0) + panel * input_width, copied, z);
   // The padding of the last panel too: kernels compute on it, and 0 keeps it finite.
-  std::fill_n(z, network.z_width(), T{0});
-  for (ptrdiff_t k = 0; k < width; k++) {
-    if (layout.input_bias >= 0) z[k] += params[layout.input_bias + panel * input_width + k];
-    if (layout.recurrent_bias >= 0) recurrent_side[k] += params[layout.recurrent_bias + panel * input_width + k];
-  }
+  std::fill(z + copied, z + network.z_width(), T{0});
+  if (layout.recurrent_bias < 0) return;
+  const T* biases = params + layout.recurrent_bias + panel * input_width;
+  T* recurrent_side = z + network.z_recurrent_begin();
+  for (ptrdiff_t k = 0; k < width; k++) recurrent_side[k] += biases[k];
 }
 
 // Adds x [rows][H], x_stride apart, to every gate of z [rows][z_width].

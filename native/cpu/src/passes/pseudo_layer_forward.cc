@@ -104,7 +104,7 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
     product.c_stride = z_width;
     product.int8_rows = int8_rows;
     product.version = InputVersion(pass_row);
-    pass_.params.Multiply(*engine_.kernels, layout_.input, panel, k, product);
+    pass_.params.Multiply(*engine_.kernels, layout_.input, panel, k, &product);
   }
   if (network_.options().cell != Cell::kGru) return;
   // q_n is of the recurrent side alone.

@@ -106,7 +106,7 @@ struct RecurrentStep {
     product.init_stride = product.c_stride = network.z_width();
     product.int8_rows = int8_rows;
     product.version = version;
-    params.Multiply(kernels, layout.recurrent, panel, 0, product);
+    params.Multiply(kernels, layout.recurrent, panel, 0, &product);
     // On the same thread, right after the product: z of the panel is in its first-level cache.
     CellForward<T> step{};
     step.z = pre;
@@ -136,7 +136,7 @@ struct RecurrentStep {
     product.c_stride = network.padded_columns();
     product.int8_rows = int8_rows;
     product.version = version + 1;
-    params.Multiply(kernels, layout.projection, panel, 0, product);
+    params.Multiply(kernels, layout.projection, panel, 0, &product);
   }
 };
 

@@ -45,6 +45,7 @@ class Stepper {
         loops_(threads_),
         scratch_(BlocksOf(batch) > 1 ? threads_ : 1),
         int8_rows_(int8 ? threads_ : 0) {
+    z_.resize(threads_);
     // The first pass over Carve() measures, the second one places: one allocation for the life of the stream, so a step
     // never allocates.
     Arena measure(nullptr);
@@ -62,33 +63,8 @@ class Stepper {
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
     // Asked at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
-    // No thread is inside the loops: the previous run has returned, and JavaScript's thread alone starts one.
-    loops_.Reset(members);
-    engine.pool->RunOrAlone(members, [&](int index) {
-      SharedLoops::Member member(&loops_, index);
-      for (ptrdiff_t t = 0; t < steps; t++) {
-        const T* x = input + t * batch_ * network_.options().input_size;
-        // The caller's rows are not padded; the states of the layers below are.
-        ptrdiff_t x_stride = network_.options().input_size;
-        uint64_t l = 0;
-        for (const Layer& layer : layers_) {
-          // Two h alternate, for the reason given at PseudoLayerForward::HiddenAt.
-          const int now = (layer.now + t) & 1;
-          LayerStep step{};
-          step.rows = {nullptr, 0, batch_};
-          step.x = x;
-          step.x_stride = x_stride;
-          step.h_previous = layer.hidden[now];
-          step.h = layer.hidden[1 - now];
-          step.cells = layer.cells;
-          step.output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
-          // Four numbers for each step of a layer: h, its projection, and the input (RecurrentStep, StepLayer).
-          step.version = version_ + 4 * (t * layers_.size() + l++);
-          StepLayer(&member, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
-          x = step.h;
-          x_stride = network_.padded_columns();
-        }
-      }
+    RunShared(engine, members, [&](auto* runner, int index) {
+      for (ptrdiff_t t = 0; t < steps; t++) StepAll(runner, engine, params, input, output, t, index);
     });
     // After the run, as the threads read `now` during it.
     for (Layer& layer : layers_) layer.now = (layer.now + steps) & 1;
@@ -157,7 +133,6 @@ class Stepper {
 
   // Scratch memory of one block of rows.
   struct Scratch {
-    T* z;            // [panels][R][z_width]
     T* unprojected;  // [R][padded units]
     T* h_previous;   // [L][R][padded columns]: of the rows of the block
     T* h[2];         // [R][padded columns]: of this layer and of the one below
@@ -177,13 +152,57 @@ class Stepper {
     uint64_t version;
   };
 
-  // The loops of a thread that works alone.
+  // The loops of a thread that works alone. `backwards` as in SharedLoops: the panels of the end are still near.
   struct Alone {
     template <typename Body>
-    void Run(ptrdiff_t items, const Body& body, bool = false) const {
-      for (ptrdiff_t item = 0; item < items; item++) body(item);
+    void Run(ptrdiff_t items, const Body& body, bool backwards = false) const {
+      for (ptrdiff_t item = 0; item < items; item++) body(backwards ? items - 1 - item : item);
     }
   };
+
+  // body(runner, index) by `members` threads that share its loops. One alone counts its items without the atomic
+  // operations by which threads divide them, two for each panel.
+  template <typename Body>
+  void RunShared(const Engine<T>& engine, int members, const Body& body) {
+    // No thread is inside the loops: the previous run has returned, and JavaScript's thread alone starts one.
+    if (members > 1) loops_.Reset(members);
+    engine.pool->RunOrAlone(members, [&](int index) {
+      if (members > 1) {
+        SharedLoops::Member member(&loops_, index);
+        body(&member, index);
+      } else {
+        const Alone alone;
+        body(&alone, index);
+      }
+    });
+  }
+
+  // Step t of the whole batch.
+  template <typename Runner>
+  void StepAll(Runner* runner, const Engine<T>& engine, const Params<T>& params, const T* input, T* output, ptrdiff_t t,
+               int index) {
+    const T* x = input + t * batch_ * network_.options().input_size;
+    // The caller's rows are not padded; the states of the layers below are.
+    ptrdiff_t x_stride = network_.options().input_size;
+    uint64_t l = 0;
+    for (const Layer& layer : layers_) {
+      // Two h alternate, for the reason given at PseudoLayerForward::HiddenAt.
+      const int now = (layer.now + t) & 1;
+      LayerStep step{};
+      step.rows = {nullptr, 0, batch_};
+      step.x = x;
+      step.x_stride = x_stride;
+      step.h_previous = layer.hidden[now];
+      step.h = layer.hidden[1 - now];
+      step.cells = layer.cells;
+      step.output = &layer == &layers_.back() ? output + t * batch_ * network_.columns() : nullptr;
+      // Four numbers for each step of a layer: h, its projection, and the input (RecurrentStep, StepLayer).
+      step.version = version_ + 4 * (t * layers_.size() + l++);
+      StepLayer(runner, *engine.kernels, params, layer, scratch_[0], step, index, now != 0);
+      x = step.h;
+      x_stride = network_.padded_columns();
+    }
+  }
 
   void Carve(Arena* arena) {
     const ptrdiff_t block = std::min(batch_, kBlockRows);
@@ -196,8 +215,8 @@ class Stepper {
       if (network_.has_cell_state()) layer.cells = arena->Take<T>(batch_ * network_.padded_units());
       layers_.push_back(layer);
     }
+    for (T*& z : z_) z = arena->Take<T>((1 + block) * network_.z_width());
     for (Scratch& scratch : scratch_) {
-      scratch.z = arena->Take<T>(network_.panels() * block * network_.z_width());
       scratch.unprojected =
           network_.options().projection > 0 ? arena->Take<T>(block * network_.padded_units()) : nullptr;
       scratch.h_previous = arena->Take<T>(network_.options().layers * block * network_.padded_columns());
@@ -234,11 +253,7 @@ class Stepper {
       });
     } else {
       const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(rows.count));
-      loops_.Reset(members);
-      engine.pool->RunOrAlone(members, [&](int index) {
-        SharedLoops::Member member(&loops_, index);
-        step_block(&member, 0, &scratch_[0], index);
-      });
+      RunShared(engine, members, [&](auto* runner, int index) { step_block(runner, 0, &scratch_[0], index); });
     }
     version_ += 4 * static_cast<uint64_t>(blocks * steps) * layers_.size();
   }
@@ -290,8 +305,11 @@ class Stepper {
     Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
     const ptrdiff_t rows = s.rows.count;
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
-    step.z = scratch.z;
-    step.z_panel_stride = rows * network_.z_width();
+    const ptrdiff_t width = network_.z_width();
+    T* biases = z_[index];
+    T* z = biases + width;
+    step.z = z;
+    step.z_panel_stride = 0;
     step.h_previous = s.h_previous;
     step.h = s.h;
     step.c_previous = step.c = s.cells;
@@ -305,23 +323,27 @@ class Stepper {
     runner->Run(
         network_.panels(),
         [&](ptrdiff_t panel) {
-          T* z = scratch.z + panel * step.z_panel_stride;
-          FillWithBiases(network_, *layer.layout, params.data, panel, z);
-          // One row of biases, repeated: they are the initial value of the sums, so adding them costs nothing.
-          for (ptrdiff_t row = 1; row < rows; row++) std::copy_n(z, network_.z_width(), z + row * network_.z_width());
+          FillWithBiases(network_, *layer.layout, params.data, panel, biases);
           if (layer.layout->input.present()) {
             PanelProduct<T> product{};
             product.a = s.x;
             product.a_stride = s.x_stride;
             product.rows = rows;
             product.depth = layer.layout->input.depth;
-            product.init = product.c = z;
-            product.init_stride = product.c_stride = network_.z_width();
+            // One row of biases, repeated: the sums begin with them, so adding them costs nothing.
+            product.init = biases;
+            product.c = z;
+            product.c_stride = width;
             product.int8_rows = int8_rows;
             // Another left operand than h, so another number: the int8 kernel must quantize it again.
             product.version = s.version + 2;
-            params.Multiply(kernels, layer.layout->input, panel, 0, product);
+            params.Multiply(kernels, layer.layout->input, panel, 0, &product);
+            // The planes that the input side does not write, q_n of GRU.
+            for (ptrdiff_t k = network_.z_input_width(); k < width; k += kChunk<T>) {
+              for (ptrdiff_t row = 0; row < rows; row++) std::copy_n(biases + k, kChunk<T>, z + row * width + k);
+            }
           } else {
+            for (ptrdiff_t row = 0; row < rows; row++) std::copy_n(biases, width, z + row * width);
             AddSkippedInput(network_, panel, s.x, s.x_stride, rows, z);
           }
           step.RunPanel(panel);
@@ -338,15 +360,22 @@ class Stepper {
   // Of the new h to the output and to the states of the rows.
   // Only the columns of the panel that was just computed, which are still in this thread's cache.
   void CopyColumns(const LayerStep& s, Columns columns) const {
+    const ptrdiff_t padded = network_.padded_columns();
     for (ptrdiff_t row = 0; row < s.rows.count; row++) {
-      const T* from = s.h + row * network_.padded_columns();
-      if (s.state != nullptr) {
-        std::copy(from + columns.first, from + columns.last,
-                  s.state + s.rows[row] * network_.padded_columns() + columns.first);
-      }
-      if (s.output != nullptr) {
-        std::copy(from + columns.first, from + columns.last, s.output + row * network_.columns() + columns.first);
-      }
+      const T* from = s.h + row * padded + columns.first;
+      const ptrdiff_t count = columns.last - columns.first;
+      if (s.state != nullptr) CopyChunk(from, count, s.state + s.rows[row] * padded + columns.first);
+      if (s.output != nullptr) CopyChunk(from, count, s.output + row * network_.columns() + columns.first);
+    }
+  }
+
+  // A panel of gates has one chunk of units. A copy of a known size is a few instructions, one of any size a call of
+  // memmove, which takes as long as the cell of a row.
+  static void CopyChunk(const T* from, ptrdiff_t count, T* to) {
+    if (count == kChunk<T>) {
+      std::copy_n(from, kChunk<T>, to);
+    } else {
+      std::copy_n(from, count, to);
     }
   }
 
@@ -363,7 +392,10 @@ class Stepper {
   const int threads_;
   SharedLoops loops_;
   std::vector<Layer> layers_;
-  std::vector<Scratch> scratch_;     // by thread, where rows are cut into blocks
+  std::vector<Scratch> scratch_;  // by thread, where rows are cut into blocks
+  // By thread: [1 + R][z_width], the biases and the pre-activations of the panel that it computes. One panel of 128
+  // rows is as large as the first-level cache; of all panels, the pre-activations would pass through the second.
+  std::vector<T*> z_;
   std::vector<Int8Rows> int8_rows_;  // by thread
   uint64_t version_ = 4;             // of the next step's states
   MemoryBlock memory_;

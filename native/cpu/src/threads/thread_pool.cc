@@ -14,9 +14,11 @@ constexpr double kAssumedMeetingNs = 1000;
 // The first measurement has time; those between calls delay a caller by some 30 µs each.
 constexpr int kFirstRounds = 8;
 constexpr int kLaterRounds = 2;
-constexpr uint64_t kMeasurementInterval = 16;
-// Polls for a thread that was just created, or sleeps, as those do whose calls were made on one thread so far: waking
-// it takes 50 µs, and far more on a virtual machine. Only until one measurement had all threads.
+// Calls between two looks at the clock, which takes a hundredth of a short step.
+constexpr uint64_t kCallsBetweenLooks = 16;
+// Polls, in the first round of a measurement, for a thread that was just created, or sleeps, as those do whose calls
+// were made on one thread so far: waking it takes 50 µs, and far more on a virtual machine. The second round finds it
+// awake.
 constexpr int kWakingSpins = 16 * kSpins;
 
 // Denormals are computed a hundred times slower than other numbers and never matter here. The caller's mode is
@@ -43,14 +45,23 @@ class FlushDenormals {
 #endif
 };
 
+int64_t SteadyNanoseconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
 }  // namespace
 
-ThreadPool::ThreadPool(int size)
-    : size_(std::max(1, size)), meeting_loops_(std::make_unique<SharedLoops>(size_)), inside_(kClosed) {
+ThreadPool::ThreadPool(int size) : ThreadPool(size, SteadyNanoseconds) {}
+
+ThreadPool::ThreadPool(int size, Clock clock)
+    : size_(std::max(1, size)), clock_(clock), meeting_loops_(std::make_unique<SharedLoops>(size_)), inside_(kClosed) {
   for (int index = 1; index < size_; index++) threads_.emplace_back([this, index] { Serve(index); });
   if (size_ == 1) return;
   meeting_ns_ = kAssumedMeetingNs;
+  const int64_t began = clock_();
   MeasureMeeting(kFirstRounds);
+  schedule_.Measured(began, clock_());
 }
 
 ThreadPool::~ThreadPool() {
@@ -75,12 +86,11 @@ void ThreadPool::MeasureMeeting(int rounds) {
       SharedLoops::Member member(meeting_loops_.get(), index);
       present.fetch_add(1, std::memory_order_release);
       // Without all threads a round would measure their waking.
-      const bool met = SpinWhileAtMost(present, size_ - 1, is_measured_ ? kSpins : kWakingSpins);
+      const bool met = SpinWhileAtMost(present, size_ - 1, round == 0 || !is_measured_ ? kWakingSpins : kSpins);
       if (index == 0) all_present = met;
-      const auto began = std::chrono::steady_clock::now();
+      const int64_t began = clock_();
       for (int loop = 0; loop < kLoops; loop++) member.Run(size_, [](ptrdiff_t) {});
-      const int64_t elapsed =
-          std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - began).count();
+      const int64_t elapsed = clock_() - began;
       int64_t seen = slowest.load();
       while (seen < elapsed && !slowest.compare_exchange_weak(seen, elapsed)) {
       }
@@ -107,9 +117,11 @@ void ThreadPool::RunOrAlone(int members, const Work& work) {
 
 void ThreadPool::RunAndLearn(int members, const Work& work) {
   RunLocked(members, work);
-  if (size_ == 1 || ++calls_made_ != next_measurement_) return;
-  next_measurement_ *= kMeasurementInterval;
+  if (size_ == 1 || ++calls_made_ % kCallsBetweenLooks != 0) return;
+  const int64_t now = clock_();
+  if (!schedule_.IsDue(now)) return;
   MeasureMeeting(kLaterRounds);
+  schedule_.Measured(now, clock_());
 }
 
 void ThreadPool::RunLocked(int members, const Work& work) {

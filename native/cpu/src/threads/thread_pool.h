@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "threads/measurement_schedule.h"
 #include "threads/shared_loops.h"
 
 namespace cudnn_rnn {
@@ -30,7 +31,11 @@ class ThreadPool {
     void (*call_)(const void*, int);
   };
 
+  // Nanoseconds that never fall. Called by all threads.
+  using Clock = int64_t (*)();
+
   explicit ThreadPool(int size);
+  ThreadPool(int size, Clock clock);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -39,8 +44,8 @@ class ThreadPool {
 
   // Nanoseconds from the moment at which the last thread ends its part of a loop (shared_loops.h) to the moment at
   // which all know it: a fraction of a microsecond within a processor, several between distant cores, 0 for one thread.
-  // Measured when the pool is made and again after the 16th, 256th, 4096th… call; the smallest value stands, because a
-  // loaded machine can only make a measurement larger. Any thread may ask.
+  // Measured when the pool is made, and after calls from then on as MeasurementSchedule has it; the smallest value
+  // stands, because a loaded machine can only make a measurement larger. Any thread may ask.
   double meeting_ns() const { return meeting_ns_.load(std::memory_order_relaxed); }
 
   // Runs work(0) here and work(1…members-1) on those other threads that arrive before work(0) returns: work must not
@@ -54,12 +59,13 @@ class ThreadPool {
  private:
   // Lowers meeting_ns_ to the best of `rounds` measurements.
   void MeasureMeeting(int rounds);
-  // With the pool in hand: RunLocked, and after some calls another measurement.
+  // With the pool in hand: RunLocked, and at times another measurement.
   void RunAndLearn(int members, const Work& work);
   void RunLocked(int members, const Work& work);
   void Serve(int index);
 
   const int size_;
+  const Clock clock_ = nullptr;
   std::mutex in_use_;
   std::vector<std::thread> threads_;
   std::atomic<double> meeting_ns_{0};
@@ -68,7 +74,7 @@ class ThreadPool {
   // Whether meeting_ns_ is a measurement yet, not an assumption.
   bool is_measured_ = false;
   uint64_t calls_made_ = 0;
-  uint64_t next_measurement_ = 16;
+  MeasurementSchedule schedule_;
   const Work* work_ = nullptr;
   int members_ = 0;
   std::atomic<bool> stopping_{false};

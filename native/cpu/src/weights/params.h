@@ -15,20 +15,22 @@ struct Params {
   const T* data;
   const QuantizedWeights* quantized = nullptr;
 
-  // c = init + a · rows [first_row, first_row + depth) of panel `panel` of the matrix
+  // c = init + a · rows [first_row, first_row + depth) of panel `panel` of the matrix. Completes the product in place:
+  // a copy is some 20 fields, written one by one and read back in pairs, for which the loads wait until the stores have
+  // left the store queue.
   void Multiply(const KernelTable<T>& kernels, const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row,
-                PanelProduct<T> product) const {
+                PanelProduct<T>* product) const {
     const ptrdiff_t begin = matrix.PanelBegin<T>(panel);
-    product.chunks = matrix.ChunksOf(panel);
-    product.panel_stride = product.chunks * kChunk<T>;
+    product->chunks = matrix.ChunksOf(panel);
+    product->panel_stride = product->chunks * kChunk<T>;
     // Null selects the product without column scales.
-    product.scales = nullptr;
+    product->scales = nullptr;
     if (quantized == nullptr) {
-      product.panel = data + begin + first_row * product.panel_stride;
-      kernels.product(product);
+      product->panel = data + begin + first_row * product->panel_stride;
+      kernels.product(*product);
     } else if constexpr (sizeof(T) == 4) {
-      quantized->Point(&product, begin, first_row);
-      (quantized->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(product);
+      quantized->Point(product, begin, first_row);
+      (quantized->format() == WeightFormat::kInt8 ? kernels.product_int8 : kernels.product_bfloat16)(*product);
     }
   }
 
