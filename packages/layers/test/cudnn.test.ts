@@ -79,6 +79,29 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     expect(libraries.report().violations).toEqual([])
   })
 
+  it("training with loss 'ctc' computes it by cuDNN, with the losses of the reference, and replays steps", async () => {
+    const examples = Array.from({ length: 8 }, (_, n) => ({
+      input: { data: Float32Array.from({ length: 6 * 3 }, (_, k) => Math.sin(3 * k + n)), shape: [6, 3] },
+      label: [n % 3, (n + 1) % 3],
+    }))
+    const trained = async (backend: Backend) => {
+      using model = sequential(backend, [cudnnLSTM({ numUnits: 5, inputSize: 3 }), dense({ units: 4 })], { seed: 1 })
+      const found: number[] = []
+      const onStep = ({ loss }: { readonly loss: number }) => void found.push(loss)
+      await model.fit(examples, { loss: 'ctc', batchSize: 4, maxSteps: 8, learningRate: 0.02, onStep })
+      return found
+    }
+    await using backend = await open()
+    using reference = openReferenceBackend()
+    const [own, expected] = [await trained(backend), await trained(reference)]
+    expect(own).toHaveLength(8)
+    for (const [step, loss] of own.entries()) expect(loss).toBeCloseTo(expected[step], 4)
+    expect(calls('cudnnCTCLoss_v8')).toBeGreaterThan(0)
+    expect(calls('cudaGraphLaunch')).toBeGreaterThan(2)
+    expect(backend.stats()).toEqual({ tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 })
+    expect(libraries.report().violations).toEqual([])
+  })
+
   it('convolutions, poolings, sums and products have the losses and outputs of the reference, and leave nothing', async () => {
     const layers = [
       embedding({ size: 5, units: 8 }),
