@@ -388,6 +388,7 @@ export function fittingArguments(api, subjects, fixtures) {
     ],
     'layers: SequentialModel.evaluate': () => [examples(), { loss: 'mean_squared_error', batchSize: 1 }],
     'layers: SequentialModel.predict': () => [[tensor(2, 3)], { batchSize: 1 }],
+    'layers: SequentialModel.decode': () => [[tensor(2, 3)], { loss: 'ctc', batchSize: 1 }],
     'layers: SequentialModel.batchInputs': () => [[tensor(2, 3)]],
     'layers: SequentialModel.stream': () => [{ batch: 1 }],
     'layers: SequentialModel.save': () => [join(scratch(), 'model')],
