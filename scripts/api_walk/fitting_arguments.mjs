@@ -381,6 +381,7 @@ export function fittingArguments(api, subjects, fixtures) {
         }).map(([method, make]) => [`layers: ${name}.${method}`, make])
       }),
     ),
+    'layers: transpose': () => [tensor(2, 3), [1, 0]],
     'layers: SequentialModel.fit': () => [
       examples(),
       // Ends a run that would take a huge number of epochs.

@@ -2,6 +2,7 @@ import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Philox } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
+import { checkedHostTensor } from './host_tensor_argument.js'
 
 /** Fills the initial values of a variable of `shape`; `random` is the layer's own. */
 export type LayerInitializerFunction = (values: FloatArray, shape: readonly number[], random: Philox) => void
@@ -90,9 +91,10 @@ function isTensor(initializer: LayerInitializer): initializer is Tensor<FloatArr
   return typeof initializer === 'object' && initializer !== null && 'data' in initializer
 }
 
-/** The elements of a given tensor. Throws RangeError `ERR_SHAPE`. */
+/** The elements of a given tensor. Throws RangeError `ERR_SHAPE`; TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`. */
 function checkedValues(name: string, shape: readonly number[], given: Tensor<FloatArray>): FloatArray {
-  if (String(given.shape) === String(shape) && given.data.length === elementCount(shape)) return given.data
+  const { data } = checkedHostTensor('build a layer', name, given)
+  if (String(given.shape) === String(shape)) return data
   throw codedRangeError(
     'ERR_SHAPE',
     `Cannot build a layer as ${name} must have shape [${shape.join(',')}]: current shape is [${String(given.shape)}]`,

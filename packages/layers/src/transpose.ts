@@ -1,4 +1,5 @@
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
+import { checkedHostTensor } from './host_tensor_argument.js'
 
 /**
  * A copy of a host tensor with its axes in another order, for weights of other frameworks: PyTorch's `Linear` keeps [O,I],
@@ -7,24 +8,19 @@ import { codedRangeError, describeValue, elementCount, type FloatArray, type Ten
  *     conv1d({ filters, kernelSize, kernelInitializer: transpose(weight, [2, 1, 0]) })
  *
  * @param axes the axis of `tensor` that each axis of the result is. Default: reversed.
- * @throws RangeError `ERR_INVALID_OPTION` for axes that are not those of the tensor, `ERR_SHAPE`
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_INVALID_OPTION` for axes that are not those of the
+ *   tensor, `ERR_SHAPE`
  */
 export function transpose<Elements extends FloatArray>(
-  { data, shape }: Tensor<Elements>,
-  axes: readonly number[] = shape.map((_, axis) => axis).reverse(),
+  tensor: Tensor<Elements>,
+  axes: readonly number[] = reversedAxes(tensor),
 ): Tensor<Elements> {
-  if (!Array.isArray(axes) || String([...axes].sort((a, b) => a - b)) !== String(shape.map((_, axis) => axis))) {
+  const { data, shape } = checkedHostTensor('transpose', 'tensor', tensor)
+  if (!Array.isArray(axes) || axes.length !== shape.length || !shape.every((_, axis) => axes.includes(axis))) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
       `Cannot transpose as axes must be 0..${shape.length - 1} in any order: current value is ${describeValue(axes)}`,
       { option: 'axes', value: axes },
-    )
-  }
-  if (data.length !== elementCount(shape)) {
-    throw codedRangeError(
-      'ERR_SHAPE',
-      `Cannot transpose as [${shape.join(',')}] has ${elementCount(shape)} elements: current number is ${data.length}`,
-      { expected: shape, actual: data.length },
     )
   }
   const strides = shape.map((_, axis) => elementCount(shape.slice(axis + 1)))
@@ -44,4 +40,10 @@ export function transpose<Elements extends FloatArray>(
     }
   }
   return { data: copy, shape: sizes }
+}
+
+function reversedAxes(tensor: Tensor): readonly number[] {
+  return checkedHostTensor('transpose', 'tensor', tensor)
+    .shape.map((_, axis) => axis)
+    .reverse()
 }

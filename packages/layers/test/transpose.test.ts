@@ -14,8 +14,11 @@ it('transpose reverses axes, and orders them as asked', () => {
   expect(transpose(turned, [2, 0, 1])).toEqual(cube)
 })
 
-it('transpose refuses other axes and other sizes', () => {
+it('transpose refuses other axes, other sizes and other values', () => {
   expect(() => transpose(matrix, [0, 0])).toThrow(coded('ERR_INVALID_OPTION'))
   expect(() => transpose(matrix, [0, 1, 2])).toThrow(coded('ERR_INVALID_OPTION'))
+  expect(() => transpose(matrix, [1, 0.5])).toThrow(coded('ERR_INVALID_OPTION'))
   expect(() => transpose({ data: matrix.data, shape: [2, 2] })).toThrow(coded('ERR_SHAPE'))
+  expect(() => transpose(undefined as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
+  expect(() => transpose({ data: Int32Array.of(1), shape: [1] } as never)).toThrow(coded('ERR_DTYPE'))
 })

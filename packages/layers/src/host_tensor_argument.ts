@@ -1,0 +1,19 @@
+import { isBackendTensor } from '@cudnn-rnn/backend'
+import { codedTypeError, describeValue, type Tensor } from '@cudnn-rnn/canonical'
+import { checkTensor } from '@cudnn-rnn/executor-kit'
+
+/**
+ * A tensor of floating numbers in host memory.
+ *
+ * @throws TypeError `ERR_NOT_A_TENSOR`, `ERR_DTYPE`; RangeError `ERR_SHAPE`
+ */
+export function checkedHostTensor<Given extends Tensor>(action: string, name: string, tensor: Given): Given {
+  if (isBackendTensor(tensor)) {
+    throw codedTypeError(
+      'ERR_NOT_A_TENSOR',
+      `Cannot ${action} as ${name} must be a tensor of the host: current value is ${describeValue(tensor)}`,
+    )
+  }
+  const data: unknown = (tensor as Given | undefined)?.data
+  return checkTensor(action, name, tensor, { dtype: data instanceof Float64Array ? 'float64' : 'float32' })
+}
