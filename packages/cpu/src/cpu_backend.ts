@@ -1,14 +1,15 @@
 import { BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
-import { HostBackend } from '@cudnn-rnn/executor-kit'
-import { CpuDenseKernels } from './cpu_dense_kernels.js'
+import {
+  type HostBackend,
+  type KernelRnn,
+  openKernelBackend,
+  WEIGHT_FORMATS,
+  type WeightFormat,
+} from '@cudnn-rnn/executor-kit'
 import { createCpuExecutor } from './cpu_executor.js'
-import { CpuLstm } from './cpu_lstm.js'
-import { CpuProducts } from './cpu_products.js'
-import { CpuRnn } from './cpu_rnn.js'
 import { chooseInstructionSet, type InstructionSet } from './instruction_set.js'
 import { loadAddon } from './load_addon.js'
-import { WEIGHT_FORMATS, type WeightFormat } from './weight_format.js'
 
 const MAX_THREADS = 256
 
@@ -30,7 +31,7 @@ export interface CpuBackendOptions {
 }
 
 /** The fast executor of machines without a GPU. */
-export type CpuBackend = HostBackend<CpuRnn>
+export type CpuBackend = HostBackend<KernelRnn>
 
 /**
  * Opens the CPU executor: C++ kernels on a pool of threads.
@@ -69,15 +70,10 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
     dtype,
     weights,
   )
-  return new HostBackend({
+  return openKernelBackend(executor, {
     name: 'cpu',
     reason: `cpu: ${instructionSet}, ${dtype}, ${count} ${count === 1 ? 'thread' : 'threads'}${weights === 'float32' ? '' : `, ${weights} weights`}`,
     implementation: weights === 'float32' ? instructionSet : `${instructionSet}, ${weights} weights`,
-    memory: executor.memory,
-    kernels: new CpuDenseKernels(executor),
-    products: new CpuProducts(executor),
-    lstm: new CpuLstm(executor),
-    prepare: (descriptor) => new CpuRnn(executor, descriptor),
   })
 }
 

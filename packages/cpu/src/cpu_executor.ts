@@ -1,8 +1,7 @@
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { floatView, HostMemory, pinBuffer } from '@cudnn-rnn/executor-kit'
-import type { NativeAddon, NativeExecutor } from './native_addon.js'
-import type { WeightFormat } from './weight_format.js'
+import { floatView, HostMemory, type KernelExecutor, pinBuffer, type WeightFormat } from '@cudnn-rnn/executor-kit'
+import type { NativeAddon, NativeExecutor, NativeNetwork } from './native_addon.js'
 
 /** From this size on a buffer is aligned to a cache line, so that no vector of the kernels straddles two. */
 const ALIGNED_BYTES = 1024
@@ -11,24 +10,13 @@ const CACHE_LINE = 64
 /** From this size on the memory of a result is used again: the first touch of its pages would take longer than the collector's work. */
 const REUSED_BYTES = 1 << 18
 
-/** State shared by the parts of one open CPU executor. */
-export interface CpuExecutor {
-  readonly addon: NativeAddon
-  readonly native: NativeExecutor
-  readonly memory: HostMemory
-  /** An array with undefined contents, for an operation that writes every element of it. */
-  readonly allocateResult: (length: number) => FloatArray
-  /** How the matrices of an inference are stored. */
-  readonly weightFormat: WeightFormat
-}
-
 /** The executor over `native`; disposing its memory closes it. */
 export function createCpuExecutor(
   addon: NativeAddon,
   native: NativeExecutor,
   dtype: FloatDType,
   weightFormat: WeightFormat,
-): CpuExecutor {
+): KernelExecutor {
   const { array: FloatArrayOf, bytes } = DTYPES[dtype]
   const allocate = (length: number): FloatArray => {
     if (length * bytes < ALIGNED_BYTES) return new FloatArrayOf(length)
@@ -49,5 +37,17 @@ export function createCpuExecutor(
     close: () => native.close(),
   }
   const memory = new HostMemory(dtype, queue, { own: allocate, shared: allocateShared })
-  return { addon, native, weightFormat, allocateResult, memory }
+  return {
+    ...{ memory, operations: native, weightFormat, allocateResult },
+    makeNetwork: (descriptor) => new addon.NativeNetwork(descriptor, dtype === 'float64'),
+    moveRegions: (network, params, moves, into) => {
+      for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
+        if (canonical.length === 0) continue
+        ;(network as NativeNetwork).moveRegion(params, canonical, pseudoLayer, side, gate, isBias, into)
+      }
+    },
+    makeTape: () => new addon.NativeTape(),
+    makeStepper: (network, batch) => new addon.NativeStepper(native, network, batch, weightFormat === 'int8'),
+    makeQuantizedWeights: (key) => new addon.NativeQuantizedWeights(key),
+  }
 }

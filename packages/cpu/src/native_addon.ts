@@ -1,74 +1,8 @@
-import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { FloatArray, RnnDescriptor } from '@cudnn-rnn/canonical'
-import type { CtcProblem } from '@cudnn-rnn/executor-kit'
+import type { KernelNetwork, KernelOperations, KernelStepper, KernelTapeMemory } from '@cudnn-rnn/executor-kit'
 import type { InstructionSet } from './instruction_set.js'
 
-/**
- * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h: the operands, of which
- * the first is written (others where their name says so), and the numbers that go with them.
- */
-export const UPDATE_RULES = Object.freeze([
-  /** variable, source */
-  'assign',
-  /** variable, source; scale */
-  'addScaled',
-  /** variable, velocity, gradient; learningRate, momentum, nesterov, rateInVelocity */
-  'momentum',
-  /** variable, firstMoment, secondMoment, gradient; learningRate, beta1, beta2, epsilon, step */
-  'adam',
-  /** variable, meanSquare, velocity, gradient; learningRate, decay, momentum, epsilon, epsilonInRoot, rateInVelocity */
-  'rmsProp',
-  /** variable, sumOfSquares, gradient; learningRate, epsilon, epsilonInRoot */
-  'adagrad',
-  /** variable, mask; rate */
-  'weightDecay',
-  /** variable; limit */
-  'clip',
-] as const)
-
-/** The loss of rows whose labels have no alignment, in the order of `InfeasibleRows` in native/cpu/src/dense/ctc_loss.h. */
-export const INFEASIBLE_ROWS: readonly InfeasibleRows[] = Object.freeze(['infinite', 'nan', 'zero'] as const)
-
-export type UpdateRule = (typeof UPDATE_RULES)[number]
-
-/**
- * Layer operations, in the order of `LayerOp` in native/cpu/src/dense/layer_ops.h: their operands, results first, and their
- * scalar arguments.
- */
-export const LAYER_OPS = Object.freeze([
-  /** y, x; activation, rows, columns, maximum */
-  'activate',
-  /** dx, y, dy; activation, rows, columns, maximum */
-  'activationGradient',
-  /** y, a, b; count */
-  'multiply',
-  /** y, x; count, seed low, seed high, draw low, draw high, threshold, kept */
-  'dropout',
-  /** y, x, gamma, beta; rows, columns, epsilon */
-  'layerNorm',
-  /** dx, dgamma, dbeta, x, gamma, dy; rows, columns, epsilon */
-  'layerNormGradients',
-  /** y, x; rows, count, columns of y, where in y, columns of x, where in x */
-  'copyColumns',
-  /** y, x; time, batch, columns */
-  'reverseSequence',
-  /** y, x; time, batch, columns, pooling, reversedFrom */
-  'poolSequence',
-  /** dx, x, dy; time, batch, columns, pooling, reversedFrom */
-  'poolSequenceGradient',
-  /** output, weights, x, scores; time, batch, columns */
-  'attend',
-  /** dx, dscores, x, weights, dy; time, batch, columns */
-  'attendGradients',
-  /** loss, gradient, predictions, targets, weights or null; loss, rows, columns */
-  'elementLoss',
-] as const)
-
-export type LayerOpName = (typeof LAYER_OPS)[number]
-
-/** Sizes and layout of one network. */
-export interface NativeNetwork {
-  paramsSize(): number
+export interface NativeNetwork extends KernelNetwork {
   /** @param side 0 input, 1 recurrent, 2 projection. @param into true copies from `canonical` into `params`. */
   moveRegion(
     params: FloatArray,
@@ -81,198 +15,20 @@ export interface NativeNetwork {
   ): void
 }
 
-/** A copy of a network's matrices in fewer bytes; filled by `quantize`. */
-export interface NativeQuantizedWeights {
+interface NativeQuantizedWeights {
   /** Objects and queued operations that hold the copy, in all threads. */
   owners(): number
 }
 
-/** Intermediate values of a training forward; filled by `forward`. */
-export interface NativeTape {
-  readonly bytes: number
-  release(): void
-}
-
-export interface NativeStepper {
-  /** @param quantized must be filled. Leaving it out is faster than null. */
-  step(
-    params: FloatArray,
-    input: FloatArray,
-    output: FloatArray,
-    steps: number,
-    quantized?: NativeQuantizedWeights | null,
-  ): void
-  /**
-   * One step of the first `count` of `rows`, which are distinct rows of the batch: input [count,I], output [count,P or H].
-   *
-   * @param quantized must be filled. Leaving it out is faster than null.
-   */
-  stepRows(
-    params: FloatArray,
-    rows: Int32Array,
-    count: number,
-    input: FloatArray,
-    output: FloatArray,
-    quantized?: NativeQuantizedWeights | null,
-  ): void
-  resetRow(row: number): void
-  /** @param rows whose states are moved, the first `count` of them; null for all of the batch. */
-  moveState(h: FloatArray, c: FloatArray | null, into: boolean, rows: Int32Array | null, count: number): void
-}
-
-/** Operations are queued; each returns its number. Their arguments are kept alive until they are done. */
-export interface NativeExecutor {
+/** Operations are queued. */
+export interface NativeExecutor extends KernelOperations {
   describe(): { readonly instructionSet: InstructionSet; readonly threads: number }
-  forward(job: {
-    readonly network: NativeNetwork
-    readonly time: number
-    readonly batch: number
-    readonly input: FloatArray
-    readonly h: FloatArray | null
-    readonly c: FloatArray | null
-    readonly params: FloatArray
-    /** Where the matrices are read from instead; float32 inference only. */
-    readonly quantized: NativeQuantizedWeights | null
-    readonly lengths: Int32Array | null
-    readonly dropoutPosition: number
-    readonly output: FloatArray
-    readonly hFinal: FloatArray
-    readonly cFinal: FloatArray | null
-    readonly tape: NativeTape | null
-  }): number
-  backward(job: {
-    readonly network: NativeNetwork
-    readonly input: FloatArray
-    readonly params: FloatArray
-    readonly tape: NativeTape
-    readonly dOutput: FloatArray | null
-    readonly dhFinal: FloatArray | null
-    readonly dcFinal: FloatArray | null
-    readonly dInput: FloatArray
-    readonly dh: FloatArray
-    readonly dc: FloatArray | null
-    readonly dParams: FloatArray
-  }): number
-  quantize(job: {
-    readonly network: NativeNetwork
-    readonly params: FloatArray
-    readonly quantized: NativeQuantizedWeights
-    /** False: bfloat16. */
-    readonly int8: boolean
-  }): number
-  linear(job: LinearJob & { readonly bias: FloatArray; readonly output: FloatArray }): number
-  linearGradients(
-    job: LinearJob & {
-      readonly dOutput: FloatArray
-      readonly dInput: FloatArray
-      readonly dKernel: FloatArray
-      readonly dBias: FloatArray
-    },
-  ): number
-  /**
-   * c [m,n] += a [m,k] · b [k,n], done when the call returns; throws the error of the operation.
-   *
-   * @param job.layout offset, row stride and column stride of c (whose columns are adjacent), a and b; then m, n, k.
-   */
-  addProduct(job: {
-    readonly c: FloatArray
-    readonly a: FloatArray
-    readonly b: FloatArray
-    readonly layout: Float64Array
-  }): void
-  /** Done when the call returns, as {@link addProduct}. Shapes: native/cpu/src/passes/lstm_sequence.h. */
-  lstmForward(job: LstmJob): void
-  /** Likewise, once after `lstmForward` with the same arrays. */
-  lstmBackward(
-    job: LstmJob & {
-      readonly dOutputs: FloatArray
-      readonly dh: FloatArray
-      readonly dc: FloatArray
-      readonly dGamma: FloatArray | null
-      readonly dBeta: FloatArray | null
-    },
-  ): void
-  embedding(job: EmbeddingJob): number
-  /** Adds the rows of `output` to those of `table`. */
-  embeddingGradient(job: EmbeddingJob): number
-  softmaxCrossEntropy(job: {
-    readonly logits: FloatArray
-    readonly labels: Int32Array
-    readonly weights: FloatArray | null
-    readonly rows: number
-    readonly classes: number
-    readonly loss: FloatArray
-    readonly gradient: FloatArray
-  }): number
-  ctcLoss(
-    job: Omit<CtcProblem, 'infeasible'> & {
-      readonly logits: FloatArray
-      /** Index in {@link INFEASIBLE_ROWS}. */
-      readonly infeasible: number
-      readonly loss: FloatArray
-      readonly rowLosses: FloatArray
-      readonly gradient: FloatArray
-    },
-  ): number
-  /** Writes the global norm and, where it is above `maxNorm`, scales the tensors down to that. */
-  norm(job: { readonly tensors: readonly FloatArray[]; readonly maxNorm: number; readonly norm: FloatArray }): number
-  update(job: {
-    readonly rule: number
-    readonly operands: readonly (FloatArray | null)[]
-    readonly numbers: Float64Array
-  }): number
-  /** @param job.counts elements of each operand, as they were checked. */
-  layer(job: {
-    readonly op: number
-    readonly operands: readonly (FloatArray | null)[]
-    readonly counts: Float64Array
-    readonly lengths: Int32Array | null
-    readonly numbers: Float64Array
-  }): number
   /** Memory with undefined contents for a result; it serves a later one when JavaScript can reach it no more. */
   resultBuffer(bytes: number): ArrayBuffer
   completed(job: number): boolean
   /** Resolves when operation `job` is done; rejects with its error, or when the executor is closed before. */
   done(job: number): Promise<void>
-  /** Blocks until operation `job` is done. */
-  wait(job: number): void
   close(): void
-}
-
-interface LinearJob {
-  readonly input: FloatArray
-  readonly kernel: FloatArray
-  readonly rows: number
-  readonly inputs: number
-  readonly outputs: number
-}
-
-/** The arrays that both passes of an LSTM's recurrence use. */
-export interface LstmJob {
-  readonly kernel: FloatArray
-  /** Of the recurrent rows, in elements. */
-  readonly kernelBegin: number
-  readonly time: number
-  readonly batch: number
-  readonly units: number
-  readonly lengths: Int32Array | null
-  readonly forgetBias: number
-  readonly dropout: FloatArray | null
-  readonly gamma: FloatArray | null
-  readonly beta: FloatArray | null
-  readonly epsilon: number
-  readonly gates: FloatArray
-  readonly hidden: FloatArray
-  readonly cells: FloatArray
-  readonly normalizedCells: FloatArray | null
-  readonly inverses: FloatArray | null
-}
-
-interface EmbeddingJob {
-  readonly table: FloatArray
-  readonly ids: Int32Array
-  readonly columns: number
-  readonly output: FloatArray
 }
 
 /** What native/cpu exports. */
@@ -290,11 +46,11 @@ export interface NativeAddon {
   readonly NativeQuantizedWeights: new (
     key?: string,
   ) => NativeQuantizedWeights
-  readonly NativeTape: new () => NativeTape
+  readonly NativeTape: new () => KernelTapeMemory
   readonly NativeStepper: new (
     executor: NativeExecutor,
-    network: NativeNetwork,
+    network: KernelNetwork,
     batch: number,
     int8: boolean,
-  ) => NativeStepper
+  ) => KernelStepper
 }

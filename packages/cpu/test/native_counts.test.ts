@@ -1,9 +1,8 @@
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
-import type { HostTensor } from '@cudnn-rnn/executor-kit'
+import { type HostTensor, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
 import { describe, expect, it } from 'vitest'
 import { openCpuBackend } from '../src/index.js'
 import { loadAddon } from '../src/load_addon.js'
-import { UPDATE_RULES } from '../src/native_addon.js'
 
 const refused = expect.objectContaining({ code: 'ERR_TENSOR_TRANSFERRED', name: 'RangeError' })
 const [T, B, I, H] = [3, 2, 4, 5]

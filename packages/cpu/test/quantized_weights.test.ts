@@ -1,8 +1,8 @@
 import { CELL_MODES, type CellMode, createRnnDescriptor, type Tensor } from '@cudnn-rnn/canonical'
 import { expectAllclose, filled, filledCanonical, readAll } from '@cudnn-rnn/conformance'
 import { describe, expect, it } from 'vitest'
+import type { WeightFormat } from '../src/index.js'
 import { type InstructionSet, openCpuBackend } from '../src/index.js'
-import type { WeightFormat } from '../src/weight_format.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
 /** Largest difference of an output from float32's; outputs are within -1…1 but for relu. */

@@ -107,6 +107,24 @@ export { pinBuffer } from './host/pin_buffer.js'
 export { addColumnSums, addRow, copyRow, fillRows } from './host/rows.js'
 export { sigmoid } from './host/sigmoid.js'
 
+// Executors over the kernels of native/cpu
+
+export { openKernelBackend } from './kernels/kernel_backend.js'
+export {
+  type EmbeddingJob,
+  type KernelNetwork,
+  type KernelOperations,
+  type KernelQuantizedWeights,
+  type KernelStepper,
+  type KernelTapeMemory,
+  type LstmJob,
+  type RegionMove,
+  UPDATE_RULES,
+} from './kernels/kernel_boundary.js'
+export type { KernelExecutor } from './kernels/kernel_executor.js'
+export type { KernelRnn } from './kernels/kernel_rnn.js'
+export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
+
 // Errors and descriptions
 
 export type { ExecutorErrorCode } from './error_codes.js'

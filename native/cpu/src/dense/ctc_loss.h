@@ -9,7 +9,8 @@
 namespace cudnn_rnn {
 
 // The result of a row whose labels have no alignment (T is too small), in the order of INFEASIBLE_ROWS in
-// packages/cpu/src/native_addon.ts: loss infinity and gradient softmax, loss infinity and gradient NaN, zeros.
+// packages/executor-kit/src/kernels/kernel_boundary.ts: loss infinity and gradient softmax, loss infinity and gradient
+// NaN, zeros.
 enum class InfeasibleRows : int { kInfinite, kNan, kZero };
 
 // Letters: T time steps, B batch, K classes, S labels at most.

@@ -1,20 +1,20 @@
 import type { HostLstm, HostLstmGradients, HostLstmOperands, HostLstmPass } from '@cudnn-rnn/backend'
-import type { CpuExecutor } from './cpu_executor.js'
-import type { LstmJob } from './native_addon.js'
+import type { LstmJob } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
 
 /** Normalizations of a step: four gates and the cell state. */
 const NORMS = 5
 
-/** The recurrence of TensorFlow's LSTM cells in C++, computed while the caller waits. */
-export class CpuLstm implements HostLstm {
-  readonly #executor: CpuExecutor
+/** The recurrence of TensorFlow's LSTM cells by the kernels, computed while the caller waits. */
+export class KernelLstm implements HostLstm {
+  readonly #executor: KernelExecutor
 
-  constructor(executor: CpuExecutor) {
+  constructor(executor: KernelExecutor) {
     this.#executor = executor
   }
 
   forward(operands: HostLstmOperands): HostLstmPass {
-    const { memory, native, allocateResult } = this.#executor
+    const { memory, operations, allocateResult } = this.#executor
     const run = 'run an LSTM'
     memory.life.check(run)
     const { kernel, kernelBegin, time, batch, units, lengths, forgetBias, dropout, norms, gates, hidden, cells } =
@@ -38,11 +38,11 @@ export class CpuLstm implements HostLstm {
       normalizedCells: norms === null ? null : allocateResult(rows * units),
       inverses: norms === null ? null : allocateResult(rows * NORMS),
     }
-    native.lstmForward(job)
+    operations.lstmForward(job)
     return {
       backward({ outputs, h, c, gamma, beta }: HostLstmGradients): void {
         memory.life.check(run)
-        native.lstmBackward({ ...job, dOutputs: outputs, dh: h, dc: c, dGamma: gamma, dBeta: beta })
+        operations.lstmBackward({ ...job, dOutputs: outputs, dh: h, dc: c, dGamma: gamma, dBeta: beta })
       },
     }
   }

@@ -1,20 +1,20 @@
 import { DTYPES, type HostProducts, type MatrixView } from '@cudnn-rnn/backend'
-import { addProduct } from '@cudnn-rnn/executor-kit'
-import type { CpuExecutor } from './cpu_executor.js'
+import { addProduct } from '../host/matrix_product.js'
+import type { KernelExecutor } from './kernel_executor.js'
 
-/** Up to this many multiply-adds TypeScript is done before the addon has read its arguments. */
+/** Up to this many multiply-adds TypeScript is done before the kernels have read their arguments. */
 const SMALL_PRODUCT = 4096
 
-/** Products of matrices in C++, computed while the caller waits. */
-export class CpuProducts implements HostProducts {
-  readonly #executor: CpuExecutor
+/** Products of matrices by the kernels, computed while the caller waits. */
+export class KernelProducts implements HostProducts {
+  readonly #executor: KernelExecutor
 
-  constructor(executor: CpuExecutor) {
+  constructor(executor: KernelExecutor) {
     this.#executor = executor
   }
 
   addProduct(c: MatrixView, a: MatrixView, b: MatrixView, m: number, n: number, k: number): void {
-    const { memory, native } = this.#executor
+    const { memory, operations } = this.#executor
     memory.life.check('multiply matrices')
     const { array } = DTYPES[memory.dtype]
     const isOwn = [a, b, c].every(({ data }) => data instanceof array)
@@ -22,7 +22,7 @@ export class CpuProducts implements HostProducts {
       addProduct(c, a, b, m, n, k)
       return
     }
-    native.addProduct({ c: c.data, a: a.data, b: b.data, layout: Float64Array.of(...layoutOf(c, a, b), m, n, k) })
+    operations.addProduct({ c: c.data, a: a.data, b: b.data, layout: Float64Array.of(...layoutOf(c, a, b), m, n, k) })
   }
 }
 

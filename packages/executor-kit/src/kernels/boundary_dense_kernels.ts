@@ -1,23 +1,20 @@
 import type { CtcLossResult, LinearGradients, SoftmaxCrossEntropyResult, TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
-import type {
-  CtcProblem,
-  DenseKernels,
-  HostTensor,
-  KernelOperands,
-  LinearSizes,
-  OptimizerUpdate,
-} from '@cudnn-rnn/executor-kit'
-import { CpuLayerKernels } from './cpu_layer_kernels.js'
-import { INFEASIBLE_ROWS, UPDATE_RULES, type UpdateRule } from './native_addon.js'
+import type { CtcProblem } from '../ctc_problem.js'
+import type { LinearSizes } from '../dense_arguments.js'
+import type { DenseKernels, KernelOperands } from '../dense_kernels.js'
+import type { HostTensor } from '../host/host_tensor.js'
+import type { OptimizerUpdate } from '../optimizer_update.js'
+import { BoundaryLayerKernels } from './boundary_layer_kernels.js'
+import { INFEASIBLE_ROWS, UPDATE_RULES, type UpdateRule } from './kernel_boundary.js'
 
-/** The dense operations in C++: each is queued as one operation. */
-export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<HostTensor> {
+/** The dense operations of the kernels: each is one operation. */
+export class BoundaryDenseKernels extends BoundaryLayerKernels implements DenseKernels<HostTensor> {
   linear({ input, kernel, bias }: KernelOperands<'linear'>, sizes: LinearSizes): HostTensor {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const output = memory.allocate(sizes.rows * sizes.outputs)
     const given = { input: memory.floats(input), kernel: memory.floats(kernel), bias: memory.floats(bias) }
-    const job = native.linear({ ...given, ...sizes, output })
+    const job = operations.linear({ ...given, ...sizes, output })
     return memory.result([...input.shape.slice(0, -1), sizes.outputs], output, job)
   }
 
@@ -25,12 +22,12 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
     { input, kernel, outputGradient }: KernelOperands<'linearGradients'>,
     sizes: LinearSizes,
   ): LinearGradients {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const dInput = memory.allocate(sizes.rows * sizes.inputs)
     const dKernel = memory.allocate(sizes.inputs * sizes.outputs)
     const dBias = memory.allocate(sizes.outputs)
     const given = { input: memory.floats(input), kernel: memory.floats(kernel), dOutput: memory.floats(outputGradient) }
-    const job = native.linearGradients({ ...given, ...sizes, dInput, dKernel, dBias })
+    const job = operations.linearGradients({ ...given, ...sizes, dInput, dKernel, dBias })
     return {
       input: memory.result(input.shape, dInput, job),
       kernel: memory.result(kernel.shape, dKernel, job),
@@ -44,10 +41,10 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
   }
 
   embedding({ table, ids }: KernelOperands<'embedding'>, columns: number): HostTensor {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const rows = this.#integers(ids)
     const output = memory.allocate(rows.length * columns)
-    const job = native.embedding({ table: memory.floats(table), ids: rows, columns, output })
+    const job = operations.embedding({ table: memory.floats(table), ids: rows, columns, output })
     return memory.result([...ids.shape, columns], output, job)
   }
 
@@ -55,10 +52,10 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
     { ids, outputGradient }: KernelOperands<'embeddingGradient'>,
     { vocabulary, columns }: { readonly vocabulary: number; readonly columns: number },
   ): HostTensor {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const table = memory.allocate(vocabulary * columns)
     const output = memory.floats(outputGradient)
-    const job = native.embeddingGradient({ table, ids: this.#integers(ids), columns, output })
+    const job = operations.embeddingGradient({ table, ids: this.#integers(ids), columns, output })
     return memory.result([vocabulary, columns], table, job)
   }
 
@@ -66,10 +63,10 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
     { logits, labels, weights }: KernelOperands<'softmaxCrossEntropy'>,
     sizes: { readonly rows: number; readonly classes: number },
   ): SoftmaxCrossEntropyResult {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const loss = memory.allocate(1)
     const gradient = memory.allocate(elementCount(logits.shape))
-    const job = native.softmaxCrossEntropy({
+    const job = operations.softmaxCrossEntropy({
       logits: memory.floats(logits),
       labels: this.#integers(labels),
       weights: weights === undefined ? null : memory.floats(weights),
@@ -79,12 +76,12 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
   }
 
   ctcLoss({ logits }: KernelOperands<'ctcLoss'>, problem: CtcProblem): CtcLossResult {
-    const { memory, native, allocateResult } = this.executor
+    const { memory, operations, allocateResult } = this.executor
     const loss = memory.allocate(1)
     const rowLosses = memory.allocate(problem.batch)
     const gradient = allocateResult(elementCount(logits.shape))
     const infeasible = INFEASIBLE_ROWS.indexOf(problem.infeasible)
-    const job = native.ctcLoss({ ...problem, infeasible, logits: memory.floats(logits), loss, rowLosses, gradient })
+    const job = operations.ctcLoss({ ...problem, infeasible, logits: memory.floats(logits), loss, rowLosses, gradient })
     return {
       loss: memory.result([], loss, job),
       rowLosses: memory.result([problem.batch], rowLosses, job),
@@ -93,9 +90,9 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
   }
 
   norm(tensors: readonly HostTensor[], maxNorm: number): HostTensor {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const norm = memory.allocate(1)
-    const job = native.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
+    const job = operations.norm({ tensors: tensors.map(({ data }) => data as FloatArray), maxNorm, norm })
     if (maxNorm < Number.POSITIVE_INFINITY) for (const tensor of tensors) tensor.job = job
     return memory.result([], norm, job)
   }
@@ -121,7 +118,7 @@ export class CpuDenseKernels extends CpuLayerKernels implements DenseKernels<Hos
     read: readonly (FloatArray | null)[],
     numbers: readonly number[] = [],
   ): void {
-    const job = this.executor.native.update({
+    const job = this.executor.operations.update({
       rule: UPDATE_RULES.indexOf(rule),
       operands: [...written.map(({ data }) => data as FloatArray), ...read],
       numbers: Float64Array.from(numbers),

@@ -16,50 +16,44 @@ import {
   type RnnDescriptor,
   type Summary,
 } from '@cudnn-rnn/canonical'
-import {
-  checkBackwardArguments,
-  checkForwardArguments,
-  checkOwnTape,
-  checkParams,
-  checkStream,
-  dropoutPositionOf,
-  dropoutStateOf,
-  HostStepper,
-  type HostTensor,
-  type LedgerEntry,
-  Lifetime,
-  OperandVersions,
-  passShapes,
-  rnnSummary,
-} from '@cudnn-rnn/executor-kit'
-import type { CpuExecutor } from './cpu_executor.js'
-import { CpuStream } from './cpu_stream.js'
-import { CpuTape } from './cpu_tape.js'
-import type { NativeNetwork } from './native_addon.js'
+import { dropoutPositionOf, dropoutStateOf } from '../dropout_position.js'
+import { checkStream, HostStepper } from '../host/host_stepper.js'
+import { HostTensor } from '../host/host_tensor.js'
+import type { LedgerEntry } from '../ledger.js'
+import { Lifetime } from '../lifetime.js'
+import { checkOwnTape } from '../open_tape.js'
+import { OperandVersions } from '../operand_versions.js'
+import { passShapes } from '../pass_shapes.js'
+import { checkBackwardArguments, checkForwardArguments, checkParams } from '../rnn_arguments.js'
+import { rnnSummary } from '../summaries.js'
+import type { KernelNetwork } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
+import { KernelStream } from './kernel_stream.js'
+import { KernelTape } from './kernel_tape.js'
 import { packPanels, unpackPanels } from './panel_packing.js'
 import { QuantizedParamsCache } from './quantized_params.js'
 
-/** A network on the CPU executor. Its opaque layout is the panels its kernels stream through (native/cpu/src/weights/network.h). */
-export class CpuRnn extends Inspectable implements Rnn {
+/** A network of an executor over the kernels. Its opaque layout is the panels that they stream through (native/cpu/src/weights/network.h). */
+export class KernelRnn extends Inspectable implements Rnn {
   readonly descriptor: RnnDescriptor
   readonly paramsSize: number
-  readonly #executor: CpuExecutor
+  readonly #executor: KernelExecutor
   readonly #life: Lifetime
-  readonly #network: NativeNetwork
+  readonly #network: KernelNetwork
   readonly #entry: LedgerEntry
   readonly #quantized: QuantizedParamsCache
   /** Words of the dropout generator drawn so far. */
   #dropoutPosition = 0
 
   /** Throws RangeError `ERR_PARAMS_TOO_LARGE`. */
-  constructor(executor: CpuExecutor, descriptor: RnnDescriptor) {
+  constructor(executor: KernelExecutor, descriptor: RnnDescriptor) {
     super()
     flatLayout(descriptor) // refuses what cuDNN cannot hold
-    const { addon, memory } = executor
+    const { makeNetwork, memory } = executor
     this.#executor = executor
     this.#life = new Lifetime('rnn', memory.life)
     this.descriptor = descriptor
-    this.#network = new addon.NativeNetwork(descriptor, memory.dtype === 'float64')
+    this.#network = makeNetwork(descriptor)
     this.paramsSize = this.#network.paramsSize()
     this.#quantized = new QuantizedParamsCache(executor, this.#network)
     this.#entry = memory.ledger.enter('rnns', this)
@@ -68,25 +62,25 @@ export class CpuRnn extends Inspectable implements Rnn {
   canonicalToParams(canonical: CanonicalParams): HostTensor {
     this.#life.check('convert canonical parameters')
     const { memory } = this.#executor
-    const flat = packPanels(this.#network, this.descriptor, canonical, memory.allocate(this.paramsSize))
+    const flat = packPanels(this.#executor, this.#network, this.descriptor, canonical, memory.allocate(this.paramsSize))
     return memory.create([this.paramsSize], flat, layoutKey(this.descriptor))
   }
 
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
     const given = this.#checkParams('convert opaque parameters', params)
-    const { memory, native } = this.#executor
+    const { memory, operations } = this.#executor
     // A copy in the queue: the values of now, whatever is queued meanwhile.
     const copy = memory.allocate(this.paramsSize)
     const operands = [copy, memory.floats(given)]
-    await memory.done(native.update({ rule: 0, operands, numbers: new Float64Array(0) }))
-    return unpackPanels(this.#network, this.descriptor, copy, memory.allocate)
+    await memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))
+    return unpackPanels(this.#executor, this.#network, this.descriptor, copy)
   }
 
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
     this.#life.check(action)
     const { descriptor } = this
-    const { addon, memory, native, allocateResult } = this.#executor
+    const { makeTape, memory, operations, allocateResult } = this.#executor
     const { sizes, operands, training } = checkForwardArguments(memory, descriptor, this.paramsSize, inputs)
     const { input, inputH, inputC, params } = operands
     const given = {
@@ -101,11 +95,12 @@ export class CpuRnn extends Inspectable implements Rnn {
     const output = allocateResult(elementCount(shapes.output))
     const hFinal = memory.allocate(elementCount(shapes.h))
     const cFinal = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
-    const tape = training ? new addon.NativeTape() : null
+    const paramsVersion = params instanceof HostTensor ? params.version : undefined
+    const tape = training ? makeTape() : null
     const quantized = training ? null : (this.#quantized.of(params, given.params)?.weights ?? null)
-    const job = native.forward({
+    const job = operations.forward({
       ...{ network: this.#network, time, batch, ...given, quantized, lengths: sequenceLengths },
-      ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape },
+      ...{ dropoutPosition: this.#dropoutPosition, output, hFinal, cFinal, tape, paramsVersion },
     })
     if (training && descriptor.dropout > 0) this.#dropoutPosition += (descriptor.numLayers - 1) * output.length
     const result = {
@@ -114,18 +109,18 @@ export class CpuRnn extends Inspectable implements Rnn {
       outputC: cFinal === null || shapes.c === undefined ? undefined : memory.result(shapes.c, cFinal, job),
     }
     if (tape === null) return { ...result, tape: undefined }
-    const contents = { sizes, params: given.params, input: given.input, native: tape }
+    const contents = { sizes, params: given.params, paramsVersion, input: given.input, kept: tape }
     const versions = new OperandVersions({ ...operands, output: result.output })
-    return { ...result, tape: new CpuTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
+    return { ...result, tape: new KernelTape(memory.ledger, { rnn: this, contents, bytes: tape.bytes, versions }) }
   }
 
   async backward(tape: Tape, gradients: RnnOutputGradients): Promise<RnnInputGradients> {
     const action = 'run backward'
     this.#life.check(action)
-    checkOwnTape(tape, CpuTape)
-    const { sizes, params, input, native: kept } = tape.contentsFor(this)
+    checkOwnTape(tape, KernelTape)
+    const { sizes, params, paramsVersion, input, kept } = tape.contentsFor(this)
     const { descriptor } = this
-    const { memory, native, allocateResult } = this.#executor
+    const { memory, operations, allocateResult } = this.#executor
     const { output, outputH, outputC } = checkBackwardArguments(memory, descriptor, sizes, gradients)
     const elements = (gradient: TensorLike | null) => (gradient ? memory.floats(gradient) : null)
     const given = { dOutput: elements(output), dhFinal: elements(outputH), dcFinal: elements(outputC) }
@@ -136,7 +131,8 @@ export class CpuRnn extends Inspectable implements Rnn {
     const dc = shapes.c === undefined ? null : memory.allocate(elementCount(shapes.c))
     const dParams = allocateResult(this.paramsSize)
     const results = { dInput, dh, dc, dParams }
-    const job = native.backward({ network: this.#network, input, params, tape: kept, ...given, ...results })
+    const network = this.#network
+    const job = operations.backward({ network, input, params, paramsVersion, tape: kept, ...given, ...results })
     tape.consume()
     return {
       input: memory.result(shapes.input, dInput, job),
@@ -149,7 +145,7 @@ export class CpuRnn extends Inspectable implements Rnn {
   stepper(params: TensorLike, batch: number): HostStepper {
     const given = this.#checkParams('open a stream', params)
     checkStream(this.descriptor, batch)
-    const stream = new CpuStream(this.#executor, this.#network, this.#quantized, given, batch)
+    const stream = new KernelStream(this.#executor, this.#network, this.#quantized, given, batch)
     const owner = { memory: this.#executor.memory, life: this.#life, descriptor: this.descriptor, params: given }
     return new HostStepper(owner, batch, stream)
   }

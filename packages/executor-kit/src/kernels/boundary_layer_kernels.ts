@@ -10,25 +10,25 @@ import {
   type TensorLike,
 } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import type { KernelOperands } from '../dense_kernels.js'
+import type { HostTensor } from '../host/host_tensor.js'
 import type {
   ColumnBlock,
   CompleteActivation,
   CompletePool,
   DropoutMask,
-  HostTensor,
-  KernelOperands,
   LayerKernels,
   RowSizes,
   SequenceSizes,
-} from '@cudnn-rnn/executor-kit'
-import type { CpuExecutor } from './cpu_executor.js'
-import { LAYER_OPS, type LayerOpName } from './native_addon.js'
+} from '../layer_kernels.js'
+import { LAYER_OPS, type LayerOpName } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
 
-/** The operations of layers in C++: each is queued as one operation. */
-export class CpuLayerKernels implements LayerKernels<HostTensor> {
-  protected readonly executor: CpuExecutor
+/** The operations of layers of the kernels: each is one operation. */
+export class BoundaryLayerKernels implements LayerKernels<HostTensor> {
+  protected readonly executor: KernelExecutor
 
-  constructor(executor: CpuExecutor) {
+  constructor(executor: KernelExecutor) {
     this.executor = executor
   }
 
@@ -171,14 +171,15 @@ export class CpuLayerKernels implements LayerKernels<HostTensor> {
     numbers: readonly number[],
     lengths?: TensorLike,
   ): number {
-    const { memory, native } = this.executor
+    const { memory, operations } = this.executor
     const counts = [
       ...written.map(({ length }) => length),
       ...read.map((tensor) => (tensor === undefined ? 0 : elementCount(tensor.shape))),
     ]
-    return native.layer({
+    return operations.layer({
       op: LAYER_OPS.indexOf(op),
       operands: [...written, ...read.map((tensor) => (tensor === undefined ? null : memory.floats(tensor)))],
+      results: written.length,
       counts: Float64Array.from(counts),
       lengths: lengths === undefined ? null : (memory.elements(lengths) as Int32Array),
       numbers: Float64Array.from(numbers),

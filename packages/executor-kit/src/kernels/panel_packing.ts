@@ -9,52 +9,49 @@ import {
   type RnnDescriptor,
   type Tensor,
 } from '@cudnn-rnn/canonical'
-import type { NativeNetwork } from './native_addon.js'
+import type { KernelNetwork, RegionMove } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
 
 const SIDES = ['input', 'recurrent', 'projection'] as const
 
 /** Copies canonical tensors into the opaque buffer `params`. Throws as `packCanonical`. */
 export function packPanels(
-  network: NativeNetwork,
+  executor: KernelExecutor,
+  network: KernelNetwork,
   descriptor: RnnDescriptor,
   canonical: CanonicalParams,
   params: FloatArray,
 ): FloatArray {
   const checked = checkCanonical(flatLayout(descriptor), canonical, params)
   const regions = paramRegions(descriptor)
-  for (const kind of ['weights', 'biases'] as const) {
-    for (const [index, region] of regions[kind].entries()) {
-      move(network, descriptor, region, params, checked[kind][index].data, true)
-    }
-  }
+  const moves = (['weights', 'biases'] as const).flatMap((kind) =>
+    regions[kind].map((region, index) => moveOf(descriptor, region, checked[kind][index].data)),
+  )
+  executor.moveRegions(network, params, moves, true)
   return params
 }
 
 /** The canonical tensors of the opaque buffer `params`: the inverse of {@link packPanels}, bit for bit. */
 export function unpackPanels(
-  network: NativeNetwork,
+  executor: KernelExecutor,
+  network: KernelNetwork,
   descriptor: RnnDescriptor,
   params: FloatArray,
-  allocate: (length: number) => FloatArray,
 ): CanonicalParams {
   const regions = paramRegions(descriptor)
+  const moves: RegionMove[] = []
   const tensor = (region: ParamRegion): Tensor<FloatArray> => {
-    const data = allocate(region.size)
-    move(network, descriptor, region, params, data, false)
+    const data = executor.memory.allocate(region.size)
+    moves.push(moveOf(descriptor, region, data))
     return { data, shape: region.shape }
   }
-  return { weights: regions.weights.map(tensor), biases: regions.biases.map(tensor) }
+  const canonical = { weights: regions.weights.map(tensor), biases: regions.biases.map(tensor) }
+  executor.moveRegions(network, params, moves, false)
+  return canonical
 }
 
-function move(
-  network: NativeNetwork,
-  { cellMode }: RnnDescriptor,
-  { size, side, gate, pseudoLayer, kind }: ParamRegion,
-  params: FloatArray,
-  canonical: FloatArray,
-  into: boolean,
-): void {
-  if (size === 0) return
+function moveOf({ cellMode }: RnnDescriptor, region: ParamRegion, canonical: FloatArray): RegionMove {
+  const { side, gate, pseudoLayer, kind } = region
   const gateIndex = gate === undefined ? 0 : gatesOf(cellMode).indexOf(gate as never)
-  network.moveRegion(params, canonical, pseudoLayer, SIDES.indexOf(side), gateIndex, kind === 'bias', into)
+  return { canonical, pseudoLayer, side: SIDES.indexOf(side), gate: gateIndex, isBias: kind === 'bias' }
 }

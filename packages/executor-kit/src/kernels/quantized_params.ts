@@ -1,22 +1,22 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { HostTensor } from '@cudnn-rnn/executor-kit'
-import type { CpuExecutor } from './cpu_executor.js'
-import type { NativeNetwork, NativeQuantizedWeights } from './native_addon.js'
+import { HostTensor } from '../host/host_tensor.js'
+import type { KernelNetwork, KernelQuantizedWeights } from './kernel_boundary.js'
+import type { KernelExecutor } from './kernel_executor.js'
 import type { WeightFormat } from './weight_format.js'
 
 /** Quantized weights, and the number of the operation that fills them. */
 export interface QuantizedParams {
-  readonly weights: NativeQuantizedWeights
+  readonly weights: KernelQuantizedWeights
   readonly job: number
 }
 
 /** The quantized copies of one network's parameters: made when first needed and again when a tensor was overwritten. */
 export class QuantizedParamsCache {
-  readonly #executor: CpuExecutor
-  readonly #network: NativeNetwork
+  readonly #executor: KernelExecutor
+  readonly #network: KernelNetwork
   readonly #made = new WeakMap<HostTensor, QuantizedParams & { readonly version: number }>()
 
-  constructor(executor: CpuExecutor, network: NativeNetwork) {
+  constructor(executor: KernelExecutor, network: KernelNetwork) {
     this.#executor = executor
     this.#network = network
   }
@@ -27,12 +27,17 @@ export class QuantizedParamsCache {
    * @param key the argument: a host tensor is converted at every call, because its contents may change unnoticed.
    */
   of(key: unknown, params: FloatArray): QuantizedParams | null {
-    const { weightFormat, addon, native } = this.#executor
+    const { weightFormat, operations, makeQuantizedWeights } = this.#executor
     if (weightFormat === 'float32') return null
     const made = key instanceof HostTensor ? this.#made.get(key) : undefined
     if (made !== undefined && made.version === (key as HostTensor).version) return made
-    const weights = new addon.NativeQuantizedWeights(sharedKey(key, weightFormat))
-    const job = native.quantize({ network: this.#network, params, quantized: weights, int8: weightFormat === 'int8' })
+    const weights = makeQuantizedWeights(sharedKey(key, weightFormat))
+    const job = operations.quantize({
+      network: this.#network,
+      params,
+      quantized: weights,
+      int8: weightFormat === 'int8',
+    })
     const quantized = { weights, job, version: key instanceof HostTensor ? key.version : 0 }
     if (key instanceof HostTensor) this.#made.set(key, quantized)
     return quantized

@@ -1,0 +1,25 @@
+import { HostBackend } from '../host/host_backend.js'
+import { BoundaryDenseKernels } from './boundary_dense_kernels.js'
+import type { KernelExecutor } from './kernel_executor.js'
+import { KernelLstm } from './kernel_lstm.js'
+import { KernelProducts } from './kernel_products.js'
+import { KernelRnn } from './kernel_rnn.js'
+
+/** How an executor over the kernels presents itself. */
+export interface KernelBackendLabels {
+  readonly name: string
+  readonly reason: string
+  readonly implementation: string
+}
+
+/** The backend whose networks and operations the kernels of `executor` compute. */
+export function openKernelBackend(executor: KernelExecutor, labels: KernelBackendLabels): HostBackend<KernelRnn> {
+  return new HostBackend({
+    ...labels,
+    memory: executor.memory,
+    kernels: new BoundaryDenseKernels(executor),
+    products: new KernelProducts(executor),
+    lstm: new KernelLstm(executor),
+    prepare: (descriptor) => new KernelRnn(executor, descriptor),
+  })
+}
