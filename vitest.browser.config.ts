@@ -14,7 +14,7 @@ export default defineConfig({
   test: {
     include: [
       'packages/*/test/**/*.browser.test.ts',
-      'packages/{canonical,executor-kit,reference,cells}/test/**/*.test.ts',
+      'packages/{canonical,executor-kit,reference,wasm,cells}/test/**/*.test.ts',
       'packages/checkpoint/test/{readers,crc32c}.test.ts',
     ],
     exclude: ['**/*.node.test.ts'],

@@ -61,7 +61,7 @@ report().then((value) => { globalThis.report = value }, (error) => { globalThis.
 `
 
 const EXPECTED = {
-  backend: 'reference',
+  backend: 'wasm',
   steps: 2,
   imported: ['pytorch', true, true],
   codes: [

@@ -16,6 +16,7 @@ const LLVM = 19
 const FOLDERS = [
   'native/common',
   'native/cpu',
+  'native/wasm',
   'native/cudnn',
   'native/machine_rates',
   'native/mpi',

@@ -15,6 +15,7 @@ const IMPORTS = 15
 const MEASURED = [
   { name: '@cudnn-rnn/rnn', limit: 12, loadLimit: 1 },
   { name: '@cudnn-rnn/cpu', limit: 4, loadLimit: 0.3 },
+  { name: '@cudnn-rnn/wasm', limit: 3, loadLimit: 0.3 },
   { name: '@cudnn-rnn/cli', limit: 25 },
 ]
 

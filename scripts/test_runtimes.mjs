@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const RELEASES = ['22.23.3', '24.21.0']
 
 /**
- * Addons and worker threads (ABI, teardown), Float16Array (from 24 on), files and streams of node:fs, the module loader
+ * Addons and worker threads (ABI, teardown), WebAssembly with relaxed SIMD (from 22 on), Float16Array (from 24 on), files and streams of node:fs, the module loader
  * under the facade and the command line.
  */
 const TESTS = [
@@ -21,6 +21,7 @@ const TESTS = [
   'packages/interop/test/weight_input',
   'packages/rnn/test',
   'packages/saveable/test/crash',
+  'packages/wasm/test',
   'apps/cli/test/bin',
 ]
 

@@ -27,7 +27,6 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     platform: 'neutral',
     target: 'es2022',
     removeNodeProtocol: false,
-    esbuildPlugins: [bundledLicenses(), ...(options.platform === 'node' ? [] : [optionalBuiltins()])],
     esbuildOptions: (build) => {
       // Bundles a package's main file, not its browser variant.
       build.mainFields = ['module', 'main']
@@ -42,6 +41,11 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
     // Names the place of a thread's program in CommonJS too.
     shims: Object.keys(threads).length > 0,
     ...options,
+    esbuildPlugins: [
+      bundledLicenses(),
+      ...(options.platform === 'node' ? [] : [optionalBuiltins()]),
+      ...(options.esbuildPlugins ?? []),
+    ],
     entry: Array.isArray(declared) ? declared : { ...declared, ...threads },
   })
 }

@@ -20,6 +20,7 @@ const SECTIONS = [
       'docs/ctc.md',
       'docs/distributed.md',
       'docs/streams.md',
+      'docs/wasm.md',
       'docs/numerics.md',
       'docs/checkpoint_format.md',
       'docs/reliability.md',

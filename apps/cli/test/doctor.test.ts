@@ -5,7 +5,7 @@ it("diagnose passes TensorFlow's own CudnnLSTM test and reports every executor w
   const { selfTest, backends, gpu, chosen, node } = await diagnose()
   expect(selfTest).toMatchObject({ passed: true })
   expect(node).toBe(process.version)
-  expect(backends.map(({ name }) => name)).toEqual(['cudnn', 'cpu', 'reference'])
+  expect(backends.map(({ name }) => name)).toEqual(['cudnn', 'cpu', 'wasm', 'reference'])
   for (const { available, reason, advice } of backends) {
     expect(reason).not.toBe('')
     expect(advice === '').toBe(available)

@@ -13,6 +13,7 @@ import type { ModelErrorCode } from '@cudnn-rnn/models'
 import type { SaveableErrorCode } from '@cudnn-rnn/saveable'
 import type { TasksErrorCode } from '@cudnn-rnn/tasks'
 import type { TrainErrorCode } from '@cudnn-rnn/train'
+import type { WasmErrorCode } from '@cudnn-rnn/wasm'
 import type { FacadeErrorCode } from './error_codes.js'
 
 /** The code of any error that the library throws: docs/errors.md has their meanings. */
@@ -33,3 +34,4 @@ export type ErrorCode =
   | SaveableErrorCode
   | TasksErrorCode
   | TrainErrorCode
+  | WasmErrorCode

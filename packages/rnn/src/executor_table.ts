@@ -47,6 +47,13 @@ export const EXECUTORS = [
     },
   },
   {
+    name: 'wasm',
+    open: async ({ dtype, weights }) => {
+      const { openWasmBackend } = await import('@cudnn-rnn/wasm')
+      return openWasmBackend({ dtype, weights })
+    },
+  },
+  {
     name: 'reference',
     open: async ({ dtype }) => {
       const { openReferenceBackend } = await import('@cudnn-rnn/reference')

@@ -23,3 +23,10 @@ export {
 } from '@cudnn-rnn/cudnn'
 export { Philox } from '@cudnn-rnn/executor-kit'
 export { openReferenceBackend, type ReferenceBackend, type ReferenceBackendOptions } from '@cudnn-rnn/reference'
+export {
+  openWasmBackend,
+  WASM_INSTRUCTION_SETS,
+  type WasmBackend,
+  type WasmBackendOptions,
+  type WasmInstructionSet,
+} from '@cudnn-rnn/wasm'

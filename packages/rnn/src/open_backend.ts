@@ -18,7 +18,7 @@ const OPTION_NAMES: readonly (keyof OpenBackendOptions)[] = [
 ]
 
 /**
- * Opens an executor. "auto" takes the best that works (cudnn, then cpu, then reference) and never throws for lack of
+ * Opens an executor. "auto" takes the best that works (cudnn, then cpu, wasm and reference) and never throws for lack of
  * hardware; `reason` names the choice and why better executors were not chosen.
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` when the one named cannot work here

@@ -13,15 +13,15 @@ beforeEach(() => {
 describe('openBackend', () => {
   it('takes the best executor there is and says why not a better one', async () => {
     using backend = await openBackend()
-    expect(backend.name).toBe('reference')
-    expect(backend.reason).toMatch(/^reference: .*cudnn: .*cpu: .*addon\.node/)
+    expect(backend.name).toBe('wasm')
+    expect(backend.reason).toMatch(/^wasm: .*cudnn: .*cpu: .*addon\.node/)
   })
 
-  it('prefers the native CPU executor to the reference where its addon is built', async () => {
+  it('prefers the native CPU executor to WebAssembly where its addon is built', async () => {
     vi.unstubAllEnvs()
     const cpu = (await inspectBackends()).find(({ name }) => name === 'cpu')!
     using backend = await openBackend()
-    expect(backend.name).toBe(cpu.available ? 'cpu' : 'reference')
+    expect(backend.name).toBe(cpu.available ? 'cpu' : 'wasm')
     expect(backend.reason).toContain(cpu.available ? 'thread' : 'cpu: ')
   })
 
@@ -38,7 +38,7 @@ describe('openBackend', () => {
       code: 'ERR_BACKEND_UNAVAILABLE',
       backend: name,
       attempts: expect.arrayContaining([{ name, reason: expect.stringMatching(/.{10}/) }]),
-      message: expect.stringMatching(/\. Or use "reference", which works here and is the choice of "auto";/),
+      message: expect.stringMatching(/\. Or use "wasm", which works here and is the choice of "auto";/),
     })
   })
 
@@ -56,6 +56,7 @@ it('inspectBackends reports every executor, best first, with advice where one is
   expect(reports.map(({ name, available }) => [name, available])).toEqual([
     ['cudnn', false],
     ['cpu', false],
+    ['wasm', true],
     ['reference', true],
   ])
   for (const { available, reason, advice } of reports) {

@@ -83,6 +83,7 @@ it('@cudnn-rnn/rnn/executors exports these names', () => {
       "INSTRUCTION_SETS",
       "POOLINGS",
       "Philox",
+      "WASM_INSTRUCTION_SETS",
       "dtypeOf",
       "inspectCudnn",
       "isBackendTensor",
@@ -91,6 +92,7 @@ it('@cudnn-rnn/rnn/executors exports these names', () => {
       "openCpuBackend",
       "openCudnnBackend",
       "openReferenceBackend",
+      "openWasmBackend",
     ]
   `)
 })

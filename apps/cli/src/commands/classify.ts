@@ -76,7 +76,7 @@ export function addClassifyCommand(program: Command): void {
       'go on where the run in --out was saved last; --steps, --patience and how often to evaluate and save may change',
     )
     .option('--overwrite', 'replace a run that --out holds')
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .option('--json', 'print one JSON line per update, and one with the result')
     .action((files: readonly string[], options: ClassifyOptions, command: Command) => {
       const given = givenOptions(command)

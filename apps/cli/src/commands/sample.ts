@@ -24,7 +24,7 @@ export function addSampleCommand(program: Command): void {
     .option('--greedy', 'always take the likeliest character')
     .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
     .option('--prompt <text>', 'text that the model reads first', '\n')
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (directory: string, { greedy, backend: backendName, temperature, ...options }: SampleOptions) => {
       const backend = await openBackend(backendName as BackendName)
       try {

@@ -32,7 +32,7 @@ export function addTrainingOptions(command: Command): Command {
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 130)
     .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .option('--json', 'print one JSON line per update instead of the progress display')
 }
 

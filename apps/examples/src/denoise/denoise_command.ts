@@ -14,7 +14,7 @@ export function addDenoiseCommand(program: Command): void {
     .argument('<audio>', 'a WAV file')
     .requiredOption('--weights <file>', 'pretrained_model/model.h5 of github.com/breizhn/DTLN')
     .option('--out <file>', 'the clean WAV file; a page with the same name shows both', 'denoised.wav')
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
       const backend = await openBackend(options.backend as BackendName)
       try {

@@ -44,7 +44,7 @@ export function addHandwritingCommand(program: Command): void {
     .option('--units <n>', 'units of each LSTM', integerAtLeast(1), 96)
     .option('--layers <n>', 'layers', integerAtLeast(1), 2)
     .option('--seed <n>', 'of weights, words and drawing', integerAtLeast(0), 1)
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .option('--threads <n>', 'threads of the cpu executor', integerAtLeast(1))
     .action(runHandwriting)
 }

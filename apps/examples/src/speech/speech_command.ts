@@ -16,7 +16,7 @@ export function addSpeechCommand(program: Command): void {
     .argument('<audio>', 'a WAV file')
     .requiredOption('--weights <file>', 'silero_vad_16k_op15.onnx of github.com/snakers4/silero-vad')
     .option('--out <page>', 'the page to write', 'speech.html')
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (audio: string, options: { weights: string; out: string; backend: string }) => {
       const backend = await openBackend(options.backend as BackendName)
       try {

@@ -27,7 +27,7 @@ export function addTextCommand(program: Command): void {
     .option('--lines <n>', 'lines to write', integerAtLeast(1), 5)
     .option('--temperature <x>', 'below 1 more careful; 0 always takes the likeliest', numberAtLeast(0), 0.5)
     .option('--seed <n>', 'makes the text repeatable', integerAtLeast(0), 1)
-    .option('--backend <name>', 'auto, cudnn, cpu or reference', 'auto')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
     .action(async (options: TextOptions) => {
       const backend = await openBackend(options.backend as BackendName)
       try {

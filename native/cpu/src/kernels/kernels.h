@@ -257,6 +257,8 @@ extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
 #elif defined(CUDNN_RNN_NEON)
 extern const Kernels kNeonKernels;
+#elif defined(__wasm__)
+extern const Kernels kWasmKernels;
 #endif
 
 }  // namespace cudnn_rnn

@@ -1,0 +1,172 @@
+// Compiles the kernels of native/cpu to WebAssembly with clang from npm: no tool chain of the machine is used.
+//
+//   node build.mjs           dist/{relaxed,simd128}.wasm, and the same compressed and in base64 as .js
+//   node build.mjs --lock    also writes their SHA-256 to modules.lock.json; --check compares it
+//
+// Objects are kept in build/objects under the hash of the code that they are compiled of, with which flags. Several threads compile (compile_units.mjs),
+// because a compiler that runs in V8 uses one core; in one process they share the optimized code of the compiler.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import { gzipSync } from 'node:zlib'
+import { compilerVersion, link } from './compiler.mjs'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const cpu = join(folder, '../cpu/src')
+
+/** Files of native/cpu that only an addon needs: threads, and the other instruction sets. */
+const NOT_COMPILED = [
+  'kernels/instruction_sets.cc',
+  'kernels/int8_dots_avx512.cc',
+  'kernels/kernels_avx2.cc',
+  'kernels/kernels_avx512.cc',
+  'kernels/kernels_neon.cc',
+  'kernels/kernels_portable.cc',
+  'threads/job_queue.cc',
+  'threads/physical_cores.cc',
+  'threads/thread_pool.cc',
+  'weights/quantized_slot.cc',
+]
+const CPU_FOLDERS = ['kernels', 'memory', 'threads', 'weights', 'dense', 'passes']
+const KERNELS = 'kernels/kernels_wasm.cc'
+
+const FLAGS = ['--target=wasm32-wasip1', '-std=c++20', '-msimd128', '-mbulk-memory', '-ffp-contract=off'].concat(
+  ['-fno-exceptions', '-fno-rtti', '-fvisibility=hidden', '-Wall', '-Wextra', '-Wno-missing-field-initializers'],
+  ['-Istd', '-Isrc', '-Icpu'],
+  // Strength reduction drops "no unsigned wrap"; without it each load has an addition of its own for its address.
+  ['-mllvm', '-disable-lsr'],
+)
+/** Nearly all time is spent in the kernels. */
+const DRIVER_FLAGS = [...FLAGS, '-Os']
+const KERNEL_FLAGS = [...FLAGS, '-O3']
+
+const MODULES = [
+  { name: 'relaxed', kernelFlags: [...KERNEL_FLAGS, '-mrelaxed-simd'] },
+  { name: 'simd128', kernelFlags: KERNEL_FLAGS },
+]
+
+/** C++ files below `path`, by their path from there. */
+function sourcesOf(path, folders) {
+  const files = folders.flatMap((name) => readdirSync(join(path, name)).map((file) => join(name, file)))
+  return files.filter((file) => /\.(cc|h)$/.test(file) || path.endsWith('std')).sort()
+}
+
+const tree = { cpu: {}, src: {}, std: {} }
+for (const name of CPU_FOLDERS) tree.cpu[name] = {}
+for (const file of sourcesOf(cpu, CPU_FOLDERS)) {
+  const [name, base] = file.split(/[/\\]/)
+  if (!NOT_COMPILED.includes(`${name}/${base}`)) tree.cpu[name][base] = readFileSync(join(cpu, file), 'utf8')
+}
+for (const name of ['src', 'std']) {
+  for (const file of sourcesOf(join(folder, name), ['.'])) {
+    tree[name][basename(file)] = readFileSync(join(folder, name, file), 'utf8')
+  }
+}
+
+const isUnit = (file) => file.endsWith('.cc')
+const cpuUnits = CPU_FOLDERS.flatMap((name) => Object.keys(tree.cpu[name]).map((file) => `${name}/${file}`)).filter(
+  isUnit,
+)
+const drivers = [
+  ...cpuUnits.filter((file) => file !== KERNELS).map((file) => `cpu/${file}`),
+  ...Object.keys(tree.src)
+    .filter(isUnit)
+    .map((file) => `src/${file}`),
+]
+
+const textOf = (file) => file.split('/').reduce((place, name) => place?.[name], tree)
+const INCLUDE = /^\s*#include ["<]([^">]+)[">]/gm
+const PLACES = ['std', 'src', 'cpu']
+
+/** Adds `file` and all files of the tree that it includes to `found`. */
+function withIncludes(file, found = new Set()) {
+  if (found.has(file)) return found
+  found.add(file)
+  for (const [, name] of textOf(file).matchAll(INCLUDE)) {
+    // <memory> is a header of C++, and cpu/memory a folder.
+    const place = PLACES.find((folder) => typeof textOf(`${folder}/${name}`) === 'string')
+    if (place !== undefined) withIncludes(`${place}/${name}`, found)
+  }
+  return found
+}
+
+/** The code of a file: a change of a comment compiles nothing. No string of these sources contains two slashes. */
+const codeOf = (file) => textOf(file).replaceAll(/\s*\/\/.*$/gm, '')
+
+const objects = join(folder, 'build/objects')
+const objectOf = (unit, flags) => {
+  const files = [...withIncludes(unit)].map((file) => [file, codeOf(file)])
+  const hash = createHash('sha256').update(JSON.stringify([compilerVersion, flags, files]))
+  return join(objects, `${hash.digest('hex')}.o`)
+}
+
+/** Compiles units until none is left; the next one is taken when a thread is free. */
+function compileOnOneThread(left) {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(join(folder, 'compile_units.mjs'), { workerData: tree })
+    const next = () => {
+      const job = left.shift()
+      if (job !== undefined) return worker.postMessage(job)
+      worker.terminate()
+      resolve()
+    }
+    worker.on('message', next)
+    worker.on('error', reject)
+    next()
+  })
+}
+
+/**
+ * Anything imported is a part of the C++ library that asks the system for something: time, a console, randomness. Node.js 20
+ * cannot compile relaxed SIMD, but the other module has the same objects but for the kernels.
+ */
+function checkImports(name, module) {
+  if (!WebAssembly.validate(module)) {
+    if (name === 'simd128') throw new Error('Cannot use simd128.wasm as it is not valid')
+    return
+  }
+  const imports = WebAssembly.Module.imports(new WebAssembly.Module(module))
+  if (imports.length > 0) throw new Error(`Cannot use ${name}.wasm as it imports ${JSON.stringify(imports)}`)
+}
+
+const jobs = [
+  ...MODULES.map(({ kernelFlags }) => ({ unit: `cpu/${KERNELS}`, flags: kernelFlags })),
+  ...drivers.map((unit) => ({ unit, flags: DRIVER_FLAGS })),
+].map((job) => ({ ...job, object: objectOf(job.unit, job.flags) }))
+mkdirSync(objects, { recursive: true })
+const left = jobs.filter(({ object }) => !existsSync(object))
+const began = performance.now()
+const count = left.length
+const threads = Math.min(count, availableParallelism())
+await Promise.all(Array.from({ length: threads }, () => compileOnOneThread(left)))
+if (count > 0) console.log(`Compiled ${count} files in ${((performance.now() - began) / 1000).toFixed(0)} s`)
+// Only objects of this state are kept.
+const current = new Set(jobs.map(({ object }) => basename(object)))
+for (const file of readdirSync(objects)) if (!current.has(file)) rmSync(join(objects, file))
+
+const out = join(folder, 'dist')
+mkdirSync(out, { recursive: true })
+const hashes = {}
+for (const { name, kernelFlags } of MODULES) {
+  const units = [`cpu/${KERNELS}`, ...drivers]
+  const files = units.map((unit) => objectOf(unit, unit.endsWith(KERNELS) ? kernelFlags : DRIVER_FLAGS))
+  const module = await link(files.map((file) => readFileSync(file)))
+  checkImports(name, module)
+  hashes[name] = createHash('sha256').update(module).digest('hex')
+  writeFileSync(join(out, `${name}.wasm`), module)
+  const text = gzipSync(module, { level: 9 }).toString('base64')
+  writeFileSync(join(out, `${name}.js`), `export const moduleBytes = '${text}'\n`)
+  console.log(`${name}.wasm: ${module.length} bytes, ${text.length} in base64 after gzip, sha256 ${hashes[name]}`)
+}
+
+const lock = join(folder, 'modules.lock.json')
+const state = `${JSON.stringify({ compiler: compilerVersion, sha256: hashes }, null, 2)}\n`
+if (process.argv.includes('--lock')) writeFileSync(lock, state)
+if (process.argv.includes('--check') && readFileSync(lock, 'utf8') !== state) {
+  throw new Error(
+    'modules.lock.json is of other modules: run `node native/wasm/build.mjs --lock` where their sources were changed',
+  )
+}

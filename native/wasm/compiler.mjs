@@ -1,0 +1,37 @@
+// clang and wasm-ld from npm.
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { commands } from '@yowasp/clang'
+
+const require = createRequire(import.meta.url)
+
+export const compilerVersion = readFileSync(
+  require.resolve('@yowasp/clang').replace(/gen.bundle\.js$/, 'package.json'),
+  'utf8',
+).match(/"version": "(.*)"/)[1]
+
+const streams = {
+  stdout: () => undefined,
+  stderr: (bytes) => bytes && process.stderr.write(bytes),
+  fetchProgress: () => undefined,
+}
+
+/** The object of one unit of `tree`. */
+export async function compileUnit(unit, flags, tree) {
+  const files = await commands['clang++'](['clang++', ...flags, '-c', unit, '-o', 'unit.o'].slice(1), tree, streams)
+  return files['unit.o']
+}
+
+const LINK_FLAGS = ['--target=wasm32-wasip1', '-mexec-model=reactor', '-Wl,--max-memory=4294967296'].concat(
+  // An overflow of the stack traps instead of overwriting data.
+  ['-Wl,--stack-first', '-Wl,-z,stack-size=262144', '-Wl,--export=__stack_pointer'],
+  ['-Wl,--gc-sections', '-Wl,--strip-all', '-Wl,-O2'],
+)
+
+/** The module of all objects. */
+export async function link(objects) {
+  const names = objects.map((_, index) => `unit_${index}.o`)
+  const tree = Object.fromEntries(objects.map((object, index) => [names[index], new Uint8Array(object)]))
+  const files = await commands['clang++']([...LINK_FLAGS, ...names, '-o', 'out.wasm'], tree, streams)
+  return files['out.wasm']
+}

@@ -1,0 +1,2 @@
+/** A WebAssembly module, compressed with gzip, in base64. */
+export const moduleBytes: string

@@ -1,0 +1,54 @@
+// State that the exports of a module share. One instance is one executor: it has one element type and one memory, and ends
+// with its memory. JavaScript owns all tensors; an export reads and writes copies of them at addresses that JavaScript
+// took from `allocate`.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/kernels.h"
+#include "memory/block_cache.h"
+#include "threads/engine.h"
+#include "threads/thread_pool.h"
+
+// An exported function. The names of packages/wasm/src/wasm_exports.ts are these.
+#define CUDNN_RNN_EXPORT(name) extern "C" __attribute__((export_name(#name), visibility("default")))
+
+namespace cudnn_rnn {
+
+struct Module {
+  bool is_double = false;
+  ThreadPool pool{1};
+  // Of finished passes and consumed tapes.
+  BlockCache blocks{size_t{64} << 20};
+};
+
+Module& TheModule();
+
+// Marks the failure as one of memory and traps. JavaScript catches the trap, resets the stack pointer and throws
+// ERR_OUT_OF_MEMORY. The operation is lost with the memory that it held: modules are built without exceptions.
+[[noreturn]] void OutOfMemory();
+
+// Traps as OutOfMemory does where an operation needs more bytes than addresses of 32 bits reach. Sizes are computed in
+// double, as a product of theirs may not fit ptrdiff_t.
+inline void CheckBytes(double bytes) {
+  constexpr double kMostBytes = 4.0e9;
+  if (!(bytes < kMostBytes)) OutOfMemory();
+}
+
+template <typename T>
+Engine<T> EngineOf() {
+  Module& module = TheModule();
+  if constexpr (sizeof(T) == sizeof(float)) {
+    return {&module.pool, &kWasmKernels.f32, &module.blocks, nullptr};
+  } else {
+    return {&module.pool, &kWasmKernels.f64, &module.blocks, nullptr};
+  }
+}
+
+// body.operator()<T>() for the element type of the module.
+template <typename Body>
+auto OfElementType(const Body& body) {
+  return TheModule().is_double ? body.template operator()<double>() : body.template operator()<float>();
+}
+
+}  // namespace cudnn_rnn

@@ -1,0 +1,27 @@
+/**
+ * The kernels of the cpu executor as WebAssembly with SIMD: for browsers, and for Node.js, Deno and Bun where there is no
+ * native addon. One module is loaded, for relaxed SIMD or for simd128.
+ *
+ * @example
+ * ```ts
+ * import { createRnnDescriptor } from '@cudnn-rnn/canonical'
+ * import { openWasmBackend } from '@cudnn-rnn/wasm'
+ *
+ * using backend = await openWasmBackend()
+ * const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'gru', numLayers: 1, numUnits: 4, inputSize: 2 }))
+ * const { outputH } = await rnn.forward({
+ *   input: { data: new Float32Array(6).fill(1), shape: [3, 1, 2] },
+ *   inputH: null,
+ *   inputC: null,
+ *   params: backend.zeros([rnn.paramsSize]),
+ *   sequenceLengths: null,
+ *   training: false,
+ * })
+ * console.log(backend.reason, (await outputH.read()).data)
+ * ```
+ * @packageDocumentation
+ */
+export type { WeightFormat } from '@cudnn-rnn/executor-kit'
+export type { WasmErrorCode } from './error_codes.js'
+export { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+export { openWasmBackend, type WasmBackend, type WasmBackendOptions } from './wasm_backend.js'

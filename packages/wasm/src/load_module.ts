@@ -1,0 +1,67 @@
+import { BackendUnavailableError } from '@cudnn-rnn/backend'
+import { hasInstructionSet, WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+
+/** A compiled module of the kernels. */
+export interface LoadedModule {
+  readonly module: WebAssembly.Module
+  readonly instructionSet: WasmInstructionSet
+}
+
+/** Compiled once in each thread: the second executor opens without decoding anything. */
+const compiled = new Map<WasmInstructionSet, Promise<WebAssembly.Module>>()
+
+/**
+ * The kernels for `asked`, or for the best instruction set of this engine.
+ *
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
+ */
+export async function loadModule(asked: WasmInstructionSet | undefined): Promise<LoadedModule> {
+  const instructionSet = WASM_INSTRUCTION_SETS.find(
+    (set) => (asked === undefined || set === asked) && hasInstructionSet(set),
+  )
+  if (instructionSet === undefined) {
+    const missing = asked ?? 'SIMD of WebAssembly'
+    throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
+  }
+  let compiling = compiled.get(instructionSet)
+  if (compiling === undefined) {
+    compiling = compile(instructionSet)
+    compiled.set(instructionSet, compiling)
+    // A failure may be of the moment: the next one tries again.
+    compiling.catch(() => compiled.delete(instructionSet))
+  }
+  return { module: await compiling, instructionSet }
+}
+
+async function compile(instructionSet: WasmInstructionSet): Promise<WebAssembly.Module> {
+  let bytes: Uint8Array<ArrayBuffer>
+  try {
+    // Two imports, so that a bundler makes two files of which a page loads one.
+    const { moduleBytes } = await (instructionSet === 'simd128'
+      ? import('@cudnn-rnn/native-wasm/simd128')
+      : import('@cudnn-rnn/native-wasm/relaxed'))
+    bytes = await decode(moduleBytes)
+  } catch (cause) {
+    throw unavailable(`its module cannot be loaded: ${(cause as Error).message}`, REBUILD, cause)
+  }
+  try {
+    return await WebAssembly.compile(bytes)
+  } catch (cause) {
+    throw unavailable(`this page may not compile WebAssembly: ${(cause as Error).message}`, CSP, cause)
+  }
+}
+
+const REBUILD = 'Install @cudnn-rnn/wasm again. In the repository, npm run build makes its modules.'
+const CSP =
+  "Add 'wasm-unsafe-eval' to script-src of the Content-Security-Policy, or pass a compiled WebAssembly.Module as `module`."
+
+/** The bytes of a module that was compressed with gzip and written in base64. Nothing is fetched: a policy may forbid it. */
+export async function decode(text: string): Promise<Uint8Array<ArrayBuffer>> {
+  const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0))
+  const stream = new Response(compressed).body?.pipeThrough(new DecompressionStream('gzip'))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
+}
+
+function unavailable(reason: string, advice: string, cause?: unknown): BackendUnavailableError {
+  return new BackendUnavailableError('wasm', [{ name: 'wasm', reason }], advice, { cause })
+}

@@ -1,0 +1,113 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import {
+  type HostBackend,
+  HostMemory,
+  type KernelExecutor,
+  type KernelNetwork,
+  type KernelRnn,
+  openKernelBackend,
+  WEIGHT_FORMATS,
+  type WeightFormat,
+} from '@cudnn-rnn/executor-kit'
+import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
+import { loadModule } from './load_module.js'
+import { WasmHeap } from './wasm_heap.js'
+import { WasmNetwork } from './wasm_network.js'
+import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
+import { WasmOperations } from './wasm_operations.js'
+import { WasmStepper } from './wasm_stepper.js'
+
+export interface WasmBackendOptions {
+  /** Element type of everything computed; default float32. */
+  readonly dtype?: FloatDType | undefined
+  /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
+  readonly weights?: WeightFormat | undefined
+  /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
+  readonly instructionSet?: WasmInstructionSet | undefined
+  /**
+   * The module, compiled from `@cudnn-rnn/wasm/relaxed.wasm` or `simd128.wasm`, where this package may not compile its own:
+   * under a Content-Security-Policy without 'wasm-unsafe-eval', and in workers of Cloudflare and Vercel.
+   */
+  readonly module?: WebAssembly.Module | undefined
+}
+
+/** The executor of browsers, and of machines without the native addon. */
+export type WasmBackend = HostBackend<KernelRnn>
+
+const ACTION = 'open the wasm backend'
+const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'instructionSet', 'module']
+
+/**
+ * Opens the WebAssembly executor: the kernels of the cpu executor on the calling thread. Every call computes before its
+ * promise resolves.
+ *
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
+ * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
+ */
+export async function openWasmBackend(options: WasmBackendOptions = {}): Promise<WasmBackend> {
+  checkOptionNames(ACTION, options, OPTION_NAMES)
+  const dtype = options.dtype ?? 'float32'
+  if (dtype !== 'float32' && dtype !== 'float64') refuse('dtype', 'float32 or float64', dtype)
+  const weights = options.weights ?? 'float32'
+  if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
+  if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
+  const asked = options.instructionSet
+  if (asked !== undefined && !WASM_INSTRUCTION_SETS.includes(asked)) {
+    refuse('instructionSet', `one of ${WASM_INSTRUCTION_SETS.join(', ')}`, asked)
+  }
+  const { module: given } = options
+  if (given !== undefined && Object.prototype.toString.call(given) !== '[object WebAssembly.Module]') {
+    throw codedTypeError(
+      'ERR_INVALID_OPTION_TYPE',
+      `Cannot ${ACTION} as module must be a WebAssembly.Module: current value is ${describeValue(given)}`,
+      { option: 'module', value: given },
+    )
+  }
+  const { module, instructionSet } =
+    given === undefined ? await loadModule(asked) : { module: given, instructionSet: 'given module' }
+  const executor = createWasmExecutor(new WasmHeap(module, dtype), dtype, weights)
+  const suffix = weights === 'float32' ? '' : `, ${weights} weights`
+  return openKernelBackend(executor, {
+    name: 'wasm',
+    reason: `wasm: ${instructionSet}, ${dtype}, 1 thread${suffix}`,
+    implementation: `wasm ${instructionSet}${suffix}`,
+  })
+}
+
+/** The executor over `heap`; disposing its memory closes it. */
+function createWasmExecutor(heap: WasmHeap, dtype: FloatDType, weightFormat: WeightFormat): KernelExecutor {
+  const memory = new HostMemory(dtype, {
+    failureCode: 'ERR_WASM_OPERATION',
+    // Calls return when their operation is done, and hold no array afterwards.
+    done: async () => undefined,
+    pin: () => undefined,
+    close: () => heap.close(),
+  })
+  return {
+    ...{ memory, weightFormat, operations: new WasmOperations(heap), allocateResult: memory.allocate },
+    makeNetwork: (descriptor) => new WasmNetwork(heap, descriptor),
+    makeTape: () => new WasmTape(heap),
+    makeStepper: (network, batch) => new WasmStepper(heap, network as WasmNetwork, batch, weightFormat === 'int8'),
+    makeQuantizedWeights: () => new WasmQuantizedWeights(heap),
+    moveRegions: (network: KernelNetwork, params, moves, into) => {
+      const { address } = network as WasmNetwork
+      heap.call('convert parameters', (frame, exports) => {
+        const panels = into ? frame.update(params) : frame.read(params)
+        for (const { canonical, pseudoLayer, side, gate, isBias } of moves) {
+          if (canonical.length === 0) continue
+          const tensor = into ? frame.read(canonical) : frame.write(canonical)
+          exports.networkMoveRegion(address, panels, tensor, pseudoLayer, side, gate, Number(isBias), Number(into))
+        }
+      })
+    },
+  }
+}
+
+function refuse(option: string, rule: string, value: unknown): never {
+  throw codedRangeError(
+    'ERR_INVALID_OPTION',
+    `Cannot ${ACTION} as ${option} must be ${rule}: current value is ${describeValue(value)}`,
+    { option, value },
+  )
+}

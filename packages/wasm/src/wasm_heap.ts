@@ -1,0 +1,140 @@
+import type { FloatDType } from '@cudnn-rnn/backend'
+import { codedRangeError, type FloatArray } from '@cudnn-rnn/canonical'
+import { allocating } from '@cudnn-rnn/executor-kit'
+import { CallFrame } from './call_frame.js'
+import type { HeapMemory } from './heap_memory.js'
+import { ResidentArrays } from './resident_arrays.js'
+import type { Address, WasmExports } from './wasm_exports.js'
+
+/** Exports that free an object of the module. */
+type Free = 'networkFree' | 'quantizedFree' | 'tapeFree' | 'stepperFree'
+
+interface Owned {
+  readonly free: Free
+  readonly address: Address
+  /** An owner of memory that the object refers to: it must not be collected before. */
+  readonly keeps?: object | undefined
+}
+
+/**
+ * The memory of one instance of the module. Tensors stay in arrays of JavaScript: a call copies its operands here and its
+ * results back ({@link CallFrame}). Between calls it holds parameters, copied once for each version
+ * ({@link ResidentArrays}), and objects of the kernels, freed when their owner in JavaScript is released or collected.
+ */
+export class WasmHeap implements HeapMemory {
+  readonly dtype: FloatDType
+  readonly resident: ResidentArrays
+  readonly #frame: CallFrame
+  readonly #stackPointer: number
+  readonly #collected = new FinalizationRegistry<Owned>((owned) => this.#free(owned))
+  #exports: WasmExports | undefined
+  #floats: FloatArray
+
+  constructor(module: WebAssembly.Module, dtype: FloatDType) {
+    const exports = new WebAssembly.Instance(module).exports as unknown as WasmExports
+    exports._initialize()
+    exports.open(Number(dtype === 'float64'))
+    this.dtype = dtype
+    this.#exports = exports
+    this.#stackPointer = exports.__stack_pointer.value as number
+    this.#floats = this.#viewOf(exports.memory)
+    this.#frame = new CallFrame(this)
+    this.resident = new ResidentArrays(this)
+  }
+
+  /** Throws once the heap is closed, which no caller of an open backend sees. */
+  get exports(): WasmExports {
+    if (this.#exports === undefined)
+      throw codedRangeError('ERR_BACKEND_DISPOSED', 'Cannot compute as the backend was disposed')
+    return this.#exports
+  }
+
+  /** All elements of the memory. A view of its own for every size: the memory's buffer is another one when it has grown. */
+  get floats(): FloatArray {
+    const { memory } = this.exports
+    if (this.#floats.buffer !== memory.buffer) this.#floats = this.#viewOf(memory)
+    return this.#floats
+  }
+
+  /**
+   * Runs `body`, which calls exports with addresses of operands that it takes from the frame, and copies results back.
+   *
+   * @throws RangeError `ERR_OUT_OF_MEMORY`; Error `ERR_WASM_OPERATION`
+   */
+  call<Result>(action: string, body: (frame: CallFrame, exports: WasmExports) => Result): Result {
+    return this.guard(action, () => {
+      try {
+        const result = body(this.#frame, this.exports)
+        this.#frame.copyBack()
+        return result
+      } finally {
+        this.#frame.end()
+      }
+    })
+  }
+
+  /** Runs `body`, which calls exports. Throws as {@link call}. */
+  guard<Result>(action: string, body: () => Result): Result {
+    return allocating(action, () => {
+      try {
+        return body()
+      } catch (error) {
+        throw this.#explained(action, error)
+      }
+    })
+  }
+
+  /** Where the kernels read parameters: a copy that is kept, or without a version one of this call. Before other operands. */
+  paramsAddress(frame: CallFrame, params: FloatArray, version: number | undefined): Address {
+    return version === undefined ? frame.read(params) : this.resident.addressOf(params, version)
+  }
+
+  /** Memory for `bytes` bytes, aligned to a cache line. Throws RangeError "out of memory". */
+  allocate(bytes: number): Address {
+    const { exports } = this
+    let address = exports.allocate(bytes)
+    // Copies of parameters can be made again.
+    if (address === 0 && this.resident.evict()) address = exports.allocate(bytes)
+    if (address === 0) throw new RangeError('out of memory')
+    // Addresses above 2 GiB come as negative numbers.
+    return address >>> 0
+  }
+
+  release(address: Address): void {
+    this.#exports?.release(address)
+  }
+
+  /** Frees the object at `address` when `owner` is collected, unless it is {@link free}d before; `keeps` lives as long. */
+  own(owner: object, free: Free, address: Address, keeps?: object): void {
+    this.#collected.register(owner, { free, address, keeps }, owner)
+  }
+
+  free(owner: object, free: Free, address: Address): void {
+    this.#collected.unregister(owner)
+    this.#free({ free, address })
+  }
+
+  /** Lets go of the instance, and with it of all its memory. */
+  close(): void {
+    this.#exports = undefined
+    this.#floats = this.dtype === 'float64' ? new Float64Array(0) : new Float32Array(0)
+  }
+
+  #free({ free, address }: Owned): void {
+    this.#exports?.[free](address)
+  }
+
+  #viewOf({ buffer }: WebAssembly.Memory): FloatArray {
+    return this.dtype === 'float64' ? new Float64Array(buffer) : new Float32Array(buffer)
+  }
+
+  /** The error to throw for `error`: a trap becomes an error of memory, or one with a code. */
+  #explained(action: string, error: unknown): unknown {
+    if (!(error instanceof WebAssembly.RuntimeError) || this.#exports === undefined) return error
+    // The functions that trapped have not put it back.
+    this.#exports.__stack_pointer.value = this.#stackPointer
+    if (this.#exports.takeOutOfMemory() !== 0) return new RangeError('out of memory')
+    const message = `Cannot ${action} as the kernels trapped: ${error.message}`
+    return Object.assign(new Error(message, { cause: error }), { code: 'ERR_WASM_OPERATION' })
+  }
+}

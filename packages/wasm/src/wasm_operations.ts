@@ -1,0 +1,262 @@
+import { codedRangeError, type FloatArray, liveLength } from '@cudnn-rnn/canonical'
+import { type EmbeddingJob, type KernelOperations, type LstmJob, UPDATE_RULES } from '@cudnn-rnn/executor-kit'
+import type { CallFrame } from './call_frame.js'
+import type { Address } from './wasm_exports.js'
+import type { WasmHeap } from './wasm_heap.js'
+import type { WasmNetwork } from './wasm_network.js'
+import type { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
+
+type Job<Name extends keyof KernelOperations> = Parameters<KernelOperations[Name]>[0]
+
+/** Numbers that an operation may have: kMaxNumbers and kMaxLayerNumbers of native/cpu/src/dense. */
+const MOST_NUMBERS = 8
+/** Operands of an update and of a layer operation: kMaxOperands and kMaxLayerOperands. */
+const UPDATE_OPERANDS = 4
+const LAYER_OPERANDS = 6
+
+const ASSIGN = UPDATE_RULES.indexOf('assign')
+
+/** Every operation is done when its call returns. */
+const DONE = 0
+
+/** The operations of the kernels on the calling thread: each copies its operands to the module and its results back. */
+export class WasmOperations implements KernelOperations {
+  readonly #heap: WasmHeap
+
+  constructor(heap: WasmHeap) {
+    this.#heap = heap
+  }
+
+  forward(job: Job<'forward'>): number {
+    const network = job.network as WasmNetwork
+    const quantized = job.quantized as WasmQuantizedWeights | null
+    const tape = job.tape as WasmTape | null
+    this.#heap.call('run forward', (frame, exports) => {
+      const params = this.#heap.paramsAddress(frame, job.params, job.paramsVersion)
+      exports.forward(
+        ...([
+          network.address,
+          job.time,
+          job.batch,
+          frame.read(job.input),
+          frame.read(job.h),
+          frame.read(job.c),
+        ] as const),
+        ...([params, quantized?.address ?? 0, frame.read(job.lengths), job.dropoutPosition] as const),
+        ...([
+          frame.update(job.output),
+          frame.update(job.hFinal),
+          frame.update(job.cFinal),
+          tape?.address ?? 0,
+        ] as const),
+      )
+    })
+    return DONE
+  }
+
+  backward(job: Job<'backward'>): number {
+    const network = job.network as WasmNetwork
+    const tape = job.tape as WasmTape
+    this.#heap.call('run backward', (frame, exports) => {
+      const params = this.#heap.paramsAddress(frame, job.params, job.paramsVersion)
+      exports.backward(
+        ...([network.address, frame.read(job.input), params, tape.address] as const),
+        ...([frame.read(job.dOutput), frame.read(job.dhFinal), frame.read(job.dcFinal)] as const),
+        ...([frame.update(job.dInput), frame.update(job.dh), frame.update(job.dc), frame.update(job.dParams)] as const),
+      )
+    })
+    return DONE
+  }
+
+  quantize({ network, params, quantized, int8 }: Job<'quantize'>): number {
+    const address = this.#heap.call('quantize weights', (frame, exports) =>
+      exports.quantizedNew((network as WasmNetwork).address, frame.read(params), Number(int8)),
+    )
+    ;(quantized as WasmQuantizedWeights).fill(address)
+    return DONE
+  }
+
+  linear({ input, kernel, bias, output, rows, inputs, outputs }: Job<'linear'>): number {
+    this.#heap.call('run a dense layer', (frame, exports) => {
+      const read = [frame.read(input), frame.read(kernel), frame.read(bias)] as const
+      exports.linear(...read, frame.write(output), rows, inputs, outputs)
+    })
+    return DONE
+  }
+
+  linearGradients(job: Job<'linearGradients'>): number {
+    const { input, kernel, dOutput, rows, inputs, outputs } = job
+    this.#heap.call('run a dense layer backward', (frame, exports) => {
+      const read = [frame.read(input), frame.read(kernel), frame.read(dOutput)] as const
+      const written = [frame.write(job.dInput), frame.write(job.dKernel), frame.write(job.dBias)] as const
+      exports.linearGradients(...read, ...written, rows, inputs, outputs)
+    })
+    return DONE
+  }
+
+  addProduct({ c, a, b, layout }: Job<'addProduct'>): void {
+    const [cOffset, cRow, cColumn, aOffset, aRow, aColumn, bOffset, bRow, bColumn, m, n, k] =
+      layout as unknown as Layout
+    if (!(m >= 1 && n >= 1 && k >= 1)) return
+    const action = 'multiply matrices'
+    this.#heap.call(action, (frame, exports) => {
+      // The elements from the first to the last of each matrix.
+      const left = frame.read(elementsOf('a', a, aOffset, (m - 1) * aRow + (k - 1) * aColumn + 1))
+      const right = frame.read(elementsOf('b', b, bOffset, (k - 1) * bRow + (n - 1) * bColumn + 1))
+      const sums = frame.update(elementsOf('c', c, cOffset, (m - 1) * cRow + (n - 1) * cColumn + 1))
+      exports.addProduct(sums, cRow, left, aRow, aColumn, right, bRow, bColumn, m, n, k)
+    })
+  }
+
+  lstmForward(job: LstmJob): void {
+    this.#heap.call('run an LSTM', (frame, exports) => {
+      exports.lstmForward(...lstmOperands(frame, job))
+    })
+  }
+
+  lstmBackward(job: Job<'lstmBackward'>): void {
+    this.#heap.call('run an LSTM backward', (frame, exports) => {
+      const operands = lstmOperands(frame, job)
+      const written = [
+        frame.update(job.dh),
+        frame.update(job.dc),
+        frame.update(job.dGamma),
+        frame.update(job.dBeta),
+      ] as const
+      exports.lstmBackward(...operands, frame.read(job.dOutputs), ...written)
+    })
+  }
+
+  /** Copies rows, which are where they are needed: in the arrays of JavaScript. */
+  embedding({ table, ids, columns, output }: EmbeddingJob): number {
+    for (const [row, id] of ids.entries()) output.set(table.subarray(id * columns, (id + 1) * columns), row * columns)
+    return DONE
+  }
+
+  embeddingGradient({ table, ids, columns, output }: EmbeddingJob): number {
+    for (const [row, id] of ids.entries()) {
+      const [to, from] = [id * columns, row * columns]
+      for (let column = 0; column < columns; column++) {
+        table[to + column] = (table[to + column] as number) + (output[from + column] as number)
+      }
+    }
+    return DONE
+  }
+
+  softmaxCrossEntropy({ logits, labels, weights, rows, classes, loss, gradient }: Job<'softmaxCrossEntropy'>): number {
+    loss[0] = this.#heap.call('compute a loss', (frame, exports) => {
+      const read = [frame.read(logits), frame.read(labels), frame.read(weights)] as const
+      return exports.softmaxCrossEntropy(...read, frame.write(gradient), rows, classes)
+    })
+    return DONE
+  }
+
+  ctcLoss(job: Job<'ctcLoss'>): number {
+    const { time, batch, classes, maxLabels, blank, mergeRepeated, infeasible } = job
+    const sizes = Float64Array.of(time, batch, classes, maxLabels, blank, Number(mergeRepeated), infeasible)
+    job.loss[0] = this.#heap.call('compute the CTC loss', (frame, exports) =>
+      exports.ctcLoss(
+        ...([frame.read(sizes), frame.read(job.logits), frame.read(job.labels), frame.read(job.labelLengths)] as const),
+        ...([frame.read(job.logitLengths), frame.read(job.rowWeights)] as const),
+        ...([frame.write(job.rowLosses), frame.write(job.gradient)] as const),
+      ),
+    )
+    return DONE
+  }
+
+  /** In JavaScript: a copy to the module would take as long as the sum. */
+  norm({ tensors, maxNorm, norm }: Job<'norm'>): number {
+    let sum = 0
+    for (const tensor of tensors) for (const x of tensor) sum += x * x
+    const length = Math.sqrt(sum)
+    norm[0] = length
+    if (length > maxNorm && Number.isFinite(length)) {
+      const scale = maxNorm / length
+      for (const tensor of tensors) for (let k = 0; k < tensor.length; k++) tensor[k] = (tensor[k] as number) * scale
+    }
+    return DONE
+  }
+
+  update({ rule, operands, numbers }: Job<'update'>): number {
+    const [first, second] = operands
+    if (first === null || first === undefined) return DONE
+    if (rule === ASSIGN && second) {
+      first.set(second)
+      return DONE
+    }
+    const last = operands.length - 1
+    this.#heap.call('update a variable', (frame, exports) => {
+      // The last operand is read, where there are several: the gradient, the source or the mask.
+      const addresses = operands.map((operand, index) =>
+        index === last && last > 0 ? frame.read(operand) : frame.update(operand),
+      )
+      const pointers = frame.pointers(padded(addresses, UPDATE_OPERANDS))
+      exports.update(rule, first.length, pointers, frame.read(Float64Array.from(padded([...numbers], MOST_NUMBERS))))
+    })
+    return DONE
+  }
+
+  layer({ op, operands, results, lengths, numbers }: Job<'layer'>): number {
+    this.#heap.call('run a layer', (frame, exports) => {
+      const addresses = operands.map((operand, index) =>
+        index < results ? frame.update(operand) : frame.read(operand),
+      )
+      const pointers = frame.pointers(padded(addresses, LAYER_OPERANDS))
+      const scalars = frame.read(Float64Array.from(padded([...numbers], MOST_NUMBERS)))
+      exports.layer(op, pointers, frame.read(lengths), scalars)
+    })
+    return DONE
+  }
+
+  wait(): void {}
+}
+
+/** Offset, row stride and column stride of c, a and b; then m, n, k. */
+type Layout = readonly [
+  ...[number, number, number],
+  ...[number, number, number],
+  ...[number, number, number],
+  number,
+  number,
+  number,
+]
+
+/** The operands that both passes share, in the order of SequenceOf in native/wasm/src/lstm_exports.cc, and their sizes. */
+function lstmOperands(frame: CallFrame, job: LstmJob): [sizes: Address, operands: Address] {
+  const { time, batch, units, forgetBias, epsilon, kernel, kernelBegin, lengths, dropout } = job
+  const rows = time * batch
+  const states = (rows + batch) * units
+  const pointers = frame.pointers([
+    frame.read(elementsOf('kernel', kernel, kernelBegin, 4 * units * units)),
+    frame.read(lengths === null ? null : elementsOf('lengths', lengths, 0, batch)),
+    frame.read(dropout === null ? null : elementsOf('dropout', dropout, 0, rows * units)),
+    frame.read(job.gamma),
+    frame.read(job.beta),
+    frame.update(elementsOf('gates', job.gates, 0, rows * 4 * units)),
+    frame.update(elementsOf('hidden', job.hidden, 0, states)),
+    frame.update(elementsOf('cells', job.cells, 0, states)),
+    frame.update(job.normalizedCells),
+    frame.update(job.inverses),
+  ])
+  return [frame.read(Float64Array.of(time, batch, units, forgetBias, epsilon)), pointers]
+}
+
+/** A view of `count` elements of a caller's array, which may have been transferred or resized. */
+function elementsOf<Elements extends FloatArray | Int32Array>(
+  name: string,
+  array: Elements,
+  begin: number,
+  count: number,
+): Elements {
+  const length = liveLength(array)
+  if (begin >= 0 && count >= 0 && begin + count <= length) return array.subarray(begin, begin + count) as Elements
+  throw codedRangeError(
+    'ERR_TENSOR_TRANSFERRED',
+    `Cannot use ${name} as it must have ${begin + count} elements: current number is ${length}. Its buffer was transferred or resized.`,
+    { expected: begin + count, actual: length },
+  )
+}
+
+function padded(numbers: readonly number[], length: number): number[] {
+  return [...numbers, ...new Array<number>(length - numbers.length).fill(0)]
+}

@@ -1,0 +1,16 @@
+import { type ConformanceOptions, runConformance } from '@cudnn-rnn/conformance'
+import { openWasmBackend } from '../src/index.js'
+import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
+
+const tolerances = { float32: 5e-6, float64: 1e-12 }
+
+// The sources of both element types and instruction sets are the same: one of the four runs everything, the others a
+// covering subset.
+for (const [index, instructionSet] of instructionSetsUnderTest().entries()) {
+  const run = (dtypes: ConformanceOptions['dtypes'], extent: 'all' | 'covering') =>
+    runConformance(`wasm ${instructionSet}`, ({ dtype }) => openWasmBackend({ dtype, instructionSet }), {
+      ...{ dtypes, tolerances, extent },
+    })
+  run(['float32'], index === 0 ? 'all' : 'covering')
+  run(['float64'], 'covering')
+}
