@@ -11,6 +11,7 @@ const STEP = 'step a stream'
 export class WasmStepper implements KernelStepper {
   readonly #heap: WasmHeap
   readonly #address: Address
+  #version: number | undefined
 
   constructor(heap: WasmHeap, network: WasmNetwork, batch: number, int8: boolean) {
     this.#heap = heap
@@ -18,16 +19,19 @@ export class WasmStepper implements KernelStepper {
     heap.own(this, 'stepperFree', this.#address, network)
   }
 
+  followParams(version: number | undefined): void {
+    this.#version = version
+  }
+
   step(
     params: FloatArray,
     input: FloatArray,
     output: FloatArray,
     steps: number,
-    quantized: WasmQuantizedWeights | null,
-    paramsVersion?: number,
+    quantized?: WasmQuantizedWeights | null,
   ): void {
     this.#heap.call(STEP, (frame, exports) => {
-      const read = this.#heap.paramsAddress(frame, params, paramsVersion)
+      const read = this.#heap.paramsAddress(frame, params, this.#version)
       exports.step(this.#address, read, quantized?.address ?? 0, frame.read(input), frame.write(output), steps)
     })
   }
@@ -38,11 +42,10 @@ export class WasmStepper implements KernelStepper {
     count: number,
     input: FloatArray,
     output: FloatArray,
-    quantized: WasmQuantizedWeights | null,
-    paramsVersion?: number,
+    quantized?: WasmQuantizedWeights | null,
   ): void {
     this.#heap.call(STEP, (frame, exports) => {
-      const read = this.#heap.paramsAddress(frame, params, paramsVersion)
+      const read = this.#heap.paramsAddress(frame, params, this.#version)
       const numbers = frame.read(rows.subarray(0, count))
       const [from, to] = [frame.read(input), frame.write(output)]
       exports.stepRows(this.#address, read, quantized?.address ?? 0, numbers, count, from, to)

@@ -91,22 +91,23 @@ export interface KernelTapeMemory {
 
 export interface KernelStepper {
   /**
-   * @param quantized must be filled.
-   * @param paramsVersion changes with the contents of `params`; undefined where they may change unnoticed. Kernels that
-   *   work in a memory of their own keep a copy of each version.
+   * Called before each step where kernels work in a memory of their own and keep a copy of the parameters there.
+   *
+   * @param version changes with the contents of the parameters; undefined where they may change unnoticed.
    */
+  followParams?: ((version: number | undefined) => void) | undefined
+  /** @param quantized must be filled. Leaving it out is faster than null. */
   step(
     params: FloatArray,
     input: FloatArray,
     output: FloatArray,
     steps: number,
-    quantized: KernelQuantizedWeights | null,
-    paramsVersion?: number | undefined,
+    quantized?: KernelQuantizedWeights | null,
   ): void
   /**
    * One step of the first `count` of `rows`, which are distinct rows of the batch: input [count,I], output [count,P or H].
    *
-   * The last parameters are those of {@link step}.
+   * @param quantized must be filled. Leaving it out is faster than null.
    */
   stepRows(
     params: FloatArray,
@@ -114,8 +115,7 @@ export interface KernelStepper {
     count: number,
     input: FloatArray,
     output: FloatArray,
-    quantized: KernelQuantizedWeights | null,
-    paramsVersion?: number | undefined,
+    quantized?: KernelQuantizedWeights | null,
   ): void
   resetRow(row: number): void
   /** @param rows whose states are moved, the first `count` of them; null for all of the batch. */
@@ -135,7 +135,7 @@ export interface KernelOperations {
     readonly h: FloatArray | null
     readonly c: FloatArray | null
     readonly params: FloatArray
-    /** As that of {@link KernelStepper.step}. */
+    /** As that of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
     /** Where the matrices are read from instead; float32 inference only. */
     readonly quantized: KernelQuantizedWeights | null
@@ -150,7 +150,7 @@ export interface KernelOperations {
     readonly network: KernelNetwork
     readonly input: FloatArray
     readonly params: FloatArray
-    /** As that of {@link KernelStepper.step}. */
+    /** As that of {@link KernelStepper.followParams}. */
     readonly paramsVersion?: number | undefined
     readonly tape: KernelTapeMemory
     readonly dOutput: FloatArray | null
