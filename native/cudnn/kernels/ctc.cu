@@ -1,6 +1,6 @@
-// What stands around cudnnCTCLoss_v8; the conventions are those of dense.cu, which stands before it in the same source. cuDNN's
-// blank is class 0, so classes move: the blank comes first, the others keep their order. Logits are [T,B,K]; a row has
-// `lengths[row]` steps.
+// The kernels before and after cudnnCTCLoss_v8. The conventions are those of dense.cu, which precedes this file in the same
+// source. cuDNN's blank is class 0, so classes move: the blank comes first, the others keep their order. Logits are [T,B,K];
+// a row has `lengths[row]` steps.
 
 // y = x with the blank first, and 0 past a row's length, where logits may be anything. `count` is T·B·K.
 extern "C" __global__ void ctc_activations(REAL* y, const REAL* x, const int* lengths, Index count, Index batch,

@@ -57,7 +57,7 @@ export class CtcLosses {
       return await session.runExclusive(ACTION, async (queue) => {
         const results = await this.#first(queue, key, operand, given)
         if (results !== undefined) return results
-        // Here and not behind the section: what was queued meanwhile may overwrite the logits.
+        // Within the section: operations queued after it may overwrite the logits.
         const list = session.list(ACTION)
         const host = this.#hostArray(operand.bytes / DTYPES[memory.dtype].bytes)
         list.add('download', { from: operand, offset: 0, to: host })

@@ -354,7 +354,7 @@ export const KERNELS = {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
   },
-  // What stands around the CTC loss of cuDNN.
+  // Before and after cuDNN's CTC loss.
   ctc_activations: {
     ...{ y: 'out', x: 'in', lengths: 'in', count: 'size' },
     ...{ batch: 'size', classes: 'size', blank: 'size' },
