@@ -15,6 +15,7 @@ const RELEASES = ['22.23.3', '24.21.0']
 const TESTS = [
   'packages/checkpoint/test',
   'packages/cpu/test/lifetimes',
+  'packages/cpu/test/process_end',
   'packages/cudnn/test/float16_values',
   'packages/cudnn/test/open_cudnn_backend',
   'packages/cudnn/test/threads',

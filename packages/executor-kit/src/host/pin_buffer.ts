@@ -2,6 +2,8 @@ import { codedTypeError } from '@cudnn-rnn/canonical'
 
 interface WorkerThreads {
   markAsUntransferable(value: object): void
+  /** Since Node.js 21. */
+  isMarkedAsUntransferable?(value: object): boolean
 }
 
 /** This package is compiled without the types of Node.js, and browsers have no such module. */
@@ -18,7 +20,9 @@ const pinned = new WeakSet<ArrayBufferLike>()
 export function pinBuffer(buffer: ArrayBufferLike): void {
   if (pinned.has(buffer)) return
   pinned.add(buffer)
-  workerThreads?.markAsUntransferable(buffer)
+  // Node.js marks the external buffers of an addon itself. A second mark gives them a detach key, for which Node.js 24
+  // aborts at the end of the process: it detaches them without one (CallbackInfo::CleanupHook of node_buffer.cc).
+  if (workerThreads?.isMarkedAsUntransferable?.(buffer) !== true) workerThreads?.markAsUntransferable(buffer)
   for (const name of ['transfer', 'transferToFixedLength']) {
     if (name in buffer) Object.defineProperty(buffer, name, { value: refuseTransfer })
   }
