@@ -26,8 +26,8 @@ export interface WasmBackendOptions {
   /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
   readonly instructionSet?: WasmInstructionSet | undefined
   /**
-   * The module, compiled from `@cudnn-rnn/wasm/relaxed.wasm` or `simd128.wasm`, where this package may not compile its own:
-   * under a Content-Security-Policy without 'wasm-unsafe-eval', and in workers of Cloudflare and Vercel.
+   * A module that was compiled elsewhere, where this thread may not compile the package's own: in workers of Cloudflare and
+   * Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), written to a file by the build of the page.
    */
   readonly module?: WebAssembly.Module | undefined
 }
