@@ -1,7 +1,7 @@
 // `pnpm run docs`: every example in READMEs, docs and docstrings compiles against the sources and runs,
 // and docs/errors.md lists every error code of the sources.
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -53,15 +53,15 @@ const types = spawnSync('tsc', ['--project', output], {
 })
 if (types.status !== 0) failures.push(where(types.stdout))
 
-/** Every entry point of every package, from its source. */
+/** Every entry point of every package, from its source; entries that only a build makes are not here. */
 const alias = Object.fromEntries(
   packages.flatMap(({ packageName, folder, manifest }) =>
     Object.keys(manifest.exports ?? {})
-      .filter((entry) => entry !== './package.json')
       .map((entry) => [
         `${packageName}${entry.slice(1)}`,
         join(folder, `src/${entry === '.' ? 'index' : entry.slice(2)}.ts`),
-      ]),
+      ])
+      .filter(([, source]) => existsSync(source)),
   ),
 )
 const running = examples.filter(({ runs }) => runs)

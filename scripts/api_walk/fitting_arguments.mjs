@@ -71,6 +71,7 @@ export function fittingArguments(api, subjects, fixtures) {
           layerNormGradients: () => [tensor(1, 2), tensor(2), tensor(1, 2), { epsilon: 1e-3 }],
           concat: () => [[tensor(1, 2), tensor(1, 2)]],
           columns: () => [tensor(1, 2), 0, 1],
+          reshape: () => [tensor(1, 2), [2, 1]],
           reverseSequence: () => [sequence(), ids(1)],
           poolSequence: () => [sequence(), ids(1), { pooling: 'last' }],
           poolSequenceGradient: () => [sequence(), ids(1), tensor(1, 3), { pooling: 'last' }],

@@ -37,6 +37,8 @@ export const REFUSED_WHOLE = new Map([
   // Executors that compute on a device have no synchronous steps.
   ['models: Stream.stepSync', 'ERR_NO_SYNC_STEP'],
   ['models: Stream.stepRowsSync', 'ERR_NO_SYNC_STEP'],
+  // Without NCCL and a GPU.
+  ['cudnn: openNccl', 'ERR_BACKEND_UNAVAILABLE'],
   // Before Node.js 24.
   ['cudnn: CudnnTensor.readFloat16', 'ERR_NO_FLOAT16_ARRAY'],
 ])
@@ -76,6 +78,10 @@ export const LEFT_OUT = [
     'used by the losses of layers: their action and names are literals in the source of the caller, and the settings that they check are walked in ctcLoss',
   ],
   [/: Communicator\.abort$/, 'ends the process'],
+  [
+    /^cudnn: (Nccl|NcclCommunicator)\./,
+    'needs NCCL and a GPU: packages/distributed/test/nccl.test.ts calls them over the emulator',
+  ],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],
   [/^cells: (new CellTape|CellTape\.(checkOpen|consume))$/, 'a tape is made and used up by the call that returns it'],
   [

@@ -227,6 +227,17 @@ export function createSubjects(api, executors) {
     NGramModel: () => api.ctc.NGramModel.train([[...'walk']], { order: 2 }),
     Optimizer: optimizer('Sgd'),
     RmsProp: optimizer('RmsProp'),
+    Parallel: () =>
+      train.makeParallel(
+        (device) => {
+          const value = device.zeros([2])
+          return {
+            variables: [{ name: 'v', value }],
+            batchGradients: async () => ({ loss: 0, gradients: [device.zeros([2])] }),
+          }
+        },
+        [open()],
+      ),
     Schedule: () => train.constantRate(0.1),
     Sgd: optimizer('Sgd'),
     Source: windows,

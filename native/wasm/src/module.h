@@ -1,6 +1,6 @@
-// State that the exports of a module share. One instance is one executor: it has one element type and one memory, and ends
-// with its memory. JavaScript owns all tensors; an export reads and writes copies of them at addresses that JavaScript
-// took from `allocate`.
+// State that the exports of a module share. One instance is one executor: it has one element type and one memory, and
+// ends with its memory. JavaScript owns all tensors; an export reads and writes copies of them at addresses that
+// JavaScript took from `allocate`.
 #pragma once
 
 #include <cstddef>

@@ -128,7 +128,7 @@ function checkLength(layout: ParamLayout, flat: FloatArray): void {
   if (length === layout.size) return
   throw codedRangeError(
     'ERR_PARAMS_SIZE',
-    `Cannot use this buffer as opaque parameters as the network has ${layout.size} elements: current length is ${length}`,
+    `Cannot use this buffer as opaque parameters as the network has ${describeValue(layout.size)} elements: current length is ${length}`,
     { expected: layout.size, actual: length },
   )
 }

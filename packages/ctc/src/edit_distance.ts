@@ -81,8 +81,13 @@ function levenshtein(a: Sequence, b: Sequence): number {
   return above[b.length]
 }
 
+/** Of an array of JavaScript. */
+const MAX_ARRAY_LENGTH = 2 ** 32 - 1
+
 function checkSequence(name: string, sequence: Sequence): void {
-  if (typeof sequence === 'object' && sequence !== null && Number.isSafeInteger(sequence.length)) return
+  const length = typeof sequence === 'object' && sequence !== null ? sequence.length : undefined
+  // A row of the table has one element more.
+  if (Number.isSafeInteger(length) && Number(length) < MAX_ARRAY_LENGTH) return
   throw codedTypeError(
     'ERR_CTC_LABELS',
     `Cannot compute the edit distance as ${name} must be an array: current value is ${describeValue(sequence)}. Spread a text: [...text].`,

@@ -77,22 +77,6 @@ describe('scope', () => {
     expect(live()).toBe(0)
   })
 
-  it('keeps tensors of asynchronous bodies apart that run side by side', async () => {
-    const body = (turns: number) =>
-      scope(async () => {
-        const made = [make()]
-        for (let turn = 0; turn < turns; turn++) {
-          await null
-          made.push(make())
-        }
-        return made[0]
-      })
-    const kept = await Promise.all([body(3), body(1), body(2)])
-    expect(kept.map((tensor) => tensor?.disposed)).toEqual([false, false, false])
-    expect(live()).toBe(3)
-    for (const tensor of kept) tensor?.dispose()
-  })
-
   it('notes nothing after its end', async () => {
     let late: Promise<{ readonly disposed: boolean; dispose(): void }> | undefined
     scope(() => {

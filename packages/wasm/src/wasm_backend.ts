@@ -26,10 +26,11 @@ export interface WasmBackendOptions {
   /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
   readonly instructionSet?: WasmInstructionSet | undefined
   /**
-   * A module that was compiled elsewhere, where this thread may not compile the package's own: in workers of Cloudflare and
-   * Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), written to a file by the build of the page.
+   * A `WebAssembly.Module` that was compiled elsewhere, where this thread may not compile the package's own: in workers of
+   * Cloudflare and Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), written to a file by
+   * the build of the page.
    */
-  readonly module?: WebAssembly.Module | undefined
+  readonly module?: object | undefined
 }
 
 /** The executor of browsers, and of machines without the native addon. */
@@ -65,7 +66,9 @@ export async function openWasmBackend(options: WasmBackendOptions = {}): Promise
     )
   }
   const { module, instructionSet } =
-    given === undefined ? await loadModule(asked) : { module: given, instructionSet: 'given module' }
+    given === undefined
+      ? await loadModule(asked)
+      : { module: given as WebAssembly.Module, instructionSet: 'given module' }
   const executor = createWasmExecutor(new WasmHeap(module, dtype), dtype, weights)
   const suffix = weights === 'float32' ? '' : `, ${weights} weights`
   return openKernelBackend(executor, {

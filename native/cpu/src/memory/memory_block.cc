@@ -28,7 +28,14 @@ std::align_val_t AlignmentOf(size_t bytes) { return std::align_val_t{bytes >= kH
 
 MemoryBlock::MemoryBlock(size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
+#if defined(__wasm__)
+  // Traps where memory is short: a module is built without exceptions.
   data_ = static_cast<char*>(::operator new(bytes, AlignmentOf(bytes)));
+#else
+  // AddressSanitizer's operator without nothrow ends the process where memory is short.
+  data_ = static_cast<char*>(::operator new(bytes, AlignmentOf(bytes), std::nothrow));
+  if (data_ == nullptr) throw std::bad_alloc();
+#endif
 #if defined(__linux__)
   // Whole huge pages only: the last, partial one would be rounded up to 2 MiB of resident memory.
   if (bytes >= kHugePage) madvise(data_, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);

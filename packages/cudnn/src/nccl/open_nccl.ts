@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkArguments, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
 import { ADDON_ADVICE, loadAddon } from '../load_addon.js'
 import { openCudaLibraries } from '../sys/cuda_libraries.js'
@@ -45,9 +46,10 @@ export interface Nccl {
 /**
  * Opens NCCL beside the libraries of the executor.
  *
- * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` with everything that was tried
+ * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` with everything that was tried; TypeError `ERR_INVALID_ARGUMENT`
  */
 export function openNccl(libraryDir?: string): Nccl {
+  checkArguments('open NCCL', { libraryDir }, { libraryDir: optional(PATH) })
   const loaded = loadAddon()
   if (loaded.addon === undefined) {
     throw unavailable([{ name: 'nccl', reason: `no addon (${loaded.attempts.join('; ')})` }], ADDON_ADVICE)

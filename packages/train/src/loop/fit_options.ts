@@ -175,7 +175,9 @@ export function checkFitOptions<Batch>(options: FitOptions<Batch>): void {
   const { backend, data, optimizer, batchGradients, learningRate } = options
   checkKind('backend', backend, typeof backend?.ops === 'object', 'a result of openBackend()')
   checkKind('data', data, typeof data?.iterate === 'function', 'a Dataset: Dataset.fromArray(…) makes one')
-  checkKind('optimizer', optimizer, typeof optimizer?.apply === 'function', 'an optimizer such as new Adam(…)')
+  // A function has a method of that name too.
+  const isOptimizer = typeof optimizer?.apply === 'function' && Array.isArray(optimizer.variables)
+  checkKind('optimizer', optimizer, isOptimizer, 'an optimizer such as new Adam(…)')
   checkKind('batchGradients', batchGradients, typeof batchGradients === 'function', 'a function')
   if (typeof learningRate === 'number') checkHyperparameter('fit', 'learningRate', learningRate, { minimum: 0 })
   else

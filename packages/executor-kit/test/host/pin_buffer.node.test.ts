@@ -1,3 +1,4 @@
+// Needs markAsUntransferable, which browsers do not have.
 import { describe, expect, it } from 'vitest'
 import { coded } from '../../../../scripts/coded.mjs'
 import { pinBuffer } from '../../src/index.js'
