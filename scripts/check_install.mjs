@@ -59,8 +59,9 @@ for (const addon of Object.keys(ADDONS)) {
     checks[`${OWNERS[addon]} takes the addon of ${platform} alone`] = async (install) => {
       const machine = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])]
       const folder = await install([`@cudnn-rnn/${OWNERS[addon]}`], machine)
+      // Its dependencies may have addons of their own.
       const installed = readdirSync(join(folder, 'node_modules/@cudnn-rnn')).filter((name) =>
-        name.startsWith('native-'),
+        name.startsWith(`native-${addon}-`),
       )
       equal(installed.join(), ADDONS[addon].includes(platform) ? `native-${addon}-${platform}` : '')
     }
