@@ -1,30 +1,20 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { readFile } from 'node:fs/promises'
 import type { Plugin } from 'esbuild'
-import { afterAll, describe, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { describe, expect, it } from 'vitest'
 import * as sources from '../src/index.js'
+import { bundler } from './bundled_package.js'
 import { fixturePath } from './fixture.js'
 
 type Program = typeof import('../src/index.js') & typeof import('../src/files/hdf5_thread.js')
 
-const here = fileURLToPath(new URL('.', import.meta.url))
-// Beside the installed packages, where the thread finds the HDF5 library.
-const folder = await mkdtemp(join(here, '../node_modules/.hdf5-'))
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const { bundled } = await bundler()
 
-const external = ['h5wasm', '@node-rs/crc32']
-
-/** The package as it is published: `hdf5_worker.js`, the program of the thread, beside it. */
-async function builtPackage(name: string, plugins: Plugin[] = []): Promise<Program> {
-  const index = join(folder, name, 'index.mjs')
-  const contents = "export * from '../src/index.js'; export { Hdf5Thread } from '../src/files/hdf5_thread.js'"
-  await bundleProgram({ contents, resolveDir: here }, index, { external })
-  const thread = join(here, '../src/files/hdf5_worker.ts')
-  await bundleProgram(thread, join(folder, name, 'hdf5_worker.js'), { external, plugins })
-  return (await import(pathToFileURL(index).href)) as Program
-}
+const builtPackage = (name: string, plugins: Plugin[] = []) =>
+  bundled<Program>(
+    name,
+    "export * from '../src/index.js'; export { Hdf5Thread } from '../src/files/hdf5_thread.js'",
+    plugins,
+  )
 
 /** The guard detects some structures that the library never finishes; without it they stand for those it does not detect. */
 const withoutGuard: Plugin = {
