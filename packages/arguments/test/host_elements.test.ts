@@ -8,11 +8,8 @@ class Weights extends Float32Array {
   override slice(): never {
     throw new Error('called')
   }
-  // biome-ignore lint/suspicious/noExplicitAny: the type of the inherited property
-  override get [Symbol.toStringTag](): any {
-    return 'Int32Array'
-  }
 }
+Object.defineProperty(Weights.prototype, Symbol.toStringTag, { get: () => 'Int32Array' })
 /** Of ES2024, which Node.js 20 has and the types of ES2023 lack. */
 type ResizableBuffer = ArrayBuffer & { resize(bytes: number): void }
 const resizable = (bytes: number, maxByteLength: number) =>

@@ -51,8 +51,12 @@ export function openCpuBackend(options: CpuBackendOptions = {}): CpuBackend {
   const weights = options.weights ?? 'float32'
   if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
   if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
-  const { addon, attempts } = loadAddon()
-  if (addon === undefined) throw new BackendUnavailableError('cpu', attempts, ADVICE)
+  const loaded = loadAddon()
+  if (loaded.addon === undefined) {
+    const attempts = loaded.attempts.map((reason) => ({ name: 'cpu', reason }))
+    throw new BackendUnavailableError('cpu', attempts, ADVICE)
+  }
+  const { addon } = loaded
   const supported = addon.instructionSets()
   const instructionSet = chooseInstructionSet(options.instructionSet, supported)
   if (instructionSet === undefined) {

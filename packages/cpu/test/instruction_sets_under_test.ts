@@ -2,11 +2,10 @@ import { test } from 'vitest'
 import type { InstructionSet } from '../src/index.js'
 import { loadAddon } from '../src/load_addon.js'
 
-/** The instruction sets to force one after another; where there is no addon, none, and a skipped test that says so. */
+/** The instruction sets to force one after another. Without an addon it returns none and registers a skipped test with the reason. */
 export function instructionSetsUnderTest(what: string): readonly InstructionSet[] {
-  const { addon, attempts } = loadAddon()
-  if (addon !== undefined) return addon.instructionSets()
-  const reasons = attempts.map(({ reason }) => reason).join('; ')
-  test.skip(`${what}: the native addon cannot be loaded (${reasons})`, () => undefined)
+  const loaded = loadAddon()
+  if (loaded.addon !== undefined) return loaded.addon.instructionSets()
+  test.skip(`${what}: the native addon cannot be loaded (${loaded.attempts.join('; ')})`, () => undefined)
   return []
 }

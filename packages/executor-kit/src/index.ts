@@ -125,6 +125,10 @@ export type { KernelExecutor } from './kernels/kernel_executor.js'
 export type { KernelRnn } from './kernels/kernel_rnn.js'
 export { WEIGHT_FORMATS, type WeightFormat } from './kernels/weight_format.js'
 
+// Native addons
+
+export { type LoadedAddon, loadNativeAddon } from './load_native_addon.js'
+
 // Errors and descriptions
 
 export type { ExecutorErrorCode } from './error_codes.js'

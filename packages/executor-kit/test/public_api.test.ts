@@ -57,6 +57,7 @@ it('@cudnn-rnn/executor-kit exports these names', () => {
       "floatAt",
       "floatView",
       "hostCtcLoss",
+      "loadNativeAddon",
       "logAddExp",
       "logSoftmaxInto",
       "matrix",
