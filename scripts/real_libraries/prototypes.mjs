@@ -6,7 +6,7 @@
 // nvidia-cuda-runtime, nvidia-cuda-nvrtc, nvidia-cublas, nvidia-cuda-crt; …/site-packages/nvidia/*/include). Every table
 // is compiled twice: once as it is, and once against the declarations; sizes and kinds of every parameter must agree.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,9 +21,11 @@ const HEADERS = {
   cublas: 'cublas_api.h',
 }
 
+const folder = mkdtempSync(join(tmpdir(), 'cublas-header-'))
+process.on('exit', () => rmSync(folder, { recursive: true }))
+
 /** cuBLAS overloads some functions for old C++ code; a copy of its header without them names each function once. */
 function withoutOverloads() {
-  const folder = mkdtempSync(join(tmpdir(), 'cublas-header-'))
   const original = folders.map((given) => join(given, 'cublas_api.h')).find(existsSync)
   if (original === undefined) return []
   const [declarations] = readFileSync(original, 'utf8').split('/* wrappers to accept old code')
