@@ -40,6 +40,10 @@ type Run = (input: TensorLike, options?: NetworkRunOptions) => Promise<NetworkRu
 
 /** An imported network as a model with its parameters. */
 export interface ModelFromNetwork {
+  /**
+   * `call` of a CudnnLSTM takes `inputC` too: in TypeScript narrow the type with `model instanceof CudnnLSTM` before a call,
+   * or use `run`, which is the same for all cells.
+   */
   readonly model: CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
   readonly params: Variable
   /** True where the network reads a sequence from its end: `run` turns it around, `call` of the model does not. */
