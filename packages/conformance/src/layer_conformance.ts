@@ -12,6 +12,7 @@ import { describe, expect, test } from 'vitest'
 import fixture from '../../../fixtures/rnn/pytorch_layers.json'
 import { coded } from '../../../scripts/coded.mjs'
 import { expectAllclose } from './closeness.js'
+import { directionsOf, slopeAlong } from './directions.js'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { filled } from './fills.js'
 import { decodeFloat64 } from './fixture_case.js'
@@ -26,7 +27,7 @@ const LENGTHS = [null, { data: Int32Array.from(lengths), shape: [batch] }] as co
 const poolOptions = (pooling: Pooling) => ({ pooling, reversedFrom: REVERSED_FROM })
 
 /** The operations of layers against PyTorch: fixtures/rnn/make_pytorch_layers.py. */
-export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnderTest): void {
+export function registerLayerConformance({ open, dtype, tolerance, extent }: ExecutorUnderTest): void {
   const make = (name: Parameters<typeof filled>[0], shape: readonly number[], scale = 1) =>
     filled(name, shape, dtype, { scale })
   const expectTensor = async (name: string, tensor: BackendTensor, expected: string) =>
@@ -266,17 +267,20 @@ export function registerLayerConformance({ open, dtype, tolerance }: ExecutorUnd
     ]
     const delta = 1e-5
     for (const [name, at, forward, dy, analytic] of cases) {
-      const valueAt = async (index: number, change: number) => {
-        const data = at.data.slice()
-        data[index] += change
+      const valueAlong = async (direction: ArrayLike<number>, distance: number) => {
+        const data = at.data.map((value, index) => value + distance * direction[index])
         const y = (await forward({ data, shape: at.shape }).read()).data
         return Array.from(y).reduce((sum, value, k) => sum + value * dy.data[k], 0)
       }
+      const gradient = (await analytic.read()).data
+      expect(gradient.length).toBe(at.data.length)
+      const directions = directionsOf(at.data.length, extent)
       const slopes: number[] = []
-      for (let index = 0; index < at.data.length; index++) {
-        slopes.push(((await valueAt(index, delta)) - (await valueAt(index, -delta))) / (2 * delta))
+      for (const direction of directions) {
+        slopes.push(((await valueAlong(direction, delta)) - (await valueAlong(direction, -delta))) / (2 * delta))
       }
-      expectAllclose(`∂/∂${name}`, (await analytic.read()).data, slopes, 1e-7)
+      const expected = directions.map((direction) => slopeAlong(gradient, direction))
+      expectAllclose(`∂/∂${name}`, slopes, expected, 1e-7)
     }
   })
 }

@@ -22,8 +22,8 @@ const KINDS = [
 
 /** The CUDA emulator takes ten times as long as all instruction sets of the CPU together. */
 const GROUPS: readonly (readonly [string, number, readonly TestedExecutor[]])[] = [
-  ['the CPU', 200, found.filter(({ name }) => name.startsWith('cpu'))],
-  ['cuDNN', 60, found.filter(({ name }) => name.startsWith('cudnn'))],
+  ['the CPU', 100, found.filter(({ name }) => name.startsWith('cpu'))],
+  ['cuDNN', 30, found.filter(({ name }) => name.startsWith('cudnn'))],
 ]
 
 describe.each(KINDS)('%s', (_, kind, share) => {
