@@ -7,6 +7,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 /** A private package that `canonical` exports names of: they are declared in the build. */
 const PATHS = { '@cudnn-rnn/arguments': [`${ROOT}packages/arguments/src/index.ts`] }
 
+/** Declarations are three quarters of a build's time. `build.mjs --without-declarations` leaves them out. */
+const hasDeclarations = process.env['CUDNN_RNN_DECLARATIONS'] !== '0'
+
 /**
  * ESM, CommonJS and declarations of one package, for Node.js and browsers. Dependencies stay imports; development
  * dependencies become part of the build (decision 0010).
@@ -19,7 +22,7 @@ export function packageBuild(options: Options = {}, threads: Readonly<Record<str
   return defineConfig({
     format: ['esm', 'cjs'],
     // tsup sets baseUrl, which TypeScript 6 calls deprecated; without their paths the siblings stay imports.
-    dts: {
+    dts: hasDeclarations && {
       entry: declared,
       compilerOptions: { ignoreDeprecations: '6.0', composite: false, rootDir: ROOT, paths: PATHS },
       banner: '/// <reference lib="esnext.disposable" />',
