@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { corrupt, unsupported } from '../errors.js'
@@ -51,25 +50,32 @@ export function decodeNpy(path: string, name: string, bytes: Uint8Array): NpyArr
   const start = headerStart + (isShort ? view.getUint16(8, true) : view.getUint32(8, true))
   if (start > bytes.length) throw corrupt(path, `the header of ${name} is cut`)
   const header = new TextDecoder('latin1').decode(bytes.subarray(headerStart, start))
-  const descr = /'descr':\s*'([<>|=])([a-z]\d+)'/.exec(header)
-  const sizes = /'shape':\s*\(([\d,\s]*)\)/.exec(header)
-  const order = /'fortran_order':\s*(True|False)/.exec(header)
-  if (sizes === null || order === null) throw corrupt(path, `the header of ${name} is not that of an array`)
-  const shape = required(sizes[1], 'the sizes')
-    .split(',')
-    .flatMap((size) => (size.trim() === '' ? [] : [Number(size)]))
-  const type = descr === null ? undefined : DTYPES.get(required(descr[2], 'the element type'))
+  const [, byteOrder, letters] = /'descr':\s*'([<>|=])([a-z]\d+)'/.exec(header) ?? []
+  const [, tuple] = /'shape':\s*\(([\dL,\s]*)\)/.exec(header) ?? []
+  const [, fortranOrder] = /'fortran_order':\s*(True|False)/.exec(header) ?? []
+  const shape = tuple === undefined ? undefined : sizesOf(tuple)
+  if (shape === undefined || fortranOrder === undefined) {
+    throw corrupt(path, `the header of ${name} is not that of an array`)
+  }
+  const type = letters === undefined ? undefined : DTYPES.get(letters)
   const elements = () => {
     if (type === undefined)
       throw unsupported(path, `weights are floating point: ${name} has ${header.trim().slice(0, LONGEST_SHOWN)}`)
     const { bytes: size } = ELEMENT_TYPES[type]
     const count = checkedCount(path, name, shape, (bytes.length - start) / size)
     const stored = bytes.subarray(start, start + count * size)
-    const body = required(descr, 'the element type')[1] === '>' ? swappedBytes(stored, size) : stored
+    const body = byteOrder === '>' ? swappedBytes(stored, size) : stored
     const data = decodeElements(path, name, type, body)
-    return order[1] === 'True' ? rowMajor(path, name, data, shape) : data
+    return fortranOrder === 'True' ? rowMajor(path, name, data, shape) : data
   }
-  return { shape, dtype: descr?.[2] ?? 'object', elements }
+  return { shape, dtype: letters ?? 'object', elements }
+}
+
+/** The sizes in the text of a tuple; undefined where it is not one. On Python 2, NumPy wrote sizes of type long as `3L`. */
+function sizesOf(tuple: string): number[] | undefined {
+  const items = tuple.split(',')
+  if (items.at(-1)?.trim() === '') items.pop()
+  return items.every((item) => /^\s*\d+L?\s*$/.test(item)) ? items.map(Number.parseFloat) : undefined
 }
 
 /** A tensor as a `.npy` file, version 1.0. */
