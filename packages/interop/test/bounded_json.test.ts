@@ -24,7 +24,7 @@ describe('parseBoundedJson', () => {
     expect(parse(JSON.stringify([text, '\\', '"[[[['])) as unknown).toEqual([text, '\\', '"[[[['])
   })
 
-  it('refuses what is not JSON, and what is not UTF-8', () => {
+  it('refuses other texts than JSON, and other bytes than UTF-8', () => {
     expect(() => parse('')).toThrow(corrupt(/its header is not JSON/))
     expect(() => parse('"a')).toThrow(corrupt(/its header is not JSON/))
     expect(() => parse('"a\\')).toThrow(corrupt(/its header is not JSON/))

@@ -10,7 +10,7 @@ describe('ByteWindow', () => {
     expect(opened().held(0, 1)).toBeUndefined()
   })
 
-  it('loads at least a window, and holds what lies within it', async () => {
+  it('loads at least a window, and holds its bytes', async () => {
     const window = opened()
     expect(await window.load(100, 4)).toEqual(bytes.subarray(100, 104))
     expect(window.held(100, 65_536)).toEqual(bytes.subarray(100, 65_636))

@@ -46,7 +46,7 @@ describe('readPickle', () => {
     ['FRAME', [0x95, 2, 0, 0, 0, 0, 0, 0, 0, 0x4b, 1], 1],
     ['BINPUT and BINGET', [0x4b, 1, 0x71, 9, 0x30, 0x68, 9], 1],
     ['LONG_BINPUT and LONG_BINGET', [0x4b, 1, 0x72, 0, 1, 0, 0, 0x30, 0x6a, 0, 1, 0, 0], 1],
-    ['MEMOIZE, which counts what is stored', [0x4b, 7, 0x94, 0x4b, 8, 0x94, 0x30, 0x30, 0x68, 1], 8],
+    ['MEMOIZE, which counts the stored values', [0x4b, 7, 0x94, 0x4b, 8, 0x94, 0x30, 0x30, 0x68, 1], 8],
     ['None from the memo', [0x4e, 0x71, 0, 0x30, 0x68, 0], null],
   ])('reads %s', (_, bytes, expected) => {
     expect(unpickled(...bytes)).toEqual(expected)
