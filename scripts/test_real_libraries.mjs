@@ -204,6 +204,5 @@ function documentOf(known) {
     '- Batch-major sequences need `CUDNN_RNN_PADDED_IO_ENABLED` even where all rows have T steps.',
     '- A state descriptor is checked only where a pointer needs it, and then for every cell: `cDesc` of a GRU too.',
     '- Persistent algorithms refuse too many units in `cudnnGetRNNTempSpaceSizes` already.',
-    '- NCCL has no function in the symbol tables; its headers are not compared.',
   ].join('\n')}\n`
 }

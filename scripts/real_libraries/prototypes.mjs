@@ -2,8 +2,8 @@
 //
 //     node scripts/real_libraries/prototypes.mjs INCLUDE_FOLDER…
 //
-// The folders hold cudnn.h, cuda_runtime_api.h, cuda.h, nvrtc.h and cublas_api.h (pip: nvidia-cudnn-cu13,
-// nvidia-cuda-runtime, nvidia-cuda-nvrtc, nvidia-cublas, nvidia-cuda-crt; …/site-packages/nvidia/*/include). Every table
+// The folders hold cudnn.h, cuda_runtime_api.h, cuda.h, nvrtc.h, cublas_api.h and nccl.h (pip: nvidia-cudnn-cu13,
+// nvidia-cuda-runtime, nvidia-cuda-nvrtc, nvidia-cublas, nvidia-nccl-cu13, nvidia-cuda-crt; …/site-packages/nvidia/*/include). Every table
 // is compiled twice: once as it is, and once against the declarations; sizes and kinds of every parameter must agree.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,6 +19,7 @@ const HEADERS = {
   driver: 'cuda.h',
   nvrtc: 'nvrtc.h',
   cublas: 'cublas_api.h',
+  nccl: 'nccl.h',
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'cublas-header-'))

@@ -8,6 +8,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
+#include <nccl.h>
 #include <nvrtc.h>
 
 #include <cstddef>
@@ -47,12 +48,14 @@ struct Same<R(P...), S(Q...)>
 #include "abi/cudart.h"
 #include "abi/cudnn.h"
 #include "abi/driver.h"
+#include "abi/nccl.h"
 #include "abi/nvrtc.h"
 
 CUDART_FUNCTIONS(ROW)
 DRIVER_FUNCTIONS(ROW)
 NVRTC_FUNCTIONS(ROW)
 CUBLAS_PLAIN_FUNCTIONS(ROW)
+NCCL_FUNCTIONS(ROW)
 CUDNN_FUNCTIONS(CUDNN_ROW)
 CUDNN_9_FUNCTIONS(CUDNN_ROW)
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// The part of NCCL that the emulator has: non-blocking communicators and the all-reduce.
+// The part of NCCL that the emulator has: non-blocking communicators, the all-reduce, the broadcast, and groups of
+// them.
 
 #include <cstddef>
 
@@ -30,22 +31,27 @@ enum : ncclResult_t {
   ncclRemoteError = 6,
   ncclInProgress = 7,
 };
-enum { ncclInt32 = 2, ncclFloat32 = 7, ncclFloat64 = 8 };
+enum { ncclInt32 = 2, ncclFloat32 = 7, ncclFloat64 = 8, ncclBfloat16 = 9 };
 enum { ncclSum = 0, ncclMax = 2, ncclMin = 3 };
 
-#define NCCL_FUNCTIONS(FUNCTION)                                                                                   \
-  FUNCTION(ncclResult_t, ncclGetVersion, (int* version))                                                           \
-  FUNCTION(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                                                     \
-  FUNCTION(ncclResult_t, ncclCommInitRankConfig,                                                                   \
-           (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config))                \
-  FUNCTION(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * error))                   \
-  FUNCTION(ncclResult_t, ncclCommFinalize, (ncclComm_t communicator))                                              \
-  FUNCTION(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))                                               \
-  FUNCTION(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                                 \
-  FUNCTION(ncclResult_t, ncclAllReduce,                                                                            \
-           (const void* from, void* to, size_t count, int type, int operation, ncclComm_t communicator,            \
-            ncclStream_t stream))                                                                                  \
-  FUNCTION(const char*, ncclGetErrorString, (ncclResult_t result))                                                 \
+#define NCCL_FUNCTIONS(FUNCTION)                                                                                    \
+  FUNCTION(ncclResult_t, ncclGetVersion, (int* version))                                                            \
+  FUNCTION(ncclResult_t, ncclGetUniqueId, (ncclUniqueId * id))                                                      \
+  FUNCTION(ncclResult_t, ncclCommInitRankConfig,                                                                    \
+           (ncclComm_t * communicator, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config))                 \
+  FUNCTION(ncclResult_t, ncclCommGetAsyncError, (ncclComm_t communicator, ncclResult_t * error))                    \
+  FUNCTION(ncclResult_t, ncclCommFinalize, (ncclComm_t communicator))                                               \
+  FUNCTION(ncclResult_t, ncclCommDestroy, (ncclComm_t communicator))                                                \
+  FUNCTION(ncclResult_t, ncclCommAbort, (ncclComm_t communicator))                                                  \
+  FUNCTION(ncclResult_t, ncclAllReduce,                                                                             \
+           (const void* from, void* to, size_t count, int type, int operation, ncclComm_t communicator,             \
+            ncclStream_t stream))                                                                                   \
+  FUNCTION(                                                                                                         \
+      ncclResult_t, ncclBroadcast,                                                                                  \
+      (const void* from, void* to, size_t count, int type, int root, ncclComm_t communicator, ncclStream_t stream)) \
+  FUNCTION(ncclResult_t, ncclGroupStart, ())                                                                        \
+  FUNCTION(ncclResult_t, ncclGroupEnd, ())                                                                          \
+  FUNCTION(const char*, ncclGetErrorString, (ncclResult_t result))                                                  \
   FUNCTION(const char*, ncclGetLastError, (ncclComm_t communicator))
 
 NCCL_FUNCTIONS(EMULATOR_PROTOTYPE)

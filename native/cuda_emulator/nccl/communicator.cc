@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <thread>
@@ -45,10 +46,47 @@ LiveObjects<ncclComm_t, Communicator>& Communicators() {
   return *all;
 }
 
+/// The bits of a bfloat16.
+struct Bfloat16 {
+  Bfloat16() = default;
+  explicit Bfloat16(float value) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, &value, sizeof word);
+    bits = value != value ? 0x7fff : static_cast<std::uint16_t>((word + 0x7fff + ((word >> 16) & 1)) >> 16);
+  }
+  float Value() const {
+    const std::uint32_t word = static_cast<std::uint32_t>(bits) << 16;
+    float value = 0;
+    std::memcpy(&value, &word, sizeof value);
+    return value;
+  }
+  std::uint16_t bits = 0;
+};
+
+std::size_t BytesOf(int type) {
+  switch (type) {
+    case ncclInt32:
+    case ncclFloat32:
+      return 4;
+    case ncclFloat64:
+      return 8;
+    case ncclBfloat16:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
 template <class T>
 T Combined(int operation, T a, T b) {
   if (operation == ncclSum) return a + b;
   return operation == ncclMin ? std::min(a, b) : std::max(a, b);
+}
+
+/// Rounded after every sum, as NCCL does.
+template <>
+Bfloat16 Combined(int operation, Bfloat16 a, Bfloat16 b) {
+  return Bfloat16(Combined(operation, a.Value(), b.Value()));
 }
 
 /// Sums in the order of ranks, so that all have the same bits.
@@ -71,7 +109,62 @@ void Reduce(Communicator& communicator, T* data, std::size_t count, int operatio
   }
 }
 
+void Copy(Communicator& communicator, std::uint8_t* data, std::size_t bytes, int root) {
+  Meeting& meeting = *communicator.meeting;
+  for (std::size_t done = 0; done < bytes; done += Meeting::kSlotBytes) {
+    const std::size_t piece = std::min(Meeting::kSlotBytes, bytes - done);
+    if (communicator.rank == root) std::memcpy(meeting.Slot(root), data + done, piece);
+    if (!meeting.Wait()) return;
+    std::memcpy(data + done, meeting.Slot(root), piece);
+    if (!meeting.Wait()) return;
+  }
+}
+
+/// Groups that this thread has begun and not ended.
+thread_local int open_groups = 0;
+
+/// What all collectives require; null where `result` says why the call is refused.
+std::shared_ptr<Communicator> Ready(ncclComm_t handle, const std::shared_ptr<Stream>& stream, int type,
+                                    ncclResult_t* result) {
+  auto communicator = Communicators().Find(handle);
+  *result = ncclInvalidArgument;
+  if (communicator == nullptr || stream == nullptr || BytesOf(type) == 0) return nullptr;
+  *result = ncclInvalidUsage;
+  if (communicator->state != ncclSuccess) {
+    ReportViolation("a call of NCCL was made before the one before it was accepted");
+    return nullptr;
+  }
+  if (stream->device != communicator->device || CurrentDevice() != communicator->device) return nullptr;
+  if (CaptureStatus(stream) != 0) {
+    ReportViolation("a collective of NCCL was captured: other ranks may not capture theirs");
+    return nullptr;
+  }
+  return communicator;
+}
+
+/// In a group a call is accepted by the group's end.
+ncclResult_t Accepted(int status) {
+  if (status != 0) return ncclUnhandledCudaError;
+  return open_groups > 0 ? ncclSuccess : ncclInProgress;
+}
+
 }  // namespace
+
+ncclResult_t ncclGroupStart() {
+  EMULATOR_ENTER(kNccl);
+  open_groups++;
+  return ncclSuccess;
+}
+
+ncclResult_t ncclGroupEnd() {
+  EMULATOR_ENTER(kNcclAlways);
+  if (open_groups == 0) {
+    ReportViolation("a group of NCCL was ended that was not begun");
+    return ncclInvalidUsage;
+  }
+  open_groups--;
+  return ncclInProgress;
+}
 
 ncclResult_t ncclGetVersion(int* version) {
   *version = 22707;
@@ -122,20 +215,11 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t handle, ncclResult_t* error) {
 ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, int operation, ncclComm_t handle,
                            ncclStream_t given) {
   EMULATOR_ENTER(kNccl);
-  const auto communicator = Communicators().Find(handle);
   const auto stream = FindStream(given);
-  const bool is_known = type == ncclInt32 || type == ncclFloat32 || type == ncclFloat64;
-  if (communicator == nullptr || stream == nullptr || !is_known) return ncclInvalidArgument;
-  if (communicator->state != ncclSuccess) {
-    ReportViolation("a call of NCCL was made before the one before it was accepted");
-    return ncclInvalidUsage;
-  }
-  if (stream->device != communicator->device || CurrentDevice() != communicator->device) return ncclInvalidUsage;
-  if (CaptureStatus(stream) != 0) {
-    ReportViolation("a collective of NCCL was captured: other ranks may not capture theirs");
-    return ncclInvalidUsage;
-  }
-  const std::size_t bytes = count * (type == ncclFloat64 ? 8 : 4);
+  ncclResult_t result = ncclSuccess;
+  const auto communicator = Ready(handle, stream, type, &result);
+  if (communicator == nullptr) return result;
+  const std::size_t bytes = count * BytesOf(type);
   Operation work{.name = "ncclAllReduce"};
   work.accesses = {{from, bytes, false}, {to, bytes, true}};
   work.run = [=](int device) {
@@ -144,9 +228,30 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, i
     if (data != source) std::memcpy(data, source, bytes);
     if (type == ncclInt32) return Reduce(*communicator, static_cast<int*>(data), count, operation);
     if (type == ncclFloat64) return Reduce(*communicator, static_cast<double*>(data), count, operation);
+    if (type == ncclBfloat16) return Reduce(*communicator, static_cast<Bfloat16*>(data), count, operation);
     Reduce(*communicator, static_cast<float*>(data), count, operation);
   };
-  return Enqueue(stream, std::move(work)) == 0 ? ncclInProgress : ncclUnhandledCudaError;
+  return Accepted(Enqueue(stream, std::move(work)));
+}
+
+ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, int type, int root, ncclComm_t handle,
+                           ncclStream_t given) {
+  EMULATOR_ENTER(kNccl);
+  const auto stream = FindStream(given);
+  ncclResult_t result = ncclSuccess;
+  const auto communicator = Ready(handle, stream, type, &result);
+  if (communicator == nullptr) return result;
+  if (root < 0 || root >= communicator->size) return ncclInvalidArgument;
+  const std::size_t bytes = count * BytesOf(type);
+  Operation work{.name = "ncclBroadcast"};
+  work.accesses = {{from, bytes, false}, {to, bytes, true}};
+  work.run = [=](int device) {
+    const void* source = Resolve(device, from, bytes, "sendbuff");
+    void* data = Resolve(device, to, bytes, "recvbuff");
+    if (data != source) std::memcpy(data, source, bytes);
+    Copy(*communicator, static_cast<std::uint8_t*>(data), bytes, root);
+  };
+  return Accepted(Enqueue(stream, std::move(work)));
 }
 
 ncclResult_t ncclCommFinalize(ncclComm_t handle) {

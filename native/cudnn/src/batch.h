@@ -1,11 +1,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "host_block.h"
 #include "native_error.h"
 #include "objects.h"
+#include "stream_call.h"
 
 namespace cudnn_rnn {
 
@@ -61,6 +63,8 @@ struct Batch {
   Id graph = 0;
   /// Where the captured kernels read their scalars.
   Id live_scalars = 0;
+  /// A call of NCCL on the memory of `slots`, in the place of commands; see Note [Calls on an executor's stream].
+  std::optional<WorkerEnd> stream_call;
   /// Run this batch only if the last capture of the session succeeded, or only if it failed.
   enum class Condition { kAlways, kIfCaptured, kUnlessCaptured } condition = Condition::kAlways;
 

@@ -16,8 +16,14 @@ struct NcclHandle {
   /// Promises that keep the event loop alive.
   std::size_t outstanding = 0;
   bool is_open = true;
+  /// The argument of the hook at the environment's end; owned by the hook.
+  std::shared_ptr<NcclHandle>* hook = nullptr;
 };
 HANDLE_TAG(NcclHandle, 3)
+
+/// The bits of bfloat16.
+template <>
+inline constexpr napi_typedarray_type kArrayType<std::uint16_t> = napi_uint16_array;
 
 namespace {
 
@@ -29,7 +35,7 @@ struct Settlement {
 };
 
 /// Elements of the arrays, as ncclDataType_t numbers them.
-enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8 };
+enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8, kNcclBfloat16 = 9 };
 
 NcclTable TableOf(const std::string& path) {
   std::string text;
@@ -127,6 +133,7 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   handle->settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn nccl", 0, 1);
   handle->settled.Unref(env);
   auto* held = new std::shared_ptr<NcclHandle>(handle);
+  handle->hook = held;
   napi_add_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
   auto first = std::make_unique<NcclOperation>();
   first->kind = NcclOperationKind::kOpen;
@@ -146,7 +153,8 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   return result;
 }
 
-// ncclAllReduce(communicator, array: Float32Array | Float64Array | Int32Array, reduction: number): Promise<void>
+// ncclAllReduce(communicator, array: Float32Array | Float64Array | Int32Array | Uint16Array, reduction: number):
+//   Promise<void> — a Uint16Array has the bits of bfloat16
 Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<NcclOperation>();
   operation->reduction = info[2].ToNumber().Int32Value();
@@ -163,11 +171,58 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   } else if (type == napi_int32_array) {
     const auto span = Span<int32_t>(info[1]);
     fill(kNcclInt32, sizeof(int32_t), span.data, span.count);
+  } else if (type == napi_uint16_array) {
+    const auto span = Span<std::uint16_t>(info[1]);
+    fill(kNcclBfloat16, sizeof(std::uint16_t), span.data, span.count);
   } else {
     const auto span = Span<float>(info[1]);
     fill(kNcclFloat32, sizeof(float), span.data, span.count);
   }
   return Post(info, std::move(operation), info[1]);
+}
+
+/// Queues both ends of a call on an executor's stream. The arguments are those of the two functions below.
+Napi::Value PostOnStream(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation) {
+  SessionHandle& session = *Unwrap<SessionHandle>(info[1]);
+  if (session.session->closed()) throw SessionClosed("submit");
+  const NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
+  if (!handle.is_open) throw SessionClosed("post");
+  // Hooks run last to first: the session's waits for its device, on which this call may wait for other ranks.
+  napi_remove_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
+  napi_add_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
+  auto batch = std::make_unique<Batch>();
+  const auto buffers = info[2].As<Napi::Array>();
+  const auto counts = info[3].As<Napi::Array>();
+  for (std::uint32_t k = 0; k < buffers.Length(); k++) {
+    batch->slots.push_back(static_cast<Id>(buffers.Get(k).ToNumber().Int64Value()));
+    operation->counts.push_back(static_cast<std::size_t>(counts.Get(k).ToNumber().Int64Value()));
+  }
+  operation->type = info[4].ToNumber().Int32Value();
+  WorkerEnd& end = batch->stream_call.emplace();
+  operation->stream_call.arrived = end.arrived.get_future();
+  end.taken = operation->stream_call.taken.get_future();
+  const Napi::Value promise = Post(info, std::move(operation), Napi::Value());
+  session.session->Post(batch, false);
+  return promise;
+}
+
+// ncclReduceOnStream(communicator, session, buffers: number[], counts: number[], type: number, reduction: number):
+//   Promise<void> — combines the first `counts` elements of the buffers in place, at this position of the session's
+//   queue; settles when the device has done it
+Napi::Value ReduceOnStream(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<NcclOperation>();
+  operation->kind = NcclOperationKind::kReduceOnStream;
+  operation->reduction = info[5].ToNumber().Int32Value();
+  return PostOnStream(info, std::move(operation));
+}
+
+// ncclBroadcastOnStream(communicator, session, buffers: number[], counts: number[], type: number, root: number):
+//   Promise<void> — copies the elements of rank `root`, as above
+Napi::Value BroadcastOnStream(const Napi::CallbackInfo& info) {
+  auto operation = std::make_unique<NcclOperation>();
+  operation->kind = NcclOperationKind::kBroadcastOnStream;
+  operation->root = info[5].ToNumber().Int32Value();
+  return PostOnStream(info, std::move(operation));
 }
 
 // closeNccl(communicator): Promise<void> — waits for all ranks
@@ -184,6 +239,8 @@ void InitNccl(Napi::Object exports) {
   Export<Version>(exports, "ncclVersion");
   Export<OpenNccl>(exports, "openNccl");
   Export<AllReduce>(exports, "ncclAllReduce");
+  Export<ReduceOnStream>(exports, "ncclReduceOnStream");
+  Export<BroadcastOnStream>(exports, "ncclBroadcastOnStream");
   Export<CloseNccl>(exports, "closeNccl");
 }
 

@@ -57,6 +57,8 @@ void NcclCommunicator::Start(std::unique_ptr<NcclOperation> first, Settle settle
 
 void NcclCommunicator::Post(std::unique_ptr<NcclOperation> operation) {
   const std::lock_guard lock(mutex_);
+  // Dropped behind the end: a worker that waits for it learns so.
+  if (has_ended_) return;
   queue_.push_back(std::move(operation));
   changed_.notify_one();
 }
@@ -88,6 +90,9 @@ void NcclCommunicator::Run() {
     settle_(std::move(operation));
   }
   Release();
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  queue_.clear();
 }
 
 void NcclCommunicator::Perform(NcclOperation& operation) {
@@ -95,10 +100,10 @@ void NcclCommunicator::Perform(NcclOperation& operation) {
   try {
     if (operation.kind == NcclOperationKind::kOpen) return Open();
     // After a failure, and at the end of the process, nothing can be done but to close.
-    if (communicator_ == nullptr && operation.kind == NcclOperationKind::kAllReduce) {
-      Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
-    }
-    return operation.kind == NcclOperationKind::kClose ? Close() : AllReduce(operation);
+    if (operation.kind == NcclOperationKind::kClose) return Close();
+    if (communicator_ == nullptr) Fail("ncclAllReduce", "ABORTED", 0, "an earlier call failed");
+    if (operation.kind == NcclOperationKind::kAllReduce) return AllReduce(operation);
+    CallOnStream(operation);
   } catch (const NativeError& error) {
     operation.error = std::make_shared<NativeError>(error);
     Abort();
@@ -151,6 +156,55 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
   CheckCudart(*libraries_, cudart.cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
 }
 
+void NcclCommunicator::CallOnStream(NcclOperation& operation) {
+  const auto& cudart = libraries_->cudart;
+  CommunicatorEnd& end = operation.stream_call;
+  const bool is_broadcast = operation.kind == NcclOperationKind::kBroadcastOnStream;
+  const char* const call = is_broadcast ? "ncclBroadcast" : "ncclAllReduce";
+  bool is_taken = false;
+  try {
+    WaitUntil(call, [&] { return end.arrived.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
+    StreamArrival arrival;
+    try {
+      arrival = end.arrived.get();
+    } catch (const std::future_error&) {
+      Fail(call, "ABORTED", 0, "its executor was disposed");
+    }
+    if (arrival.error) throw NativeError(*arrival.error);
+    if (done_ == nullptr) {
+      CheckCudart(*libraries_, cudart.cudaEventCreateWithFlags(&done_, cudaEventDisableTiming),
+                  "cudaEventCreateWithFlags");
+    }
+    CheckNccl(nccl_.ncclGroupStart(), "ncclGroupStart");
+    ncclResult_t result = ncclSuccess;
+    for (std::size_t k = 0; k < arrival.arrays.size(); k++) {
+      void* data = arrival.arrays[k];
+      const ncclResult_t status = is_broadcast
+                                      ? nccl_.ncclBroadcast(data, data, operation.counts[k], operation.type,
+                                                            operation.root, communicator_, arrival.stream)
+                                      : nccl_.ncclAllReduce(data, data, operation.counts[k], operation.type,
+                                                            operation.reduction, communicator_, arrival.stream);
+      if (status != ncclSuccess && status != ncclInProgress && result == ncclSuccess) result = status;
+    }
+    // A group must be ended, also after a failure in it.
+    const ncclResult_t ended = nccl_.ncclGroupEnd();
+    CheckNccl(result, call);
+    WaitForNccl(ended, call);
+    CheckCudart(*libraries_, cudart.cudaEventRecord(done_, arrival.stream), "cudaEventRecord");
+    is_taken = true;
+    end.taken.set_value(nullptr);
+  } catch (const NativeError& error) {
+    if (!is_taken) end.taken.set_value(std::make_shared<NativeError>(error));
+    throw;
+  }
+  WaitUntil(call, [&] {
+    const cudaError_t status = cudart.cudaEventQuery(done_);
+    if (status == cudaErrorNotReady) return false;
+    CheckCudart(*libraries_, status, "cudaEventQuery");
+    return true;
+  });
+}
+
 void NcclCommunicator::Close() {
   if (communicator_ == nullptr) return;
   WaitForNccl(nccl_.ncclCommFinalize(communicator_), "ncclCommFinalize");
@@ -164,7 +218,9 @@ void NcclCommunicator::Release() {
   Abort();
   // Nothing can be done about a failure here.
   if (buffer_ != nullptr) cudart.cudaFree(buffer_);
+  if (done_ != nullptr) cudart.cudaEventDestroy(done_);
   if (stream_ != nullptr) cudart.cudaStreamDestroy(stream_);
+  done_ = nullptr;
   buffer_ = nullptr;
   buffer_bytes_ = 0;
   stream_ = nullptr;

@@ -15,23 +15,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "libraries.h"
 #include "native_error.h"
-
-using ncclResult_t = int;
-using ncclComm_t = struct ncclComm*;
-struct ncclUniqueId {
-  char internal[128];
-};
-/// The first fields, as of version 2.14: later releases take the defaults for the others.
-struct ncclConfig_t {
-  std::size_t size;
-  unsigned magic;
-  unsigned version;
-  int blocking;
-};
-enum { ncclSuccess = 0, ncclInProgress = 7 };
+#include "stream_call.h"
 
 namespace cudnn_rnn {
 
@@ -47,7 +35,8 @@ NcclTable BindNccl(void* library);
 /// A new id, which all ranks of a communicator need. Throws NativeError.
 ncclUniqueId NewNcclId(const NcclTable& nccl);
 
-enum class NcclOperationKind { kOpen, kAllReduce, kClose };
+/// kAllReduce reduces an array of the host; the two after it are calls on an executor's stream.
+enum class NcclOperationKind { kOpen, kAllReduce, kReduceOnStream, kBroadcastOnStream, kClose };
 
 /// One call, from its queueing to its settlement. `data` must stay valid until then.
 struct NcclOperation {
@@ -58,6 +47,10 @@ struct NcclOperation {
   /// ncclDataType_t and ncclRedOp_t.
   int type = 0;
   int reduction = 0;
+  /// Of a call on a stream: its end, the elements of each array, and the rank that has the elements of a broadcast.
+  CommunicatorEnd stream_call;
+  std::vector<std::size_t> counts;
+  int root = 0;
   ErrorRef error;
   /// The caller's.
   void* settlement = nullptr;
@@ -91,6 +84,8 @@ class NcclCommunicator {
   void Perform(NcclOperation& operation);
   void Open();
   void AllReduce(const NcclOperation& operation);
+  /// Waits for the worker of the stream, makes the call for all its arrays at once, and waits for the device.
+  void CallOnStream(NcclOperation& operation);
   void Close();
   void Release();
   /// Aborts the communicator, so that kernels which wait for other ranks end.
@@ -108,6 +103,8 @@ class NcclCommunicator {
   Settle settle_;
   ncclComm_t communicator_ = nullptr;
   cudaStream_t stream_ = nullptr;
+  /// Recorded behind a call on a stream of an executor.
+  cudaEvent_t done_ = nullptr;
   void* buffer_ = nullptr;
   std::size_t buffer_bytes_ = 0;
   std::chrono::steady_clock::time_point began_;
@@ -117,6 +114,8 @@ class NcclCommunicator {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<NcclOperation>> queue_;
+  /// The thread takes no more operations.
+  bool has_ended_ = false;
 };
 
 }  // namespace cudnn_rnn

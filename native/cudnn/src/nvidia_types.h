@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// CUDA runtime, CUDA driver, NVRTC, cuBLAS and cuDNN, in this order. The enumerations of NVIDIA's headers have the size
-// of int on all supported compilers.
+// CUDA runtime, CUDA driver, NVRTC, cuBLAS, NCCL and cuDNN, in this order. The enumerations of NVIDIA's headers have
+// the size of int on all supported compilers.
 using cudaError_t = int;
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
@@ -28,6 +28,19 @@ using nvrtcProgram = struct _nvrtcProgram*;  // NOLINT(bugprone-reserved-identif
 using cublasStatus_t = int;
 using cublasHandle_t = struct cublasContext*;
 
+using ncclResult_t = int;
+using ncclComm_t = struct ncclComm*;
+struct ncclUniqueId {
+  char internal[128];
+};
+// The first fields, as of version 2.14: later releases take the defaults for the others.
+struct ncclConfig_t {
+  std::size_t size;
+  unsigned magic;
+  unsigned version;
+  int blocking;
+};
+
 using cudnnStatus_t = int;
 using cudnnHandle_t = struct cudnnContext*;
 using cudnnTensorDescriptor_t = struct cudnnTensorStruct*;
@@ -41,5 +54,6 @@ enum { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceT
 enum { cudaStreamNonBlocking = 1, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaStreamCaptureModeThreadLocal = 1, cudaMemPoolAttrReleaseThreshold = 4 };
 enum { cudaErrorMemoryAllocation = 2, cudaErrorCudartUnloading = 4, cudaErrorNotReady = 600 };
+enum { ncclSuccess = 0, ncclInProgress = 7 };
 enum { cudaDevAttrMultiProcessorCount = 16, cudaDevAttrComputeCapabilityMajor = 75 };
 enum { cudaDevAttrComputeCapabilityMinor = 76, cudaDevAttrMemoryPoolsSupported = 115 };

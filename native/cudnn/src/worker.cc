@@ -147,10 +147,34 @@ void Worker::Run(Batch& batch) {
   const bool is_run =
       batch.condition == Batch::Condition::kAlways || (batch.condition == Batch::Condition::kIfCaptured) == captured_;
   if (is_run) {
-    batch.graph != 0 ? Capture(batch) : RunSegments(batch);
+    if (batch.stream_call) {
+      RunStreamCall(batch);
+    } else {
+      batch.graph != 0 ? Capture(batch) : RunSegments(batch);
+    }
   }
   // Also if the batch was skipped by its condition: the ids are released once, with the last batch of an operation.
   for (const Id id : batch.releases) Release(id);
+}
+
+void Worker::RunStreamCall(Batch& batch) {
+  StreamArrival arrival;
+  arrival.stream = stream;
+  for (const Id id : batch.slots) {
+    const Object* object = Find(id);
+    const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
+    arrival.arrays.push_back(AddressOf(buffer));
+    if (object != nullptr && object->error && !arrival.error) arrival.error = object->error;
+  }
+  batch.stream_call->arrived.set_value(std::move(arrival));
+  // A dropped end throws std::future_error.
+  batch.error = Attempt([&] {
+    if (const ErrorRef error = batch.stream_call->taken.get()) throw NativeError(*error);
+  });
+  if (!batch.error) return;
+  for (const Id id : batch.slots) {
+    if (Object* object = Find(id)) object->error = batch.error;
+  }
 }
 
 void Worker::RunWithoutDevice(Batch& batch) {

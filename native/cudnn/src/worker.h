@@ -65,6 +65,8 @@ class Worker {
  private:
   /// Runs the segments of a batch in order, and marks the outputs of failed and skipped ones with the error.
   void RunSegments(Batch& batch);
+  /// Lets the communicator of NCCL make a call on the stream. After a failure the buffers of the call carry the error.
+  void RunStreamCall(Batch& batch);
   /// Captures a batch into a graph. A failed capture changes nothing.
   void Capture(Batch& batch);
   /// Destroys an object. Idempotent; memory is freed after the work queued so far.

@@ -176,11 +176,12 @@ Napi::Value Open(const Napi::CallbackInfo& info) {
   return promise;
 }
 
-// allReduce(array: Float32Array | Float64Array | Int32Array, reduction: 0 | 1 | 2): Promise<void>
+// allReduce(array: Float32Array | Float64Array | Int32Array, reduction: 0 | 1 | 2, asBfloat16: boolean): Promise<void>
 Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<Operation>();
   operation->kind = OperationKind::kAllReduce;
   operation->reduce = static_cast<ReduceKind>(info[1].ToNumber().Int32Value());
+  operation->as_bfloat16 = info[2].ToBoolean().Value();
   const auto fill = [&](ElementKind element, void* data, std::ptrdiff_t count) {
     operation->element = element;
     operation->data = data;

@@ -25,27 +25,28 @@ struct MpiConstants {
 };
 
 /// Every function that is called: name, then the types of its parameters. All return an int.
-#define CUDNN_RNN_MPI_FUNCTIONS(X)                                                                  \
-  X(Initialized, (int*))                                                                            \
-  X(Init_thread, (int*, char***, int, int*))                                                        \
-  X(Finalize, ())                                                                                   \
-  X(Abort, (MpiHandle, int))                                                                        \
-  X(Comm_size, (MpiHandle, int*))                                                                   \
-  X(Comm_rank, (MpiHandle, int*))                                                                   \
-  X(Comm_dup, (MpiHandle, MpiHandle*))                                                              \
-  X(Comm_split_type, (MpiHandle, int, int, MpiHandle, MpiHandle*))                                  \
-  X(Comm_free, (MpiHandle*))                                                                        \
-  X(Comm_set_errhandler, (MpiHandle, MpiHandle))                                                    \
-  X(Error_string, (int, char*, int*))                                                               \
-  X(Get_library_version, (char*, int*))                                                             \
-  X(Allreduce, (const void*, void*, int, MpiHandle, MpiHandle, MpiHandle))                          \
-  X(Bcast, (void*, int, MpiHandle, int, MpiHandle))                                                 \
-  X(Allgather, (const void*, int, MpiHandle, void*, int, MpiHandle, MpiHandle))                     \
-  X(Allgatherv, (const void*, int, MpiHandle, void*, const int*, const int*, MpiHandle, MpiHandle)) \
-  X(Barrier, (MpiHandle))                                                                           \
-  X(Iprobe, (int, int, MpiHandle, int*, void*))                                                     \
-  X(Recv, (void*, int, MpiHandle, int, int, MpiHandle, void*))                                      \
-  X(Isend, (const void*, int, MpiHandle, int, int, MpiHandle, MpiHandle*))                          \
+#define CUDNN_RNN_MPI_FUNCTIONS(X)                                                                                    \
+  X(Initialized, (int*))                                                                                              \
+  X(Init_thread, (int*, char***, int, int*))                                                                          \
+  X(Finalize, ())                                                                                                     \
+  X(Abort, (MpiHandle, int))                                                                                          \
+  X(Comm_size, (MpiHandle, int*))                                                                                     \
+  X(Comm_rank, (MpiHandle, int*))                                                                                     \
+  X(Comm_dup, (MpiHandle, MpiHandle*))                                                                                \
+  X(Comm_split_type, (MpiHandle, int, int, MpiHandle, MpiHandle*))                                                    \
+  X(Comm_free, (MpiHandle*))                                                                                          \
+  X(Comm_set_errhandler, (MpiHandle, MpiHandle))                                                                      \
+  X(Error_string, (int, char*, int*))                                                                                 \
+  X(Get_library_version, (char*, int*))                                                                               \
+  X(Allreduce, (const void*, void*, int, MpiHandle, MpiHandle, MpiHandle))                                            \
+  X(Bcast, (void*, int, MpiHandle, int, MpiHandle))                                                                   \
+  X(Allgather, (const void*, int, MpiHandle, void*, int, MpiHandle, MpiHandle))                                       \
+  X(Allgatherv, (const void*, int, MpiHandle, void*, const int*, const int*, MpiHandle, MpiHandle))                   \
+  X(Alltoallv, (const void*, const int*, const int*, MpiHandle, void*, const int*, const int*, MpiHandle, MpiHandle)) \
+  X(Barrier, (MpiHandle))                                                                                             \
+  X(Iprobe, (int, int, MpiHandle, int*, void*))                                                                       \
+  X(Recv, (void*, int, MpiHandle, int, int, MpiHandle, void*))                                                        \
+  X(Isend, (const void*, int, MpiHandle, int, int, MpiHandle, MpiHandle*))                                            \
   X(Request_free, (MpiHandle*))
 
 /// An opened library: its constants and the addresses of its functions. Never unloaded, so copies stay valid.

@@ -74,6 +74,21 @@ bool IsCollective(OperationKind kind) {
 
 std::size_t BytesPerElement(ElementKind element) { return element == ElementKind::kFloat64 ? 8 : 4; }
 
+/// To the nearest, ties to even; NaN stays NaN.
+std::uint16_t ToBfloat16(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  if (value != value) return 0x7fff;
+  return static_cast<std::uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float FromBfloat16(std::uint16_t half) {
+  const std::uint32_t bits = static_cast<std::uint32_t>(half) << 16;
+  float value = 0;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 std::string Rounded(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, seconds < 10 ? "%.1f s" : "%.0f s", seconds);
@@ -289,6 +304,11 @@ void World::Close(Operation& operation) {
 }
 
 void World::AllReduce(const Operation& operation) {
+  if (operation.as_bfloat16) {
+    return operation.element == ElementKind::kFloat64
+               ? SumAsBfloat16(static_cast<double*>(operation.data), operation.count)
+               : SumAsBfloat16(static_cast<float*>(operation.data), operation.count);
+  }
   const MpiConstants& c = library_.constants;
   // In the order of ElementKind and ReduceKind.
   const MpiHandle types[] = {c.float32, c.float64, c.int32};
@@ -306,6 +326,49 @@ void World::AllReduce(const Operation& operation) {
           "MPI_Allreduce");
     done += piece;
   } while (done < operation.count);
+}
+
+template <typename Element>
+void World::SumAsBfloat16(Element* data, std::size_t count) {
+  const MpiHandle byte = library_.constants.byte;
+  const auto size = static_cast<std::size_t>(info_.size);
+  const auto own = static_cast<std::size_t>(info_.rank);
+  std::vector<std::uint16_t> sent;
+  std::vector<std::uint16_t> received;
+  std::vector<int> counts(size);
+  std::vector<int> offsets(size);
+  std::vector<int> own_counts(size);
+  std::vector<int> own_offsets(size);
+  std::size_t done = 0;
+  do {
+    const std::size_t piece = std::min(count - done, kLongestPiece / sizeof(std::uint16_t));
+    Element* elements = data + done;
+    const auto begin_of = [&](std::size_t rank) { return piece * rank / size; };
+    const std::size_t part = begin_of(own + 1) - begin_of(own);
+    for (std::size_t rank = 0; rank < size; rank++) {
+      // In bytes: the three interfaces have no 16-bit type in common.
+      offsets[rank] = static_cast<int>(begin_of(rank) * sizeof(std::uint16_t));
+      counts[rank] = static_cast<int>((begin_of(rank + 1) - begin_of(rank)) * sizeof(std::uint16_t));
+      own_counts[rank] = static_cast<int>(part * sizeof(std::uint16_t));
+      own_offsets[rank] = static_cast<int>(rank * part * sizeof(std::uint16_t));
+    }
+    sent.resize(piece);
+    received.resize(part * size);
+    for (std::size_t k = 0; k < piece; k++) sent[k] = ToBfloat16(static_cast<float>(elements[k]));
+    Check(library_.Alltoallv(sent.data(), counts.data(), offsets.data(), byte, received.data(), own_counts.data(),
+                             own_offsets.data(), byte, data_comm_),
+          "MPI_Alltoallv");
+    for (std::size_t k = 0; k < part; k++) {
+      float sum = 0;
+      for (std::size_t rank = 0; rank < size; rank++) sum += FromBfloat16(received[rank * part + k]);
+      received[k] = ToBfloat16(sum);
+    }
+    Check(library_.Allgatherv(received.data(), own_counts[own], byte, sent.data(), counts.data(), offsets.data(), byte,
+                              data_comm_),
+          "MPI_Allgatherv");
+    for (std::size_t k = 0; k < piece; k++) elements[k] = FromBfloat16(sent[k]);
+    done += piece;
+  } while (done < count);
 }
 
 void World::Broadcast(std::uint8_t* data, std::size_t count, int root) {

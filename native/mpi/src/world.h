@@ -62,6 +62,8 @@ struct Operation {
   OperationKind kind = OperationKind::kNone;
   ElementKind element = ElementKind::kFloat32;
   ReduceKind reduce = ReduceKind::kSum;
+  /// Of a sum: the elements travel as bfloat16.
+  bool as_bfloat16 = false;
   void* data = nullptr;
   /// Elements of an all-reduce, else bytes.
   std::size_t count = 0;
@@ -145,6 +147,10 @@ class World {
   void Close(Operation& operation);
   /// Reduces `data` over all ranks in place. Every rank must pass the same element type, reduction and count.
   void AllReduce(const Operation& operation);
+  /// Sums arrays of floats that travel as bfloat16. Each rank sums one part of the array in float32, so every sum is
+  /// rounded once, whatever the number of ranks, and all ranks get the same bits.
+  template <typename Element>
+  void SumAsBfloat16(Element* data, std::size_t count);
   /// Copies `count` bytes from `root` to all other ranks. Every rank must pass the same count.
   void Broadcast(std::uint8_t* data, std::size_t count, int root);
   /// Collects the bytes of every rank on every rank. Counts may differ between ranks.

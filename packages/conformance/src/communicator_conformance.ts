@@ -6,7 +6,10 @@ export interface CommunicatorUnderTest {
   readonly localSize: number
   allReduce(
     array: Float32Array | Float64Array | Int32Array,
-    options?: { readonly op?: 'sum' | 'min' | 'max' | undefined },
+    options?: {
+      readonly op?: 'sum' | 'min' | 'max' | undefined
+      readonly wire?: 'bfloat16' | undefined
+    },
   ): Promise<void>
   broadcast(bytes: Uint8Array, root?: number): Promise<void>
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
@@ -92,6 +95,34 @@ export const COMMUNICATOR_CASES: readonly CommunicatorCase[] = [
     },
   },
   {
+    name: 'allReduce with bfloat16 on the wire has the stated error, and gives every rank the same bits',
+    async run(world) {
+      const { rank, size } = world
+      const term = (from: number, k: number) => Math.fround(Math.sin(k * (from + 2)) * 10 ** ((k % 7) - 3))
+      for (const Elements of [Float32Array, Float64Array]) {
+        for (const length of [0, 1, 3, 1000, 65_537]) {
+          const array = new Elements(length)
+          for (let k = 0; k < length; k++) array[k] = term(rank, k)
+          await world.allReduce(array, { wire: 'bfloat16' })
+          for (const [k, sum] of array.entries()) {
+            let [exact, magnitude] = [0, 0]
+            for (let from = 0; from < size; from++) {
+              exact += term(from, k)
+              magnitude += Math.abs(term(from, k))
+            }
+            const bound = size === 1 ? 0 : Math.max(2, size) * 2 ** -8 * magnitude * 1.01
+            expectEqual(Math.abs(sum - exact) <= bound, true, `error of element ${k} of ${length}, ${sum} for ${exact}`)
+          }
+          const bytes = new Uint8Array(array.buffer)
+          for (const other of await world.allGather(bytes)) expectEqual(isSame(other, bytes), true, 'bits')
+        }
+      }
+      const special = Float32Array.of(rank === size - 1 ? Number.NaN : 1, Number.POSITIVE_INFINITY)
+      await world.allReduce(special, { wire: 'bfloat16' })
+      expectEqual([Number.isNaN(special[0]), special[1] === Number.POSITIVE_INFINITY], [true, true], 'elements')
+    },
+  },
+  {
     name: 'allReduce spreads NaN and infinity to all ranks',
     async run(world) {
       const array = Float32Array.of(world.rank === world.size - 1 ? Number.NaN : 1, Number.POSITIVE_INFINITY)
@@ -157,6 +188,11 @@ export const COMMUNICATOR_CASES: readonly CommunicatorCase[] = [
       await expectRefused(() => world.allReduce(wrong(new Uint8Array(2))), 'ERR_INVALID_ARGUMENT')
       await expectRefused(() => world.allReduce(new Float32Array(2), { op: wrong('mean') }), 'ERR_INVALID_OPTION')
       await expectRefused(() => world.allReduce(new Float32Array(2), wrong({ operation: 'sum' })), 'ERR_UNKNOWN_OPTION')
+      await expectRefused(
+        () => world.allReduce(new Float32Array(2), { op: 'max', wire: 'bfloat16' }),
+        'ERR_INVALID_OPTION',
+      )
+      await expectRefused(() => world.allReduce(new Int32Array(2), { wire: 'bfloat16' }), 'ERR_INVALID_ARGUMENT')
       await expectRefused(() => world.broadcast(new Uint8Array(2), world.size), 'ERR_INVALID_OPTION')
       await expectRefused(() => world.broadcast(wrong('text')), 'ERR_INVALID_ARGUMENT')
       await expectRefused(() => world.allGather(wrong(undefined)), 'ERR_INVALID_ARGUMENT')

@@ -1,4 +1,5 @@
 import { entryOf, required } from '@cudnn-rnn/arguments'
+import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/files'
 import type { CommunicatorUnderTest } from './communicator_conformance.js'
 
 type Bytes = Uint8Array
@@ -53,13 +54,19 @@ export function localCommunicators(size: number): LocalCommunicator[] {
       get calls() {
         return made[rank]
       },
-      allReduce: (array, { op = 'sum' } = {}) =>
-        meet(rank, `allReduce ${op} of ${array.length}`, array, (all) => {
+      allReduce: (array, { op = 'sum', wire } = {}) =>
+        meet(rank, `allReduce ${op} of ${array.length}${wire ? ` as ${wire}` : ''}`, array, (all) => {
           const arrays = all as Elements[]
+          const onWire = (values: Elements) => {
+            if (wire === undefined || size === 1) return
+            for (const [k, value] of values.entries()) values[k] = bfloat16ToNumber(numberToBfloat16(value))
+          }
+          for (const each of arrays) onWire(each)
           const result = arrays[0].slice()
           for (const each of arrays.slice(1)) {
             for (let k = 0; k < result.length; k++) result[k] = reducers[op](result[k], each[k])
           }
+          onWire(result)
           for (const each of arrays) each.set(result as never)
         }),
       broadcast: (bytes, root = 0) =>

@@ -49,6 +49,11 @@ export class CudnnBackend extends Inspectable implements Backend {
     this.steps = new CudnnTrainingSteps(executor.session, executor.memory.life, isRecorded, guarded)
   }
 
+  /** The executor behind `backend`; undefined for any other. */
+  static executorOf(backend: Backend): CudnnExecutor | undefined {
+    return #executor in backend ? backend.#executor : undefined
+  }
+
   /** Properties of the device and versions of the libraries. */
   get device(): SessionInfo {
     return this.#executor.session.info

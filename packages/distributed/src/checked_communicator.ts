@@ -9,13 +9,17 @@ import {
   TEXT,
   where,
 } from '@cudnn-rnn/arguments'
+import type { Backend } from '@cudnn-rnn/backend'
 import { pinBuffer } from '@cudnn-rnn/executor-kit'
-import type { Communicator, ReduceOperation, ReducibleArray } from '@cudnn-rnn/train'
+import type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from '@cudnn-rnn/train'
 import { CommunicatorError } from './communicator_error.js'
 
 /** The collective calls of an engine. Arguments have been checked, and no buffer can be transferred any more. */
 export interface Transport {
-  allReduce(array: ReducibleArray, op: ReduceOperation): Promise<void>
+  /** @param wire for sums of floats alone */
+  allReduce(array: ReducibleArray, op: ReduceOperation, wire: AllReduceOptions['wire']): Promise<void>
+  /** {@link Communicator.tensorSum} */
+  tensorSum?(backend: Backend): TensorSum | undefined
   broadcast(bytes: Uint8Array, root: number): Promise<void>
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   barrier(): Promise<void>
@@ -29,8 +33,14 @@ const REDUCIBLE = kind(
   'a Float32Array, Float64Array or Int32Array',
   (array) => array instanceof Float32Array || array instanceof Float64Array || array instanceof Int32Array,
 )
+const FLOATS = kind(
+  'a Float32Array or Float64Array where the wire is bfloat16',
+  (array) => array instanceof Float32Array || array instanceof Float64Array,
+)
 const EXIT_CODE = where(integerFrom(1), 'an integer in 1..255', (code: number) => code <= 255)
-const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])) }
+const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])), wire: optional(oneOf(['bfloat16'])) }
+/** With a wire. */
+const SUM_OPTIONS = { ...ALL_REDUCE_OPTIONS, op: optional(oneOf(['sum'])) }
 
 /** What every engine has in common: checks of arguments, and of calls after `dispose`. */
 export class CheckedCommunicator implements Communicator {
@@ -54,11 +64,21 @@ export class CheckedCommunicator implements Communicator {
     this.#transport = transport
   }
 
-  async allReduce(array: ReducibleArray, options: { readonly op?: ReduceOperation | undefined } = {}): Promise<void> {
+  async allReduce(array: ReducibleArray, options: AllReduceOptions = {}): Promise<void> {
     this.#check('allReduce', { array }, { array: REDUCIBLE })
     checkOptions('allReduce', options, ALL_REDUCE_OPTIONS)
+    const { op = 'sum', wire } = options
+    if (wire !== undefined) {
+      checkArguments('allReduce', { array }, { array: FLOATS })
+      checkOptions('allReduce', options, SUM_OPTIONS)
+    }
     pinBuffer(array.buffer)
-    await this.#transport.allReduce(array, options.op ?? 'sum')
+    await this.#transport.allReduce(array, op, wire)
+  }
+
+  tensorSum(backend: Backend): TensorSum | undefined {
+    this.#check('sum tensors', {}, {})
+    return this.#transport.tensorSum?.(backend)
   }
 
   async broadcast(bytes: Uint8Array, root = 0): Promise<void> {

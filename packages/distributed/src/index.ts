@@ -15,7 +15,7 @@
  * @packageDocumentation
  */
 
-export type { Communicator, ReduceOperation, ReducibleArray } from '@cudnn-rnn/train'
+export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from '@cudnn-rnn/train'
 export { CommunicatorError, isCommunicatorError } from './communicator_error.js'
 export type { DistributedErrorCode } from './error_codes.js'
 export { detectLauncher, type Launcher } from './launcher.js'

@@ -23,8 +23,9 @@ const DEFAULT_TIMEOUT_SECONDS = 600
 const DEFAULT_SILENCE_SECONDS = 8
 
 /**
- * Opens the communicator between the processes that a launcher started: mpirun, mpiexec, srun, or torchrun for GPUs. 'auto' takes the engine of
- * the launcher, and 'none', a communicator of size 1, without a launcher or where it started one process.
+ * Opens the communicator between the processes that a launcher started. 'auto' takes the engine of the launcher: MPI under
+ * mpirun, mpiexec and srun, NCCL under torchrun and in a PyTorchJob; and 'none', a communicator of size 1, without a launcher
+ * or where it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks meet over MPI.
  *
  * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
  * that ends by itself closes the communicator first.
@@ -48,13 +49,16 @@ export async function openCommunicator(
   }
   const chosen = engine === 'auto' ? required(launcher, 'the launcher').engine : engine
   if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
-  if (launcher?.engine === 'nccl') {
-    const { openNcclCommunicator } = await import('./nccl/nccl_communicator.js')
-    return await openNcclCommunicator(launcher, { timeoutSeconds })
+  if (launcher === undefined) {
+    throw new CommunicatorError(
+      'ERR_COMMUNICATOR_UNAVAILABLE',
+      'Cannot open communicator as a launcher must have started this process, whose ranks NCCL connects: torchrun, a PyTorchJob, mpirun, mpiexec or srun. Current launcher is none',
+    )
   }
-  const started = launcher === undefined ? 'none' : launcher.name
-  throw new CommunicatorError(
-    'ERR_COMMUNICATOR_UNAVAILABLE',
-    `Cannot open communicator as NCCL needs the variables RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT of torchrun or a PyTorchJob: current launcher is ${started}`,
-  )
+  const { openNcclCommunicator } = await import('./nccl/nccl_communicator.js')
+  const mpi =
+    launcher.engine === 'mpi'
+      ? await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
+      : undefined
+  return await openNcclCommunicator(launcher, { timeoutSeconds, mpi })
 }

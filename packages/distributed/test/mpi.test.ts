@@ -1,15 +1,12 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { loadAddon } from '../src/load_addon.js'
 import { installedLaunchers, launch } from './mpi_launchers.js'
+import { type Training, usesRankPrograms } from './rank_programs.js'
 
 /** Every start takes a second: these are run by `npm run test:all` and every night. */
 const isWhole = process.env['CUDNN_RNN_TESTS'] === 'all'
@@ -17,34 +14,17 @@ const rare = <Case>(cases: readonly Case[]) => (isWhole ? cases : [])
 
 const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
 
-let folder: string
-let program: string
-let training: string
+const programs = usesRankPrograms()
 let alone: Training
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'distributed-mpi-'))
-  program = join(folder, 'ranks_program.mjs')
-  training = join(folder, 'training_program.mjs')
-  // The readers of tables are not used here.
-  const external = ['apache-arrow', 'hyparquet', 'hyparquet-compressors']
-  for (const [source, file] of [
-    ['ranks_program.ts', program],
-    ['training_program.ts', training],
-  ] as const) {
-    await bundleProgram(fileURLToPath(new URL(source, import.meta.url)), file, { external })
-  }
-  const { stdout } = await promisify(execFile)(process.execPath, [training, JSON.stringify({ engine: 'none' })])
+  const settings = JSON.stringify({ engine: 'none' })
+  const { stdout } = await promisify(execFile)(process.execPath, [programs.training, settings])
   alone = JSON.parse(stdout) as Training
 })
-interface Training {
-  readonly losses: readonly number[]
-  readonly kernel: readonly number[]
-}
-afterAll(() => rm(folder, { recursive: true }))
 
 describe.each(launchers)('MPI by $name', (launcher) => {
   it('passes the conformance suite', async () => {
-    const { code, output, errors } = await launch(launcher, 2, program, ['conformance'])
+    const { code, output, errors } = await launch(launcher, 2, programs.ranks, ['conformance'])
     expect(errors).toBe('')
     expect(code).toBe(0)
     const [reason, ...names] = output.trim().split('\n')
@@ -55,7 +35,9 @@ describe.each(launchers)('MPI by $name', (launcher) => {
   it.each([launcher.name === 'MPICH' ? 2 : 3, ...rare([1, 4])])(
     'trains over %d ranks as one process with the whole batches',
     async (ranks) => {
-      const { code, output, errors } = await launch(launcher, ranks, training, [JSON.stringify({ engine: 'auto' })])
+      const { code, output, errors } = await launch(launcher, ranks, programs.training, [
+        JSON.stringify({ engine: 'auto' }),
+      ])
       expect([code, errors]).toEqual([0, ''])
       const together = JSON.parse(output) as Training
       expectAllclose('losses', together.losses, alone.losses, 1e-6)
@@ -63,15 +45,26 @@ describe.each(launchers)('MPI by $name', (launcher) => {
     },
   )
 
+  it('trains with bfloat16 on the wire, with all ranks alike, and near to one process', async () => {
+    const settings = JSON.stringify({ engine: 'auto', wire: 'bfloat16' })
+    const { code, output, errors } = await launch(launcher, 2, programs.training, [settings])
+    expect([code, errors]).toEqual([0, ''])
+    const { losses } = JSON.parse(output) as Training
+    expectAllclose('losses', losses, alone.losses, 2e-2)
+    expect(losses).not.toEqual(alone.losses)
+  })
+
   it('ends a training of which one rank fails, and names it', async () => {
-    const { code, errors } = await launch(launcher, 2, training, [JSON.stringify({ engine: 'auto', fails: true })])
+    const { code, errors } = await launch(launcher, 2, programs.training, [
+      JSON.stringify({ engine: 'auto', fails: true }),
+    ])
     expect(errors).toMatch(/no memory/)
     expect(errors).toMatch(/ERR_RANK_FAILED|rank 1 of 2 on .*: it ended with exit code 1/)
     expect(code).toBe(1)
   })
 
   it.each(['long work of one', ...rare(['dispose', 'process.exit(0)'])])('ends with code 0 by %s', async (what) => {
-    expect(await launch(launcher, 2, program, [what])).toEqual({ code: 0, output: '', errors: '' })
+    expect(await launch(launcher, 2, programs.ranks, [what])).toEqual({ code: 0, output: '', errors: '' })
   })
 
   it.each([
@@ -107,23 +100,23 @@ describe.each(launchers)('MPI by $name', (launcher) => {
       ],
     ] as const),
   ] as const)('ends all ranks at the %s', async (what, expected, message) => {
-    const { code, errors } = await launch(launcher, 2, program, [what])
+    const { code, errors } = await launch(launcher, 2, programs.ranks, [what])
     expect(errors).toMatch(message)
     expect(code).toBe(expected)
   })
 
   it.runIf(isWhole)('ends all ranks when one is killed', async () => {
-    const { code } = await launch(launcher, 2, program, ['kill of one'])
+    const { code } = await launch(launcher, 2, programs.ranks, ['kill of one'])
     expect(code).not.toBe(0)
   })
 
   it.runIf(isWhole)('is opened once per process', async () => {
-    const { code, output } = await launch(launcher, 2, program, ['reopen'])
+    const { code, output } = await launch(launcher, 2, programs.ranks, ['reopen'])
     expect([code, output]).toEqual([0, 'ERR_COMMUNICATOR_OPENED\nERR_COMMUNICATOR_OPENED\n'])
   })
 
   it.runIf(launchers.length === 2)('refuses the library of another MPI, which sees one process', async () => {
-    const { code, errors } = await launch(launcher, 2, program, ['dispose', launcher.foreign])
+    const { code, errors } = await launch(launcher, 2, programs.ranks, ['dispose', launcher.foreign])
     expect(errors).toMatch(
       /must see the 2 processes that mpi(run|exec) of .* has started: it sees 1, so that each would/,
     )
@@ -140,12 +133,12 @@ it.runIf(launchers.length > 0)(
   async () => {
     const [launcher] = launchers
     const train = async (checkpoint: string, kill?: object) =>
-      await launch(launcher!, 2, training, [JSON.stringify({ engine: 'auto', epochs: 60, checkpoint, kill })])
-    const whole = await train(join(folder, 'whole.json'))
+      await launch(launcher!, 2, programs.training, [JSON.stringify({ engine: 'auto', epochs: 60, checkpoint, kill })])
+    const whole = await train(join(programs.folder, 'whole.json'))
     expect(whole.code).toBe(0)
     const random = randomNumbers(seed)
     for (let run = 0, killed = 0; killed < kills; run++) {
-      const checkpoint = join(folder, `killed-${run}.json`)
+      const checkpoint = join(programs.folder, `killed-${run}.json`)
       for (;;) {
         const isKilled = killed < kills
         const kill = { rank: random(2), batches: 1 + random(120), milliseconds: random(30) }

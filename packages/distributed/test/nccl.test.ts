@@ -1,14 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expectAllclose } from '@cudnn-rnn/conformance'
 import { COMMUNICATOR_CASES } from '@cudnn-rnn/conformance/communicators'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bundleProgram } from '../../../scripts/bundle_program.mjs'
+import { describe, expect, it } from 'vitest'
+import { loadAddon } from '../src/load_addon.js'
+import { installedLaunchers, launch } from './mpi_launchers.js'
+import { type Training, usesRankPrograms } from './rank_programs.js'
 
 const emulator = openCudaEmulator(9)
 const addon = fileURLToPath(
@@ -18,22 +17,13 @@ const addon = fileURLToPath(
   ),
 )
 
-let folder: string
-let program: string
-let training: string
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'distributed-nccl-'))
-  program = join(folder, 'ranks_program.mjs')
-  training = join(folder, 'training_program.mjs')
-  const external = ['apache-arrow', 'hyparquet', 'hyparquet-compressors']
-  for (const [source, file] of [
-    ['ranks_program.ts', program],
-    ['training_program.ts', training],
-  ] as const) {
-    await bundleProgram(fileURLToPath(new URL(source, import.meta.url)), file, { external })
-  }
-})
-afterAll(() => rm(folder, { recursive: true }))
+const emulated = {
+  CUDNN_RNN_CUDNN_ADDON: addon,
+  ...(emulator.problem === undefined && { CUDNN_RNN_LIBRARY_DIR: emulator.folder, CUDNN_RNN_CUDA_EMULATOR: '1' }),
+  CUDNN_RNN_CUDA_EMULATOR_VERBOSE: '1',
+}
+const launchers = loadAddon().addon === undefined ? [] : installedLaunchers()
+const programs = usesRankPrograms()
 
 /** A port that was free a moment ago. */
 async function freePort(): Promise<number> {
@@ -61,7 +51,7 @@ async function torchrun(
   ranks: number,
   what: string,
   environment: Readonly<Record<string, string>> = {},
-  file = program,
+  file = programs.ranks,
 ) {
   const port = await freePort()
   const children = Array.from({ length: ranks }, (_, rank) =>
@@ -72,9 +62,7 @@ async function torchrun(
         ...{ RANK: String(rank), LOCAL_RANK: String(rank) },
         ...{ WORLD_SIZE: String(ranks), LOCAL_WORLD_SIZE: String(ranks) },
         ...{ MASTER_ADDR: '127.0.0.1', MASTER_PORT: String(port - 1), TORCHELASTIC_RUN_ID: 'test' },
-        CUDNN_RNN_CUDNN_ADDON: addon,
-        ...(emulator.problem === undefined && { CUDNN_RNN_LIBRARY_DIR: emulator.folder, CUDNN_RNN_CUDA_EMULATOR: '1' }),
-        CUDNN_RNN_CUDA_EMULATOR_VERBOSE: '1',
+        ...emulated,
         CUDNN_RNN_CUDA_EMULATOR_SETTINGS: `devices=${ranks}`,
         ...environment,
       },
@@ -90,6 +78,13 @@ async function torchrun(
   }
 }
 
+/** The result of the first rank. */
+async function trained(ranks: number, settings: object): Promise<Training> {
+  const [first] = await torchrun(ranks, JSON.stringify(settings), {}, programs.training)
+  expect([first!.code, first!.errors]).toEqual([0, ''])
+  return JSON.parse(first!.output) as Training
+}
+
 describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator.problem ?? 'emulated GPUs'})`, () => {
   it.each([2, 3])('passes the conformance suite over %d processes', async (ranks) => {
     const all = await torchrun(ranks, 'conformance')
@@ -99,14 +94,63 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expect(names).toEqual(COMMUNICATOR_CASES.map(({ name }) => name))
   })
 
-  it('trains as one process with the whole batches', async () => {
-    const alone = await torchrun(1, JSON.stringify({ engine: 'none' }), {}, training)
-    const [together] = await torchrun(2, JSON.stringify({ engine: 'auto' }), {}, training)
-    expect([together!.code, together!.errors]).toEqual([0, ''])
-    const [expected, actual] = [alone[0]!, together!].map(
-      ({ output }) => JSON.parse(output) as Readonly<Record<'losses' | 'kernel', number[]>>,
-    )
-    for (const name of ['losses', 'kernel'] as const) expectAllclose(name, actual![name], expected![name], 1e-6)
+  it('trains as one process with the whole batches, through host memory', async () => {
+    const alone = await trained(1, { engine: 'none' })
+    const together = await trained(2, { engine: 'auto' })
+    expect(together.isOnDevice).toBe(false)
+    for (const name of ['losses', 'kernel'] as const) expectAllclose(name, together[name], alone[name], 1e-6)
+  })
+
+  it.each([2, 3])(
+    'trains over %d GPUs, with the sums in the stream between captured passes and updates',
+    async (ranks) => {
+      const alone = await trained(1, { engine: 'none', backend: 'cudnn' })
+      const together = await trained(ranks, { engine: 'auto', backend: 'cudnn' })
+      expect(together.isOnDevice).toBe(true)
+      for (const name of ['losses', 'kernel'] as const) expectAllclose(name, together[name], alone[name], 1e-6)
+    },
+  )
+
+  it('trains over GPUs with bfloat16 on the wire, near to one process', async () => {
+    const alone = await trained(1, { engine: 'none', backend: 'cudnn' })
+    const together = await trained(2, { engine: 'auto', backend: 'cudnn', wire: 'bfloat16' })
+    expectAllclose('losses', together.losses, alone.losses, 2e-2)
+    expect(together.losses).not.toEqual(alone.losses)
+  })
+
+  it('names a rank whose batch fails', async () => {
+    const settings = JSON.stringify({ engine: 'auto', backend: 'cudnn', fails: true })
+    const [first, second] = await torchrun(2, settings, {}, programs.training)
+    expect(second!.errors).toMatch(/Error: no memory/)
+    expect(first!.errors).toMatch(/ERR_RANK_FAILED|Cannot go on as rank 1 failed: Error: no memory/)
+    expect([first!.code, second!.code]).toEqual([1, 1])
+  })
+
+  it('ends a rank whose device fails in a pass, and names the cause', async () => {
+    const settings = JSON.stringify({ engine: 'auto', backend: 'cudnn' })
+    const faulty = { CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2; fault.cublasGemmEx=13@9+' }
+    const all = await torchrun(2, settings, faulty, programs.training)
+    expect(all.map(({ errors }) => errors).join('')).toMatch(/cublasGemmEx/)
+    for (const { code } of all) expect(code).not.toBe(0)
+  })
+
+  it('ends a rank at the deadline of a sum on the device that its peer does not make', async () => {
+    const [first] = await torchrun(2, 'late sum on the device of one')
+    expect(first!.errors).toMatch(/Cannot complete allReduce as every rank must come to it within 1\.5 s/)
+    expect(first!.code).toBe(75)
+  })
+
+  it.runIf(launchers.length > 0)('connects GPUs under a launcher of MPI, whose ranks meet over MPI', async () => {
+    const settings = JSON.stringify({ engine: 'nccl', backend: 'cudnn' })
+    const { code, output, errors } = await launch(launchers[0]!, 2, programs.training, [settings], {
+      ...emulated,
+      CUDNN_RNN_CUDA_EMULATOR_SETTINGS: 'devices=2',
+    })
+    expect([code, errors]).toEqual([0, ''])
+    const together = JSON.parse(output) as Training
+    const alone = await trained(1, { engine: 'none', backend: 'cudnn' })
+    expect(together.isOnDevice).toBe(true)
+    expectAllclose('losses', together.losses, alone.losses, 1e-6)
   })
 
   it('ends with code 0 at the end of the program', async () => {

@@ -69,6 +69,15 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       await new Promise((resolve) => setTimeout(resolve, 3500))
       process.exit(0)
     },
+    async 'late sum on the device of one'(world) {
+      const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
+      using backend = await openCudnnBackend({ device: world.localRank })
+      await world.barrier()
+      if (world.rank === 0) await world.tensorSum?.(backend)?.([backend.zeros([3])])
+      // The other rank lives and makes no call.
+      await new Promise((resolve) => setTimeout(resolve, 3500))
+      process.exit(0)
+    },
     async 'many all-reduces'(world) {
       for (let k = 0; k < 100; k++) await world.allReduce(new Float32Array(3))
     },
@@ -85,7 +94,7 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
   }
 
 /** Those that end by the deadline, and by a missing sign of life. */
-const LATE = ['stop of one', 'endless loop of one', 'late all-reduce of one']
+const LATE = ['stop of one', 'endless loop of one', 'late all-reduce of one', 'late sum on the device of one']
 const SILENT = ['silence of one', 'long work of one']
 const timeoutSeconds = LATE.includes(what) ? 1.5 : 60
 const silenceSeconds = SILENT.includes(what) ? 1 : 30

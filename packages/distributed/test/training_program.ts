@@ -2,12 +2,16 @@
 // kernel as JSON.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { Adam, constantRate, Dataset, fit, type TrainingRecord, type TrainingSaver } from '@cudnn-rnn/train'
 import { openCommunicator } from '../src/index.js'
 
 interface Settings {
-  readonly engine: 'auto' | 'none'
+  readonly engine: 'auto' | 'nccl' | 'none'
+  /** Default the reference; 'cudnn' on the GPU of the rank. */
+  readonly backend?: 'cudnn'
+  readonly wire?: 'bfloat16'
   /** Passes over the data; default 5. */
   readonly epochs?: number
   /** Rank 1 throws in its third batch. */
@@ -18,11 +22,20 @@ interface Settings {
   readonly kill?: { readonly rank: number; readonly batches: number; readonly milliseconds: number }
 }
 
-const { engine, epochs = 5, fails, checkpoint, kill } = JSON.parse(process.argv[2] ?? '{}') as Settings
+const {
+  engine,
+  backend: name,
+  wire,
+  epochs = 5,
+  fails,
+  checkpoint,
+  kill,
+} = JSON.parse(process.argv[2] ?? '{}') as Settings
 const [ROWS, BATCH] = [23, 5]
 
 await using world = await openCommunicator(engine, { timeoutSeconds: 60 })
-using backend = openReferenceBackend()
+using backend =
+  name === 'cudnn' ? await openCudnnBackend({ device: world.localRank, graphs: true }) : openReferenceBackend()
 const kernel = { name: 'kernel', value: backend.zeros([2, 1]) }
 const bias = { data: new Float32Array(1), shape: [1] }
 const losses: number[] = []
@@ -60,20 +73,24 @@ await fit({
     const rows = batch.length
     const x = { data: Float32Array.from(batch.flatMap((k) => [Math.sin(k), Math.cos(3 * k)])), shape: [rows, 2] }
     using y = backend.ops.linear(x, kernel.value, bias)
-    const errors = Float32Array.from((await y.read()).data, (value, row) => value - 2 * x.data[2 * row]!)
-    const outputGradient = { data: errors.map((error) => (2 * error) / rows), shape: [rows, 1] }
-    const gradients = backend.ops.linearGradients(x, kernel.value, outputGradient)
-    gradients.input.dispose()
-    gradients.bias.dispose()
-    return { loss: errors.reduce((sum, error) => sum + error * error, 0) / rows, gradients: [gradients.kernel] }
+    const targets = { data: x.data.filter((_, k) => k % 2 === 0).map((value) => 2 * value), shape: [rows, 1] }
+    // Nothing is read here: an executor that queues whole steps sums the gradients between its passes and the update.
+    const { loss, gradient } = backend.ops.elementLoss(y, targets, 'squared_error')
+    const gradients = backend.ops.linearGradients(x, kernel.value, gradient)
+    for (const tensor of [gradient, gradients.input, gradients.bias]) tensor.dispose()
+    return { loss, gradients: [gradients.kernel] }
   },
   optimizer: new Adam(backend, [kernel]),
   learningRate: constantRate(0.1),
   maxSteps: 100_000,
   clipNorm: 0.5,
   communicator: world,
+  wire,
   saver: checkpoint === undefined ? undefined : saver,
   saveEvery: 10,
   onStep: ({ loss }) => void losses.push(loss),
 })
-if (world.rank === 0) process.stdout.write(JSON.stringify({ losses, kernel: [...(await kernel.value.read()).data] }))
+const isOnDevice = world.tensorSum?.(backend) !== undefined
+if (world.rank === 0) {
+  process.stdout.write(JSON.stringify({ losses, kernel: [...(await kernel.value.read()).data], isOnDevice }))
+}

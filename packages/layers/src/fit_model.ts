@@ -76,6 +76,8 @@ export interface ModelFitOptions extends ClippingOptions {
    * seed also shuffles.
    */
   readonly communicator?: Communicator | undefined
+  /** The form in which gradients travel between its ranks; see `fit`. */
+  readonly wire?: 'bfloat16' | undefined
   /** Saves every so many steps, too. */
   readonly saveEvery?: number | undefined
   /** Ends the training after the step in progress, saved. */
@@ -105,6 +107,7 @@ const OPTION_NAMES: readonly (keyof ModelFitOptions)[] = [
   'onStep',
   'clipNorm',
   'clipValue',
+  'wire',
 ]
 
 /** `SequentialModel.fit` */
@@ -129,7 +132,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
   const steps = await stepsOf(epoch, data, options)
   using optimizer = optimizerOf(options.optimizer ?? 'adam', backend, model.variables)
-  const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue } = options
+  const { earlyStopping, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire } = options
   const saver = saverOf(model, checkpoints, loss)
   using carried = batchSize === undefined ? await carriedStates(model, epoch) : undefined
   const before = model.loss
@@ -150,7 +153,7 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
       evaluate: evaluationOf(model, options, loss),
       ...(steps.evaluateEvery !== undefined && { evaluateEvery: steps.evaluateEvery }),
       ...(earlyStopping && { earlyStopping: { ...earlyStopping, metric: earlyStopping.metric ?? 'loss' } }),
-      ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue },
+      ...{ saver, communicator, onStart, onStep, signal, saveEvery, accumulate, clipNorm, clipValue, wire },
     })
   } catch (error) {
     model.loss = before

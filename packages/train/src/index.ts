@@ -55,7 +55,7 @@ export { type CanonicalReader, type GateWeights, gateWeights } from './logs/gate
 export { type Histogram, histogramOf } from './logs/histogram.js'
 export { MetricsFile, metricsLine, readMetrics } from './logs/metrics_file.js'
 export type { ClippingOptions } from './loop/clip_gradients.js'
-export type { Communicator, ReduceOperation, ReducibleArray } from './loop/communicator.js'
+export type { AllReduceOptions, Communicator, ReduceOperation, ReducibleArray, TensorSum } from './loop/communicator.js'
 export type { EarlyStoppingOptions } from './loop/early_stopping.js'
 export { fit } from './loop/fit.js'
 export type { FitOptions, ResumedTraining, StepReport } from './loop/fit_options.js'

@@ -30,6 +30,8 @@ export class DeviceSession implements BufferHome {
   readonly native: NativeAddon
   readonly libraries: Libraries
   readonly info: SessionInfo
+  /** Index of the GPU. */
+  readonly device: number
   /** The queue itself; lists posted to it directly overtake recorded commands. */
   readonly queue: CommandQueue
   readonly #handle: Session
@@ -46,11 +48,18 @@ export class DeviceSession implements BufferHome {
   readonly #submitted: Promise<unknown>[] = []
   #closed: Promise<void> | undefined
 
-  private constructor(native: NativeAddon, libraries: Libraries, handle: Session, options: SessionOptions) {
+  private constructor(
+    native: NativeAddon,
+    libraries: Libraries,
+    handle: Session,
+    device: number,
+    options: SessionOptions,
+  ) {
     const { graphs = 'never', dtype = 'float32' } = options
     this.native = native
     this.libraries = libraries
     this.#handle = handle
+    this.device = device
     this.info = native.sessionInfo(handle)
     this.queue = new CommandQueue(native, handle, false)
     this.#exclusive = new CommandQueue(native, handle, true)
@@ -71,7 +80,7 @@ export class DeviceSession implements BufferHome {
       await native.closeSession(session)
       throw cudnnError(`open device ${device}`, error)
     }
-    return new DeviceSession(native, libraries, session, options)
+    return new DeviceSession(native, libraries, session, device, options)
   }
 
   /** A number for an object of the worker. */
@@ -164,6 +173,12 @@ export class DeviceSession implements BufferHome {
       this.queue.submit(list, { mode: MODE.step })
       this.queue.settleNow(reading, { mode: MODE.wait })
     }
+  }
+
+  /** Makes a call of NCCL on the stream, after the recorded commands; it divides a step. */
+  callOnStream(call: (session: Session) => Promise<void>): Promise<void> {
+    this.flush()
+    return call(this.#handle)
   }
 
   /** Calls are recorded until the matching {@link endStep}. */

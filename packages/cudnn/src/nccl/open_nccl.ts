@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkArguments, optional, PATH } from '@cudnn-rnn/arguments'
-import { type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import { type Backend, type BackendAttempt, BackendUnavailableError } from '@cudnn-rnn/backend'
+import { bfloat16ToNumber, numberToBfloat16 } from '@cudnn-rnn/files'
 import { ADDON_ADVICE, loadAddon } from '../load_addon.js'
 import { openCudaLibraries } from '../sys/cuda_libraries.js'
 import { libraryFolders } from '../sys/library_places.js'
 import type { Libraries, NativeAddon } from '../sys/native_addon.js'
+import { StreamCalls } from './stream_calls.js'
 
 const FILE = 'libnccl.so.2'
 const ADVICE =
@@ -28,7 +30,13 @@ export interface NcclOptions {
 /** One rank of a communicator. Its calls reject with the addon's errors, of which `statusName` is `TIMEOUT` at the deadline. */
 export interface NcclCommunicator {
   /** Combines the arrays of all ranks in place, through memory of the GPU. */
-  allReduce(array: Float32Array | Float64Array | Int32Array, op: 'sum' | 'min' | 'max'): Promise<void>
+  allReduce(
+    array: Float32Array | Float64Array | Int32Array,
+    op: 'sum' | 'min' | 'max',
+    wire?: 'bfloat16' | undefined,
+  ): Promise<void>
+  /** Calls on the stream of an executor; undefined where it is not a cuDNN executor on the communicator's GPU. */
+  streamCallsOf(backend: Backend): StreamCalls | undefined
   /** Waits for all ranks. */
   close(): Promise<void>
 }
@@ -93,7 +101,13 @@ async function openCommunicator(
   const { communicator, opened } = addon.openNccl(libraries, file, options)
   await opened
   return {
-    allReduce: (array, op) => addon.ncclAllReduce(communicator, array, REDUCTIONS[op]),
+    async allReduce(array, op, wire) {
+      if (wire === undefined) return await addon.ncclAllReduce(communicator, array, REDUCTIONS[op])
+      const halves = Uint16Array.from(array, numberToBfloat16)
+      await addon.ncclAllReduce(communicator, halves, REDUCTIONS[op])
+      for (const [index, half] of halves.entries()) array[index] = bfloat16ToNumber(half)
+    },
+    streamCallsOf: (backend) => StreamCalls.of(backend, options.device, communicator),
     close: () => addon.closeNccl(communicator),
   }
 }

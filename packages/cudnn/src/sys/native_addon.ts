@@ -9,7 +9,8 @@ export type ObjectId<Kind extends string> = number & Opaque<Kind>
 
 export type Libraries = Opaque<'libraries'>
 export type Session = Opaque<'session'>
-type NativeNccl = Opaque<'NCCL communicator'>
+/** A communicator of NCCL. */
+export type NativeNccl = Opaque<'NCCL communicator'>
 export type TensorDescriptor = ObjectId<'tensor descriptor'>
 export type DropoutDescriptor = ObjectId<'dropout descriptor'>
 export type RnnDescriptorId = ObjectId<'RNN descriptor'>
@@ -108,8 +109,30 @@ export interface NativeAddon {
   /** `reduction` as ncclRedOp_t numbers it. */
   ncclAllReduce(
     communicator: NativeNccl,
-    array: Float32Array | Float64Array | Int32Array,
+    /** A Uint16Array has the bits of bfloat16. */
+    array: Float32Array | Float64Array | Int32Array | Uint16Array,
     reduction: number,
+  ): Promise<void>
+  /**
+   * Combines the first `counts` elements of the buffers in place, at this position of the session's queue. Settles when the
+   * device has done it. `type` as ncclDataType_t numbers it.
+   */
+  ncclReduceOnStream(
+    communicator: NativeNccl,
+    session: Session,
+    buffers: readonly number[],
+    counts: readonly number[],
+    type: number,
+    reduction: number,
+  ): Promise<void>
+  /** As above: copies the elements of rank `root`. */
+  ncclBroadcastOnStream(
+    communicator: NativeNccl,
+    session: Session,
+    buffers: readonly number[],
+    counts: readonly number[],
+    type: number,
+    root: number,
   ): Promise<void>
   closeNccl(communicator: NativeNccl): Promise<void>
 

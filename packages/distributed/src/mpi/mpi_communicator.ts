@@ -72,7 +72,8 @@ export async function openMpiCommunicator(
   const communicator = new CheckedCommunicator(
     { engine: 'mpi', reason, rank, size, localRank, localSize },
     {
-      allReduce: (array, op) => call('allReduce', () => addon.allReduce(array, REDUCTIONS.indexOf(op))),
+      allReduce: (array, op, wire) =>
+        call('allReduce', () => addon.allReduce(array, REDUCTIONS.indexOf(op), wire === 'bfloat16')),
       broadcast: (bytes, root) => call('broadcast', () => addon.broadcast(bytes, root)),
       allGather: (bytes) => call('allGather', () => addon.allGather(bytes)),
       barrier: () => call('barrier', () => addon.barrier()),

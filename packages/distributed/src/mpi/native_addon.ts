@@ -8,7 +8,7 @@ export interface NativeAddon {
     readonly timeoutSeconds: number
     readonly silenceSeconds: number
   }): Promise<NativeWorld>
-  allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number): Promise<void>
+  allReduce(array: Float32Array | Float64Array | Int32Array, reduction: number, asBfloat16: boolean): Promise<void>
   broadcast(bytes: Uint8Array, root: number): Promise<void>
   allGather(bytes: Uint8Array): Promise<Uint8Array[]>
   barrier(): Promise<void>

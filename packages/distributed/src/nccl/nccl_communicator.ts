@@ -9,25 +9,33 @@ import { TcpStar } from './tcp_star.js'
 /** EX_TEMPFAIL of sysexits.h: starting again may help. */
 const LOST_EXIT_CODE = 75
 
-/** Opens NCCL under torchrun or a PyTorchJob. Throws CommunicatorError; see `openCommunicator`. */
+/** The ranks of a communicator of NCCL: their numbers, the exchange of small messages between them, and their end. */
+interface Peers {
+  readonly rank: number
+  readonly size: number
+  readonly localRank: number
+  readonly localSize: number
+  allGather(bytes: Uint8Array): Promise<Uint8Array[]>
+  /** Ends this process; the launcher, or MPI, ends the others. */
+  abort(reason: string, code: number): never
+  /** Waits for all ranks. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens NCCL: under torchrun or a PyTorchJob the ranks meet over TCP, under a launcher of MPI over `mpi`, which the
+ * communicator takes over. Throws CommunicatorError; see `openCommunicator`.
+ */
 export async function openNcclCommunicator(
   launcher: Launcher,
-  { timeoutSeconds }: { readonly timeoutSeconds: number },
+  { timeoutSeconds, mpi }: { readonly timeoutSeconds: number; readonly mpi?: Communicator | undefined },
   environment: NodeJS.ProcessEnv = process.env,
 ): Promise<Communicator> {
-  const { rank, size } = launcher
-  const localRank = numberOf(environment, 'LOCAL_RANK', 0)
-  const localSize = numberOf(environment, 'LOCAL_WORLD_SIZE', 1)
   const nccl = await openLibrary(launcher)
-  const star = await TcpStar.open({ rank, size, timeoutSeconds, ...meetingPlace(environment) })
-  const id = await star.allGather(rank === 0 ? nccl.newId() : new Uint8Array(0))
+  const peers = mpi === undefined ? await peersByTcp(launcher, timeoutSeconds, environment) : peersByMpi(mpi)
+  const { rank, size, localRank, localSize } = peers
   let isOpen = true
-  const abort = (text: string, code: number): never => {
-    isOpen = false
-    process.stderr.write(`cudnn-rnn: rank ${rank} of ${size} (process ${process.pid}): ${text}\n`)
-    process.exit(code)
-  }
-  /** A rank that is missing, or an error of NCCL, ends this process; the launcher ends the others. */
+  /** A rank that is missing, or an error of NCCL, ends this process. */
   const call = async <Result>(name: string, run: () => Promise<Result>): Promise<Result> => {
     try {
       return await run()
@@ -36,14 +44,16 @@ export async function openNcclCommunicator(
       const why =
         statusName === 'TIMEOUT' ? `every rank must come to it within ${timeoutSeconds} s` : (native ?? message)
       const detail = statusName === undefined || statusName === 'TIMEOUT' ? '' : ` failed: ${statusName}`
-      return abort(`Cannot complete ${name} as ${why}${detail}`, LOST_EXIT_CODE)
+      isOpen = false
+      return peers.abort(`Cannot complete ${name} as ${why}${detail}`, LOST_EXIT_CODE)
     }
   }
+  const id = await call('openCommunicator', () => peers.allGather(rank === 0 ? nccl.newId() : new Uint8Array(0)))
   const communicator = await call('openCommunicator', () =>
     nccl.open({ device: localRank, rank, size, id: id[0] as Uint8Array, timeoutSeconds }),
   )
   const reason = `nccl: NCCL ${nccl.version} (${nccl.file}), as ${launcher.name} has started ${size} processes`
-  /** Calls begin when the one before has ended: NCCL and TCP keep one order. */
+  /** Calls begin when the one before has ended: NCCL and the messages keep one order. */
   let last: Promise<unknown> = Promise.resolve()
   function inOrder<Result>(run: () => Promise<Result>): Promise<Result> {
     const result = last.then(run)
@@ -58,29 +68,73 @@ export async function openNcclCommunicator(
   const world = new CheckedCommunicator(
     { engine: 'nccl', reason, rank, size, localRank, localSize },
     {
-      allReduce: (array, op) => inOrder(() => call('allReduce', () => communicator.allReduce(array, op))),
+      allReduce: (array, op, wire) => inOrder(() => call('allReduce', () => communicator.allReduce(array, op, wire))),
+      tensorSum(backend) {
+        const calls = communicator.streamCallsOf(backend)
+        if (calls === undefined) return undefined
+        return (tensors, { wire } = {}) =>
+          inOrder(async () => {
+            // The device completes it later, and nothing of this thread waits for that.
+            void call('allReduce', async () => await calls.sum(tensors, wire))
+          })
+      },
       broadcast: (bytes, root) =>
         inOrder(async () => {
-          const all = await call('broadcast', () => star.allGather(rank === root ? bytes : new Uint8Array(0)))
+          const all = await call('broadcast', () => peers.allGather(rank === root ? bytes : new Uint8Array(0)))
           bytes.set(all[root] as Uint8Array)
         }),
       allGather: (bytes) => {
         const own = bytes.slice()
-        return inOrder(() => call('allGather', () => star.allGather(own)))
+        return inOrder(() => call('allGather', () => peers.allGather(own)))
       },
-      barrier: () => inOrder(async () => void (await call('barrier', () => star.allGather(new Uint8Array(0))))),
-      abort,
+      barrier: () => inOrder(async () => void (await call('barrier', () => peers.allGather(new Uint8Array(0))))),
+      abort(text, code) {
+        isOpen = false
+        return peers.abort(text, code)
+      },
       close: () =>
         inOrder(async () => {
-          await call('dispose', () => star.allGather(new Uint8Array(0)))
+          await call('dispose', () => peers.allGather(new Uint8Array(0)))
           isOpen = false
           process.off('beforeExit', disposeAtEnd)
           await communicator.close()
-          star.close()
+          await peers.close()
         }),
     },
   )
   return world
+}
+
+/** The ranks of torchrun or a PyTorchJob. */
+async function peersByTcp(
+  { rank, size }: Launcher,
+  timeoutSeconds: number,
+  environment: NodeJS.ProcessEnv,
+): Promise<Peers> {
+  const localRank = numberOf(environment, 'LOCAL_RANK', 0)
+  const localSize = numberOf(environment, 'LOCAL_WORLD_SIZE', 1)
+  const star = await TcpStar.open({ rank, size, timeoutSeconds, ...meetingPlace(environment) })
+  return {
+    ...{ rank, size, localRank, localSize },
+    allGather: (bytes) => star.allGather(bytes),
+    abort(text, code) {
+      process.stderr.write(`cudnn-rnn: rank ${rank} of ${size} (process ${process.pid}): ${text}\n`)
+      process.exit(code)
+    },
+    async close() {
+      star.close()
+    },
+  }
+}
+
+function peersByMpi(mpi: Communicator): Peers {
+  const { rank, size, localRank, localSize } = mpi
+  return {
+    ...{ rank, size, localRank, localSize },
+    allGather: (bytes) => mpi.allGather(bytes),
+    abort: (reason, code) => mpi.abort(reason, code),
+    close: () => mpi.dispose(),
+  }
 }
 
 async function openLibrary(launcher: Launcher): Promise<Nccl> {

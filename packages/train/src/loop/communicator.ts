@@ -1,8 +1,29 @@
+import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
+
 /** How the elements of all ranks are combined. */
 export type ReduceOperation = 'sum' | 'min' | 'max'
 
 /** The arrays that can be reduced. */
 export type ReducibleArray = Float32Array | Float64Array | Int32Array
+
+export interface AllReduceOptions {
+  /** Default 'sum'. */
+  readonly op?: ReduceOperation | undefined
+  /**
+   * The form in which elements travel; default their own. 'bfloat16' is for sums of floats, and halves the bytes of
+   * float32: with u = 2⁻⁸, the error of a sum over n ranks is, to first
+   * order, at most 2u·Σ|x| over MPI, which rounds every element and every
+   * sum once, and n·u·Σ|x| over NCCL, which rounds after each addition. Over one rank nothing is rounded.
+   */
+  readonly wire?: 'bfloat16' | undefined
+}
+
+/**
+ * Sums tensors of one executor over all ranks, in place and in the memory of its device: the sum is queued between the calls
+ * made to the executor before and after it, and nothing waits for it. Collective; resolves once it is queued. A sum that fails
+ * later ends the process, as a call of the communicator that fails.
+ */
+export type TensorSum = (tensors: readonly BackendTensor[], options?: Pick<AllReduceOptions, 'wire'>) => Promise<void>
 
 /**
  * The processes of one job, its ranks. Its calls are collective: every rank makes the same ones in the same order, with
@@ -22,7 +43,9 @@ export interface Communicator {
   readonly localRank: number
   readonly localSize: number
   /** Combines the arrays of all ranks element by element, in place. The array belongs to the call until it resolves. */
-  allReduce(array: ReducibleArray, options?: { readonly op?: ReduceOperation | undefined }): Promise<void>
+  allReduce(array: ReducibleArray, options?: AllReduceOptions): Promise<void>
+  /** The sum of tensors of `backend`; undefined where they must be read and pass through {@link Communicator.allReduce}. */
+  tensorSum?(backend: Backend): TensorSum | undefined
   /** Overwrites the bytes of every rank with those of `root`, 0 by default. */
   broadcast(bytes: Uint8Array, root?: number): Promise<void>
   /** The bytes of every rank, in the order of ranks; their numbers may differ. */

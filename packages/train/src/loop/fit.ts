@@ -22,7 +22,7 @@ export async function fit<Batch>(options: FitOptions<Batch>): Promise<FitResult>
   return await loop.run()
 }
 
-function ranksOf<Batch>({ communicator, backend, optimizer, signal }: FitOptions<Batch>): TrainingRanks {
+function ranksOf<Batch>({ communicator, backend, optimizer, signal, wire }: FitOptions<Batch>): TrainingRanks {
   if (communicator === undefined || communicator.size === 1) return new SoleRank(signal)
-  return new SeveralRanks(communicator, backend, optimizer.variables, signal)
+  return new SeveralRanks(communicator, backend, optimizer.variables, { signal, wire })
 }

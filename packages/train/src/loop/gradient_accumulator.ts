@@ -72,6 +72,11 @@ export class GradientAccumulator {
     }
   }
 
+  /** Of all batches together. */
+  get weight(): number {
+    return this.#total
+  }
+
   /** The losses of the batches; from now on they are the caller's. */
   takeLosses(): readonly WeightedLoss[] {
     return this.#losses.splice(0)

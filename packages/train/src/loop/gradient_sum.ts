@@ -15,11 +15,13 @@ export type RankFlag = 'stopping' | 'outOfData' | 'failed'
 export class GradientSum implements Disposable {
   /** The gradients of all variables, then the controls. */
   readonly buffer: FloatArray
+  /** The two parts of `buffer`. */
+  readonly elements: FloatArray
+  readonly controls: FloatArray
   /** The mean gradients, after {@link GradientSum.takeMeans}. */
   readonly gradients: readonly BackendTensor[]
   readonly #backend: Backend
   readonly #variables: readonly Trainable[]
-  readonly #controls: FloatArray
 
   constructor(backend: Backend, variables: readonly Trainable[]) {
     this.#backend = backend
@@ -28,7 +30,8 @@ export class GradientSum implements Disposable {
     const elements = variables.reduce((sum, { value }) => sum + elementsOf(value), 0)
     const Elements = backend.dtype === 'float64' ? Float64Array : Float32Array
     this.buffer = new Elements(elements + CONTROL_COUNT)
-    this.#controls = this.buffer.subarray(elements)
+    this.elements = this.buffer.subarray(0, elements)
+    this.controls = this.buffer.subarray(elements)
   }
 
   /** Begins a step. */
@@ -51,23 +54,23 @@ export class GradientSum implements Disposable {
       for (let k = 0; k < data.length; k++) buffer[at + k] += weight * data[k]
       at += data.length
     }
-    this.#controls[CONTROLS.loss] += weight * loss
-    this.#controls[CONTROLS.weight] += weight
+    this.controls[CONTROLS.loss] += weight * loss
+    this.controls[CONTROLS.weight] += weight
   }
 
   /** Raises a flag of this rank. */
   raise(flag: RankFlag): void {
-    this.#controls[CONTROLS[flag]] = 1
+    this.controls[CONTROLS[flag]] = 1
   }
 
   /** Ranks that have raised the flag, after the all-reduce. */
   count(flag: RankFlag): number {
-    return this.#controls[CONTROLS[flag]]
+    return this.controls[CONTROLS[flag]]
   }
 
   /** Writes the means over the weights of all ranks into the gradients. @returns the mean loss */
   takeMeans(): number {
-    const total = this.#controls[CONTROLS.weight]
+    const total = this.controls[CONTROLS.weight]
     const scale = total === 0 ? 0 : 1 / total
     let at = 0
     for (const [index, { value }] of this.#variables.entries()) {
@@ -76,7 +79,7 @@ export class GradientSum implements Disposable {
       this.#backend.ops.assign(this.gradients[index], { data, shape: value.shape })
       at += data.length
     }
-    return this.#controls[CONTROLS.loss] * scale
+    return this.controls[CONTROLS.loss] * scale
   }
 
   [Symbol.dispose](): void {

@@ -5,13 +5,20 @@ import type { Position } from '../data/source.js'
 import type { Trainable } from '../optimizers/trainable.js'
 import { type BatchRows, copyRows } from './batch_rows.js'
 import { clipGradients } from './clip_gradients.js'
-import type { Communicator } from './communicator.js'
+import type { AllReduceOptions, Communicator, TensorSum } from './communicator.js'
 import { endIfLate, gatherResults } from './gather_results.js'
 import { checkedResult, weightOf } from './gradient_accumulator.js'
 import { GradientSum } from './gradient_sum.js'
+import { sumOnDevice } from './sum_on_device.js'
 import type { RankSeconds, TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
-import type { StepOutcome, TrainingStep, TrainingStepOptions } from './training_step.js'
+import {
+  type StepMeans,
+  type StepOutcome,
+  type TrainingStep,
+  type TrainingStepOptions,
+  trainingStep,
+} from './training_step.js'
 
 /** A failure that this rank has not yet reported to the others. */
 interface Failure {
@@ -27,6 +34,9 @@ export class SeveralRanks implements TrainingRanks {
   readonly #backend: Backend
   readonly #variables: readonly Trainable[]
   readonly #signal: AbortSignalLike | undefined
+  readonly #wire: AllReduceOptions['wire']
+  /** Sums gradients where they are; else they pass through a buffer of the host. */
+  readonly #tensorSum: TensorSum | undefined
   readonly #sum: GradientSum
   readonly #seconds = { steps: 0, computing: 0, reducing: 0 }
   #failure: Failure | undefined
@@ -36,13 +46,15 @@ export class SeveralRanks implements TrainingRanks {
     communicator: Communicator,
     backend: Backend,
     variables: readonly Trainable[],
-    signal: AbortSignalLike | undefined,
+    { signal, wire }: { readonly signal?: AbortSignalLike | undefined; readonly wire?: AllReduceOptions['wire'] },
   ) {
     this.#communicator = communicator
     this.#backend = backend
     this.#variables = variables
     this.#signal = signal
-    this.#sum = new GradientSum(backend, variables)
+    this.#wire = wire
+    this.#tensorSum = communicator.tensorSum?.(backend)
+    this.#sum = new GradientSum(backend, this.#tensorSum === undefined ? variables : [])
   }
 
   get isStopping(): boolean {
@@ -157,7 +169,12 @@ export class SeveralRanks implements TrainingRanks {
     options: TrainingStepOptions<Batch>,
     batches: readonly Batch[],
     learningRate: number,
+    before: TrainingStep | undefined,
   ): Promise<TrainingStep | undefined> {
+    const { steps } = this.#backend
+    if (this.#tensorSum !== undefined && steps !== undefined) {
+      return await this.#stepOnDevice(this.#tensorSum, options, batches, learningRate, before)
+    }
     const sum = this.#sum
     const began = performance.now()
     sum.clear()
@@ -203,6 +220,58 @@ export class SeveralRanks implements TrainingRanks {
     return this.#communicator.rank === 0
   }
 
+  /**
+   * A step that reads nothing: the gradients are summed between the passes and the update, in the order of the executor's
+   * calls. The weights and flags of the ranks are exchanged while the device computes the passes.
+   */
+  async #stepOnDevice<Batch>(
+    tensorSum: TensorSum,
+    options: TrainingStepOptions<Batch>,
+    batches: readonly Batch[],
+    learningRate: number,
+    before: TrainingStep | undefined,
+  ): Promise<TrainingStep | undefined> {
+    const began = performance.now()
+    let waiting = 0
+    let hasMet = false
+    /** The weight of all ranks together. */
+    const meet = async (weight: number) => {
+      hasMet = true
+      const came = performance.now()
+      const isOutOfData = batches.length === 0
+      const all = await this.#gather(() => ({ weight, isOutOfData, isStopping: this.#signal?.aborted === true }))
+      waiting += performance.now() - came
+      await this.#checkSameEnd(all.filter((each) => each.isOutOfData).length, isOutOfData)
+      this.#isStopping = all.some((each) => each.isStopping)
+      return all.reduce((total, each) => total + each.weight, 0)
+    }
+    if (batches.length === 0) {
+      await meet(0)
+      return undefined
+    }
+    const overRanks = async (own: StepMeans & { readonly weight: number }) =>
+      await sumOnDevice(this.#backend, this.#variables, tensorSum, own, await meet(own.weight), this.#wire)
+    try {
+      const own = batches.filter((batch) => !isEmptyShare(batch))
+      return await trainingStep({ ...options, overRanks }, own, learningRate, before)
+    } catch (error) {
+      if (hasMet) throw error
+      this.#failure ??= { error }
+      await this.#gather(() => null)
+      throw error
+    } finally {
+      this.#seconds.steps++
+      this.#seconds.reducing += waiting / 1000
+      this.#seconds.computing += (performance.now() - began - waiting) / 1000
+    }
+  }
+
+  /** Throws RangeError `ERR_RANKS_DIFFER` where the data of some ranks have ended and those of others have not. */
+  async #checkSameEnd(ended: number, isOutOfData: boolean): Promise<void> {
+    if (ended === 0 || ended === this.#communicator.size) return
+    await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
+  }
+
   async #addBatch<Batch>({ batchGradients }: TrainingStepOptions<Batch>, batch: Batch): Promise<void> {
     const result = checkedResult(await batchGradients(batch))
     const tensors = [result.loss, ...result.gradients].filter(isBackendTensor)
@@ -220,14 +289,19 @@ export class SeveralRanks implements TrainingRanks {
     if (this.#signal?.aborted === true) sum.raise('stopping')
     if (isOutOfData) sum.raise('outOfData')
     if (this.#failure !== undefined) sum.raise('failed')
-    const call = this.#communicator.allReduce(sum.buffer)
+    const call = this.#allReduce(sum)
     await (this.#failure === undefined ? call : endIfLate(this.#communicator, this.#failure.error, call))
     if (sum.count('failed') > 0) await this.#gather(() => null)
-    const ended = sum.count('outOfData')
-    if (ended !== 0 && ended !== this.#communicator.size) {
-      await this.compare(() => ({ data: isOutOfData ? 'no further batch' : 'a batch' }))
-    }
+    await this.#checkSameEnd(sum.count('outOfData'), isOutOfData)
     this.#isStopping = sum.count('stopping') > 0
+  }
+
+  /** The controls are not rounded. */
+  async #allReduce(sum: GradientSum): Promise<void> {
+    const wire = this.#wire
+    if (wire === undefined) return await this.#communicator.allReduce(sum.buffer)
+    const calls = [this.#communicator.allReduce(sum.elements, { wire }), this.#communicator.allReduce(sum.controls)]
+    await Promise.all(calls)
   }
 
   /** Runs `work` on the first rank; all wait for it. */

@@ -5,7 +5,8 @@ import type { FitOptions } from './fit_options.js'
 /** The settings that all ranks of a training must share; each is compared by itself, under its name. */
 export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly<Record<string, unknown>> {
   const { backend, optimizer, state, learningRate } = options
-  const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps } = options
+  const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps, wire } =
+    options
   const form = ({ name, value }: Trainable) => [name, value.shape, value.dtype, value.layout]
   return {
     version,
@@ -15,10 +16,11 @@ export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly
     variables: optimizer.variables.map(form),
     slots: optimizer.slots.map(form),
     state: state?.tensors?.map(({ name, value }, index) => [name, sharedShape(value.shape, state.batchAxes?.[index])]),
-    ...{ accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps },
+    ...{ accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps, wire },
     learningRate: typeof learningRate === 'number' ? learningRate : learningRate(0),
     evaluation: options.evaluate !== undefined,
     saver: options.saver !== undefined,
+    sum: options.communicator?.tensorSum?.(backend) === undefined ? 'of host arrays' : 'on the device',
   }
 }
 

@@ -3,10 +3,22 @@ import type { Optimizer } from '../optimizers/optimizer.js'
 import { type ClippingOptions, clipGradients } from './clip_gradients.js'
 import { type BatchResult, GradientAccumulator, type WeightedLoss } from './gradient_accumulator.js'
 
+/** The results of one rank, or of all together. */
+export interface StepMeans {
+  readonly losses: readonly WeightedLoss[]
+  /** Means over the batches, by their weights. */
+  readonly gradients: readonly BackendTensor[]
+}
+
 export interface TrainingStepOptions<Batch> extends ClippingOptions {
   readonly backend: Backend
   readonly batchGradients: (batch: Batch) => Promise<BatchResult>
   readonly optimizer: Optimizer
+  /**
+   * Turns the means of this rank into those of all, by calls to the executor. Takes over the losses and not the gradients;
+   * both results are the caller's. There may be no batches here: `own.gradients` is empty then.
+   */
+  readonly overRanks?: ((own: StepMeans & { readonly weight: number }) => Promise<StepMeans>) | undefined
 }
 
 export interface StepOutcome {
@@ -38,14 +50,15 @@ export async function trainingStep<Batch>(
   learningRate: number,
   before?: TrainingStep,
 ): Promise<TrainingStep> {
-  const { backend, optimizer, batchGradients } = options
+  const { backend, optimizer, batchGradients, overRanks } = options
   const { steps } = backend
   let isCounted = false
   const step = async (): Promise<StepOutcome | Queued> => {
     using accumulator = new GradientAccumulator(backend, optimizer.variables)
     for (const batch of batches) accumulator.add(await batchGradients(batch), batch)
-    const losses = accumulator.takeLosses()
-    const gradients = accumulator.mean()
+    const own = { losses: accumulator.takeLosses(), gradients: accumulator.mean(), weight: accumulator.weight }
+    const { losses, gradients } = overRanks === undefined ? own : await overRanks(own)
+    using _summed = disposing(gradients === own.gradients ? [] : gradients)
     const norm = clipGradients(backend, gradients, options)
     const queued = { losses, norm }
     const update = () => {
@@ -82,6 +95,15 @@ export async function trainingStep<Batch>(
     outcome() {
       outcome ??= settled()
       return outcome
+    },
+  }
+}
+
+/** Disposes tensors at the end of a block. */
+function disposing(tensors: readonly BackendTensor[]): Disposable {
+  return {
+    [Symbol.dispose]() {
+      for (const tensor of tensors) tensor.dispose()
     },
   }
 }

@@ -255,6 +255,17 @@ describe('fit over several ranks', () => {
     expect(continued[0]).toEqual([3, 6, 9, 12, 15, 18, 21, 3, 6, 9, 12, 15, 18, 21])
   })
 
+  it('rounds the gradients alone where bfloat16 is on the wire, and keeps all ranks alike', async () => {
+    const alone = await train(undefined, undefined)
+    const [first, second] = await trainOver(2, undefined, () => ({ wire: 'bfloat16' }))
+    expect(first!.elements).toEqual(second!.elements)
+    expect(first!.reports[0]!.loss).toBeCloseTo(alone.reports[0]!.loss, 6)
+    const norms = ({ reports }: Run) => reports[0]!.gradientNorm
+    expect(norms(first!) / norms(alone)).toBeGreaterThan(1 - 2 ** -7)
+    expect(norms(first!) / norms(alone)).toBeLessThan(1 + 2 ** -7)
+    expect(norms(first!)).not.toBe(norms(alone))
+  })
+
   it('ends after the step in which the signal of any rank came', async () => {
     const aborting = new AbortController()
     const runs = await trainOver(3, undefined, (rank) => ({
@@ -323,6 +334,7 @@ describe('fit over several ranks', () => {
   it.each([
     ['maxSteps', { maxSteps: 7 }, /the same maxSteps: rank 0 has "1000", rank 1 has "7"/],
     ['clipNorm', { clipNorm: 1 }, /the same clipNorm/],
+    ['wire', { wire: 'bfloat16' }, /the same wire: rank 0 has none, rank 1 has "bfloat16"/],
     [
       'instruction set',
       { backend: Object.assign(openReferenceBackend(), { implementation: 'another' }) },

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <future>
+#include <vector>
+
+#include "native_error.h"
+#include "nvidia_types.h"
+
+namespace cudnn_rnn {
+
+// Note [Calls on an executor's stream]. A call has two ends, because NCCL is called by the thread of the communicator
+// alone, and the stream belongs to the worker of a session. JavaScript queues one end on each thread, so that the order
+// of calls is its own order on both. The worker arrives after it has issued the commands before the call, and continues
+// after NCCL has accepted the call. The thread of the communicator then polls an event behind the call. Where one end
+// is dropped, its promise is broken, which ends the wait at the other end.
+
+/// A worker that has come to the call.
+struct StreamArrival {
+  cudaStream_t stream = nullptr;
+  /// The arrays on the device, in the order of the batch's slots.
+  std::vector<void*> arrays;
+  /// Set where the arrays could not be computed.
+  ErrorRef error;
+};
+
+/// The end of the call in a session's queue.
+struct WorkerEnd {
+  std::promise<StreamArrival> arrived;
+  /// The error of the call; null where NCCL has taken it.
+  std::future<ErrorRef> taken;
+};
+
+/// The end of the call in a communicator's queue.
+struct CommunicatorEnd {
+  std::future<StreamArrival> arrived;
+  std::promise<ErrorRef> taken;
+};
+
+}  // namespace cudnn_rnn
