@@ -1,0 +1,103 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import { checkIsObject, checkOptionNames, codedRangeError, codedTypeError, describeValue } from '@cudnn-rnn/canonical'
+import type { Tensor } from '@tensorflow/tfjs'
+import { computeCall } from './compute_call.js'
+import { planCall } from './plan_call.js'
+import type { RecurrentCall, RecurrentLayer } from './recurrent_layer.js'
+import type { Kernels } from './sequence.js'
+import { recurrentClasses, type TensorFlow } from './tensor_flow.js'
+
+/** How a layer was computed when it was called last. */
+export interface LayerReport {
+  /** The layer's name. */
+  readonly layer: string
+  /** `LSTM`, `GRU`, `SimpleRNN`, `RNN`, … */
+  readonly className: string
+  /** The executor's name, or `tensorflow.js`. */
+  readonly computedBy: string
+  /** Why TensorFlow.js computed it; undefined where the executor did. */
+  readonly reason: string | undefined
+}
+
+export interface AccelerateOptions {
+  /** Called when a layer is passed on to TensorFlow.js, once per layer and reason. */
+  readonly onPassedOn?: ((report: LayerReport) => void) | undefined
+}
+
+/** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
+export interface Acceleration {
+  /** One entry for the name of each recurrent layer that was called, in the order of their first calls. */
+  report(): LayerReport[]
+  /** TensorFlow.js computes its layers itself again, those that exist included. The executor stays open. Idempotent. */
+  dispose(): void
+  [Symbol.dispose](): void
+}
+
+const ACCELERATED: unique symbol = Symbol('accelerated')
+
+/** The prototype of TensorFlow.js's RNN, whose `call` every recurrent layer ends in. */
+interface RnnPrototype {
+  call: RecurrentCall & { readonly [ACCELERATED]?: true }
+}
+
+/**
+ * Has the recurrent layers of TensorFlow.js computed by an executor: `lstm`, `gru`, `simpleRNN`, `rnn` over such cells and
+ * stacks of them, `bidirectional` and models loaded from files, those made before included. Weights stay TensorFlow.js's variables.
+ *
+ * A call that the executor cannot compute is passed on to TensorFlow.js: recurrent dropout in training, dropout of cells
+ * in `rnn`, activations other than those of the README, cells of other classes. `report()` names them.
+ *
+ * @param tf the module `@tensorflow/tfjs`, with any of its backends.
+ * @param backend computes while its caller waits, in float32: `cpu`, `wasm`, `reference`. It must outlive the acceleration.
+ * @throws TypeError `ERR_TFJS_MODULE`, `ERR_TFJS_BACKEND`, `ERR_UNKNOWN_OPTION`; RangeError `ERR_TFJS_ACCELERATED`
+ */
+export function accelerate(tf: TensorFlow, backend: Backend, options: AccelerateOptions = {}): Acceleration {
+  checkOptionNames('accelerate TensorFlow.js', options, ['onPassedOn'])
+  const classes = recurrentClasses(tf)
+  const kernels = kernelsOf(backend)
+  const prototype = classes.rnn.prototype as RnnPrototype
+  const original = prototype.call
+  if (original[ACCELERATED]) {
+    throw codedRangeError(
+      'ERR_TFJS_ACCELERATED',
+      'Cannot accelerate as this TensorFlow.js is accelerated already. Dispose the result of the first call.',
+    )
+  }
+  const reports = new Map<string, LayerReport>()
+  let active = true
+
+  const record = (layer: RecurrentLayer, reason: string | undefined) => {
+    const before = reports.get(layer.name)
+    if (before !== undefined && before.reason === reason) return
+    const computedBy = reason === undefined ? backend.name : 'tensorflow.js'
+    const report = { layer: layer.name, className: layer.getClassName(), computedBy, reason }
+    reports.set(layer.name, report)
+    if (reason !== undefined) options.onPassedOn?.(report)
+  }
+  const accelerated: RecurrentCall = function (inputs, given): Tensor | Tensor[] {
+    // Another library may have wrapped this function in the meantime.
+    if (!active) return original.call(this, inputs, given)
+    const call = planCall(classes, this, inputs, given)
+    record(this, typeof call === 'string' ? call : undefined)
+    return typeof call === 'string' ? original.call(this, inputs, given) : computeCall(tf, kernels, this, call)
+  }
+  const marked = Object.assign(accelerated, { [ACCELERATED]: true as const })
+  prototype.call = marked
+  const dispose = () => {
+    active = false
+    if (prototype.call === marked) prototype.call = original
+  }
+  return { report: () => [...reports.values()], dispose, [Symbol.dispose]: dispose }
+}
+
+/** Throws TypeError `ERR_TFJS_BACKEND`. */
+function kernelsOf(backend: Backend): Kernels {
+  checkIsObject('accelerate TensorFlow.js', 'backend', backend)
+  const { name, dtype, products, lstm } = backend
+  if (products !== undefined && dtype === 'float32') return { products, lstm }
+  throw codedTypeError(
+    'ERR_TFJS_BACKEND',
+    `Cannot accelerate TensorFlow.js as the executor must compute in float32 while its caller waits (cpu, wasm, reference): current executor is ${describeValue(name)} in ${describeValue(dtype)}`,
+    { backend: name, dtype },
+  )
+}

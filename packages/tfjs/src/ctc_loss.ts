@@ -1,0 +1,101 @@
+import type { InfeasibleRows } from '@cudnn-rnn/backend'
+import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
+import { checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/executor-kit'
+import type { Tensor, Tensor1D, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
+import { batchMajor, timeMajor } from './batch_order.js'
+import type { TensorFlow } from './tensor_flow.js'
+
+export interface CtcLossOptions {
+  /** Time steps of each row, 0..T; default T. */
+  readonly logitLengths?: readonly number[] | Int32Array | undefined
+  /** Labels of each row of a tensor of labels, 0..S; default S. Arrays of labels have lengths of their own. */
+  readonly labelLengths?: readonly number[] | Int32Array | undefined
+  /** Class of the blank, 0..K-1; default K-1, as in TensorFlow 1 and Keras. */
+  readonly blank?: number | undefined
+  /** Default true: a label that is repeated without a blank between counts once. */
+  readonly mergeRepeated?: boolean | undefined
+  /** Loss and gradient of rows that no path spells; default `infinite`, as TensorFlow. */
+  readonly infeasible?: InfeasibleRows | undefined
+}
+
+/**
+ * Connectionist temporal classification as a differentiable operation of TensorFlow.js: -ln p(labels | logits) of each row.
+ * The equations are those of docs/ctc.md, in double precision on the host.
+ *
+ * @param logits [B,T,K], before the softmax.
+ * @param labels one array of classes per row, or a tensor [B,S].
+ * @returns [B]
+ * @throws as `DenseOps.ctcLoss` of `@cudnn-rnn/backend`
+ * @example
+ * ```ts
+ * import { ctcLoss } from '@cudnn-rnn/tfjs'
+ * import * as tf from '@tensorflow/tfjs'
+ *
+ * const logits = tf.variable(tf.randomNormal([2, 6, 4], 0, 1, 'float32', 1) as tf.Tensor3D)
+ * const { value } = tf.variableGrads(() => tf.mean(ctcLoss(tf, logits, [[0, 1], [2]])) as tf.Scalar)
+ * console.log(value.shape) // []
+ * ```
+ */
+export function ctcLoss(
+  tf: Pick<TensorFlow, 'customGrad' | 'tensor'>,
+  logits: Tensor3D,
+  labels: readonly (readonly number[])[] | Tensor2D,
+  options: CtcLossOptions = {},
+): Tensor1D {
+  const [batch, time, classes] = logits.shape
+  const { labelLengths, logitLengths = new Int32Array(batch).fill(time), blank = classes - 1, ...rest } = options
+  const padded = paddedLabels(labels, labelLengths)
+  const sizes = { time, batch, columns: classes, reversed: false }
+  const compute = tf.customGrad((given) => {
+    const data = timeMajor((given as Tensor3D).dataSync<'float32'>(), sizes)
+    const tensor = { data, shape: [time, batch, classes] }
+    const problem = checkCtcLoss('float32', tensor, padded.labels, {
+      ...rest,
+      blank,
+      logitLengths,
+      labelLengths: padded.labelLengths,
+    })
+    const gradient = new Float32Array(data.length)
+    const losses = new Float32Array(batch)
+    hostCtcLoss(gradient, losses, data, problem)
+    return {
+      value: tf.tensor(losses, [batch]),
+      gradFunc: (dy: Tensor | Tensor[]) => {
+        const factors = (dy as Tensor).dataSync<'float32'>()
+        // A row of factor 0 is left out, infinite and NaN gradients included.
+        const scaled = gradient.map((value, k) => {
+          const factor = factors[Math.floor(k / classes) % batch]
+          return factor === 0 ? 0 : value * factor
+        })
+        return tf.tensor(batchMajor(scaled, sizes), [batch, time, classes])
+      },
+    }
+  })
+  return compute(logits) as Tensor1D
+}
+
+interface PaddedLabels {
+  /** [B,S] */
+  readonly labels: HostTensor<Int32Array>
+  readonly labelLengths: readonly number[] | Int32Array
+}
+
+function paddedLabels(
+  labels: readonly (readonly number[])[] | Tensor2D,
+  labelLengths: CtcLossOptions['labelLengths'],
+): PaddedLabels {
+  if (!Array.isArray(labels)) {
+    const tensor = labels as Tensor2D
+    const [batch, columns] = tensor.shape
+    const data = Int32Array.from(tensor.dataSync())
+    return {
+      labels: { data, shape: [batch, columns] },
+      labelLengths: labelLengths ?? new Int32Array(batch).fill(columns),
+    }
+  }
+  const rows = labels as readonly (readonly number[])[]
+  const columns = rows.reduce((most, { length }) => Math.max(most, length), 0)
+  const data = new Int32Array(rows.length * columns)
+  for (const [index, row] of rows.entries()) data.set(row, index * columns)
+  return { labels: { data, shape: [rows.length, columns] }, labelLengths: rows.map(({ length }) => length) }
+}

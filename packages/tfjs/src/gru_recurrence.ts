@@ -1,0 +1,117 @@
+import { matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { type Activation, activate } from './activation.js'
+import {
+  hiddenStates,
+  inputGradients,
+  inputSide,
+  isMasked,
+  type Kernels,
+  keepMasked,
+  type SequenceOperands,
+  type SequencePass,
+  takeGradient,
+} from './sequence.js'
+
+/**
+ * GRUCell, which resets before the product (TensorFlow.js has no other), gates in the order z, r, h:
+ *
+ *     z, r = σ(x·W + h·R + b)   n = f(x·W_h + (r∘h)·R_h + b_h)   h' = z∘h + (1 - z)∘n
+ */
+export function gruRecurrence(
+  kernels: Kernels,
+  o: SequenceOperands,
+  gate: Activation,
+  candidate: Activation,
+): SequencePass {
+  const { time, batch, units } = o
+  const { products } = kernels
+  const [columns, stateSize] = [3 * units, batch * units]
+  const gatesSide = matrix(o.recurrentKernel, columns)
+  const candidateSide = matrix(o.recurrentKernel, columns, 2 * units)
+  const z = inputSide(kernels, o)
+  const hidden = hiddenStates(o)
+  const reset = new Float32Array(time * stateSize) // r∘h
+  for (let t = 0; t < time; t++) {
+    const at = t * stateSize
+    const gates = matrix(z, columns, t * batch * columns)
+    products.addProduct(gates, matrix(hidden, units, at), gatesSide, batch, 2 * units, units)
+    for (let b = 0; b < batch; b++) {
+      const row = (t * batch + b) * columns
+      activate(gate, z, row, 2 * units)
+      const h = at + b * units
+      for (let k = 0; k < units; k++) reset[h + k] = z[row + units + k] * hidden[h + k]
+    }
+    const candidates = matrix(z, columns, t * batch * columns + 2 * units)
+    products.addProduct(candidates, matrix(reset, units, at), candidateSide, batch, units, units)
+    for (let b = 0; b < batch; b++) {
+      const row = (t * batch + b) * columns
+      activate(candidate, z, row + 2 * units, units)
+      const h = at + b * units
+      for (let k = 0; k < units; k++) {
+        const update = z[row + k]
+        const n = z[row + 2 * units + k]
+        hidden[h + stateSize + k] = n + update * (hidden[h + k] - n)
+      }
+    }
+    keepMasked(o, t, hidden)
+  }
+  return {
+    hidden,
+    finalCells: [],
+    backward(outputs, [dh]) {
+      const arriving = new Float32Array(stateSize)
+      const dReset = new Float32Array(stateSize)
+      for (let t = time - 1; t >= 0; t--) {
+        takeGradient(o, t, outputs, dh, arriving)
+        for (let b = 0; b < batch; b++) {
+          const row = (t * batch + b) * columns
+          const masked = isMasked(o, t, b)
+          for (let k = 0; k < units; k++) {
+            const update = z[row + k]
+            const n = z[row + 2 * units + k]
+            const [own, h] = [b * units + k, (t * batch + b) * units + k]
+            const arrived = masked ? 0 : arriving[own]
+            dh[own] += arrived * update
+            z[row + k] = arrived * (hidden[h] - n) * gate.slope(update)
+            z[row + 2 * units + k] = arrived * (1 - update) * candidate.slope(n)
+          }
+        }
+        const gates = matrix(z, columns, t * batch * columns)
+        const candidates = matrix(z, columns, t * batch * columns + 2 * units)
+        dReset.fill(0)
+        products.addProduct(matrix(dReset, units), candidates, transposed(candidateSide), batch, units, units)
+        for (let b = 0; b < batch; b++) {
+          const row = (t * batch + b) * columns + units
+          for (let k = 0; k < units; k++) {
+            const own = b * units + k
+            const h = t * stateSize + own
+            const r = z[row + k]
+            dh[own] += dReset[own] * r
+            z[row + k] = dReset[own] * hidden[h] * gate.slope(r)
+          }
+        }
+        products.addProduct(matrix(dh, units), gates, transposed(gatesSide), batch, units, 2 * units)
+      }
+      const recurrentKernel = new Float32Array(units * columns)
+      const rows = time * batch
+      products.addProduct(
+        matrix(recurrentKernel, columns),
+        transposed(matrix(hidden, units)),
+        matrix(z, columns),
+        units,
+        2 * units,
+        rows,
+      )
+      const candidateGradient = matrix(recurrentKernel, columns, 2 * units)
+      products.addProduct(
+        candidateGradient,
+        transposed(matrix(reset, units)),
+        matrix(z, columns, 2 * units),
+        units,
+        units,
+        rows,
+      )
+      return { ...inputGradients(kernels, o, z), recurrentKernel, states: [dh] }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
+import { ACTIVATIONS } from './activation.js'
+import type { CallArguments, CellFields, ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
+import type { CellClassName, RecurrentClasses } from './tensor_flow.js'
+
+const KINDS: Readonly<Record<Exclude<CellClassName, 'StackedRNNCells'>, PlannedCell['kind']>> = {
+  LSTMCell: 'lstm',
+  GRUCell: 'gru',
+  SimpleRNNCell: 'simple',
+}
+
+/** What `call` is to compute, or the reason why TensorFlow.js must, in words that complete "as …". */
+export function planCall(
+  classes: RecurrentClasses,
+  layer: RecurrentLayer,
+  inputs: Tensor | Tensor[],
+  given: CallArguments | null | undefined,
+): ComputableCall | string {
+  const x = Array.isArray(inputs) ? inputs[0] : inputs
+  if (x === undefined || x.rank !== 3 || x.size === 0) return `its input must be [B,T,I] and not empty`
+  const mask = Array.isArray(given?.mask) ? given.mask[0] : given?.mask
+  const [batch, time] = (x as Tensor3D).shape
+  if (mask && (mask.rank !== 2 || mask.size !== batch * time)) return 'its mask must be [B,T]'
+  const training = given?.training === true
+  const isSingle = classes.singleCell.includes(layer.constructor as never)
+  const cells: PlannedCell[] = []
+  for (const fields of stackOf(classes, layer.cell)) {
+    const cell = planCell(classes, fields, training, isSingle)
+    if (typeof cell === 'string') return cell
+    cells.push(cell)
+  }
+  const initial = given?.initialState ?? (layer.stateful ? layer.states_ : null)
+  const states = distributed(cells, initial)
+  if (states === undefined) return 'its initial states must be one per state of its cells'
+  return { x: x as Tensor3D, mask: mask ?? null, training, cells, states }
+}
+
+function stackOf({ cells }: RecurrentClasses, cell: CellFields): readonly CellFields[] {
+  return cells.get(cell.constructor) === 'StackedRNNCells' ? (cell.cells ?? []) : [cell]
+}
+
+/** @param isSingle the layer renews the masks of dropout in every call; `rnn` keeps those of its first one. */
+function planCell(
+  classes: RecurrentClasses,
+  fields: CellFields,
+  training: boolean,
+  isSingle: boolean,
+): PlannedCell | string {
+  const className = classes.cells.get(fields.constructor)
+  if (className === undefined || className === 'StackedRNNCells') return `its cell is ${fields.getClassName()}`
+  if (fields.kernel === undefined) return 'it has no weights yet'
+  const activation = fields.activation.getClassName()
+  const recurrentActivation = fields.recurrentActivation?.getClassName() ?? 'linear'
+  if (!Object.hasOwn(ACTIVATIONS, activation)) return `its activation is ${activation}`
+  if (!Object.hasOwn(ACTIVATIONS, recurrentActivation)) return `its recurrentActivation is ${recurrentActivation}`
+  const drops = isBetween(fields.dropout)
+  const dropsState = isBetween(fields.recurrentDropout)
+  if (!isSingle && (drops || dropsState)) return 'it has dropout in a cell of rnn'
+  if (dropsState && training) return 'it has recurrentDropout'
+  const dropout = drops && training ? fields.dropout : 0
+  return { fields, kind: KINDS[className], activation, recurrentActivation, dropout }
+}
+
+/** TensorFlow.js ignores rates of 0 and 1. */
+function isBetween(rate: number): boolean {
+  return rate > 0 && rate < 1
+}
+
+/** The states of each cell; they are given for the top cell first. Undefined where their number is another. */
+function distributed(
+  cells: readonly PlannedCell[],
+  states: readonly Tensor2D[] | null,
+): readonly (readonly Tensor2D[] | null)[] | undefined {
+  if (states === null) return cells.map(() => null)
+  const rest = [...states]
+  const found = cells.map(() => null as readonly Tensor2D[] | null)
+  for (let index = cells.length - 1; index >= 0; index--) found[index] = rest.splice(0, numStates(cells[index]))
+  const fits = rest.length === 0 && found.every((own, index) => own?.length === numStates(cells[index]))
+  return fits ? found : undefined
+}
+
+/** 2 of LSTM, else 1. */
+export function numStates({ kind }: PlannedCell): number {
+  return kind === 'lstm' ? 2 : 1
+}

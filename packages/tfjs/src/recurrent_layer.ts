@@ -1,0 +1,83 @@
+import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
+
+/** A weight of a layer: a TensorFlow.js variable under a name. */
+interface Weight {
+  read(): Tensor
+}
+
+interface NamedActivation {
+  getClassName(): string
+}
+
+/** The fields of TensorFlow.js's own cells that their equations read. */
+export interface CellFields {
+  readonly units: number
+  readonly activation: NamedActivation
+  /** Of LSTM and GRU. */
+  readonly recurrentActivation?: NamedActivation
+  /** [I,G·H] */
+  readonly kernel?: Weight
+  /** [H,G·H] */
+  readonly recurrentKernel: Weight
+  /** [G·H] */
+  readonly bias: Weight | null
+  readonly dropout: number
+  readonly recurrentDropout: number
+  readonly dropoutFunc?: ((ones: Tensor, rate: number) => Tensor) | null
+  /** Of StackedRNNCells, from the lowest up. */
+  readonly cells?: readonly CellFields[]
+  getClassName(): string
+}
+
+/** The fields of TensorFlow.js's recurrent layers that their `call` reads. */
+export interface RecurrentLayer {
+  readonly name: string
+  readonly cell: CellFields
+  readonly returnSequences: boolean
+  readonly returnState: boolean
+  readonly goBackwards: boolean
+  readonly stateful: boolean
+  /** Of a stateful layer, as `initialState`. */
+  readonly states_: Tensor2D[] | null
+  /** Keeps copies of the states for the next batch. */
+  resetStates(states: Tensor2D[], training: boolean): void
+  getClassName(): string
+}
+
+/** The second argument of `call`. */
+export interface CallArguments {
+  readonly mask?: Tensor | Tensor[] | null
+  readonly training?: boolean | null
+  /** [B,H] each; of a stack, those of the top cell first. */
+  readonly initialState?: Tensor2D[] | null
+}
+
+export type RecurrentCall = (
+  this: RecurrentLayer,
+  inputs: Tensor | Tensor[],
+  given: CallArguments | null | undefined,
+) => Tensor | Tensor[]
+
+/** A call that was found computable. */
+export interface ComputableCall {
+  /** [B,T,I] */
+  readonly x: Tensor3D
+  /** [B,T] */
+  readonly mask: Tensor | null
+  readonly training: boolean
+  /** From the lowest up. */
+  readonly cells: readonly PlannedCell[]
+  /** Of each cell, from the lowest up; null for zeros. */
+  readonly states: readonly (readonly Tensor2D[] | null)[]
+}
+
+/** A cell and the names of its equation. */
+export interface PlannedCell {
+  readonly fields: CellFields
+  readonly kind: 'lstm' | 'gru' | 'simple'
+  readonly activation: string
+  /** Of LSTM and GRU. */
+  readonly recurrentActivation: string
+  /** Factor of every step's input, 0 where there is none. */
+  readonly dropout: number
+}

@@ -1,0 +1,158 @@
+import { copyRow } from '@cudnn-rnn/executor-kit'
+import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
+import { ACTIVATIONS } from './activation.js'
+import { batchMajor, timeMajor } from './batch_order.js'
+import { gruRecurrence } from './gru_recurrence.js'
+import { lstmRecurrence } from './lstm_recurrence.js'
+import { numStates } from './plan_call.js'
+import type { PlannedCell } from './recurrent_layer.js'
+import type { Kernels, SequenceOperands, SequencePass } from './sequence.js'
+import { simpleRecurrence } from './simple_recurrence.js'
+import type { TensorFlow } from './tensor_flow.js'
+
+/** One cell over a batch of sequences, as tensors. */
+export interface CellOperands {
+  /** [B,T,I] */
+  readonly x: Tensor3D
+  /** [B,H] each; null for zeros. */
+  readonly states: readonly Tensor2D[] | null
+  /** [T,B], in the order of the steps. */
+  readonly mask: Uint8Array | null
+  /** Steps run from the last to the first. */
+  readonly reversed: boolean
+  /** The outputs of all steps, in their order; otherwise of the last. */
+  readonly returnSequences: boolean
+  /** Whether the final states are asked for. */
+  readonly returnStates: boolean
+}
+
+export interface CellResults {
+  /** [B,T,H] or [B,H] */
+  readonly output: Tensor
+  /** [B,H] each; none unless asked for. */
+  readonly states: readonly Tensor2D[]
+}
+
+/** One cell as an operation of TensorFlow.js with its gradient, computed by `kernels`. */
+export function recurrentOperation(
+  tf: TensorFlow,
+  kernels: Kernels,
+  cell: PlannedCell,
+  operands: CellOperands,
+): CellResults {
+  const { x, states, mask, reversed, returnSequences, returnStates } = operands
+  const [batch, time, inputs] = x.shape
+  const sizes = { time, batch, columns: inputs, reversed }
+  const { units } = cell.fields
+  const count = numStates(cell)
+  const outputColumns = (returnSequences ? time : 1) * units
+  const columns = outputColumns + (returnStates ? count * units : 0)
+  const weights = [cell.fields.kernel, cell.fields.recurrentKernel, cell.fields.bias].flatMap((weight) =>
+    weight ? [weight.read()] : [],
+  )
+  const hasBias = weights.length === 3
+  const tensors: Tensor[] = [x, ...weights, ...(states ?? [])]
+  // TensorFlow.js passes a function that saves tensors as the last argument.
+  const compute = tf.customGrad((...given) => {
+    const [xTensor, kernel, recurrentKernel, ...others] = given.slice(0, tensors.length) as Tensor[]
+    const values = (tensor: Tensor) => tensor.dataSync<'float32'>()
+    const o: SequenceOperands = {
+      ...{ time, batch, inputs, units, mask },
+      x: timeMajor(values(xTensor), sizes),
+      kernel: values(kernel),
+      recurrentKernel: values(recurrentKernel),
+      bias: hasBias ? values(others[0]) : null,
+      states:
+        states === null
+          ? Array.from({ length: count }, () => new Float32Array(batch * units))
+          : others.slice(-count).map(values),
+    }
+    let pass: SequencePass | undefined = run(kernels, cell, o)
+    const packed = packResults(o, pass, returnSequences, columns)
+    return {
+      value: tf.tensor(
+        packed,
+        returnStates ? [batch, columns] : returnSequences ? [batch, time, units] : [batch, units],
+      ),
+      gradFunc: (dy: Tensor | Tensor[]) => {
+        // A gradient of a gradient comes here a second time, when the first has overwritten the pass.
+        const own = pass ?? run(kernels, cell, o)
+        pass = undefined
+        const arrived = unpackGradients(o, values(dy as Tensor), returnSequences, columns, count)
+        const gradients = own.backward(arrived.outputs, arrived.states)
+        const results = [batchMajor(gradients.x, sizes), gradients.kernel, gradients.recurrentKernel]
+        if (gradients.bias !== null) results.push(gradients.bias)
+        if (states !== null) results.push(...gradients.states)
+        return results.map((data, index) => tf.tensor(data, tensors[index].shape))
+      },
+    }
+  })
+  const value = compute(...tensors)
+  if (!returnStates) return { output: value, states: [] }
+  const output = tf.slice(value as Tensor2D, [0, 0], [batch, outputColumns])
+  return {
+    output: returnSequences ? tf.reshape(output, [batch, time, units]) : output,
+    states: Array.from({ length: count }, (_, k) =>
+      tf.slice(value as Tensor2D, [0, outputColumns + k * units], [batch, units]),
+    ),
+  }
+}
+
+function run(
+  kernels: Kernels,
+  { kind, activation, recurrentActivation }: PlannedCell,
+  o: SequenceOperands,
+): SequencePass {
+  const candidate = ACTIVATIONS[activation]
+  const gate = ACTIVATIONS[recurrentActivation]
+  if (kind === 'simple') return simpleRecurrence(kernels, o, candidate)
+  if (kind === 'gru') return gruRecurrence(kernels, o, gate, candidate)
+  return lstmRecurrence(kernels, o, { gate, candidate, gateName: recurrentActivation, candidateName: activation })
+}
+
+/** Rows [B, columns]: the outputs, of all steps or of the last, then the final states where there is room for them. */
+function packResults(
+  { time, batch, units }: SequenceOperands,
+  { hidden, finalCells }: SequencePass,
+  returnSequences: boolean,
+  columns: number,
+): Float32Array {
+  const packed = new Float32Array(batch * columns)
+  const last = time * batch
+  for (let b = 0; b < batch; b++) {
+    let to = b * columns
+    const put = (from: Float32Array, row: number) => {
+      copyRow(packed, to, from, row * units, units)
+      to += units
+    }
+    for (let t = returnSequences ? 1 : time; t <= time; t++) put(hidden, t * batch + b)
+    if (to === (b + 1) * columns) continue
+    put(hidden, last + b)
+    for (const cells of finalCells) put(cells, b)
+  }
+  return packed
+}
+
+/** The gradients of {@link packResults}'s rows by the outputs [T,B,H] and the final states. */
+function unpackGradients(
+  { time, batch, units }: SequenceOperands,
+  packed: Float32Array,
+  returnSequences: boolean,
+  columns: number,
+  count: number,
+) {
+  const outputs = new Float32Array(time * batch * units)
+  const states = Array.from({ length: count }, () => new Float32Array(batch * units))
+  for (let b = 0; b < batch; b++) {
+    let from = b * columns
+    for (let t = returnSequences ? 0 : time - 1; t < time; t++, from += units) {
+      copyRow(outputs, (t * batch + b) * units, packed, from, units)
+    }
+    if (from === (b + 1) * columns) continue
+    for (const state of states) {
+      copyRow(state, b * units, packed, from, units)
+      from += units
+    }
+  }
+  return { outputs, states }
+}

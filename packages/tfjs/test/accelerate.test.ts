@@ -1,0 +1,285 @@
+import type { Backend } from '@cudnn-rnn/backend'
+import { openCpuBackend } from '@cudnn-rnn/cpu'
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { openWasmBackend } from '@cudnn-rnn/wasm'
+import * as tf from '@tensorflow/tfjs'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ACTIVATIONS } from '../src/activation.js'
+import { accelerate } from '../src/index.js'
+import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
+
+const [BATCH, TIME, INPUTS, UNITS] = [3, 5, 4, 6] as const
+
+type LayerOptions = Record<string, unknown>
+type MakeLayer = (options: LayerOptions) => tf.RNN
+const LAYERS: Readonly<Record<string, MakeLayer>> = {
+  lstm: (options) => tf.layers.lstm({ units: UNITS, ...options } as never),
+  'lstm with sigmoid': (options) =>
+    tf.layers.lstm({ units: UNITS, recurrentActivation: 'sigmoid', ...options } as never),
+  gru: (options) => tf.layers.gru({ units: UNITS, ...options } as never),
+  simpleRNN: (options) => tf.layers.simpleRNN({ units: UNITS, ...options } as never),
+  stack: (options) => {
+    const cells = [
+      tf.layers.gruCell({ units: 5 }),
+      tf.layers.lstmCell({ units: 7, recurrentActivation: 'sigmoid' }),
+      tf.layers.simpleRNNCell({ units: UNITS }),
+      tf.layers.lstmCell({ units: UNITS }),
+    ]
+    return tf.layers.rnn({ cell: cells as never, ...options } as never) as tf.RNN
+  },
+}
+
+const OPTIONS: readonly LayerOptions[] = [
+  {},
+  { returnSequences: true },
+  { returnState: true },
+  { returnSequences: true, returnState: true },
+  { goBackwards: true, returnSequences: true },
+  { goBackwards: true, returnState: true },
+  { unroll: true },
+  { useBias: false },
+]
+
+/** [B,T], rows of: holes, right padding, nothing at all. */
+const HOLES = [
+  [0, 1, 1, 0, 1],
+  [1, 1, 0, 0, 0],
+  [0, 0, 0, 0, 0],
+]
+const PADDING = [
+  [1, 1, 1, 1, 1],
+  [1, 1, 0, 0, 0],
+  [0, 0, 0, 0, 0],
+]
+
+let backends: readonly Backend[]
+beforeAll(async () => {
+  tf.env().set('PROD', true)
+  backends = [openReferenceBackend(), openCpuBackend({ threads: 1 }), await openWasmBackend()]
+})
+afterAll(() => {
+  for (const backend of backends) backend.dispose()
+})
+
+/** Compares a call with TensorFlow.js's own on every executor. */
+function compare(
+  make: () => tf.RNN,
+  call: (layer: tf.RNN) => (...inputs: tf.Tensor[]) => tf.Tensor[],
+  inputs: readonly tf.Tensor[],
+): void {
+  const layer = make()
+  call(layer)(...inputs) // makes the weights
+  randomWeights(layer, 1)
+  const expected = evaluate(call(layer), inputs, layer)
+  for (const backend of backends) {
+    using acceleration = accelerate(tf, backend)
+    const actual = evaluate(call(layer), inputs, layer)
+    expect(acceleration.report()).toMatchObject([{ layer: layer.name, computedBy: backend.name, reason: undefined }])
+    expectClose(`${backend.name}: output`, actual.outputs, expected.outputs)
+    expectClose(`${backend.name}: gradient`, actual.gradients, expected.gradients)
+  }
+}
+
+function apply(layer: tf.layers.Layer, x: tf.Tensor, given: LayerOptions = {}): tf.Tensor[] {
+  return [layer.apply(x, given)].flat() as tf.Tensor[]
+}
+
+describe.each(Object.entries(LAYERS))('accelerate: %s computes as TensorFlow.js', (name, make) => {
+  const x = randomTensor([BATCH, TIME, INPUTS], 50)
+
+  test.each(OPTIONS)('with %o', (options) => {
+    if (name === 'stack' && 'useBias' in options) return
+    compare(
+      () => make(options),
+      (layer) => (input) => apply(layer, input as tf.Tensor),
+      [x],
+    )
+  })
+
+  test.each([
+    ['holes', HOLES],
+    ['padding', PADDING],
+  ])('with a mask of %s', (_, mask) => {
+    for (const options of [
+      { returnSequences: true, returnState: true },
+      { goBackwards: true, returnState: true },
+    ]) {
+      const given = { mask: tf.tensor2d(mask) }
+      compare(
+        () => make(options),
+        (layer) => (input) => apply(layer, input as tf.Tensor, given),
+        [x],
+      )
+    }
+  })
+
+  test('with initial states', () => {
+    const sizes = name === 'stack' ? [UNITS, UNITS, UNITS, 7, 7, 5] : name.startsWith('lstm') ? [UNITS, UNITS] : [UNITS]
+    const states = sizes.map((size, index) => randomTensor([BATCH, size], 60 + index))
+    compare(
+      () => make({ returnState: true }),
+      (layer) =>
+        (input, ...initialState) => {
+          if (!layer.built) layer.apply(x)
+          return [layer.call(input as tf.Tensor, { initialState })].flat()
+        },
+      [x, ...states],
+    )
+  })
+
+  test('with states kept from batch to batch', () => {
+    compare(
+      () => make({ stateful: true, batchInputShape: [BATCH, TIME, INPUTS] }),
+      (layer) => (input) => {
+        if (layer.built) layer.resetStates()
+        return [...apply(layer, input as tf.Tensor), ...apply(layer, (input as tf.Tensor).mul(0.5), { training: true })]
+      },
+      [x],
+    )
+  })
+})
+
+describe('accelerate', () => {
+  const x = randomTensor([BATCH, TIME, INPUTS], 50)
+
+  test.each(Object.keys(ACTIVATIONS))('computes cells with the activation %s', (activation) => {
+    for (const make of ['lstm', 'gru', 'simpleRNN'] as const) {
+      compare(
+        () => LAYERS[make]?.({ activation, recurrentActivation: activation, returnSequences: true }) as tf.RNN,
+        (layer) => (input) => apply(layer, input as tf.Tensor),
+        [x.mul(0.5)],
+      )
+    }
+  })
+
+  test.each(['concat', 'sum', 'ave', 'mul'] as const)('computes bidirectional layers, merged by %s', (mergeMode) => {
+    const layer = tf.layers.bidirectional({
+      layer: tf.layers.lstm({ units: UNITS, returnSequences: true }),
+      mergeMode,
+    } as never)
+    const call = (input: tf.Tensor) => apply(layer, input)
+    call(x)
+    randomWeights(layer, 1)
+    const expected = evaluate(call, [x], layer)
+    for (const backend of backends) {
+      using acceleration = accelerate(tf, backend)
+      const actual = evaluate(call, [x], layer)
+      expect(acceleration.report().map(({ computedBy }) => computedBy)).toEqual([backend.name, backend.name])
+      expectClose('output', actual.outputs, expected.outputs)
+      expectClose('gradient', actual.gradients, expected.gradients)
+    }
+  })
+
+  test('computes dropout of inputs with the masks of TensorFlow.js', () => {
+    // One mask for all steps; the function stands for random numbers.
+    const dropoutFunc = (ones: tf.Tensor, rate: number) =>
+      tf.tidy(() => ones.mul(tf.cast(randomTensor(ones.shape, 9).greater(0), 'float32')).div(1 - rate))
+    for (const make of ['lstm', 'gru', 'simpleRNN'] as const) {
+      compare(
+        () => LAYERS[make]?.({ dropout: 0.5, recurrentDropout: 0, dropoutFunc }) as tf.RNN,
+        (layer) => (input) => apply(layer, input as tf.Tensor, { training: true }),
+        [x],
+      )
+    }
+  })
+
+  test('leaves recurrent dropout out where nothing is trained, and names it where it is', () => {
+    const layer = tf.layers.lstm({ units: UNITS, recurrentDropout: 0.5 })
+    const passedOn: string[] = []
+    using acceleration = accelerate(tf, backends[0] as Backend, {
+      onPassedOn: ({ layer: name, reason }) => passedOn.push(`${name}: ${reason}`),
+    })
+    layer.apply(x)
+    expect(acceleration.report()[0]?.computedBy).toBe('reference')
+    layer.apply(x, { training: true })
+    layer.apply(x, { training: true })
+    expect(acceleration.report()[0]).toMatchObject({ computedBy: 'tensorflow.js', reason: 'it has recurrentDropout' })
+    expect(passedOn).toEqual([`${layer.name}: it has recurrentDropout`])
+  })
+
+  test('passes other activations, cells and dropout inside rnn on to TensorFlow.js, by name', () => {
+    using acceleration = accelerate(tf, backends[0] as Backend)
+    const layers = [
+      tf.layers.lstm({ units: 2, activation: 'selu' }),
+      tf.layers.gru({ units: 2, recurrentActivation: 'softmax' }),
+      tf.layers.rnn({ cell: tf.layers.lstmCell({ units: 2, dropout: 0.5 }) }) as tf.layers.Layer,
+      tf.layers.convLstm2d({ filters: 2, kernelSize: 1, dataFormat: 'channelsLast' } as never),
+    ]
+    for (const layer of layers.slice(0, 3)) layer.apply(x)
+    layers[3]?.apply(tf.zeros([1, 2, 3, 3, 1]))
+    expect(acceleration.report().map(({ reason }) => reason)).toEqual([
+      'its activation is selu',
+      'its recurrentActivation is softmax',
+      'it has dropout in a cell of rnn',
+      'its input must be [B,T,I] and not empty',
+    ])
+  })
+
+  test('trains a model to the losses of TensorFlow.js, and saves and loads it', async () => {
+    const [inputs, targets] = [randomTensor([16, TIME, INPUTS], 70), randomTensor([16, 2], 71)]
+    const train = async () => {
+      const model = tf.sequential()
+      const kernelInitializer = tf.initializers.glorotUniform({ seed: 3 })
+      const options = { units: UNITS, kernelInitializer, recurrentInitializer: kernelInitializer }
+      model.add(tf.layers.masking({ maskValue: 9, inputShape: [TIME, INPUTS] }))
+      model.add(tf.layers.lstm({ ...options, returnSequences: true, name: 'a' }))
+      model.add(tf.layers.gru({ ...options, name: 'b' }))
+      model.add(tf.layers.dense({ units: 2, kernelInitializer, name: 'c' }))
+      model.compile({ loss: 'meanSquaredError', optimizer: tf.train.adam(0.01) })
+      const { history } = await model.fit(inputs, targets, { epochs: 4, batchSize: 8, shuffle: false, verbose: 0 })
+      return { model, losses: history['loss'] as number[] }
+    }
+    const expected = await train()
+    using acceleration = accelerate(tf, backends[1] as Backend)
+    const actual = await train()
+    expect(actual.losses).toHaveLength(4)
+    for (const [epoch, loss] of actual.losses.entries()) expect(loss).toBeCloseTo(expected.losses[epoch] as number, 5)
+    expect(actual.model.weights.map(({ originalName }) => originalName)).toEqual(
+      expected.model.weights.map(({ originalName }) => originalName),
+    )
+    let saved: tf.io.ModelArtifacts | undefined
+    await actual.model.save(
+      tf.io.withSaveHandler(async (artifacts) => {
+        saved = artifacts
+        return { modelArtifactsInfo: { dateSaved: new Date(0), modelTopologyType: 'JSON' } }
+      }),
+    )
+    const loaded = await tf.loadLayersModel(tf.io.fromMemory(saved as tf.io.ModelArtifacts))
+    const predict = (model: tf.LayersModel) => (model.predict(inputs) as tf.Tensor).dataSync<'float32'>()
+    expectClose('loaded', [predict(loaded)], [predict(actual.model)])
+    expect(new Set(acceleration.report().map(({ computedBy }) => computedBy))).toEqual(new Set(['cpu']))
+  })
+
+  test('leaves no tensors behind', () => {
+    using _ = accelerate(tf, backends[0] as Backend)
+    const layer = LAYERS['stack']?.({ returnState: true }) as tf.RNN
+    layer.apply(x)
+    const before = tf.memory().numTensors
+    evaluate((input) => apply(layer, input), [x], layer)
+    expect(tf.memory().numTensors).toBe(before)
+  })
+
+  test('is undone by dispose(), and refused twice', () => {
+    const layer = tf.layers.gru({ units: 2 })
+    const first = accelerate(tf, backends[0] as Backend)
+    expect(() => accelerate(tf, backends[1] as Backend)).toThrow(
+      expect.objectContaining({ code: 'ERR_TFJS_ACCELERATED' }),
+    )
+    first.dispose()
+    layer.apply(x)
+    expect(first.report()).toEqual([])
+    using second = accelerate(tf, backends[1] as Backend)
+    first.dispose()
+    layer.apply(x)
+    expect(second.report()).toHaveLength(1)
+  })
+
+  test('refuses other modules, and executors that cannot compute now or in float32', () => {
+    using float64 = openReferenceBackend({ dtype: 'float64' })
+    expect(() => accelerate({} as never, float64)).toThrow(expect.objectContaining({ code: 'ERR_TFJS_MODULE' }))
+    const queued = { name: 'cudnn', dtype: 'float32' } as Backend
+    for (const backend of [float64, queued]) {
+      expect(() => accelerate(tf, backend)).toThrow(expect.objectContaining({ code: 'ERR_TFJS_BACKEND' }))
+    }
+  })
+})

@@ -1,0 +1,3 @@
+import { packageProject } from '../../scripts/vitest_preset.js'
+
+export default packageProject('tfjs')
