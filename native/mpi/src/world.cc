@@ -182,8 +182,9 @@ void World::Run() {
       progress_.kind = OperationKind::kNone;
       since_ = Clock::now();
       pending_--;
-      // The watchdog looks for a change of the state too.
+      // CloseAtExit() waits for it.
       changed_.notify_all();
+      if (is_last) ended_.notify_all();
     }
     // After the update of pending_: once JavaScript learns of the end, CloseAtExit() no longer counts this operation.
     if (operation->settlement != nullptr) settle_(std::move(operation));
@@ -429,7 +430,7 @@ void World::Watch() {
   while (state_ == State::kOpen) {
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
+      ended_.wait_for(lock, kWatchInterval, [this] { return state_ != State::kOpen; });
     }
     const Progress progress = CurrentProgress();
     // An idle rank has no deadline: JavaScript may compute for any time between collectives.

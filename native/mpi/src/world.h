@@ -206,7 +206,10 @@ class World {
   // Guards queue_, pending_, progress_ and since_. Never held during a call of MPI, which may block for as long as a
   // rank is late.
   std::mutex mutex_;
+  /// Of the queue and of `pending_`.
   std::condition_variable changed_;
+  /// The watchdog waits for this one, so that no call wakes it.
+  std::condition_variable ended_;
   std::deque<std::unique_ptr<Operation>> queue_;
   /// Queued or in progress.
   std::size_t pending_ = 0;
