@@ -62,11 +62,13 @@ export function blobSource(name: string, blob: BlobLike): ByteSource {
   }
 }
 
+/** Numbers of a damaged file may be negative, infinite or NaN; those of a caller are integers. */
+const isPlace = (value: unknown) => typeof value === 'number' && (Number.isInteger(value) || !Number.isFinite(value))
 const RANGE = { offset: integerFrom(0), length: integerFrom(0) }
 
 /** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) does not lie in a file of `size` bytes. */
 export function checkRange(name: string, size: number, offset: number, length: number): void {
-  if (typeof offset !== 'number' || typeof length !== 'number') checkArguments('read bytes', { offset, length }, RANGE)
+  if (!isPlace(offset) || !isPlace(length)) checkArguments('read bytes', { offset, length }, RANGE)
   if (offset >= 0 && length >= 0 && offset + length <= size) return
   throw new CheckpointError(
     'ERR_CHECKPOINT_CORRUPT',

@@ -1,5 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { basename, dirname, isAbsolute, resolve } from 'node:path'
+import { required } from '@cudnn-rnn/arguments'
 import type { CheckpointState } from './checkpoint_state.js'
 
 /** Which checkpoints of a directory stay. */

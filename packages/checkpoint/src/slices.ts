@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { SliceExtent } from './bundle_messages.js'
 import { type CheckpointDType, DTYPES, type NumericArray } from './dtype.js'
 import { CheckpointError } from './errors.js'
@@ -21,25 +20,24 @@ export async function assembleSlices(
     new CheckpointError('ERR_CHECKPOINT_CORRUPT', `Cannot read tensor ${name} as ${rule}`, { tensorName: name })
   const { array, perElement, bytes } = DTYPES[dtype]
   if (array === undefined) throw corrupt('strings are never partitioned')
-  const extents = slices.map((slice) => {
+  const placed = slices.map((slice) => {
     if (slice.length !== shape.length) throw corrupt('a slice has another rank')
-    return slice.map((extent, axis) => extent ?? { start: 0, length: required(shape[axis], 'a dimension') })
+    return { slice, axes: shape.map((size, axis) => ({ size, ...(slice[axis] ?? { start: 0, length: size }) })) }
   })
-  for (const slice of extents) {
-    if (slice.some(({ start, length }, axis) => start + length > required(shape[axis], 'a dimension')))
-      throw corrupt('a slice leaves it')
+  for (const { axes } of placed) {
+    if (axes.some(({ start, length, size }) => start + length > size)) throw corrupt('a slice leaves it')
   }
-  const covered = extents.reduce((sum, slice) => sum + elementCount(slice.map(({ length }) => length)), 0)
+  const covered = placed.reduce((sum, { axes }) => sum + elementCount(axes.map(({ length }) => length)), 0)
   if (covered !== elementCount(shape)) throw corrupt('its slices do not cover it')
 
   const whole: NumericArray = new array(new ArrayBuffer(elementCount(shape) * bytes))
   const written = new Uint8Array(elementCount(shape))
-  for (const [index, slice] of extents.entries()) {
-    const part = (await read(required(slices[index], 'a slice'))) as NumericArray
-    const lengths = slice.map(({ length }) => length)
+  for (const { slice, axes } of placed) {
+    const part = (await read(slice)) as NumericArray
+    const lengths = axes.map(({ length }) => length)
     const rowLength = lengths.at(-1) ?? 1
     for (let row = 0; row * rowLength < elementCount(lengths); row++) {
-      const target = targetOffset(shape, slice, row, lengths)
+      const target = targetOffset(axes, row)
       if (written.subarray(target, target + rowLength).some((mark) => mark === 1)) throw corrupt('its slices overlap')
       written.fill(1, target, target + rowLength)
       const values = part.subarray(row * rowLength * perElement, (row + 1) * rowLength * perElement)
@@ -49,23 +47,23 @@ export async function assembleSlices(
   return whole
 }
 
+/** A dimension of a tensor and the part of it that a slice has. */
+interface Axis {
+  readonly size: number
+  readonly start: number
+  readonly length: number
+}
+
 /** Where row `row` of a slice (its last dimension) begins in the whole tensor, in elements. */
-function targetOffset(
-  shape: readonly number[],
-  slice: readonly { readonly start: number }[],
-  row: number,
-  lengths: readonly number[],
-): number {
-  let offset = slice.at(-1)?.start ?? 0
-  let stride = shape.at(-1) ?? 1
+function targetOffset(axes: readonly Axis[], row: number): number {
+  const [last, ...outer] = axes.toReversed()
+  let offset = last?.start ?? 0
+  let stride = last?.size ?? 1
   let rest = row
-  for (let axis = shape.length - 2; axis >= 0; axis--) {
-    offset +=
-      (required(slice[axis], 'the extent of a dimension').start +
-        (rest % required(lengths[axis], 'the length of a dimension'))) *
-      stride
-    rest = Math.floor(rest / required(lengths[axis], 'the length of a dimension'))
-    stride *= required(shape[axis], 'a dimension')
+  for (const { size, start, length } of outer) {
+    offset += (start + (rest % length)) * stride
+    rest = Math.floor(rest / length)
+    stride *= size
   }
   return offset
 }

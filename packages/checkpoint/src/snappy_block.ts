@@ -30,7 +30,7 @@ function checkElements(compressed: Uint8Array): number {
   for (let scale = 1, byte = 0x80; byte >= 0x80; scale *= 128) {
     byte = littleEndian(1)
     declared += (byte & 0x7f) * scale
-    if (declared > 0xffffffff) throw new RangeError('snappy data is too long')
+    if (declared > 0xffffffff || scale > 2 ** 28) throw new RangeError('snappy data is too long')
   }
   let output = 0
   while (position < compressed.length) {
