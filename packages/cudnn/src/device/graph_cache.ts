@@ -177,11 +177,13 @@ export class GraphCache {
 
   /** Drops graphs of the least recently used signatures until `bytes` more fit under MOST_BYTES. */
   #makeRoom(bytes: number): void {
-    const held = this.#entries.filter(({ graph }) => graph !== undefined)
-    let sum = held.reduce((total, { graph }) => total + required(graph, 'the captured graph').bytes, bytes)
-    for (const entry of held) {
+    const held = this.#entries.flatMap((entry) =>
+      entry.graph === undefined ? [] : [{ entry, graphBytes: entry.graph.bytes }],
+    )
+    let sum = held.reduce((total, { graphBytes }) => total + graphBytes, bytes)
+    for (const { entry, graphBytes } of held) {
       if (sum <= MOST_BYTES) return
-      sum -= required(entry.graph, 'the captured graph').bytes
+      sum -= graphBytes
       entry.drop()
     }
   }
@@ -250,8 +252,9 @@ class CacheEntry {
 
   /** Notes a time of the trial; a graph that is slower than the calls is given up. */
   timed(way: 'calls' | 'graph', milliseconds: number): void {
-    required(this.trial, 'the trial').note(way, milliseconds)
-    if (required(this.trial, 'the trial').isLost) this.refuse()
+    const trial = required(this.trial, 'the trial')
+    trial.note(way, milliseconds)
+    if (trial.isLost) this.refuse()
   }
 
   /** Leaves the signature to calls from now on. */

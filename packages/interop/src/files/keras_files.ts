@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { corrupt } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
@@ -76,9 +75,9 @@ async function descriptionOf(path: string, json: Uint8Array | undefined, file: H
 async function namesOf(file: Hdf5File): Promise<ReadonlyMap<string, string>> {
   const places = new Set<string>()
   for (const tensor of file.tensors) {
-    const match = NUMBERED.exec(tensor.name)
-    if (match === null) continue
-    const segments = required(match[1], 'a group of the match').split('/')
+    const [, place] = NUMBERED.exec(tensor.name) ?? []
+    if (place === undefined) continue
+    const segments = place.split('/')
     for (let end = segments.length; end > 0; end--) places.add(segments.slice(0, end).join('/'))
   }
   const names = new Map<string, string>()

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { corrupt, unsupported, WeightFileError } from '../errors.js'
 import { COSTS, type PickleContext } from './pickle_context.js'
 import { isAllowedGlobal } from './pickle_globals.js'
@@ -47,7 +46,7 @@ class PickleMachine {
 
   run(): PickleValue {
     for (;;) {
-      const opcode = required(this.#take(1)[0], 'an opcode')
+      const opcode = this.#context.unsigned(1)
       if (opcode === 0x2e) return this.#pop() // STOP
       const act = PICKLE_OPCODES[opcode]
       if (act === undefined) throw this.#refused(`opcode 0x${opcode.toString(16)} builds something else`)

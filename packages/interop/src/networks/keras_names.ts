@@ -34,8 +34,8 @@ function layersIn({ tensors, kerasNames }: WeightFile): Layer[] {
     if (numbered !== null) {
       return [`${numbered[1] ?? ''}${numbered[2]}/`, OWN_NAMES[Number(numbered[3]) as 0 | 1 | 2]]
     }
-    const match = NAME.exec(name)
-    return match === null ? undefined : [match[1] ?? '', required(match[2], 'a group of the match')]
+    const [, prefix = '', own] = NAME.exec(name) ?? []
+    return own === undefined ? undefined : [prefix, own]
   })
   const recurrent = groups.filter((group) => group.tensors.has('recurrent_kernel'))
   const placed = recurrent.map(({ prefix, tensors: variables }) => ({ ...placeOf(prefix, kerasNames), variables }))

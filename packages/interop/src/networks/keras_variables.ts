@@ -123,8 +123,6 @@ export class DescribedVariables {
 }
 
 function splitNamed(name: string): readonly [prefix: string, own: string] | undefined {
-  const match = NAMED.exec(name)
-  return match === null
-    ? undefined
-    : [required(match[1], 'a group of the match'), required(match[3], 'a group of the match')]
+  const [, prefix, , own] = NAMED.exec(name) ?? []
+  return prefix === undefined || own === undefined ? undefined : [prefix, own]
 }

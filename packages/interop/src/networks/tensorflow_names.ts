@@ -46,13 +46,9 @@ export function tensorflowInterpretations(
   options: InterpretationOptions,
 ): Interpretation[] {
   const groups = groupTensors(tensors, (name) => {
-    const match = NAME.exec(name)
-    return match === null
-      ? undefined
-      : [
-          required(match[1], 'a group of the match'),
-          required(match[2], 'a group of the match').replace('weights', 'kernel').replace('biases', 'bias'),
-        ]
+    const [, prefix, own] = NAME.exec(name) ?? []
+    if (prefix === undefined || own === undefined) return undefined
+    return [prefix, own.replace('weights', 'kernel').replace('biases', 'bias')]
   })
   // Keras's cells have the same names and a recurrent kernel beside the other.
   const kerasPrefixes = new Set(tensors.flatMap(({ name }) => RECURRENT_KERNEL.exec(name)?.[1] ?? []))
