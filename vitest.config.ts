@@ -34,7 +34,7 @@ export default defineConfig({
       root,
       resolve: { alias: sourceAliases },
       test: {
-        ...{ name, include, isolate: ISOLATED.has(name), testTimeout: 60_000 },
+        ...{ name, include, isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
         exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
       },
     })),
