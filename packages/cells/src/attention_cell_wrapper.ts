@@ -4,14 +4,9 @@ import type { CellState, StateSize, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { FloatTensor } from './float_tensor.js'
-import { additiveAttention } from './graph_attention.js'
-import type { GraphStep } from './graph_cell.js'
-import { concat, reshaped, takeColumns } from './graph_columns.js'
-import { innerStep } from './graph_inner_step.js'
-import { linear } from './graph_product.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link AttentionCellWrapper}. */
 export interface AttentionCellWrapperOptions {
@@ -90,20 +85,24 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
     return this.#own
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
     const { attnLength, attnSize } = this
-    const [before, attention, memory] = state as readonly [StateTree<GraphValue>, GraphValue, GraphValue]
-    const input = linear(graph, [x, attention], 'kernel', 'bias')
+    const [before, attention, memory] = state as readonly [StateTree<Value>, Value, Value]
+    const input = graph.linear([x, attention], 'kernel', 'bias')
     const cell = this.cell as unknown as RNNCell<CellState>
-    const inner = innerStep(graph, cell, this.#inner.scope, input, before)
-    const query = linear(graph, leavesOf(inner.state), 'attention/kernel', 'attention/bias')
-    const slots = reshaped(graph, memory, [x.rows * attnLength, attnSize])
-    const keys = linear(graph, [slots], 'attention/attn_w')
-    const next = additiveAttention(graph, slots, keys, query, 'attention/attn_v')
+    const inner = graph.innerStep(cell, this.#inner.scope, input, before)
+    const query = graph.linear(leavesOf(inner.state), 'attention/kernel', 'attention/bias')
+    const slots = graph.reshaped(memory, [x.rows * attnLength, attnSize])
+    const keys = graph.linear([slots], 'attention/attn_w')
+    const next = graph.additiveAttention(slots, keys, query, 'attention/attn_v')
     const projection = 'attn_output_projection'
-    const output = linear(graph, [inner.output, next], `${projection}/kernel`, `${projection}/bias`)
-    const kept = takeColumns(graph, memory, attnSize, (attnLength - 1) * attnSize)
-    return { output, state: [inner.state, next, concat(graph, [kept, output])] }
+    const output = graph.linear([inner.output, next], `${projection}/kernel`, `${projection}/bias`)
+    const kept = graph.takeColumns(memory, attnSize, (attnLength - 1) * attnSize)
+    return { output, state: [inner.state, next, graph.concat([kept, output])] }
   }
 
   #specs(inputSize: number, cellInputSize: number): readonly VariableSpec[] {
@@ -123,9 +122,9 @@ export class AttentionCellWrapper<State extends CellState> extends CompositeCell
 }
 
 /** The tensors of a state, an LSTM's c before its h. */
-function leavesOf(state: StateTree<GraphValue>): GraphValue[] {
+function leavesOf<Value extends GraphValue>(state: StateTree<Value>): Value[] {
   if (Array.isArray(state)) return state.flatMap(leavesOf)
-  return 'c' in state ? [state.c, state.h] : [state as GraphValue]
+  return 'c' in state ? [state.c, state.h] : [state as Value]
 }
 
 /** Columns of all tensors of a state together. */

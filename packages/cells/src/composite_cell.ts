@@ -37,6 +37,10 @@ export abstract class CompositeCell<State extends CellState> extends GraphCell<S
     return scopedVariables(this.parts)
   }
 
+  override get runsOnTensors(): boolean {
+    return this.parts.every(({ cell }) => !(cell instanceof RNNCell) || cell.runsOnTensors)
+  }
+
   override get randomSources(): readonly DropoutMasks[] {
     return this.parts.flatMap(({ cell }) => (cell instanceof RNNCell ? cell.randomSources : []))
   }

@@ -3,13 +3,9 @@ import { codedRangeError, elementCount } from '@cudnn-rnn/canonical'
 import { type CellOptions, COMMON_OPTIONS, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { concat, reshaped, split } from './graph_columns.js'
-import { add, multiply, sigmoid, tanh } from './graph_elementwise.js'
-import { patches } from './graph_patches.js'
-import { linear } from './graph_product.js'
+import { GraphCell } from './graph_cell.js'
 import { samePaddingSources } from './same_padding.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link Conv1DLSTMCell}, {@link Conv2DLSTMCell} and {@link Conv3DLSTMCell}. */
 export interface ConvNDLSTMCellOptions extends CellOptions {
@@ -125,17 +121,21 @@ export class ConvLSTMCell extends GraphCell<LSTMStateTuple> {
     return elementCount(this.inputShape)
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const { c, h } = state as LSTMStateTuple<GraphValue>
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const { c, h } = state as LSTMStateTuple<Value>
     const rows = x.rows * this.#positions
-    const pixels = (value: GraphValue) => reshaped(graph, value, [rows, value.data.length / rows])
-    const image = (value: GraphValue) => reshaped(graph, value, [x.rows, value.data.length / x.rows])
-    const under = patches(graph, concat(graph, [pixels(x), pixels(h)]), this.#positions, this.#sources)
-    const [i, j, f, o] = split(graph, linear(graph, [under], 'kernel', this.useBias ? 'biases' : undefined), 4)
-    const kept = multiply(graph, sigmoid(graph, f, this.forgetBias), pixels(c))
-    const next = add(graph, kept, multiply(graph, sigmoid(graph, i), tanh(graph, j)))
-    const hidden = multiply(graph, tanh(graph, next), sigmoid(graph, o))
-    const output = this.skipConnection ? concat(graph, [hidden, pixels(x)]) : hidden
+    const pixels = (value: Value) => graph.reshaped(value, [rows, value.size / rows])
+    const image = (value: Value) => graph.reshaped(value, [x.rows, value.size / x.rows])
+    const under = graph.patches(graph.concat([pixels(x), pixels(h)]), this.#positions, this.#sources)
+    const [i, j, f, o] = graph.split(graph.linear([under], 'kernel', this.useBias ? 'biases' : undefined), 4)
+    const kept = graph.multiply(graph.sigmoid(f, this.forgetBias), pixels(c))
+    const next = graph.add(kept, graph.multiply(graph.sigmoid(i), graph.tanh(j)))
+    const hidden = graph.multiply(graph.tanh(next), graph.sigmoid(o))
+    const output = this.skipConnection ? graph.concat([hidden, pixels(x)]) : hidden
     return { output: image(output), state: { c: image(next), h: image(hidden) } }
   }
 

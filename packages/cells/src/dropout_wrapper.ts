@@ -2,11 +2,8 @@ import { checkArguments, checkOptions, FLAG, FUNCTION, optional } from '@cudnn-r
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import { CellWrapper } from './cell_wrapper.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
-import type { GraphStep } from './graph_cell.js'
-import { masked } from './graph_elementwise.js'
-import { innerStep } from './graph_inner_step.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link DropoutWrapper}; probabilities are > 0 and at most 1, 1 by default. */
 export interface DropoutWrapperOptions {
@@ -71,23 +68,26 @@ export class DropoutWrapper<State extends CellState> extends CellWrapper<State> 
     return [this.#masks, ...super.randomSources]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
     const input = this.#dropped(graph, x, this.inputKeepProb, 'input')
-    const inner = innerStep(graph, this.cell as unknown as RNNCell<CellState>, '', input, state)
-    const next = mapState<GraphValue, GraphValue>([inner.state], ([leaf], path) =>
+    const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, '', input, state)
+    const next = mapState<Value, Value>([inner.state], ([leaf], path) =>
       this.#dropsState(path) ? this.#dropped(graph, leaf, this.stateKeepProb, path) : leaf,
     )
     return { output: this.#dropped(graph, inner.output, this.outputKeepProb, 'output'), state: next }
   }
 
-  #dropped(graph: StepGraph, value: GraphValue, keepProb: number, place: string): GraphValue {
+  #dropped<Value extends GraphValue>(graph: StepGraph<Value>, value: Value, keepProb: number, place: string): Value {
     if (keepProb === 1 || !graph.run.training) return value
     const draw = (count: number) => this.#masks.draw(this.dtype, count, keepProb)
-    if (!this.variationalRecurrent) return masked(graph, value, draw(value.data.length))
+    if (!this.variationalRecurrent) return graph.masked(value, draw(value.size))
     const owner = this.#places.get(place) ?? {}
     this.#places.set(place, owner)
-    return masked(
-      graph,
+    return graph.masked(
       value,
       graph.run.once(owner, () => draw(value.columns)),
     )

@@ -1,15 +1,12 @@
 import { FINITE, nullable, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type Activation } from './activation.js'
+import type { Activation } from './activation.js'
 import { ACTIVATION, type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
 import { checkDivisible } from './divisible.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { concat, split } from './graph_columns.js'
-import { activate, add, multiply, sigmoid, tanh } from './graph_elementwise.js'
-import { addBias, linear } from './graph_product.js'
+import { GraphCell } from './graph_cell.js'
 import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link GLSTMCell}. */
 export interface GLSTMCellOptions extends CellOptions {
@@ -96,22 +93,26 @@ export class GLSTMCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const { c, h } = state as LSTMStateTuple<GraphValue>
-    const inputs = split(graph, x, this.numberOfGroups)
-    const hidden = split(graph, h, this.numberOfGroups)
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const { c, h } = state as LSTMStateTuple<Value>
+    const inputs = graph.split(x, this.numberOfGroups)
+    const hidden = graph.split(h, this.numberOfGroups)
     const groups = inputs.map((input, group) => {
-      return split(graph, linear(graph, [input, hidden[group]], `group${group}/kernel`), GATES.length)
+      return graph.split(graph.linear([input, hidden[group]], `group${group}/kernel`), GATES.length)
     })
     const [i, j, f, o] = GATES.map((gate, block) => {
       const parts = groups.map((group) => group[block])
-      return addBias(graph, parts.length === 1 ? parts[0] : concat(graph, parts), `bias_${gate}`)
+      return graph.addBias(parts.length === 1 ? parts[0] : graph.concat(parts), `bias_${gate}`)
     })
-    const kept = multiply(graph, sigmoid(graph, f, this.forgetBias), c)
-    const next = add(graph, kept, multiply(graph, sigmoid(graph, i), tanh(graph, j)))
-    const activated = activate(graph, next, ACTIVATIONS[this.activation])
-    const unprojected = multiply(graph, sigmoid(graph, o), activated)
-    const m = this.numProj === null ? unprojected : linear(graph, [unprojected], 'projection/kernel')
+    const kept = graph.multiply(graph.sigmoid(f, this.forgetBias), c)
+    const next = graph.add(kept, graph.multiply(graph.sigmoid(i), graph.tanh(j)))
+    const activated = graph.activate(next, this.activation)
+    const unprojected = graph.multiply(graph.sigmoid(o), activated)
+    const m = this.numProj === null ? unprojected : graph.linear([unprojected], 'projection/kernel')
     return { output: m, state: { c: next, h: m } }
   }
 }

@@ -2,14 +2,10 @@ import { checkArguments, checkOptions, FINITE, FLAG, optional } from '@cudnn-rnn
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { CellPart } from './composite_cell.js'
-import type { GraphStep } from './graph_cell.js'
-import { add, mix, multiply, sigmoid } from './graph_elementwise.js'
-import { innerStep } from './graph_inner_step.js'
-import { linear } from './graph_product.js'
 import { OwnVariables } from './own_variables.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
 import { SkipWrapper } from './skip_wrapper.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link HighwayWrapper}. */
 export interface HighwayWrapperOptions {
@@ -52,12 +48,16 @@ export class HighwayWrapper<State extends CellState> extends SkipWrapper<State> 
     return [this.innerPart, this.#own]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const inner = innerStep(graph, this.cell as unknown as RNNCell<CellState>, this.cell.scope, x, state)
-    const carry = sigmoid(graph, linear(graph, [x], 'carry_w', 'carry_b'))
-    if (this.coupleCarryTransformGates) return { output: mix(graph, carry, x, inner.output), state: inner.state }
-    const transform = sigmoid(graph, linear(graph, [x], 'transform_w', 'transform_b'))
-    const output = add(graph, multiply(graph, x, carry), multiply(graph, inner.output, transform))
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const inner = graph.innerStep(this.cell as unknown as RNNCell<CellState>, this.cell.scope, x, state)
+    const carry = graph.sigmoid(graph.linear([x], 'carry_w', 'carry_b'))
+    if (this.coupleCarryTransformGates) return { output: graph.mix(carry, x, inner.output), state: inner.state }
+    const transform = graph.sigmoid(graph.linear([x], 'transform_w', 'transform_b'))
+    const output = graph.add(graph.multiply(x, carry), graph.multiply(inner.output, transform))
     return { output, state: inner.state }
   }
 

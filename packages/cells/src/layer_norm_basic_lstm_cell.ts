@@ -1,6 +1,6 @@
-import type { FloatArray } from '@cudnn-rnn/canonical'
 import { FINITE, FLAG, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type Activation } from './activation.js'
+import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { Activation } from './activation.js'
 import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { CellRun } from './cell_run.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
@@ -8,13 +8,9 @@ import type { VariableSpec } from './cell_variables.js'
 import { DropoutMasks, KEEP_PROBABILITY, SEED } from './dropout_masks.js'
 import type { FloatTensor } from './float_tensor.js'
 import { fusedLSTMPass } from './fused_lstm.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { split } from './graph_columns.js'
-import { activate, add, masked, multiply, sigmoid } from './graph_elementwise.js'
-import { layerNorm } from './graph_layer_norm.js'
-import { linear } from './graph_product.js'
+import { GraphCell } from './graph_cell.js'
 import type { SequencePass } from './sequence_pass.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link LayerNormBasicLSTMCell}. */
 export interface LayerNormBasicLSTMCellOptions extends CellOptions {
@@ -128,24 +124,28 @@ export class LayerNormBasicLSTMCell extends GraphCell<LSTMStateTuple> {
     return fusedLSTMPass(run.lstm, layer, inputs, state, lengths, run)
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const { c, h } = state as LSTMStateTuple<GraphValue>
-    const act = (value: GraphValue) => activate(graph, value, ACTIVATIONS[this.activation])
-    const norm = (name: (typeof NORMALIZED)[number], value: GraphValue) =>
-      this.layerNorm ? layerNorm(graph, value, `${name}/gamma`, `${name}/beta`, EPSILON) : value
-    const [zi, zj, zf, zo] = split(graph, linear(graph, [x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const { c, h } = state as LSTMStateTuple<Value>
+    const act = (value: Value) => graph.activate(value, this.activation)
+    const norm = (name: (typeof NORMALIZED)[number], value: Value) =>
+      this.layerNorm ? graph.layerNorm(value, `${name}/gamma`, `${name}/beta`, EPSILON) : value
+    const [zi, zj, zf, zo] = graph.split(graph.linear([x, h], 'kernel', this.layerNorm ? undefined : 'bias'), 4)
     const candidate = act(norm('transform', zj))
     const kept = this.#dropped(graph, candidate)
-    const forgotten = multiply(graph, c, sigmoid(graph, norm('forget', zf), this.forgetBias))
-    const added = multiply(graph, sigmoid(graph, norm('input', zi)), kept)
-    const next = norm('state', add(graph, forgotten, added))
-    const hidden = multiply(graph, act(next), sigmoid(graph, norm('output', zo)))
+    const forgotten = graph.multiply(c, graph.sigmoid(norm('forget', zf), this.forgetBias))
+    const added = graph.multiply(graph.sigmoid(norm('input', zi)), kept)
+    const next = norm('state', graph.add(forgotten, added))
+    const hidden = graph.multiply(act(next), graph.sigmoid(norm('output', zo)))
     return { output: hidden, state: { c: next, h: hidden } }
   }
 
-  #dropped(graph: StepGraph, candidate: GraphValue): GraphValue {
-    const mask = this.#mask(graph.run, candidate.data.length)
-    return mask === null ? candidate : masked(graph, candidate, mask)
+  #dropped<Value extends GraphValue>(graph: StepGraph<Value>, candidate: Value): Value {
+    const mask = this.#mask(graph.run, candidate.size)
+    return mask === null ? candidate : graph.masked(candidate, mask)
   }
 
   /** The factors of the next `count` elements of candidates; null where nothing is dropped. */

@@ -3,10 +3,8 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { CellOptions } from './cell_options.js'
 import type { CellState, StateSize, StateTree } from './cell_state.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
-import type { GraphStep } from './graph_cell.js'
-import { innerStep } from './graph_inner_step.js'
 import { CELL, type RNNCell } from './rnn_cell.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 import { joinScopes } from './variable_scopes.js'
 
 const CELLS = listOf(CELL)
@@ -54,12 +52,16 @@ export class MultiRNNCell extends CompositeCell<readonly CellState[]> {
     return this.parts[0]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const before = state as readonly StateTree<GraphValue>[]
-    const after: StateTree<GraphValue>[] = []
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const before = state as readonly StateTree<Value>[]
+    const after: StateTree<Value>[] = []
     let output = x
     for (const [k, cell] of this.cells.entries()) {
-      const inner = innerStep(graph, cell, this.parts[k].scope, output, before[k])
+      const inner = graph.innerStep(cell, this.parts[k].scope, output, before[k])
       after.push(inner.state)
       output = inner.output
     }

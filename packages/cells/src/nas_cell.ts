@@ -2,11 +2,8 @@ import { FLAG, nullable, optional } from '@cudnn-rnn/arguments'
 import { type CellOptions, checkCellOptions, SIZE } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { split } from './graph_columns.js'
-import { add, multiply, relu, sigmoid, tanh } from './graph_elementwise.js'
-import { linear } from './graph_product.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import { GraphCell } from './graph_cell.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link NASCell}. */
 export interface NASCellOptions extends CellOptions {
@@ -65,24 +62,28 @@ export class NASCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const { c, h } = state as LSTMStateTuple<GraphValue>
-    const fromM = split(graph, linear(graph, [h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
-    const fromX = split(graph, linear(graph, [x], 'kernel'), 8)
-    const sum = (block: number) => add(graph, fromX[block], fromM[block])
-    const l0 = sigmoid(graph, sum(0))
-    const l1 = relu(graph, sum(1))
-    const l2 = sigmoid(graph, sum(2))
-    const l3 = relu(graph, multiply(graph, fromX[3], fromM[3]))
-    const l4 = tanh(graph, sum(4))
-    const l5 = sigmoid(graph, sum(5))
-    const l6 = tanh(graph, sum(6))
-    const l7 = sigmoid(graph, sum(7))
-    const candidate = tanh(graph, add(graph, tanh(graph, multiply(graph, l0, l1)), c))
-    const nextC = multiply(graph, candidate, tanh(graph, add(graph, l2, l3)))
-    const opened = add(graph, tanh(graph, multiply(graph, l4, l5)), sigmoid(graph, add(graph, l6, l7)))
-    const unprojected = tanh(graph, multiply(graph, nextC, tanh(graph, opened)))
-    const m = this.numProj === null ? unprojected : linear(graph, [unprojected], 'projection_weights')
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const { c, h } = state as LSTMStateTuple<Value>
+    const fromM = graph.split(graph.linear([h], 'recurrent_kernel', this.useBias ? 'bias' : undefined), 8)
+    const fromX = graph.split(graph.linear([x], 'kernel'), 8)
+    const sum = (block: number) => graph.add(fromX[block], fromM[block])
+    const l0 = graph.sigmoid(sum(0))
+    const l1 = graph.relu(sum(1))
+    const l2 = graph.sigmoid(sum(2))
+    const l3 = graph.relu(graph.multiply(fromX[3], fromM[3]))
+    const l4 = graph.tanh(sum(4))
+    const l5 = graph.sigmoid(sum(5))
+    const l6 = graph.tanh(sum(6))
+    const l7 = graph.sigmoid(sum(7))
+    const candidate = graph.tanh(graph.add(graph.tanh(graph.multiply(l0, l1)), c))
+    const nextC = graph.multiply(candidate, graph.tanh(graph.add(l2, l3)))
+    const opened = graph.add(graph.tanh(graph.multiply(l4, l5)), graph.sigmoid(graph.add(l6, l7)))
+    const unprojected = graph.tanh(graph.multiply(nextC, graph.tanh(opened)))
+    const m = this.numProj === null ? unprojected : graph.linear([unprojected], 'projection_weights')
     return { output: m, state: { c: nextC, h: m } }
   }
 }

@@ -3,12 +3,8 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import { type CellOptions, checkCellOptions } from './cell_options.js'
 import type { LSTMStateTuple, StateTree } from './cell_state.js'
 import { type BuildOptions, checkBuild, type VariableSpec } from './cell_variables.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { split, takeColumns } from './graph_columns.js'
-import { add, mix, multiply, sigmoid, tanh } from './graph_elementwise.js'
-import { linear } from './graph_product.js'
-import { timeGate } from './graph_time_gate.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import { GraphCell } from './graph_cell.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link PhasedLSTMCell}. */
 export interface PhasedLSTMCellOptions extends CellOptions {
@@ -127,22 +123,31 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  protected override equations(graph: StepGraph, input: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const { c, h } = state as LSTMStateTuple<GraphValue>
-    const time = takeColumns(graph, input, 0, 1)
-    const x = takeColumns(graph, input, 1, input.columns - 1)
-    const layer = (scope: string, cell: GraphValue | null) => {
+  /** Executors have no operation for the gate's remainder. */
+  override get runsOnTensors(): boolean {
+    return false
+  }
+
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    input: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const { c, h } = state as LSTMStateTuple<Value>
+    const time = graph.takeColumns(input, 0, 1)
+    const x = graph.takeColumns(input, 1, input.columns - 1)
+    const layer = (scope: string, cell: Value | null) => {
       const operands = cell === null ? [x, h] : [x, h, cell]
-      return linear(graph, operands, `${scope}/kernel`, `${scope}/bias`)
+      return graph.linear(operands, `${scope}/kernel`, `${scope}/bias`)
     }
-    const peephole = (cell: GraphValue) => (this.usePeepholes ? cell : null)
-    const [i, f] = split(graph, sigmoid(graph, layer('mask_gates', peephole(c))), 2)
-    const candidate = tanh(graph, layer('new_input', null))
-    const proposedC = add(graph, multiply(graph, f, c), multiply(graph, i, candidate))
-    const o = sigmoid(graph, layer('output_gate', peephole(proposedC)))
-    const proposedH = multiply(graph, tanh(graph, proposedC), o)
-    const open = timeGate(graph, time, GATE, this.leak, this.trainableRatioOn)
-    const next = { c: mix(graph, open, proposedC, c), h: mix(graph, open, proposedH, h) }
+    const peephole = (cell: Value) => (this.usePeepholes ? cell : null)
+    const [i, f] = graph.split(graph.sigmoid(layer('mask_gates', peephole(c))), 2)
+    const candidate = graph.tanh(layer('new_input', null))
+    const proposedC = graph.add(graph.multiply(f, c), graph.multiply(i, candidate))
+    const o = graph.sigmoid(layer('output_gate', peephole(proposedC)))
+    const proposedH = graph.multiply(graph.tanh(proposedC), o)
+    const open = graph.timeGate(time, GATE, this.leak, this.trainableRatioOn)
+    const next = { c: graph.mix(open, proposedC, c), h: graph.mix(open, proposedH, h) }
     return { output: next.h, state: next }
   }
 }

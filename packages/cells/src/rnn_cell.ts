@@ -83,6 +83,11 @@ export abstract class RNNCell<State extends CellState> extends CellVariables {
     run: CellRun,
   ): SequencePass<State> | undefined
 
+  /** Whether the cell's equations are operations that executors have, so that `tensorRnn` takes the cell. */
+  get runsOnTensors(): boolean {
+    return false
+  }
+
   /** The masks that the cell draws in training; none for most cells. */
   get randomSources(): readonly DropoutMasks[] {
     return []

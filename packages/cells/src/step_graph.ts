@@ -1,122 +1,100 @@
-import { entryOf } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
+import type { Activation } from './activation.js'
 import type { CellRun } from './cell_run.js'
-import { type CellState, mapState, type StateTree } from './cell_state.js'
-import type { VariableMap } from './cell_variables.js'
-import { type FloatTensor, newArray } from './float_tensor.js'
+import type { CellState, StateTree } from './cell_state.js'
+import type { RNNCell } from './rnn_cell.js'
 
-/** A tensor of one step: its elements, and the gradient of the loss by them once a later operation has added to it. */
-export class GraphValue {
-  readonly data: FloatArray
+/** A tensor of one step, in host memory or in an executor's. */
+export interface GraphValue {
   readonly shape: readonly number[]
-  #gradient: FloatArray | undefined
-
-  constructor(data: FloatArray, shape: readonly number[]) {
-    this.data = data
-    this.shape = shape
-  }
-
+  /** Number of elements. */
+  readonly size: number
   /** Columns of the last dimension. */
-  get columns(): number {
-    return this.shape[this.shape.length - 1]
-  }
-
+  readonly columns: number
   /** Product of the dimensions before the last. */
-  get rows(): number {
-    return this.data.length / this.columns
-  }
-
-  /** The gradient so far, to which operations add in their backward; zeros at first. */
-  get gradient(): FloatArray {
-    this.#gradient ??=
-      this.data instanceof Float64Array ? new Float64Array(this.data.length) : new Float32Array(this.data.length)
-    return this.#gradient
-  }
-
-  /** False where no later operation has a gradient for this value: then its own operation has none to pass on. */
-  get hasGradient(): boolean {
-    return this.#gradient !== undefined
-  }
+  readonly rows: number
 }
+
+/** The results of a cell's equations. */
+export interface GraphStep<Value> {
+  readonly output: Value
+  readonly state: StateTree<Value>
+}
+
+/** A cell that states its step as operations. */
+export interface EquationCell {
+  /** Output and next state of `input` [B,I] and `state`, which has the structure of the cell's `stateSize`. */
+  equations<Value extends GraphValue>(graph: StepGraph<Value>, input: Value, state: StateTree<Value>): GraphStep<Value>
+}
+
+/** The cell, which states its step as operations. */
+export function withEquations(cell: object): EquationCell {
+  if ('equations' in cell) return cell as EquationCell
+  throw new Error('The step of this cell is not stated as operations')
+}
+
+/** The variables of a phased gate, [U] each. */
+export interface TimeGateNames {
+  readonly period: string
+  readonly phase: string
+  readonly ratioOn: string
+}
+
+/** Functions of every element that the equations of cells use. */
+export type GraphActivation = Activation | 'sigmoid'
 
 /**
- * One step of a cell as a list of operations, each with its backward, so that a cell states its equations alone. Reverse
- * accumulation: Griewank & Walther, "Evaluating Derivatives", chapter 3.
+ * The operations of a step. A cell states its equations by them once: `HostGraph` computes them in host memory, `TensorGraph` on
+ * the tensors of an executor. The backward follows from the operations.
+ *
+ * Variables are named as the cell names them. Operands of one operation have as many rows.
  */
-export class StepGraph {
-  readonly run: CellRun
-  readonly #variables: VariableMap
-  readonly #backwards: ((gradients: VariableMap) => void)[] = []
+export abstract class StepGraph<Value extends GraphValue> {
+  abstract readonly run: CellRun
 
-  constructor(run: CellRun, variables: VariableMap) {
-    this.run = run
-    this.#variables = variables
+  /** z [B,N] = [x_0, x_1, …]·K + b; the operands' columns together are the rows of K. */
+  abstract linear(operands: readonly Value[], kernelName: string, biasName?: string): Value
+  /** x + b in every row. */
+  abstract addBias(x: Value, biasName: string): Value
+  /** f(x + shift) of every element. */
+  abstract activate(x: Value, activation: GraphActivation, shift?: number): Value
+  /** a + b */
+  abstract add(a: Value, b: Value): Value
+  /** a∘b */
+  abstract multiply(a: Value, b: Value): Value
+  /** g∘a + (1-g)∘b */
+  abstract mix(g: Value, a: Value, b: Value): Value
+  /** x∘m with constants m, as many as x has elements, or one row of them for all rows. */
+  abstract masked(x: Value, mask: FloatArray): Value
+  /** Columns [begin, begin + count) of x. */
+  abstract takeColumns(x: Value, begin: number, count: number): Value
+  /** x in `parts` equal blocks of columns. */
+  abstract split(x: Value, parts: number): Value[]
+  /** The values side by side. */
+  abstract concat(values: readonly Value[]): Value
+  /** The same elements in another shape. */
+  abstract reshaped(x: Value, shape: readonly number[]): Value
+  /** γ∘(x - μ)/√(σ² + ε) + β over the columns of each row. */
+  abstract layerNorm(x: Value, gammaName: string, betaName: string, epsilon: number): Value
+  /** The elements of x [B·S,C] under a kernel at each of S positions: [B·S,K·C], zeros in the padding. */
+  abstract patches(x: Value, positions: number, sources: Int32Array): Value
+  /** The openness [B,U] of a phased gate at the times t [B,1]. */
+  abstract timeGate(time: Value, names: TimeGateNames, leak: number, trainsRatio: boolean): Value
+  /** Additive attention over memory [B·L,A] with keys [B·L,V] and query [B,V]: [B,A]. */
+  abstract additiveAttention(memory: Value, keys: Value, query: Value, vectorName: string): Value
+  /** A step of another cell, whose variables are in `scope` of this one's. */
+  abstract innerStep(cell: RNNCell<CellState>, scope: string, input: Value, state: StateTree<Value>): GraphStep<Value>
+
+  /** σ(x + shift) */
+  sigmoid(x: Value, shift = 0): Value {
+    return this.activate(x, 'sigmoid', shift)
   }
 
-  /** A zeroed array in the cell's dtype. */
-  newArray(length: number): FloatArray {
-    return newArray(this.run.dtype, length)
+  tanh(x: Value): Value {
+    return this.activate(x, 'tanh')
   }
 
-  /** A copy of a tensor as an operand, so that the caller may overwrite it. */
-  input({ data, shape }: FloatTensor): GraphValue {
-    return new GraphValue(data.slice(), shape)
+  relu(x: Value): Value {
+    return this.activate(x, 'relu')
   }
-
-  /** The cell's variable of that name. */
-  variable(name: string): FloatTensor {
-    return entryOf(this.#variables, name)
-  }
-
-  /**
-   * The result of an operation.
-   *
-   * @param backward adds to the gradients of the operands and of the variables, given the result's gradient; not called
-   *   where the result has none.
-   */
-  result(
-    data: FloatArray,
-    shape: readonly number[],
-    backward: (gradient: FloatArray, variables: VariableMap) => void,
-  ): GraphValue {
-    const value = new GraphValue(data, shape)
-    this.record((variables) => {
-      if (value.hasGradient) backward(value.gradient, variables)
-    })
-    return value
-  }
-
-  /** Runs `backward` in the backward, after those of all later operations. */
-  record(backward: (variables: VariableMap) => void): void {
-    if (this.run.training) this.#backwards.push(backward)
-  }
-
-  /** Passes the gradients of the results on to the operands and variables; called at most once. */
-  backward(variables: VariableMap): void {
-    for (let index = this.#backwards.length - 1; index >= 0; index--) this.#backwards[index](variables)
-  }
-}
-
-/** The values as tensors of a state, in arrays of their own. */
-export function stateOf(values: StateTree<GraphValue>): CellState {
-  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value.data.slice(), shape: value.shape }))
-}
-
-/** Adds a tensor to the gradient of a value. */
-export function addGradient(value: GraphValue, { data }: FloatTensor): void {
-  const target = value.gradient
-  for (let k = 0; k < target.length; k++) target[k] += data[k]
-}
-
-/** The gradients of the values of a state. */
-export function stateGradients(values: StateTree<GraphValue>): CellState {
-  return mapState<GraphValue, FloatTensor>([values], ([value]) => ({ data: value.gradient, shape: value.shape }))
-}
-
-/** Adds the tensors of a state to the gradients of the values. */
-export function addStateGradients(values: StateTree<GraphValue>, gradients: CellState): void {
-  mapState<GraphValue | FloatTensor, null>([values, gradients], ([value, gradient]) => {
-    addGradient(value as GraphValue, gradient as FloatTensor)
-    return null
-  })
 }

@@ -1,15 +1,12 @@
 import { FINITE, optional } from '@cudnn-rnn/arguments'
-import { ACTIVATIONS, type Activation } from './activation.js'
+import type { Activation } from './activation.js'
 import { ACTIVATION, type CellOptions, checkCellOptions } from './cell_options.js'
 import type { StateTree } from './cell_state.js'
 import type { VariableSpec } from './cell_variables.js'
 import type { FloatTensor } from './float_tensor.js'
-import { GraphCell, type GraphStep } from './graph_cell.js'
-import { split } from './graph_columns.js'
-import { activate, mix, sigmoid } from './graph_elementwise.js'
-import { linear } from './graph_product.js'
+import { GraphCell } from './graph_cell.js'
 import { INITIALIZER, type KernelInitializer, kernelInitializer } from './kernel_initializer.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link UGRNNCell}. */
 export interface UGRNNCellOptions extends CellOptions {
@@ -56,11 +53,15 @@ export class UGRNNCell extends GraphCell<FloatTensor> {
     ]
   }
 
-  protected override equations(graph: StepGraph, x: GraphValue, state: StateTree<GraphValue>): GraphStep {
-    const h = state as GraphValue
-    const [zg, zc] = split(graph, linear(graph, [x, h], 'kernel', 'bias'), 2)
-    const candidate = activate(graph, zc, ACTIVATIONS[this.activation])
-    const next = mix(graph, sigmoid(graph, zg, this.forgetBias), h, candidate)
+  override equations<Value extends GraphValue>(
+    graph: StepGraph<Value>,
+    x: Value,
+    state: StateTree<Value>,
+  ): GraphStep<Value> {
+    const h = state as Value
+    const [zg, zc] = graph.split(graph.linear([x, h], 'kernel', 'bias'), 2)
+    const candidate = graph.activate(zc, this.activation)
+    const next = graph.mix(graph.sigmoid(zg, this.forgetBias), h, candidate)
     return { output: next, state: next }
   }
 }

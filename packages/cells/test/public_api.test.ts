@@ -34,6 +34,7 @@ it('@cudnn-rnn/cells exports these names', () => {
       "scopedName",
       "stackBidirectionalDynamicRnn",
       "staticRnn",
+      "tensorRnn",
     ]
   `)
 })

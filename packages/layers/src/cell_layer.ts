@@ -1,8 +1,8 @@
 import { entryOf, required } from '@cudnn-rnn/arguments'
-import { type BackendTensor, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
+import { type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import { codedTypeError, describeValue } from '@cudnn-rnn/canonical'
 import type { CellState, FloatTensor, RNNCell, StateSize } from '@cudnn-rnn/cells'
-import { dynamicRnn, scopedName } from '@cudnn-rnn/cells'
+import { dynamicRnn, scopedName, tensorRnn } from '@cudnn-rnn/cells'
 import { Variable } from '@cudnn-rnn/models'
 import type { Forwarded } from './forwarded.js'
 import { type ConfigValue, Layer, type LayerDefinition, type LayerInfo, type Pass } from './layer.js'
@@ -20,8 +20,9 @@ export interface RnnLayerOptions extends LayerOptions {
  * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that
  * TensorFlow's `dynamic_rnn` gives them, `rnn/lstm_cell/kernel` in a layer of the default name.
  *
- * The cell computes in host memory, its products on executors that do so too: prefer {@link cudnnLSTM} and its kin where they compute the same. The
- * layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
+ * On executors in host memory the cell computes there, its products by the executor. On cuDNN the steps of the rarer cells and of
+ * wrappers around them stay on the device; other cells compute in host memory. Prefer {@link cudnnLSTM} and its kin where they
+ * compute the same. The layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
  */
@@ -80,6 +81,7 @@ class CellLayer extends Layer {
     { isTraining, lengths, keepsStates }: Pass,
     states: readonly TensorLike[] | null,
   ): Promise<Forwarded> {
+    if (this.#runsOnTensors) return this.#forwardOnTensors(input, { isTraining, lengths, keepsStates }, states)
     const { backend } = this
     const initial = states && (await Promise.all(states.map(hostTensor)))
     const { outputs, state, tape } = await this.#run(input, initial, isTraining, lengths?.data ?? null)
@@ -98,6 +100,69 @@ class CellLayer extends Layer {
     }
   }
 
+  /** Whether the executor has neither kernels for cells nor its tensors in host memory, and the cell can do without them. */
+  get #runsOnTensors(): boolean {
+    return this.backend.products === undefined && this.#cell.runsOnTensors
+  }
+
+  #forwardOnTensors(inputs: TensorLike, pass: Pass, initialState: readonly TensorLike[] | null): Forwarded {
+    const result = this.#runOnTensors(inputs, initialState, pass)
+    return {
+      output: result.outputs,
+      backward: (dy) => {
+        const { inputs: input, variables } = result.backward(dy)
+        return { input, variables }
+      },
+      release: () => result.dispose(),
+      ...(pass.keepsStates && { states: result.state }),
+    }
+  }
+
+  #runOnTensors(inputs: TensorLike, initialState: readonly TensorLike[] | null, pass: Pass) {
+    return tensorRnn(this.#cell, {
+      backend: this.backend,
+      variables: new Map(this.#names.map((name, index) => [name, this.variables[index].value])),
+      inputs,
+      initialState,
+      sequenceLength: pass.lengths?.data ?? null,
+      training: pass.isTraining,
+      keepsState: pass.keepsStates,
+    })
+  }
+
+  #streamOnTensors(batch: number): LayerStream {
+    const { backend } = this
+    let state: BackendTensor[] = this.stateShapes(batch).map((shape) => backend.zeros(shape))
+    const replace = (next: readonly BackendTensor[]) => {
+      for (const tensor of state) tensor.dispose()
+      state = [...next]
+    }
+    return {
+      step: async (input) => {
+        const result = this.#runOnTensors(input, state, { isTraining: false, lengths: null, keepsStates: true })
+        result.dispose()
+        replace(result.state)
+        return result.outputs
+      },
+      reset: (rows) => {
+        const reset = new Set(rows ?? Array(batch).keys())
+        replace(
+          state.map((tensor) => {
+            const columns = tensor.shape[1]
+            const kept = new DTYPES[backend.dtype].array(batch * columns)
+            for (let row = 0; row < batch; row++) {
+              if (!reset.has(row)) kept.fill(1, row * columns, (row + 1) * columns)
+            }
+            return backend.ops.multiply(tensor, { data: kept, shape: tensor.shape })
+          }),
+        )
+      },
+      state: () => Promise.all(state.map(hostTensor)),
+      restore: (saved) => replace((saved as FloatTensor[]).map((tensor) => backend.tensor(tensor))),
+      dispose: () => replace([]),
+    }
+  }
+
   override async randomState(): Promise<ConfigValue> {
     const state = this.#cell.randomState()
     return state.length === 0 ? null : state
@@ -108,6 +173,7 @@ class CellLayer extends Layer {
   }
 
   override openStream(batch: number): LayerStream {
+    if (this.#runsOnTensors) return this.#streamOnTensors(batch)
     const zero = () => leavesOf(this.#cell.zeroState(batch))
     let state = zero()
     return {

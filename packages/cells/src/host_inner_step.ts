@@ -1,8 +1,8 @@
 import { type CellState, mapState, type StateTree } from './cell_state.js'
 import type { FloatTensor } from './float_tensor.js'
-import type { GraphStep } from './graph_cell.js'
 import type { RNNCell } from './rnn_cell.js'
-import { addGradient, addStateGradients, GraphValue, type StepGraph, stateGradients } from './step_graph.js'
+import type { GraphStep } from './step_graph.js'
+import { addGradient, addStateGradients, HostValue, type StepTape, stateGradients } from './step_tape.js'
 import { inScope } from './variable_scopes.js'
 
 /**
@@ -11,17 +11,17 @@ import { inScope } from './variable_scopes.js'
  * @param scope of the inner cell's variables inside the outer cell's.
  */
 export function innerStep(
-  graph: StepGraph,
+  tape: StepTape,
   cell: RNNCell<CellState>,
   scope: string,
-  input: GraphValue,
-  state: StateTree<GraphValue>,
-): GraphStep {
-  const given = mapState<GraphValue, FloatTensor>([state], ([value]) => value)
-  const step = cell.step(input, given, graph.run)
-  const output = new GraphValue(step.output.data, step.output.shape)
-  const next = mapState<FloatTensor, GraphValue>([step.state], ([leaf]) => new GraphValue(leaf.data, leaf.shape))
-  graph.record((variables) => {
+  input: HostValue,
+  state: StateTree<HostValue>,
+): GraphStep<HostValue> {
+  const given = mapState<HostValue, FloatTensor>([state], ([value]) => value)
+  const step = cell.step(input, given, tape.run)
+  const output = new HostValue(step.output.data, step.output.shape)
+  const next = mapState<FloatTensor, HostValue>([step.state], ([leaf]) => new HostValue(leaf.data, leaf.shape))
+  tape.record((variables) => {
     const dOutput = { data: output.gradient, shape: output.shape }
     const below = step.backward(dOutput, stateGradients(next), inScope(variables, scope))
     addGradient(input, below.input)

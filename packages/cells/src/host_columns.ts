@@ -1,27 +1,27 @@
 import { addRow, copyRow } from '@cudnn-rnn/executor-kit'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /** Columns [begin, begin + count) of x. */
-export function takeColumns(graph: StepGraph, x: GraphValue, begin: number, count: number): GraphValue {
+export function takeColumns(tape: StepTape, x: HostValue, begin: number, count: number): HostValue {
   const { rows, columns } = x
-  const y = graph.newArray(rows * count)
+  const y = tape.newArray(rows * count)
   for (let row = 0; row < rows; row++) copyRow(y, row * count, x.data, row * columns + begin, count)
-  return graph.result(y, [...x.shape.slice(0, -1), count], (dy) => {
+  return tape.result(y, [...x.shape.slice(0, -1), count], (dy) => {
     for (let row = 0; row < rows; row++) addRow(x.gradient, row * columns + begin, dy, row * count, count)
   })
 }
 
 /** x in `parts` equal blocks of columns. */
-export function split(graph: StepGraph, x: GraphValue, parts: number): GraphValue[] {
+export function split(tape: StepTape, x: HostValue, parts: number): HostValue[] {
   const count = x.columns / parts
-  return Array.from({ length: parts }, (_, part) => takeColumns(graph, x, part * count, count))
+  return Array.from({ length: parts }, (_, part) => takeColumns(tape, x, part * count, count))
 }
 
 /** The values side by side. */
-export function concat(graph: StepGraph, values: readonly GraphValue[]): GraphValue {
+export function concat(tape: StepTape, values: readonly HostValue[]): HostValue {
   const columns = values.reduce((sum, value) => sum + value.columns, 0)
   const { rows } = values[0]
-  const y = graph.newArray(rows * columns)
+  const y = tape.newArray(rows * columns)
   let begin = 0
   const blocks = values.map((value) => {
     const block = { value, begin }
@@ -31,7 +31,7 @@ export function concat(graph: StepGraph, values: readonly GraphValue[]): GraphVa
   for (const { value, begin: to } of blocks) {
     for (let row = 0; row < rows; row++) copyRow(y, row * columns + to, value.data, row * value.columns, value.columns)
   }
-  return graph.result(y, [...values[0].shape.slice(0, -1), columns], (dy) => {
+  return tape.result(y, [...values[0].shape.slice(0, -1), columns], (dy) => {
     for (const { value, begin: from } of blocks) {
       for (let row = 0; row < rows; row++) {
         addRow(value.gradient, row * value.columns, dy, row * columns + from, value.columns)
@@ -41,6 +41,6 @@ export function concat(graph: StepGraph, values: readonly GraphValue[]): GraphVa
 }
 
 /** The same elements in another shape. */
-export function reshaped(graph: StepGraph, x: GraphValue, shape: readonly number[]): GraphValue {
-  return graph.result(x.data, shape, (dy) => addRow(x.gradient, 0, dy, 0, dy.length))
+export function reshaped(tape: StepTape, x: HostValue, shape: readonly number[]): HostValue {
+  return tape.result(x.data, shape, (dy) => addRow(x.gradient, 0, dy, 0, dy.length))
 }

@@ -1,5 +1,5 @@
 import { addRow, copyRow } from '@cudnn-rnn/executor-kit'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /**
  * The elements of x [B·S,C] under a kernel at each of S positions, side by side: [B·S,K·C], zeros in the padding. A product
@@ -7,11 +7,11 @@ import type { GraphValue, StepGraph } from './step_graph.js'
  *
  * @param sources [S·K] of `samePaddingSources`.
  */
-export function patches(graph: StepGraph, x: GraphValue, positions: number, sources: Int32Array): GraphValue {
+export function patches(tape: StepTape, x: HostValue, positions: number, sources: Int32Array): HostValue {
   const { rows, columns } = x
   const taps = sources.length / positions
   const batch = rows / positions
-  const y = graph.newArray(rows * taps * columns)
+  const y = tape.newArray(rows * taps * columns)
   for (let b = 0; b < batch; b++) {
     for (let k = 0; k < sources.length; k++) {
       if (sources[k] < 0) continue
@@ -19,7 +19,7 @@ export function patches(graph: StepGraph, x: GraphValue, positions: number, sour
       copyRow(y, (b * sources.length + k) * columns, x.data, from, columns)
     }
   }
-  return graph.result(y, [rows, taps * columns], (dy) => {
+  return tape.result(y, [rows, taps * columns], (dy) => {
     const dx = x.gradient
     for (let b = 0; b < batch; b++) {
       for (let k = 0; k < sources.length; k++) {

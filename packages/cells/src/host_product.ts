@@ -1,7 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import { addRow, fillRows, matrix, transposed } from '@cudnn-rnn/executor-kit'
 import { addToBiasGradient } from './cell_run.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /**
  * z [B,N] = [x_0, x_1, …]·K + b, with K and b variables of the cell. Nothing is concatenated: z is the sum of the products of
@@ -11,20 +11,20 @@ import type { GraphValue, StepGraph } from './step_graph.js'
  * @param bias absent for none.
  */
 export function linear(
-  graph: StepGraph,
-  operands: readonly GraphValue[],
+  tape: StepTape,
+  operands: readonly HostValue[],
   kernelName: string,
   biasName?: string,
-): GraphValue {
-  const kernel = graph.variable(kernelName)
+): HostValue {
+  const kernel = tape.variable(kernelName)
   const columns = kernel.shape[kernel.shape.length - 1]
   const { rows } = operands[0]
-  const z = graph.newArray(rows * columns)
-  if (biasName !== undefined) fillRows(z, rows, columns, graph.variable(biasName).data, 0)
+  const z = tape.newArray(rows * columns)
+  if (biasName !== undefined) fillRows(z, rows, columns, tape.variable(biasName).data, 0)
   const parts = operandRows(operands)
   for (const { operand, begin } of parts) {
     const weights = matrix(kernel.data, columns, begin * columns)
-    graph.run.products.addProduct(
+    tape.run.products.addProduct(
       matrix(z, columns),
       matrix(operand.data, operand.columns),
       weights,
@@ -33,30 +33,30 @@ export function linear(
       operand.columns,
     )
   }
-  return graph.result(z, [...operands[0].shape.slice(0, -1), columns], (dz, gradients) => {
+  return tape.result(z, [...operands[0].shape.slice(0, -1), columns], (dz, gradients) => {
     for (const { operand, begin } of parts) {
       const weights = transposed(matrix(kernel.data, columns, begin * columns))
       const count = operand.columns
-      graph.run.products.addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
-      graph.run.addToKernelGradient(entryOf(gradients, kernelName), begin, count, operand.data, dz)
+      tape.run.products.addProduct(matrix(operand.gradient, count), matrix(dz, columns), weights, rows, count, columns)
+      tape.run.addToKernelGradient(entryOf(gradients, kernelName), begin, count, operand.data, dz)
     }
     if (biasName !== undefined) addToBiasGradient(entryOf(gradients, biasName), dz)
   })
 }
 
 /** x + b, with the bias of every row a variable of the cell. */
-export function addBias(graph: StepGraph, x: GraphValue, biasName: string): GraphValue {
+export function addBias(tape: StepTape, x: HostValue, biasName: string): HostValue {
   const { rows, columns } = x
   const z = x.data.slice()
-  const bias = graph.variable(biasName).data
+  const bias = tape.variable(biasName).data
   for (let row = 0; row < rows; row++) addRow(z, row * columns, bias, 0, columns)
-  return graph.result(z, x.shape, (dz, gradients) => {
+  return tape.result(z, x.shape, (dz, gradients) => {
     addRow(x.gradient, 0, dz, 0, dz.length)
     addToBiasGradient(entryOf(gradients, biasName), dz)
   })
 }
 
-function operandRows(operands: readonly GraphValue[]) {
+function operandRows(operands: readonly HostValue[]) {
   let begin = 0
   return operands.map((operand) => {
     const part = { operand, begin }

@@ -1,56 +1,43 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, type ActivationFunction, SIGMOID } from './activation.js'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { ActivationFunction } from './activation.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /** f(x) of every element. */
-export function activate(graph: StepGraph, x: GraphValue, { apply, slope }: ActivationFunction): GraphValue {
+export function activate(tape: StepTape, x: HostValue, { apply, slope }: ActivationFunction): HostValue {
   const { data } = x
-  const y = graph.newArray(data.length)
+  const y = tape.newArray(data.length)
   for (let k = 0; k < y.length; k++) y[k] = apply(data[k])
-  return graph.result(y, x.shape, (dy) => {
+  return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient
     for (let k = 0; k < dx.length; k++) dx[k] += dy[k] * slope(y[k])
   })
 }
 
-/** σ(x + shift) */
-export function sigmoid(graph: StepGraph, x: GraphValue, shift = 0): GraphValue {
-  return activate(graph, shift === 0 ? x : affine(graph, x, 1, shift), SIGMOID)
-}
-
-export function tanh(graph: StepGraph, x: GraphValue): GraphValue {
-  return activate(graph, x, ACTIVATIONS.tanh)
-}
-
-export function relu(graph: StepGraph, x: GraphValue): GraphValue {
-  return activate(graph, x, ACTIVATIONS.relu)
-}
-
 /** scale·x + shift */
-function affine(graph: StepGraph, x: GraphValue, scale: number, shift: number): GraphValue {
-  const y = graph.newArray(x.data.length)
+export function affine(tape: StepTape, x: HostValue, scale: number, shift: number): HostValue {
+  const y = tape.newArray(x.data.length)
   for (let k = 0; k < y.length; k++) y[k] = scale * x.data[k] + shift
-  return graph.result(y, x.shape, (dy) => {
+  return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient
     for (let k = 0; k < dx.length; k++) dx[k] += scale * dy[k]
   })
 }
 
 /** a + b */
-export function add(graph: StepGraph, a: GraphValue, b: GraphValue): GraphValue {
-  const y = graph.newArray(a.data.length)
+export function add(tape: StepTape, a: HostValue, b: HostValue): HostValue {
+  const y = tape.newArray(a.data.length)
   for (let k = 0; k < y.length; k++) y[k] = a.data[k] + b.data[k]
-  return graph.result(y, a.shape, (dy) => {
+  return tape.result(y, a.shape, (dy) => {
     addTo(a.gradient, dy)
     addTo(b.gradient, dy)
   })
 }
 
 /** a∘b */
-export function multiply(graph: StepGraph, a: GraphValue, b: GraphValue): GraphValue {
-  const y = graph.newArray(a.data.length)
+export function multiply(tape: StepTape, a: HostValue, b: HostValue): HostValue {
+  const y = tape.newArray(a.data.length)
   for (let k = 0; k < y.length; k++) y[k] = a.data[k] * b.data[k]
-  return graph.result(y, a.shape, (dy) => {
+  return tape.result(y, a.shape, (dy) => {
     const da = a.gradient
     const db = b.gradient
     for (let k = 0; k < y.length; k++) {
@@ -61,10 +48,10 @@ export function multiply(graph: StepGraph, a: GraphValue, b: GraphValue): GraphV
 }
 
 /** g∘a + (1-g)∘b */
-export function mix(graph: StepGraph, g: GraphValue, a: GraphValue, b: GraphValue): GraphValue {
-  const y = graph.newArray(a.data.length)
+export function mix(tape: StepTape, g: HostValue, a: HostValue, b: HostValue): HostValue {
+  const y = tape.newArray(a.data.length)
   for (let k = 0; k < y.length; k++) y[k] = g.data[k] * a.data[k] + (1 - g.data[k]) * b.data[k]
-  return graph.result(y, a.shape, (dy) => {
+  return tape.result(y, a.shape, (dy) => {
     const dg = g.gradient
     const da = a.gradient
     const db = b.gradient
@@ -77,10 +64,10 @@ export function mix(graph: StepGraph, g: GraphValue, a: GraphValue, b: GraphValu
 }
 
 /** x∘m with constants m, as many as x has elements, or one row of them for all rows. */
-export function masked(graph: StepGraph, x: GraphValue, mask: FloatArray): GraphValue {
-  const y = graph.newArray(x.data.length)
+export function masked(tape: StepTape, x: HostValue, mask: FloatArray): HostValue {
+  const y = tape.newArray(x.data.length)
   for (let k = 0; k < y.length; k++) y[k] = x.data[k] * mask[k % mask.length]
-  return graph.result(y, x.shape, (dy) => {
+  return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient
     for (let k = 0; k < dx.length; k++) dx[k] += dy[k] * mask[k % mask.length]
   })

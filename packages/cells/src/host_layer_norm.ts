@@ -1,5 +1,5 @@
 import { entryOf } from '@cudnn-rnn/arguments'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /**
  * γ∘(x - μ)/√(σ² + ε) + β over the columns of each row, μ and σ² its mean and (biased) variance, γ and β variables of the
@@ -8,18 +8,18 @@ import type { GraphValue, StepGraph } from './step_graph.js'
  *     ∂x = (g - mean(g) - x̂∘mean(g∘x̂))/√(σ² + ε)   ∂γ += Σ ∂y∘x̂   ∂β += Σ ∂y
  */
 export function layerNorm(
-  graph: StepGraph,
-  x: GraphValue,
+  tape: StepTape,
+  x: HostValue,
   gammaName: string,
   betaName: string,
   epsilon: number,
-): GraphValue {
+): HostValue {
   const { rows, columns } = x
-  const gamma = graph.variable(gammaName).data
-  const beta = graph.variable(betaName).data
-  const normalized = graph.newArray(x.data.length)
+  const gamma = tape.variable(gammaName).data
+  const beta = tape.variable(betaName).data
+  const normalized = tape.newArray(x.data.length)
   const inverse = new Float64Array(rows)
-  const y = graph.newArray(x.data.length)
+  const y = tape.newArray(x.data.length)
   for (let row = 0; row < rows; row++) {
     const begin = row * columns
     let mean = 0
@@ -35,7 +35,7 @@ export function layerNorm(
       y[begin + k] = value * gamma[k] + beta[k]
     }
   }
-  return graph.result(y, x.shape, (dy, variables) => {
+  return tape.result(y, x.shape, (dy, variables) => {
     const dx = x.gradient
     const dGamma = entryOf(variables, gammaName).data
     const dBeta = entryOf(variables, betaName).data

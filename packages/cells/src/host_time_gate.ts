@@ -1,13 +1,7 @@
 import { entryOf } from '@cudnn-rnn/arguments'
 import { addRow } from '@cudnn-rnn/executor-kit'
-import type { GraphValue, StepGraph } from './step_graph.js'
-
-/** The variables of a {@link timeGate}, [U] each. */
-export interface TimeGateNames {
-  readonly period: string
-  readonly phase: string
-  readonly ratioOn: string
-}
+import type { TimeGateNames } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /**
  * The openness k [B,U] of a phased gate at the times t [B,1]. With the period τ, the shift s, the open ratio r and
@@ -20,19 +14,19 @@ export interface TimeGateNames {
  * @param trainsRatio false: r has no gradient.
  */
 export function timeGate(
-  graph: StepGraph,
-  time: GraphValue,
+  tape: StepTape,
+  time: HostValue,
   names: TimeGateNames,
   leak: number,
   trainsRatio: boolean,
-): GraphValue {
-  const period = graph.variable(names.period).data
-  const phase = graph.variable(names.phase).data
-  const ratio = graph.variable(names.ratioOn).data
+): HostValue {
+  const period = tape.variable(names.period).data
+  const phase = tape.variable(names.phase).data
+  const ratio = tape.variable(names.ratioOn).data
   const units = period.length
   const batch = time.rows
   const remainder = new Float64Array(batch * units)
-  const open = graph.newArray(batch * units)
+  const open = tape.newArray(batch * units)
   for (let b = 0; b < batch; b++) {
     for (let unit = 0; unit < units; unit++) {
       const k = b * units + unit
@@ -44,10 +38,10 @@ export function timeGate(
       open[k] = phi < r / 2 ? (2 * phi) / r : phi < r ? 2 - (2 * phi) / r : leak * phi
     }
   }
-  return graph.result(open, [batch, units], (dOpen, variables) => {
+  return tape.result(open, [batch, units], (dOpen, variables) => {
     const dPeriod = entryOf(variables, names.period).data
     const dPhase = entryOf(variables, names.phase).data
-    const dRatio = graph.newArray(units)
+    const dRatio = tape.newArray(units)
     const dTime = time.gradient
     for (let b = 0; b < batch; b++) {
       for (let unit = 0; unit < units; unit++) {

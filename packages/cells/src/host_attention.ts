@@ -1,5 +1,5 @@
 import { entryOf } from '@cudnn-rnn/arguments'
-import type { GraphValue, StepGraph } from './step_graph.js'
+import type { HostValue, StepTape } from './step_tape.js'
 
 /**
  * Additive attention over a memory of L slots (Bahdanau, Cho & Bengio 2015, https://arxiv.org/abs/1409.0473): with the slots
@@ -14,20 +14,20 @@ import type { GraphValue, StepGraph } from './step_graph.js'
  * @returns [B,A]
  */
 export function additiveAttention(
-  graph: StepGraph,
-  memory: GraphValue,
-  keys: GraphValue,
-  query: GraphValue,
+  tape: StepTape,
+  memory: HostValue,
+  keys: HostValue,
+  query: HostValue,
   vectorName: string,
-): GraphValue {
+): HostValue {
   const batch = query.rows
   const slots = memory.rows / batch
   const { columns: width } = query
   const { columns } = memory
-  const vector = graph.variable(vectorName).data
-  const hidden = graph.newArray(keys.data.length)
+  const vector = tape.variable(vectorName).data
+  const hidden = tape.newArray(keys.data.length)
   const weights = new Float64Array(batch * slots)
-  const result = graph.newArray(batch * columns)
+  const result = tape.newArray(batch * columns)
   for (let b = 0; b < batch; b++) {
     let largest = Number.NEGATIVE_INFINITY
     for (let slot = b * slots; slot < (b + 1) * slots; slot++) {
@@ -48,7 +48,7 @@ export function additiveAttention(
       for (let k = 0; k < columns; k++) result[b * columns + k] += weights[slot] * memory.data[slot * columns + k]
     }
   }
-  return graph.result(result, [batch, columns], (dResult, variables) => {
+  return tape.result(result, [batch, columns], (dResult, variables) => {
     const dVector = entryOf(variables, vectorName).data
     const dWeights = new Float64Array(slots)
     for (let b = 0; b < batch; b++) {

@@ -1,0 +1,76 @@
+import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { describe, expect, test } from 'vitest'
+import {
+  dynamicRnn,
+  LSTMCell,
+  PhasedLSTMCell,
+  ResidualWrapper,
+  type TensorRnnArguments,
+  tensorRnn,
+  UGRNNCell,
+} from '../src/index.js'
+
+const dtype = 'float64'
+const waves = (...shape: number[]) => ({
+  data: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(0.9 * k)),
+  shape,
+})
+
+describe('tensorRnn', () => {
+  test('has the outputs, states and gradients of dynamicRnn', async () => {
+    using backend = openReferenceBackend({ dtype })
+    const cell = new ResidualWrapper(new UGRNNCell(3, { dtype }))
+    cell.build(3, { seed: 1 })
+    const [inputs, initial, dOutputs] = [waves(4, 2, 3), waves(2, 3), waves(4, 2, 3)]
+    const sequenceLength = [4, 1]
+    const given = { backend, variables: cell.variables, inputs, sequenceLength: Int32Array.from(sequenceLength) }
+    const result = tensorRnn(cell, { ...given, initialState: [initial], training: true, keepsState: true })
+    using dy = backend.tensor(dOutputs)
+    const gradients = result.backward(dy)
+    const expected = dynamicRnn(cell, inputs, { timeMajor: true, sequenceLength, initialState: initial })
+    const expectedGradients = expected.tape.gradients({ outputs: dOutputs })
+    const pairs = [
+      [result.outputs, expected.outputs],
+      [result.state[0], expected.state],
+      [gradients.inputs, expectedGradients.inputs],
+      ...gradients.variables.map((tensor, n) => [tensor, [...expectedGradients.variables.values()][n]] as const),
+    ] as const
+    for (const [actual, { data }] of pairs) {
+      const found = (await actual.read()).data
+      for (const [k, value] of data.entries()) expect(found[k]).toBeCloseTo(value, 12)
+    }
+    for (const [tensor] of pairs) tensor.dispose()
+    result.dispose()
+    dy.dispose()
+    expect(backend.stats().tensors).toBe(0)
+  })
+
+  test.each<[string, string, (given: TensorRnnArguments) => unknown]>([
+    ['a cell of other operations', 'ERR_INVALID_OPTION', (given) => tensorRnn(new LSTMCell(3), given)],
+    ['a gate of remainders', 'ERR_INVALID_OPTION', (given) => tensorRnn(new PhasedLSTMCell(3), given)],
+    ['no arguments', 'ERR_INVALID_ARGUMENT', () => tensorRnn(built(), undefined as never)],
+    ['another dtype', 'ERR_DTYPE', (given) => tensorRnn(built('float32'), given)],
+    ['other columns', 'ERR_SHAPE', (given) => tensorRnn(built(), { ...given, inputs: waves(4, 2, 5) })],
+    ['no steps', 'ERR_EMPTY_SEQUENCE', (given) => tensorRnn(built(), { ...given, inputs: waves(0, 2, 3) })],
+    ['a missing variable', 'ERR_NOT_A_TENSOR', (given) => tensorRnn(built(), { ...given, variables: new Map() })],
+    ['a state of other rows', 'ERR_SHAPE', (given) => tensorRnn(built(), { ...given, initialState: [waves(3, 3)] })],
+    ['a state of no tensors', 'ERR_NOT_A_TENSOR', (given) => tensorRnn(built(), { ...given, initialState: [] })],
+    [
+      'a length past the end',
+      'ERR_SEQUENCE_LENGTHS',
+      (given) => tensorRnn(built(), { ...given, sequenceLength: Int32Array.of(5, 1) }),
+    ],
+  ])('refuses %s, and leaves no tensor', (_, code, run) => {
+    using backend = openReferenceBackend({ dtype })
+    const { variables } = built()
+    const given = { backend, variables, inputs: waves(4, 2, 3), initialState: null, sequenceLength: null }
+    expect(() => run({ ...given, training: false, keepsState: false })).toThrow(expect.objectContaining({ code }))
+    expect(backend.stats().tensors).toBe(0)
+  })
+})
+
+function built(kind: 'float32' | 'float64' = dtype): UGRNNCell {
+  const cell = new UGRNNCell(3, { dtype: kind })
+  cell.build(3, { seed: 1 })
+  return cell
+}
