@@ -1,5 +1,5 @@
 import { required } from '@cudnn-rnn/arguments'
-import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
+import { type Backend, DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import { Dataset, padSequences } from '@cudnn-rnn/train'
 import { type CheckedLoss, isCtc } from './losses.js'
@@ -55,6 +55,15 @@ export interface DataShape {
   readonly loss: CheckedLoss
   /** The lengths of the output's rows, given those of the input's. */
   readonly outputLengths: (lengths: Int32Array) => Int32Array
+}
+
+/** The input and output of a model that is trained or evaluated with `loss`. */
+export function dataShapeOf(
+  model: Pick<DataShape, 'input' | 'output' | 'outputLengths'> & { readonly executor: Pick<Backend, 'dtype'> },
+  loss: CheckedLoss,
+): DataShape {
+  const { input, output, executor } = model
+  return { input, output, dtype: executor.dtype, loss, outputLengths: (lengths) => model.outputLengths(lengths) }
 }
 
 /** Data as batches, one epoch of it. Throws TypeError `ERR_EXAMPLE`; RangeError `ERR_INVALID_OPTION`. */

@@ -3,7 +3,7 @@ import { labelErrorRate } from '@cudnn-rnn/ctc'
 import { type Communicator, isEmptyShare } from '@cudnn-rnn/train'
 import { batchLoss, outputLengths, rowLabels, weightsOf } from './batch_loss.js'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
+import { batchesOf, dataShapeOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { greedyLabels, labelRows } from './label_sequences.js'
 import { type CheckedLoss, checkLoss, countHits, isCtc, type Loss } from './losses.js'
@@ -39,14 +39,7 @@ export async function evaluateModel(
     )
   }
   const loss = checkLoss(action, options.loss ?? model.loss, model)
-  const { executor: backend, input, output } = model
-  const shape = {
-    input,
-    output,
-    dtype: backend.dtype,
-    loss,
-    outputLengths: (lengths: Int32Array) => model.outputLengths(lengths),
-  }
+  const shape = dataShapeOf(model, loss)
   const totals = { loss: 0, rows: 0, hits: 0, edits: 0, labels: 0 }
   let carried: CarriedStates | undefined
   try {

@@ -22,7 +22,7 @@ import {
   type TrainingSaver,
 } from '@cudnn-rnn/train'
 import { dataOfRank } from './batch_share.js'
-import { batchesOf, type LayerBatch, type LayerData } from './batches.js'
+import { batchesOf, dataShapeOf, type LayerBatch, type LayerData } from './batches.js'
 import { CarriedStates } from './carried_states.js'
 import { evaluateModel } from './evaluate_model.js'
 import { type CheckedLoss, checkLoss, isCtc, type Loss } from './losses.js'
@@ -119,15 +119,9 @@ export async function fitModel(model: WholeModel, data: LayerData, options: Mode
   if (isCtc(loss) && loss.reduction === 'sum' && (communicator?.size ?? 1) > 1) {
     throw invalid('loss', 'a mean over rows to train over several ranks', loss.reduction)
   }
-  const { executor: backend, input, output } = model
+  const { executor: backend } = model
   if (!(Number.isSafeInteger(epochs) && epochs >= 0)) throw invalid('epochs', 'an integer >= 0', epochs)
-  const shape = {
-    input,
-    output,
-    dtype: backend.dtype,
-    loss,
-    outputLengths: (lengths: Int32Array) => model.outputLengths(lengths),
-  }
+  const shape = dataShapeOf(model, loss)
   const shuffleSeed = shuffle ? await seedOfFirst(model.seed, communicator) : undefined
   const epoch = dataOfRank(batchesOf(data, { batchSize, shuffleSeed }, shape), shape, communicator)
   const steps = await stepsOf(epoch, data, options)
