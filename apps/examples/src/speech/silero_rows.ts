@@ -8,6 +8,7 @@ import type {
   Stream,
   Variable,
 } from '@cudnn-rnn/rnn'
+import { transpose } from '@cudnn-rnn/rnn/layers'
 import { lstmOf } from './lstm_model.js'
 import { BINS, CONTEXT, type Conv1d, FRAME, type SileroWeights, UNITS, WINDOW } from './silero_weights.js'
 
@@ -51,15 +52,10 @@ export async function shareSilero(backend: Backend, weights: SileroWeights): Pro
 
 /** A convolution [O,I,K] as the matrix [K·I,O] of the taps that are used: a window of its input is then one row. */
 function sharedConvolution({ weight, bias, inputs, width }: Conv1d, taps: readonly number[]): SharedMatrix {
-  const outputs = bias.length
-  const kernel = new Float32Array(taps.length * inputs * outputs)
-  for (const [place, tap] of taps.entries()) {
-    for (let input = 0; input < inputs; input++) {
-      for (let output = 0; output < outputs; output++) {
-        kernel[(place * inputs + input) * outputs + output] = weight[(output * inputs + input) * width + tap]
-      }
-    }
-  }
+  const { data } = transpose({ data: weight, shape: [bias.length, inputs, width] }, [2, 1, 0]) // [K,I,O]
+  const rows = inputs * bias.length
+  // The taps are consecutive.
+  const kernel = data.subarray(taps[0] * rows, (taps[0] + taps.length) * rows)
   return { id: crypto.randomUUID(), kernel: shared(kernel), bias: shared(bias) }
 }
 
