@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { rankSpeeds } from '../src/ranks.js'
 import { outcome, packagePath, programPath, run, usesProgram } from './built_program.js'
-import { temporaryDirectory, writeSmallText } from './small_run.js'
+import { SMALL_FORECAST, temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()
 
@@ -105,20 +105,7 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
       return `${month},${(k / 4 + 5 * Math.sin((2 * Math.PI * k) / 6) + Math.sin(k * k)).toFixed(4)}`
     })
     await writeFile(csv, `month,value\n${rows.join('\n')}\n`)
-    const sizes = [
-      '--season',
-      '6',
-      '--window',
-      '8',
-      '--horizon',
-      '4',
-      '--held-out',
-      '20',
-      '--units',
-      '6',
-      '--batch',
-      '7',
-    ]
+    const sizes = [...SMALL_FORECAST, '--batch', '7']
     const forecast = ['forecast', '--csv', csv, ...sizes, '--steps', '8', '--evaluate-every', '4', '--backend', 'cpu']
     const together = await runOver(2, ...forecast, '--json', '--out', join(directory, 'together'))
     const alone = await run(...forecast, '--json', '--out', join(directory, 'alone'))

@@ -16,6 +16,9 @@ export const SMALL_SIZES: CharModelSizes = {
   dropout: 0,
 }
 
+/** Options of a forecast that trains in a second. */
+export const SMALL_FORECAST = '--season 6 --window 8 --horizon 4 --held-out 20 --units 6'.split(' ')
+
 export const SMALL_PLAN: TrainingPlan = {
   steps: 8,
   time: 6,

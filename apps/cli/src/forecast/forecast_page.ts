@@ -120,5 +120,5 @@ function adviceHtml(run: ForecastRun, result: ForecastResult): string {
   const advice = forecastAdvice(run, result)
   if (advice === undefined) return ''
   const items = advice.tries.map((text) => `<li>${escapeHtml(text)}</li>`)
-  return `\n<p>The forecaster loses to <b>${advice.instead}</b>: use that, or try a run with</p>\n<ul>${items.join('')}</ul>`
+  return `\n<p>The forecast by <b>${advice.instead}</b> has the smaller error: use it instead, or try a run with</p>\n<ul>${items.join('')}</ul>`
 }

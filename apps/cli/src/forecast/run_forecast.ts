@@ -157,7 +157,7 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
     ...(advice === undefined
       ? []
       : [
-          `${pc.bold('Advice')}    the forecaster loses to ${advice.instead}: use that, or try`,
+          `${pc.bold('Advice')}    ${advice.instead} has the smaller error: use it instead, or try`,
           ...advice.tries.map((text) => `          ${text}`),
         ]),
     `${pc.bold('Network')}   ${result.share === 0 ? 'no improvement of the linear forecast: it is used alone' : `${100 * result.share} % of its correction is added to the linear forecast`}`,
