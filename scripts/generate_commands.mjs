@@ -9,8 +9,17 @@ import { transformSync } from 'esbuild'
 const file = (path) => fileURLToPath(new URL(`../${path}`, import.meta.url))
 const read = (path) => readFileSync(file(path), 'utf8')
 
-const { code } = transformSync(read('packages/cudnn/src/sys/commands.ts'), { loader: 'ts' })
+const table = read('packages/cudnn/src/sys/commands.ts')
+const { code } = transformSync(table, { loader: 'ts' })
 const { COMMANDS, KERNELS, MODE } = await import(`data:text/javascript,${encodeURIComponent(code)}`)
+
+/** The docstring above a command of the table, as lines of a C++ comment. */
+function commentOf(name) {
+  const found = new RegExp(`\\n  /\\*\\*((?:(?!\\*/)[\\s\\S])*)\\*/\\n  ${name}: `).exec(table)
+  if (found === null) return []
+  const lines = found[1].split('\n').map((line) => line.replace(/^\s*\*?\s*/, '').trimEnd())
+  return lines.filter((line) => line !== '').map((line) => `/// ${line}`)
+}
 
 /** "const void* x" → { name, type }, of every parameter of a list. */
 const parametersOf = (list) =>
@@ -23,10 +32,10 @@ const parametersOf = (list) =>
 // ---- prototypes ------------------------------------------------------------------------------------------------------
 
 const functions = new Map()
-for (const table of ['cudart', 'driver', 'cublas', 'cudnn']) {
-  const rows = read(`native/cudnn/src/${table}_symbols.def`).replaceAll(/\/\/.*$/gm, '')
+for (const library of ['cudart', 'driver', 'cublas', 'cudnn']) {
+  const rows = read(`native/cudnn/src/${library}_symbols.def`).replaceAll(/\/\/.*$/gm, '')
   for (const [, name, parameters] of rows.matchAll(/SYMBOL\(\s*[^,]+,\s*(\w+),\s*\(([^)]*)\)\s*\)/g)) {
-    functions.set(name, { table, parameters: parametersOf(parameters) })
+    functions.set(name, { table: library, parameters: parametersOf(parameters) })
   }
 }
 const kernels = new Map()
@@ -171,6 +180,7 @@ for (const [name, command] of Object.entries(COMMANDS)) {
   lines.push(
     '',
     command.call === undefined ? undefined : `// ${command.call}`,
+    ...commentOf(name),
     `struct ${type} {`,
     `  explicit ${type}(${reads.length > 0 || name === 'launchKernel' ? 'CommandReader& reader' : 'CommandReader&'})${reads.length > 0 ? ` : ${reads.join(', ')}` : ''} {${name === 'launchKernel' ? ' parameters = KernelParametersOf(reader, kernel); ' : ''}}`,
     ...members.map(([member, cpp]) => `  ${cpp} ${member};`),
@@ -213,7 +223,7 @@ enum class Opcode { ${Object.keys(COMMANDS)
 
 namespace mode {
 ${Object.entries(MODE)
-  .map(([name, bit]) => `constexpr unsigned k${pascal(name)} = ${bit};`)
+  .map(([name, bit]) => [...commentOf(name), `constexpr unsigned k${pascal(name)} = ${bit};`].join('\n'))
   .join('\n')}
 }  // namespace mode
 

@@ -15,6 +15,7 @@ bool CommandQueue::Post(std::unique_ptr<Batch>& batch, bool is_exclusive) {
   return true;
 }
 
+/// Only the worker's thread calls this, so a batch is taken once and in order.
 std::unique_ptr<Batch> CommandQueue::Next() {
   std::unique_lock lock(mutex_);
   // During an exclusive section only its own batches wake the worker.

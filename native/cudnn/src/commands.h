@@ -18,13 +18,20 @@ namespace cudnn_rnn {
 enum class Opcode { kSegment, kAllocate, kAllocateOnHost, kRelease, kUpload, kDownload, kCopy, kClear, kMemoryInfo, kTrimMemory, kSetTensorDescriptor, kSetDataDescriptor, kSetDropoutDescriptor, kSetRnnDescriptor, kWeightSpaceSize, kWeightParams, kBuildRnnDynamic, kTempSpaceSizes, kRnnForward, kRnnBackwardData, kRnnBackwardWeights, kSetCtcLossDescriptor, kCtcLossWorkspaceSize, kCtcLoss, kMatrixProduct, kLoadKernels, kLaunchKernel, kLaunchGraph };
 
 namespace mode {
+/// A list of an exclusive section: it passes the lists that wait for the section's end.
 constexpr unsigned kExclusive = 1;
+/// Once this submission succeeds, the worker runs lists of the section only. A failed one begins no section.
 constexpr unsigned kBeginExclusive = 2;
 constexpr unsigned kEndExclusive = 4;
+/// Settles when the device is done, not when the work is queued on it.
 constexpr unsigned kWait = 8;
+/// Returns a promise.
 constexpr unsigned kPromise = 16;
+/// Reports the milliseconds between two events on the stream around the list; blocks the worker.
 constexpr unsigned kTimed = 32;
+/// A list that may hold many operations: a segment that fails before it runs leaves the objects it writes valid.
 constexpr unsigned kStep = 64;
+/// Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued at once.
 constexpr unsigned kIfCaptured = 128;
 constexpr unsigned kUnlessCaptured = 256;
 }  // namespace mode
@@ -91,6 +98,8 @@ inline const std::vector<KernelShape>& Kernels() {
   return kernels;
 }
 
+/// Copies a host array to the device. The array is copied when the command is submitted, so JavaScript may change it
+/// afterwards: cudaMemcpyAsync is asynchronous only from page-locked memory, which an ArrayBuffer is not.
 struct Upload {
   explicit Upload(CommandReader& reader) : to(reader.Out()), offset(reader.Size()), from(reader.HostSource()) {}
   Buffer* to;
@@ -99,6 +108,7 @@ struct Upload {
   void Run(Worker& worker, Batch& batch) const;
 };
 
+/// `to` is filled when a submission that waits for the device settles.
 struct Download {
   explicit Download(CommandReader& reader) : from(reader.In()), offset(reader.Size()), to(reader.HostTarget()) {}
   const Buffer* from;
@@ -108,6 +118,7 @@ struct Download {
 };
 
 // cudaMemcpyAsync
+/// On the device, in stream order. The ranges must not overlap: cudaMemcpyAsync leaves that undefined.
 struct Copy {
   explicit Copy(CommandReader& reader) : to(reader.Out()), to_offset(reader.Size()), from(reader.In()), from_offset(reader.Size()), bytes(reader.Size()) {}
   Buffer* to;
@@ -119,6 +130,7 @@ struct Copy {
 };
 
 // cudaMemsetAsync
+/// Sets bytes to 0.
 struct Clear {
   explicit Clear(CommandReader& reader) : to(reader.Out()), offset(reader.Size()), bytes(reader.Size()) {}
   Buffer* to;
@@ -128,18 +140,21 @@ struct Clear {
 };
 
 // cudaMemGetInfo
+/// Reports free and total bytes.
 struct MemoryInfo {
   explicit MemoryInfo(CommandReader&) {}
   void Run(Worker& worker, Batch& batch) const;
 };
 
 // cudaMemPoolTrimTo
+/// Waits for the device, then returns the free memory of the pool to the system, where other processes can get it.
 struct TrimMemory {
   explicit TrimMemory(CommandReader&) {}
   void Run(Worker& worker, Batch& batch) const;
 };
 
 // cudnnSetTensorNdDescriptor
+/// Three dimensions [L·D,B,columns], fully packed: cuDNN requires packed states (h, c) and packed CTC probabilities.
 struct SetTensorDescriptor {
   explicit SetTensorDescriptor(CommandReader& reader) : descriptor(reader.New<TensorDescriptor>()), dtype(reader.Int()), layers(reader.Int()), batch(reader.Int()), columns(reader.Int()) {}
   NewDescriptor<TensorDescriptor> descriptor;
@@ -151,6 +166,8 @@ struct SetTensorDescriptor {
 };
 
 // cudnnSetRNNDataDescriptor
+/// A sequence [T,B,vectorSize] and the length of each row. `seqLengthArray` is in host memory and is copied by the call.
+/// `paddingFill` is one element of `dtype`, written to outputs past a row's length; null leaves them undefined.
 struct SetDataDescriptor {
   explicit SetDataDescriptor(CommandReader& reader) : descriptor(reader.New<DataDescriptor>()), dtype(reader.Int()), layout(reader.Int()), max_seq_length(reader.Int()), batch_size(reader.Int()), vector_size(reader.Int()), seq_length_array(reader.HostSource()), padding_fill(reader.OptionalSource()) {}
   NewDescriptor<DataDescriptor> descriptor;
@@ -165,6 +182,8 @@ struct SetDataDescriptor {
 };
 
 // cudnnSetDropoutDescriptor
+/// Runs a kernel that fills `states` from the seed, which takes milliseconds: a network makes its generator once. The
+/// descriptor keeps the address of `states`, so the buffer must outlive it.
 struct SetDropoutDescriptor {
   explicit SetDropoutDescriptor(CommandReader& reader) : descriptor(reader.New<DropoutDescriptor>()), rate(reader.Double()), states(reader.Out()), seed(reader.Double()) {}
   NewDescriptor<DropoutDescriptor> descriptor;
@@ -175,6 +194,8 @@ struct SetDropoutDescriptor {
 };
 
 // cudnnSetRNNDescriptor_v8
+/// `projSize` equals `hiddenSize` in a network without a projection. `mathPrec` is the type in which products are
+/// accumulated; `mathType` allows or forbids Tensor Cores and TF32.
 struct SetRnnDescriptor {
   explicit SetRnnDescriptor(CommandReader& reader) : descriptor(reader.New<RnnDescriptor>()), algo(reader.Int()), cell_mode(reader.Int()), bias_mode(reader.Int()), dir_mode(reader.Int()), input_mode(reader.Int()), data_type(reader.Int()), math_prec(reader.Int()), math_type(reader.Int()), input_size(reader.Int()), hidden_size(reader.Int()), proj_size(reader.Int()), num_layers(reader.Int()), dropout(reader.OptionalExisting<DropoutDescriptor>()), aux_flags(reader.Int()), clip(reader.Double()) {}
   NewDescriptor<RnnDescriptor> descriptor;
@@ -197,6 +218,7 @@ struct SetRnnDescriptor {
 };
 
 // cudnnGetRNNWeightSpaceSize
+/// Reports the bytes of the weight space. packages/cudnn compares them with the canonical layout, which it assumes.
 struct WeightSpaceSize {
   explicit WeightSpaceSize(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -204,6 +226,9 @@ struct WeightSpaceSize {
 };
 
 // cudnnGetRNNWeightParams
+/// Reports byte offset (-1: absent), rows, columns of the matrix, then of the bias. A pseudo-layer is one direction of
+/// one layer: its index is layer · D + direction. `linLayerID` numbers the gates: input side first, recurrent side next,
+/// and 8 for the LSTM's projection.
 struct WeightParams {
   explicit WeightParams(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), pseudo_layer(reader.Int()), weight_space_size(reader.Size()), lin_layer_id(reader.Int()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -214,6 +239,8 @@ struct WeightParams {
 };
 
 // cudnnBuildRNNDynamic
+/// Compiles kernels for one batch size by NVRTC; only for the algorithm `persist_dynamic`. cuDNN requires it before the
+/// first pass, and again when the batch size changes.
 struct BuildRnnDynamic {
   explicit BuildRnnDynamic(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), batch(reader.Int()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -222,6 +249,8 @@ struct BuildRnnDynamic {
 };
 
 // cudnnGetRNNTempSpaceSizes
+/// Reports bytes of workspace and reserve space. Workspace may be shared by all calls of a stream. The reserve space
+/// belongs to one training forward: its backward reads it.
 struct TempSpaceSizes {
   explicit TempSpaceSizes(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), mode(reader.Int()), x_desc(reader.Existing<DataDescriptor>()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -231,6 +260,9 @@ struct TempSpaceSizes {
 };
 
 // cudnnRNNForward
+/// y, hy and cy of one pass. Since cuDNN 8.9.1 `devSeqLengths` is optional: without it cuDNN reads the lengths of the
+/// data descriptors. A null `hx` or `cx` is a state of zeros. `reserveSpace` is required in training and null in
+/// inference.
 struct RnnForward {
   explicit RnnForward(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), mode(reader.Int()), dev_seq_lengths(reader.OptionalIn()), x_desc(reader.Existing<DataDescriptor>()), x(reader.In()), y_desc(reader.Existing<DataDescriptor>()), y(reader.Out()), h_desc(reader.Existing<TensorDescriptor>()), hx(reader.OptionalIn()), hy(reader.Out()), c_desc(reader.OptionalExisting<TensorDescriptor>()), cx(reader.OptionalIn()), cy(reader.OptionalOut()), weight_space(reader.In()), work_space(reader.Out()), reserve_space(reader.OptionalOut()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -253,6 +285,9 @@ struct RnnForward {
 };
 
 // cudnnRNNBackwardData_v8
+/// dx, dhx and dcx. It must precede `rnnBackwardWeights`, which reads intermediate values that this call leaves in the
+/// reserve space. The table still lists the reserve space as an input: a failed backward must not mark it invalid, so
+/// that the caller can run the backward again.
 struct RnnBackwardData {
   explicit RnnBackwardData(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), dev_seq_lengths(reader.OptionalIn()), y_desc(reader.Existing<DataDescriptor>()), y(reader.In()), dy(reader.In()), x_desc(reader.Existing<DataDescriptor>()), dx(reader.Out()), h_desc(reader.Existing<TensorDescriptor>()), hx(reader.OptionalIn()), dhy(reader.OptionalIn()), dhx(reader.Out()), c_desc(reader.OptionalExisting<TensorDescriptor>()), cx(reader.OptionalIn()), dcy(reader.OptionalIn()), dcx(reader.OptionalOut()), weight_space(reader.In()), work_space(reader.Out()), reserve_space(reader.In()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -277,6 +312,8 @@ struct RnnBackwardData {
 };
 
 // cudnnRNNBackwardWeights_v8
+/// Adds to `dweightSpace`: cuDNN supports `CUDNN_WGRAD_MODE_ADD` only, so the caller clears the buffer before. Runs after
+/// `rnnBackwardData` with the same reserve space.
 struct RnnBackwardWeights {
   explicit RnnBackwardWeights(CommandReader& reader) : descriptor(reader.Existing<RnnDescriptor>()), add_grad(reader.Int()), dev_seq_lengths(reader.OptionalIn()), x_desc(reader.Existing<DataDescriptor>()), x(reader.In()), h_desc(reader.Existing<TensorDescriptor>()), hx(reader.OptionalIn()), y_desc(reader.Existing<DataDescriptor>()), y(reader.In()), dweight_space(reader.InOut()), work_space(reader.Out()), reserve_space(reader.In()) {}
   DescriptorRef<RnnDescriptor> descriptor;
@@ -295,6 +332,7 @@ struct RnnBackwardWeights {
 };
 
 // cudnnSetCTCLossDescriptor_v8
+/// Softmax is part of the loss; gradients past a row's length are 0.
 struct SetCtcLossDescriptor {
   explicit SetCtcLossDescriptor(CommandReader& reader) : descriptor(reader.New<CtcLossDescriptor>()), max_label_length(reader.Int()) {}
   NewDescriptor<CtcLossDescriptor> descriptor;
@@ -303,6 +341,7 @@ struct SetCtcLossDescriptor {
 };
 
 // cudnnGetCTCLossWorkspaceSize_v8
+/// Reports bytes. cuDNN also checks here whether it supports the sizes: packages/cudnn uses the host if not.
 struct CtcLossWorkspaceSize {
   explicit CtcLossWorkspaceSize(CommandReader& reader) : algo(reader.Int()), descriptor(reader.Existing<CtcLossDescriptor>()), probs_desc(reader.Existing<TensorDescriptor>()) {}
   int algo;
@@ -312,6 +351,8 @@ struct CtcLossWorkspaceSize {
 };
 
 // cudnnCTCLoss_v8
+/// probs, gradients [T,B,K]; labels of all rows, one behind the other; the blank is class 0. Labels and lengths are in
+/// device memory, unlike those of the older cudnnCTCLoss, so a graph can hold this call.
 struct CtcLoss {
   explicit CtcLoss(CommandReader& reader) : algo(reader.Int()), descriptor(reader.Existing<CtcLossDescriptor>()), probs_desc(reader.Existing<TensorDescriptor>()), probs(reader.In()), labels(reader.In()), label_lengths(reader.In()), input_lengths(reader.In()), costs(reader.Out()), gradients_desc(reader.Existing<TensorDescriptor>()), gradients(reader.Out()), workspace(reader.Out()) {}
   int algo;
@@ -329,6 +370,8 @@ struct CtcLoss {
 };
 
 // cublasGemmEx
+/// C = op(A)·op(B) + beta·C. Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. `computeType` is
+/// the type of the sums, and decides on TF32.
 struct MatrixProduct {
   explicit MatrixProduct(CommandReader& reader) : op_a(reader.Int()), op_b(reader.Int()), m(reader.Int()), n(reader.Int()), k(reader.Int()), a(reader.In()), lda(reader.Int()), b(reader.In()), ldb(reader.Int()), beta(reader.Double()), c(reader.InOut()), ldc(reader.Int()), type_a(reader.Int()), compute_type(reader.Int()) {}
   int op_a;
@@ -349,6 +392,8 @@ struct MatrixProduct {
 };
 
 // cuModuleLoadData
+/// Loads the kernels of native/cudnn/kernels from a cubin or PTX of NVRTC; `isDouble`: their element type. A cubin runs only on its major
+/// compute capability; the driver translates PTX for every later one.
 struct LoadKernels {
   explicit LoadKernels(CommandReader& reader) : image(reader.HostSource()), is_double(reader.Int()) {}
   Source image;
@@ -357,6 +402,7 @@ struct LoadKernels {
 };
 
 // cuLaunchKernel
+/// One of these kernels by its number in `KERNELS`, and its fields.
 struct LaunchKernel {
   explicit LaunchKernel(CommandReader& reader) : kernel(reader.Int()), blocks(reader.Int()), threads(reader.Int()) { parameters = KernelParametersOf(reader, kernel); }
   int kernel;
@@ -367,6 +413,8 @@ struct LaunchKernel {
 };
 
 // cudaGraphLaunch
+/// Runs a captured list with one call in place of one call for each kernel. A graph holds addresses: its buffers are
+/// those of the capture, and a launch fails once a buffer that it reads has been released.
 struct LaunchGraph {
   explicit LaunchGraph(CommandReader& reader) : exec(reader.Launched()) {}
   cudaGraphExec_t exec;

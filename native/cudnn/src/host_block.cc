@@ -8,7 +8,8 @@ namespace {
 
 /// A page: the unit in which memory is locked.
 constexpr std::size_t kSmallest = 4096;
-/// Page-locked memory cannot be swapped out, so the pool keeps a limited amount.
+/// Page-locked memory cannot be swapped out, so the pool keeps a limited amount. Its allocation is expensive, so the
+/// pool keeps some (CUDA C++ Best Practices Guide, "Pinned Memory").
 constexpr std::size_t kMostKept = std::size_t{256} << 20;
 
 /// Powers of two: a block fits every later transfer of its size class, at the cost of at most half its memory.
@@ -38,6 +39,7 @@ bool HostBlockPool::TakeKept(std::size_t capacity, HostBlock* block) {
 }
 
 HostBlockRef HostBlockPool::Share(HostBlock block) {
+  // The last owner returns the block, on whichever thread that is: worker, waiter or JavaScript.
   return HostBlockRef(new HostBlock(block), [this](const HostBlock* shared) {
     Give(*shared);
     delete shared;

@@ -29,6 +29,7 @@ std::vector<std::string> Fill(const std::vector<Row>& rows, void* library) {
 
 }  // namespace
 
+// Five tables and not one, as each library is found on its own and may be missing alone: the report names it.
 std::vector<std::string> Libraries::Bind(const std::string& kind, void* library) {
 // Each list below is a table of rows, written by the .def file.
 #define SYMBOL(result, name, parameters) Row{#name, static_cast<void*>(&table.name), true},
@@ -41,6 +42,7 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
         },
         library);
   }
+  // libcuda / nvcuda.dll: from the driver of the GPU, not from the CUDA toolkit, so its version differs from cudart's.
   if (kind == "driver") {
     DriverTable& table = driver;
     return Fill(
@@ -49,6 +51,8 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
         },
         library);
   }
+  // Compiles the kernels of native/cudnn/kernels on first use. A wheel or an apt package of cuDNN does not bring it
+  // along.
   if (kind == "nvrtc") {
     NvrtcTable& table = nvrtc;
     return Fill(
@@ -57,6 +61,7 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
         },
         library);
   }
+  // Symbols that end in _v2 are those that cublas_v2.h maps the documented names to.
   if (kind == "cublas") {
     CublasTable& table = cublas;
     return Fill(
@@ -65,6 +70,7 @@ std::vector<std::string> Libraries::Bind(const std::string& kind, void* library)
         },
         library);
   }
+  // cuDNN 8 and 9 export these from libcudnn, which loads its sub-libraries (libcudnn_adv and others) itself.
   if (kind == "cudnn") {
     CudnnTable& table = cudnn;
     return Fill(

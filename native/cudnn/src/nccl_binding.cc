@@ -37,6 +37,9 @@ struct Settlement {
 /// Elements of the arrays, as ncclDataType_t numbers them.
 enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8, kNcclBfloat16 = 9 };
 
+/// Opens the library for every call. The loader counts references and returns the same handle, which is never closed:
+/// NCCL
+/// has threads of its own that run its code.
 NcclTable TableOf(const std::string& path) {
   std::string text;
   void* library = OpenLibrary(path, &text);
@@ -48,21 +51,26 @@ NcclTable TableOf(const std::string& path) {
   throw error;
 }
 
+/// Joins the thread at the end of the environment (a worker thread or the process), before its promises become invalid.
+/// Stop() aborts the operation under way, so this does not wait for other ranks.
 void StopAtEnvironmentEnd(void* data) {
   const std::unique_ptr<std::shared_ptr<NcclHandle>> handle(static_cast<std::shared_ptr<NcclHandle>*>(data));
   (*handle)->communicator->Stop();
 }
 
+/// Runs on JavaScript's thread. Node-API calls it with a null env if the environment ends first.
 void SettleOnJavaScript(Napi::Env env, std::shared_ptr<NcclHandle>* held, NcclOperation* raw) {
   NcclHandle& handle = **held;
   const std::unique_ptr<NcclOperation> operation(raw);
   const std::unique_ptr<Settlement> settlement(static_cast<Settlement*>(operation->settlement));
   // The environment ends: the promise can no longer be settled.
   if (env == nullptr) return;
+  // A referenced function keeps the event loop running; without operations the process may end.
   if (--handle.outstanding == 0) handle.settled.Unref(env);
   const bool has_failed = operation->error != nullptr;
   if (operation->kind == NcclOperationKind::kClose || (operation->kind == NcclOperationKind::kOpen && has_failed)) {
     handle.is_open = false;
+    // The thread ends after the call that queued this settlement, so joining it does not block.
     handle.communicator->Stop();
     handle.settled.Release();
     napi_remove_env_cleanup_hook(env, StopAtEnvironmentEnd, held);
@@ -130,8 +138,12 @@ Napi::Value OpenNccl(const Napi::CallbackInfo& info) {
   auto handle = std::make_shared<NcclHandle>();
   handle->env = env;
   handle->communicator = std::make_unique<NcclCommunicator>(libraries, table, options);
+  // 0: the queue has no limit, so the communicator's thread never blocks on JavaScript. 1: the thread is the only user.
   handle->settled = Napi::ThreadSafeFunction::New(env, Napi::Function(), "cudnn_rnn nccl", 0, 1);
   handle->settled.Unref(env);
+  // The cleanup hook and the settlements share this holder: it must outlive the thread. SettleOnJavaScript deletes it,
+  // or
+  // the hook does.
   auto* held = new std::shared_ptr<NcclHandle>(handle);
   handle->hook = held;
   napi_add_env_cleanup_hook(env, StopAtEnvironmentEnd, held);

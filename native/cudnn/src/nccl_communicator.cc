@@ -9,8 +9,10 @@
 namespace cudnn_rnn {
 namespace {
 
+/// NCCL rejects a ncclConfig_t without this number (NCCL_CONFIG_INITIALIZER in nccl.h): it detects a structure that the
+/// caller did not initialize.
 constexpr unsigned kMagic = 0xcafebeef;
-/// NCCL_VERSION(2, 14, 0): the version of ncclConfig_t above.
+/// NCCL_VERSION(2, 14, 0), the first release with ncclConfig_t. A later NCCL reads only the fields of this version.
 constexpr unsigned kConfigVersion = 21400;
 /// Most calls end within this time: the thread does not sleep before.
 constexpr auto kSpinTime = std::chrono::microseconds(200);
@@ -29,6 +31,7 @@ NcclTable BindNccl(void* library) {
       error.name = std::string("it has no ") + name;
       throw error;
     }
+    // As in libraries.cc: a cast from a pointer to data to a pointer to a function is not portable C++.
     std::memcpy(slot, static_cast<const void*>(&address), sizeof address);
   };
 #define SYMBOL(result, name, parameters) bind(#name, static_cast<void*>(&table.name));
@@ -37,6 +40,9 @@ NcclTable BindNccl(void* library) {
   return table;
 }
 
+// One rank calls this and sends the 128 bytes to the others by means of its own. NCCL listens on a socket from here on,
+// and
+// the id holds its address (NCCL user guide, "Creating a Communicator").
 ncclUniqueId NewNcclId(const NcclTable& nccl) {
   ncclUniqueId id{};
   const ncclResult_t result = nccl.ncclGetUniqueId(&id);
@@ -50,6 +56,7 @@ ncclUniqueId NewNcclId(const NcclTable& nccl) {
 }
 
 void NcclCommunicator::Start(std::unique_ptr<NcclOperation> first, Settle settle) {
+  // Both before the thread starts: it reads them without the lock.
   settle_ = std::move(settle);
   Post(std::move(first));
   thread_ = std::thread([this] { Run(); });
@@ -79,6 +86,7 @@ void NcclCommunicator::Run() {
     {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return stops_ || !queue_.empty(); });
+      // The environment ends: queued operations are dropped, as their promises can no longer settle.
       if (stops_) break;
       operation = std::move(queue_.front());
       queue_.pop_front();
@@ -86,6 +94,7 @@ void NcclCommunicator::Run() {
     Perform(*operation);
     const bool is_open = operation->kind == NcclOperationKind::kOpen;
     is_last = operation->kind == NcclOperationKind::kClose || (is_open && operation->error != nullptr);
+    // Before the promise settles, so the caller of close() finds the device memory free.
     if (is_last) Release();
     settle_(std::move(operation));
   }
@@ -95,6 +104,7 @@ void NcclCommunicator::Run() {
   queue_.clear();
 }
 
+// The deadline counts from here, not from the call in JavaScript: an operation that queues behind another is not late.
 void NcclCommunicator::Perform(NcclOperation& operation) {
   began_ = std::chrono::steady_clock::now();
   try {
@@ -112,9 +122,12 @@ void NcclCommunicator::Perform(NcclOperation& operation) {
 
 void NcclCommunicator::Open() {
   const auto& cudart = libraries_->cudart;
+  // The current device is a property of the thread. A communicator belongs to the device that is current here.
   CheckCudart(*libraries_, cudart.cudaSetDevice(options_.device), "cudaSetDevice");
   CheckCudart(*libraries_, cudart.cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
               "cudaStreamCreateWithFlags");
+  // blocking = 0: calls return ncclInProgress instead of waiting for other ranks, so this thread can watch the deadline
+  // (NCCL user guide, "Fault Tolerance").
   ncclConfig_t config{sizeof config, kMagic, kConfigVersion, 0};
   const ncclResult_t result =
       nccl_.ncclCommInitRankConfig(&communicator_, options_.size, options_.id, options_.rank, &config);
@@ -126,6 +139,8 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
   const std::size_t bytes = operation.count * operation.element_bytes;
   // Ranks wait for each other with an empty array too.
   const std::size_t room = std::max(bytes, std::size_t{8});
+  // Grows only. Gradients of one model have the same sizes in every step, so the buffer reaches its size in the first
+  // one.
   if (room > buffer_bytes_) {
     if (buffer_ != nullptr) CheckCudart(*libraries_, cudart.cudaFree(buffer_), "cudaFree");
     buffer_ = nullptr;
@@ -143,6 +158,7 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
     CheckCudart(*libraries_, cudart.cudaMemsetAsync(buffer_, 0, room, stream_), "cudaMemsetAsync");
   }
   const std::size_t count = bytes == 0 ? 1 : operation.count;
+  // In place: NCCL allows the receive buffer to be the send buffer. The call returns when the kernel is queued.
   WaitForNccl(nccl_.ncclAllReduce(buffer_, buffer_, count, operation.type, operation.reduction, communicator_, stream_),
               "ncclAllReduce");
   // A copy to ordinary memory would wait inside the call.
@@ -207,7 +223,11 @@ void NcclCommunicator::CallOnStream(NcclOperation& operation) {
 
 void NcclCommunicator::Close() {
   if (communicator_ == nullptr) return;
+  // A non-blocking communicator must be finalized before it is destroyed: only this part communicates with other ranks,
+  // and
+  // it can be polled (ncclCommFinalize in the NCCL user guide).
   WaitForNccl(nccl_.ncclCommFinalize(communicator_), "ncclCommFinalize");
+  // Cleared first, so a failure of ncclCommDestroy does not lead to an abort of a destroyed communicator.
   const ncclComm_t communicator = communicator_;
   communicator_ = nullptr;
   CheckNccl(nccl_.ncclCommDestroy(communicator), "ncclCommDestroy");
@@ -216,6 +236,7 @@ void NcclCommunicator::Close() {
 void NcclCommunicator::Release() {
   const auto& cudart = libraries_->cudart;
   Abort();
+  // The kernels of an aborted communicator have ended, so cudaFree does not wait for them forever.
   // Nothing can be done about a failure here.
   if (buffer_ != nullptr) cudart.cudaFree(buffer_);
   if (done_ != nullptr) cudart.cudaEventDestroy(done_);
@@ -235,6 +256,7 @@ void NcclCommunicator::Abort() {
 void NcclCommunicator::WaitUntil(const char* call, const std::function<bool()>& is_done) {
   const auto began = std::chrono::steady_clock::now();
   while (!is_done()) {
+    // An error of the network or of another rank appears here only: the stream would never become idle.
     if (communicator_ != nullptr) {
       ncclResult_t state = ncclSuccess;
       CheckNccl(nccl_.ncclCommGetAsyncError(communicator_, &state), "ncclCommGetAsyncError");
@@ -259,6 +281,7 @@ void NcclCommunicator::WaitForNccl(ncclResult_t result, const char* call) {
 
 void NcclCommunicator::CheckNccl(ncclResult_t result, const char* call) {
   if (result == ncclSuccess) return;
+  // The last error of the process. NCCL accepts a null communicator here.
   const char* detail = nccl_.ncclGetLastError(communicator_);
   Fail(call, nccl_.ncclGetErrorString(result), result, detail == nullptr ? "" : detail);
 }

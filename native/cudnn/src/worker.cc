@@ -42,6 +42,7 @@ DeviceInfo Worker::Open() {
   // Makes the primary context current on this thread, which driver calls need.
   CheckCudart(libraries, cudart.cudaFree(nullptr), "cudaFree");
   CheckDriver(libraries, libraries.driver.cuInit(0), "cuInit");
+  // By attribute, not cudaGetDeviceProperties: its structure changed size between CUDA 11, 12 and 13.
   const auto attribute = [&](int which) {
     CheckCudart(libraries, cudart.cudaDeviceGetAttribute(&value, which, device), "cudaDeviceGetAttribute");
     return value;

@@ -16,7 +16,7 @@ const ACTION = 'compute the CTC loss'
 /** Shapes that are kept ready. */
 const MOST_PLANS = 32
 
-/** What one shape needs; null where cuDNN refuses it. */
+/** The descriptors and the workspace of one shape; null if cuDNN refuses the shape. */
 interface CtcPlan {
   readonly probs: TensorDescriptor
   readonly descriptor: CtcLossDescriptor
@@ -29,7 +29,7 @@ interface CtcPlan {
  */
 export class CtcLosses {
   readonly #executor: CudnnExecutor
-  /** The least recently used first. */
+  /** The least recently used first. null is kept too, so cuDNN is asked once about a shape that it refuses. */
   readonly #plans = new Map<string, CtcPlan | null>()
 
   constructor(executor: CudnnExecutor) {
@@ -38,10 +38,12 @@ export class CtcLosses {
 
   async loss(logits: TensorLike, problem: CtcProblem): Promise<CtcLossResult> {
     const { memory, session } = this.#executor
+    // cuDNN computes this loss in float32 only (cudnnSetCTCLossDescriptor: CUDNN_DATA_FLOAT).
     const given = memory.dtype === 'float32' ? cudnnCtcProblem(problem) : undefined
     const key = given && `${given.time} ${given.batch} ${given.classes} ${given.maxLabels}`
     const known = key === undefined ? null : this.#known(key)
     if (given === undefined || key === undefined || known === null) return this.#onHost(logits, problem)
+    // The common case: nothing is asked of the device and nothing waits.
     if (known !== undefined) {
       const list = session.begin(ACTION)
       const operand = memory.operand(list, logits)
@@ -50,6 +52,8 @@ export class CtcLosses {
       session.post(list)
       return results
     }
+    // The operand is read at the time of the call, before the first await: the caller may change a host array
+    // afterwards.
     const reading = session.begin(ACTION)
     const operand = memory.operand(reading, logits)
     try {
@@ -78,6 +82,7 @@ export class CtcLosses {
   ): Promise<CtcLossResult | undefined> {
     const { session } = this.#executor
     // Another call may have made it meanwhile.
+    // Sections are exclusive, so at most one call makes the plan of a shape.
     const plan = this.#known(key) ?? (await this.#plan(queue, problem))
     if (plan === null) {
       this.#keep(key, null)
@@ -88,6 +93,8 @@ export class CtcLosses {
     try {
       await queue.run(list)
     } catch (error) {
+      // cuDNN reports some refusals only at the call itself. The results of the failed list hold its error: they are
+      // disposed.
       for (const result of Object.values(results)) result.dispose()
       const isRefused = isRefusal(error)
       if (this.#known(key) !== plan || isRefused) queue.releaseNow([plan.probs, plan.descriptor])
@@ -108,6 +115,8 @@ export class CtcLosses {
     list.add('setTensorDescriptor', {
       ...{ descriptor: probs, dtype: DATA_TYPES.float32, layers: time, batch, columns: classes },
     })
+    // cuDNN sizes the workspace by the longest label sequence, so that length is part of the key. Of its two algorithms the
+    // deterministic one gives the same bits in every run.
     list.add('setCtcLossDescriptor', { descriptor, maxLabelLength: maxLabels })
     list.add('ctcLossWorkspaceSize', { algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor, probsDesc: probs })
     try {
@@ -134,15 +143,20 @@ export class CtcLosses {
     const gradients = made.own(memory.allocate(list, count))
     const costs = made.own(memory.allocate(list, batch))
     const workspace = made.own(list.allocate(plan.workspaceBytes))
+    // The operands above are released with the list; these three buffers become tensors, which own them.
     const gradient = memory.allocate(list, count)
     const rowLosses = memory.allocate(list, batch)
     const loss = memory.allocate(list, 1)
     const sizes = { count, batch, classes, blank }
+    // cuDNN takes the blank as class 0 and any logits. The kernel moves the caller's blank there, and writes zeros past
+    // a row's
+    // length.
     launchEach(session, list, 'ctc_activations', count, { y: probs, x: logits, lengths, ...sizes })
     list.add('ctcLoss', {
       ...{ algo: CTC_LOSS_ALGO_DETERMINISTIC, descriptor: plan.descriptor, probsDesc: plan.probs, probs },
       ...{ labels, labelLengths, inputLengths: lengths, costs, gradientsDesc: plan.probs, gradients, workspace },
     })
+    // The reverse permutation, times the weight of each row: cuDNN's gradient is that of the unweighted sum.
     launchEach(session, list, 'ctc_gradient', count, { gradient, rows: gradients, weights, lengths, ...sizes })
     list.launch('ctc_row_losses', 1, BLOCK, { loss, rowLosses, costs, weights, count: batch })
     made.release()
@@ -177,6 +191,7 @@ export class CtcLosses {
   }
 
   #known(key: string): CtcPlan | null | undefined {
+    // A Map iterates in the order of insertion: setting a key again makes it the most recently used.
     const plan = this.#plans.get(key)
     if (plan === undefined) return undefined
     this.#plans.delete(key)
@@ -194,7 +209,7 @@ export class CtcLosses {
   }
 }
 
-/** True where cuDNN does not take a shape; a lost device is not a refusal. */
+/** True if cuDNN refuses a shape. A lost device or a lack of memory is not a refusal, and the host does not hide it. */
 function isRefusal(error: unknown): boolean {
   return isCudnnError(error, 'ERR_CUDNN_NOT_SUPPORTED', 'ERR_CUDNN_BAD_PARAM')
 }

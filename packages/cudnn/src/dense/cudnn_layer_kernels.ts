@@ -49,6 +49,8 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const x = operation.operand(input)
     const count = rows * columns
     const y = this.#allocate(operation, count)
+    // A row is one block, so its maximum and sum are reduced in shared memory. The number of rows is the number of
+    // blocks.
     if (activation === 'softmax') operation.list.launch('softmax_rows', rows, BLOCK, { y, x, columns })
     else if (Number.isFinite(maximum)) this.#each(operation, 'bounded_relu', count, { y, x, count, maximum })
     else this.#each(operation, 'activate', count, { y, x, count, activation: ACTIVATIONS.indexOf(activation) })
@@ -67,6 +69,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const count = rows * columns
     const dx = this.#allocate(operation, count)
     if (activation === 'softmax') operation.list.launch('softmax_rows_gradient', rows, BLOCK, { dx, y, dy, columns })
+    // φ' of a bounded relu is 0 at the bound, as in TensorFlow's relu6: the gradient there must not pass.
     else if (Number.isFinite(maximum)) {
       this.#each(operation, 'bounded_relu_gradient', count, { dx, y, dy, count, maximum })
     } else {
@@ -169,7 +172,10 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, y, [...input.shape.slice(0, -1), width])
   }
 
-  /** y [T,B,E]: the steps of each row in reverse, within its length; zeros past it. */
+  /**
+   * y [T,B,E]: the steps of each row in reverse, within its length; zeros past it, where tf.reverse_sequence copies. The
+   * operation is its own gradient.
+   */
   reverseSequence(operands: KernelOperands<'reverseSequence'>, sizes: SequenceSizes): CudnnTensor {
     const { time, batch, columns } = sizes
     const operation = this.begin('reverse a sequence')
@@ -217,7 +223,10 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     return this.#result(operation, dx, operands.input.shape)
   }
 
-  /** weights [T,B] = softmax of scores [T,B] along T, within each row's length; output [B,E] = Σ_t weights·x. */
+  /**
+   * weights [T,B] = softmax of scores [T,B] along T, within each row's length; output [B,E] = Σ_t weights·x. Weights past
+   * a row's length are 0, so x there is not read and may be NaN.
+   */
   attend(operands: KernelOperands<'attend'>, { time, batch, columns }: SequenceSizes): Attention {
     const { memory } = this.executor
     const operation = this.begin('attend')
@@ -236,7 +245,10 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     }
   }
 
-  /** dx [T,B,E] and dscores [T,B]. dweights is x·dy over E, one block for each (t, b). */
+  /**
+   * dx [T,B,E] = weights·dy, dweights [T,B] = x·dy over E (one block for each (t, b)), and
+   * dscores = weights ⊙ (dweights - Σ_t weights·dweights), the gradient of softmax.
+   */
   attendGradients(operands: KernelOperands<'attendGradients'>, sizes: SequenceSizes): AttentionGradients {
     const { time, batch, columns } = sizes
     const { memory } = this.executor
@@ -273,6 +285,9 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const weights = operation.optional(operands.weights)
     const gradient = this.#allocate(operation, rows * columns)
     const loss = this.#allocate(operation, 1)
+    // float64: a sum of thousands of rows in float32 would lose digits. One block adds them in order, so the loss is
+    // the same
+    // bits in every run.
     const rowLosses = operation.own(list.allocate(rows * Float64Array.BYTES_PER_ELEMENT))
     const total = operation.own(list.allocate(Float64Array.BYTES_PER_ELEMENT))
     // Without weights the kernels divide by the number of rows; a total of 0 with weights gives a loss of 0.

@@ -16,7 +16,10 @@ export interface UpdateOperands {
   readonly guard: DeviceBuffer | undefined
 }
 
-/** Adds the kernel of an update over `count` elements to `list`. */
+/**
+ * Adds the kernel of an update over `count` elements to `list`. Numbers that change from step to step are `scalar` fields:
+ * a replayed graph reads them from memory. Flags are `size` fields and part of the graph.
+ */
 export function launchUpdate(
   session: DeviceSession,
   list: CommandList,

@@ -1,7 +1,10 @@
 import type { CommandList } from './command_list.js'
 import type { CommandQueue } from './command_queue.js'
 
-/** Yields lists and continues with the numbers that their commands report, whether the calling thread waits for them or not. */
+/**
+ * Yields lists and continues with the numbers that their commands report. One generator serves the asynchronous and the
+ * blocking caller, so the two cannot differ.
+ */
 export type Asking<Result> = Generator<CommandList, Result, Float64Array>
 
 /** Runs the lists of `asking` in turn. */

@@ -35,6 +35,7 @@ interface StepSize {
 }
 
 const ACTION = 'step a stream'
+/** A download of 0 bytes: it copies nothing and reports the error of its buffer. */
 const NOTHING = new Float32Array(0)
 
 /** The batch rows of a step or of a transfer of states. */
@@ -71,6 +72,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     this.#life = new Lifetime('stepper', memory.life)
     const { h, c } = passShapes(descriptor, { time: 1, batch })
     const list = session.list('open a stream')
+    // TensorFlow's and cuDNN's default initial state. Cleared on the device, so nothing is uploaded.
     const zeros = (shape: readonly number[]): States => {
       const buffer = this.#owner.own(memory.allocate(list, elementCount(shape)))
       list.add('clear', { to: buffer, offset: 0, bytes: buffer.bytes })
@@ -157,7 +159,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     })
   }
 
-  /** Idempotent. Steps already queued complete; the states are freed after them. */
+  /** Idempotent. Steps already queued complete: the worker frees the states after them, in the order of the queue. */
   dispose(): void {
     if (!this.#life.end()) return
     dropped.unregister(this)
@@ -196,6 +198,7 @@ export class CudnnStepper implements RnnQueuedStepper {
       let y: DeviceBuffer
       if (known !== undefined) {
         y = record(list, known)
+        // A graph must give the results of its calls: not every plan with lengths or a generator has that property.
         issued = known.isReplayable ? session.submit(list) : session.run(list)
       } else {
         session.post(list)
@@ -224,6 +227,7 @@ export class CudnnStepper implements RnnQueuedStepper {
     const { executor, planner } = this.#network
     const { session } = executor
     const checked = this.#checkedParams()
+    // An exclusive section ends by JavaScript, which this call blocks: waiting during one would deadlock.
     session.checkCanWait(ACTION)
     session.flush()
     const sizes = { ...size, sequenceLengths: null }
@@ -263,6 +267,7 @@ export class CudnnStepper implements RnnQueuedStepper {
   ) {
     const { executor, descriptor, passes } = this.#network
     const { session } = executor
+    // Converted once and kept with the tensor of parameters, not once for each step.
     const weights = made.own(passes.sharedWeights(checked, false))
     session.flush()
     const list = session.list(ACTION)

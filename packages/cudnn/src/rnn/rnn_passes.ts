@@ -135,6 +135,7 @@ export class RnnPasses {
     const conversion = this.#conversion
     const sizes = this.elements(plan.sizes)
     const own = made.own.bind(made)
+    // An absent gradient stays absent: cuDNN takes a null dhy or dcy as zeros.
     const stateGradient = (gradient: DeviceBuffer | undefined, elements: number, columns: number) => {
       if (gradient === undefined) return undefined
       const known = own(this.#withoutEmptyRows(list, gradient, plan, elements, columns))
@@ -150,6 +151,7 @@ export class RnnPasses {
     const dx = own(conversion.allocate(list, sizes.x))
     const dhx = own(conversion.allocate(list, sizes.h))
     const dcx = own(this.#isLstm ? conversion.allocate(list, sizes.c) : undefined)
+    // cudnnRNNBackwardWeights_v8 adds to dw; callBackward clears it first.
     const dw = own(conversion.allocate(list, this.#layout.size))
     callBackward(list, plan, buffers, { dy, dhy, dcy }, { dx, dhx, dcx, dw })
     const input = own(conversion.fromCudnn(list, dx, sizes.x))
@@ -188,6 +190,7 @@ export class RnnPasses {
 
   /** The buffers that the backward of a training forward reads, each retained for the tape. */
   tapeContents({ plan, kept }: ForwardBuffers): TapeContents {
+    // The pass releases its own share when its list is queued; the tape's share keeps the memory until the backward.
     for (const buffer of Object.values(kept)) buffer?.retain()
     return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
   }

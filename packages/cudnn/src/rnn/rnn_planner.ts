@@ -142,6 +142,7 @@ export class RnnPlanner {
     for (const shape of Object.values(shapes)) Object.freeze(shape)
     const plan = new RnnPlan(session, { ...parts, descriptors, lengths, shapes })
     this.#plans.set(key, plan)
+    // The plan is kept before its commands have run: the commands of later passes queue behind them.
     // A failed plan is dropped, so the next pass of this shape makes a new one.
     made.catch(() => this.#plans.remove(key, plan))
     return { plan, made }
@@ -160,6 +161,7 @@ export class RnnPlanner {
     const { session, arithmetic, algorithm, graphs } = this.#executor
     const network = this.#network
     const legal = legalAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
+    // `legal` are the algorithms that cuDNN documents for this network; `candidates` those of them worth a measurement.
     const candidates = measuredAlgorithms(network, arithmetic, sizes.sequenceLengths !== null)
     const isUseful =
       algorithm === 'measured'

@@ -39,7 +39,10 @@ export interface CommandShape {
   readonly fields: Readonly<Record<string, Kind>>
 }
 
-/** By name; the place in this table is the number of a command. */
+/**
+ * By name; the place in this table is the number of a command. The calls of cuDNN and their parameters are documented at
+ * https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html.
+ */
 export const COMMANDS = {
   /** Begins a segment: commands that stand or fall together. */
   segment: { fields: {} },
@@ -47,11 +50,16 @@ export const COMMANDS = {
   allocate: { fields: { buffer: 'out', bytes: 'size' } },
   /** Host memory in place of a buffer, never freed: the validation tests the device's response to a host pointer. */
   allocateOnHost: { fields: { buffer: 'out', bytes: 'size' } },
-  /** After the other commands of the segment. */
+  /** Frees a buffer or destroys a descriptor, after the other commands of the segment and even if they failed. */
   release: { fields: { buffer: 'out' } },
+  /**
+   * Copies a host array to the device. The array is copied when the command is submitted, so JavaScript may change it
+   * afterwards: cudaMemcpyAsync is asynchronous only from page-locked memory, which an ArrayBuffer is not.
+   */
   upload: { fields: { to: 'out', offset: 'size', from: 'source' } },
   /** `to` is filled when a submission that waits for the device settles. */
   download: { fields: { from: 'in', offset: 'size', to: 'target' } },
+  /** On the device, in stream order. The ranges must not overlap: cudaMemcpyAsync leaves that undefined. */
   copy: {
     call: 'cudaMemcpyAsync',
     fields: { to: 'out', toOffset: 'size', from: 'in', fromOffset: 'size', bytes: 'size' },
@@ -60,15 +68,20 @@ export const COMMANDS = {
   clear: { call: 'cudaMemsetAsync', fields: { to: 'out', offset: 'size', bytes: 'size' } },
   /** Reports free and total bytes. */
   memoryInfo: { call: 'cudaMemGetInfo', fields: {} },
-  /** Waits for the device, and gives memory that was freed and kept for reuse back to it. */
+  /** Waits for the device, then returns the free memory of the pool to the system, where other processes can get it. */
   trimMemory: { call: 'cudaMemPoolTrimTo', fields: {} },
 
-  /** Three dimensions, fully packed. */
+  /**
+   * Three dimensions [L·D,B,columns], fully packed: cuDNN requires packed states (h, c) and packed CTC probabilities.
+   */
   setTensorDescriptor: {
     call: 'cudnnSetTensorNdDescriptor',
     fields: { descriptor: 'new tensorDescriptor', dtype: 'int', layers: 'int', batch: 'int', columns: 'int' },
   },
-  /** `paddingFill` is one element of `dtype`. */
+  /**
+   * A sequence [T,B,vectorSize] and the length of each row. `seqLengthArray` is in host memory and is copied by the call.
+   * `paddingFill` is one element of `dtype`, written to outputs past a row's length; null leaves them undefined.
+   */
   setDataDescriptor: {
     call: 'cudnnSetRNNDataDescriptor',
     fields: {
@@ -82,12 +95,18 @@ export const COMMANDS = {
       paddingFill: 'source?',
     },
   },
-  /** Runs a kernel that fills `states` from the seed. */
+  /**
+   * Runs a kernel that fills `states` from the seed, which takes milliseconds: a network makes its generator once. The
+   * descriptor keeps the address of `states`, so the buffer must outlive it.
+   */
   setDropoutDescriptor: {
     call: 'cudnnSetDropoutDescriptor',
     fields: { descriptor: 'new dropoutDescriptor', rate: 'double', states: 'out', seed: 'double' },
   },
-  /** `projSize` = `hiddenSize` is no projection. `mathPrec` is the type of sums. */
+  /**
+   * `projSize` equals `hiddenSize` in a network without a projection. `mathPrec` is the type in which products are
+   * accumulated; `mathType` allows or forbids Tensor Cores and TF32.
+   */
   setRnnDescriptor: {
     call: 'cudnnSetRNNDescriptor_v8',
     fields: {
@@ -111,21 +130,35 @@ export const COMMANDS = {
     },
   },
 
-  /** Reports bytes. */
+  /** Reports the bytes of the weight space. packages/cudnn compares them with the canonical layout, which it assumes. */
   weightSpaceSize: { call: 'cudnnGetRNNWeightSpaceSize', fields: { descriptor: 'rnnDescriptor' } },
-  /** Reports byte offset (-1: absent), rows, columns of the matrix, then of the bias. */
+  /**
+   * Reports byte offset (-1: absent), rows, columns of the matrix, then of the bias. A pseudo-layer is one direction of
+   * one layer: its index is layer · D + direction. `linLayerID` numbers the gates: input side first, recurrent side next,
+   * and 8 for the LSTM's projection.
+   */
   weightParams: {
     call: 'cudnnGetRNNWeightParams',
     fields: { descriptor: 'rnnDescriptor', pseudoLayer: 'int', weightSpaceSize: 'size', linLayerID: 'int' },
   },
-  /** Compiles kernels for one batch size; only for the algorithm `persist_dynamic`. */
+  /**
+   * Compiles kernels for one batch size by NVRTC; only for the algorithm `persist_dynamic`. cuDNN requires it before the
+   * first pass, and again when the batch size changes.
+   */
   buildRnnDynamic: { call: 'cudnnBuildRNNDynamic', fields: { descriptor: 'rnnDescriptor', batch: 'int' } },
-  /** Reports bytes of workspace and reserve space. */
+  /**
+   * Reports bytes of workspace and reserve space. Workspace may be shared by all calls of a stream. The reserve space
+   * belongs to one training forward: its backward reads it.
+   */
   tempSpaceSizes: {
     call: 'cudnnGetRNNTempSpaceSizes',
     fields: { descriptor: 'rnnDescriptor', mode: 'int', xDesc: 'dataDescriptor' },
   },
-  /** Since cuDNN 8.9.1 the lengths are those of the descriptors where `devSeqLengths` is left out. */
+  /**
+   * y, hy and cy of one pass. Since cuDNN 8.9.1 `devSeqLengths` is optional: without it cuDNN reads the lengths of the
+   * data descriptors. A null `hx` or `cx` is a state of zeros. `reserveSpace` is required in training and null in
+   * inference.
+   */
   rnnForward: {
     call: 'cudnnRNNForward',
     fields: {
@@ -147,7 +180,11 @@ export const COMMANDS = {
       reserveSpace: 'out?',
     },
   },
-  /** A failed backward leaves the reserve space to the next one. */
+  /**
+   * dx, dhx and dcx. It must precede `rnnBackwardWeights`, which reads intermediate values that this call leaves in the
+   * reserve space. The table still lists the reserve space as an input: a failed backward must not mark it invalid, so
+   * that the caller can run the backward again.
+   */
   rnnBackwardData: {
     call: 'cudnnRNNBackwardData_v8',
     fields: {
@@ -171,7 +208,10 @@ export const COMMANDS = {
       reserveSpace: 'in',
     },
   },
-  /** Adds to `dweightSpace`. After `rnnBackwardData` with the same reserve space. */
+  /**
+   * Adds to `dweightSpace`: cuDNN supports `CUDNN_WGRAD_MODE_ADD` only, so the caller clears the buffer before. Runs after
+   * `rnnBackwardData` with the same reserve space.
+   */
   rnnBackwardWeights: {
     call: 'cudnnRNNBackwardWeights_v8',
     fields: {
@@ -195,12 +235,15 @@ export const COMMANDS = {
     call: 'cudnnSetCTCLossDescriptor_v8',
     fields: { descriptor: 'new ctcLossDescriptor', maxLabelLength: 'int' },
   },
-  /** Reports bytes. */
+  /** Reports bytes. cuDNN also checks here whether it supports the sizes: packages/cudnn uses the host if not. */
   ctcLossWorkspaceSize: {
     call: 'cudnnGetCTCLossWorkspaceSize_v8',
     fields: { algo: 'int', descriptor: 'ctcLossDescriptor', probsDesc: 'tensorDescriptor' },
   },
-  /** probs, gradients [T,B,K]; labels of all rows, one behind the other; the blank is class 0. */
+  /**
+   * probs, gradients [T,B,K]; labels of all rows, one behind the other; the blank is class 0. Labels and lengths are in
+   * device memory, unlike those of the older cudnnCTCLoss, so a graph can hold this call.
+   */
   ctcLoss: {
     call: 'cudnnCTCLoss_v8',
     fields: {
@@ -218,7 +261,10 @@ export const COMMANDS = {
     },
   },
 
-  /** Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. */
+  /**
+   * C = op(A)·op(B) + beta·C. Column-major, as cuBLAS; alpha is 1, and all three matrices have one type. `computeType` is
+   * the type of the sums, and decides on TF32.
+   */
   matrixProduct: {
     call: 'cublasGemmEx',
     fields: {
@@ -238,11 +284,17 @@ export const COMMANDS = {
       computeType: 'int',
     },
   },
-  /** Loads the kernels below; `isDouble`: their element type. */
+  /**
+   * Loads the kernels of native/cudnn/kernels from a cubin or PTX of NVRTC; `isDouble`: their element type. A cubin runs only on its major
+   * compute capability; the driver translates PTX for every later one.
+   */
   loadKernels: { call: 'cuModuleLoadData', fields: { image: 'source', isDouble: 'int' } },
-  /** One of the kernels below by its number, and its fields. */
+  /** One of these kernels by its number in `KERNELS`, and its fields. */
   launchKernel: { call: 'cuLaunchKernel', fields: { kernel: 'int', blocks: 'int', threads: 'int' } },
-  /** Runs a captured list. Its buffers are those of the capture. */
+  /**
+   * Runs a captured list with one call in place of one call for each kernel. A graph holds addresses: its buffers are
+   * those of the capture, and a launch fails once a buffer that it reads has been released.
+   */
   launchGraph: { call: 'cudaGraphLaunch', fields: { exec: 'graph' } },
 } as const satisfies Readonly<Record<string, CommandShape>>
 
@@ -382,15 +434,20 @@ export type KernelName = keyof typeof KERNELS
 
 /** Modes of a submission: the bits of the first number of a message. */
 export const MODE = Object.freeze({
+  /** A list of an exclusive section: it passes the lists that wait for the section's end. */
   exclusive: 1,
+  /** Once this submission succeeds, the worker runs lists of the section only. A failed one begins no section. */
   beginExclusive: 2,
   endExclusive: 4,
   /** Settles when the device is done, not when the work is queued on it. */
   wait: 8,
   /** Returns a promise. */
   promise: 16,
+  /** Reports the milliseconds between two events on the stream around the list; blocks the worker. */
   timed: 32,
+  /** A list that may hold many operations: a segment that fails before it runs leaves the objects it writes valid. */
   step: 64,
+  /** Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued at once. */
   ifCaptured: 128,
   unlessCaptured: 256,
 } as const)

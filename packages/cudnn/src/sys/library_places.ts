@@ -22,11 +22,14 @@ export function libraryNames(kind: LibraryKind | 'cublasLt', cudaMajor?: number)
       return isWindows ? ['nvcuda.dll'] : ['libcuda.so.1']
     case 'cudart':
       return majors.map((major) => {
+        // CUDA 11 keeps one file name for all its releases, 110 or 11.0; from 12 on the name has the major version
+        // only.
         if (isWindows) return major === 11 ? 'cudart64_110.dll' : `cudart64_${major}.dll`
         return major === 11 ? 'libcudart.so.11.0' : `libcudart.so.${major}`
       })
     case 'nvrtc':
       return majors.map((major) => {
+        // NVRTC's name in CUDA 11 is that of release 11.2, the first with a stable interface within a major version.
         if (isWindows) return `nvrtc64_${major === 11 ? '112' : `${major}0`}_0.dll`
         return major === 11 ? 'libnvrtc.so.11.2' : `libnvrtc.so.${major}`
       })
@@ -60,6 +63,7 @@ export function libraryFolders(libraryDir: string | undefined): readonly string[
           '/usr/lib/aarch64-linux-gnu',
           '/usr/local/cuda/lib64',
           '/usr/local/nvidia/lib64',
+          // WSL 2 maps the Windows driver's libcuda.so.1 into this folder.
           '/usr/lib/wsl/lib',
         ]),
   ]
