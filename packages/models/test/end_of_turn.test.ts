@@ -77,7 +77,7 @@ describe('EndOfTurn', () => {
     expect(left).toBe(0)
   })
 
-  it('posts a message where there is no setImmediate, and can cancel that', async () => {
+  it('posts a message if the platform lacks setImmediate, and cancels it', async () => {
     vi.useRealTimers()
     vi.stubGlobal('setImmediate', undefined)
     const { task, turn } = open()

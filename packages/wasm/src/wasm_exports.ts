@@ -9,7 +9,7 @@ export interface WasmExports {
   /** Once, before anything else. */
   open(float64: number): void
   takeOutOfMemory(): number
-  /** 0 where there is no memory. */
+  /** Returns 0 if memory cannot be allocated. */
   allocate(bytes: number): Address
   release(memory: Address): void
 

@@ -14,7 +14,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// Moving an element costs as much as this many multiply-adds.
+// Moving an element costs as much as this many multiply-adds. The estimate decides only whether JavaScript's thread
+// runs a brief job itself (JobQueue::RunOrPush) or queues it.
 constexpr double kOperationsPerMove = 16;
 
 // output [N,out] = bias + input [N,in] · kernel [in,out]. As every job here: arguments are read and checked on
@@ -121,7 +122,7 @@ Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, boo
   return {run, kOperationsPerMove * static_cast<double>(count * columns)};
 }
 
-// loss is a scalar tensor of one element.
+// loss is a scalar tensor of one element. Labels were checked against `classes` in TypeScript (CheckedDenseOps).
 template <typename T>
 Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& arguments) {
   const ptrdiff_t rows = Size(arguments, "rows");
@@ -192,7 +193,8 @@ Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
-// operands: the variable, its slots, then gradient, source or mask, all of one size.
+// operands: the variable, its slots, then gradient, source or mask, all of one size. One job serves all rules: a new
+// rule is a case of ApplyUpdate.
 template <typename T>
 Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   UpdateOperands<T> update{};

@@ -6,7 +6,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Layer norms of a step: of the gates i g f o, and of the new cell state.
+// Layer norms of a step, as tf.contrib.rnn.LayerNormBasicLSTMCell: of the gates i g f o, and of the new cell state.
 constexpr ptrdiff_t kNorms = 5;
 
 // Reads and checks the operands of both directions. hidden and cells have T+1 states: entry 0 is the initial one, entry

@@ -10,7 +10,8 @@
 
 namespace cudnn_rnn {
 
-// JavaScript's NativeNetwork: sizes and layout of one network.
+// JavaScript's NativeNetwork: sizes and layout of one network. It owns no parameters: these are arrays of JavaScript,
+// passed to each operation. Jobs hold a share of the network, so it may be collected while one runs.
 class NetworkObject : public Napi::ObjectWrap<NetworkObject> {
  public:
   static Napi::Function Define(Napi::Env env);

@@ -8,7 +8,9 @@
 
 namespace cudnn_rnn {
 
-// JavaScript's NativeStepper: one stream, computed on the calling thread with the help of the pool.
+// JavaScript's NativeStepper: the B rows of a stream, computed on the calling thread with the help of the pool. A step
+// of one row takes microseconds, less than waking another thread, so it does not go through the job queue. Operations
+// of the queue may still be writing the parameters: TypeScript waits for those before a step.
 class StepperObject : public Napi::ObjectWrap<StepperObject> {
  public:
   static Napi::Function Define(Napi::Env env);

@@ -12,7 +12,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// States are computed in whole vectors of any instruction set, and read two beyond either end.
+// States are computed in whole vectors of any instruction set (8 float64 of AVX-512), and read two beyond either end: a
+// path may skip one blank. An edge of a whole vector keeps the first state aligned.
 constexpr ptrdiff_t kStates = 8;
 constexpr ptrdiff_t kEdge = 8;
 // Sums that no path reached are near kCtcLogZero.
@@ -21,7 +22,8 @@ constexpr double kUnreached = kCtcLogZero / 2;
 // 2S+1 states for S labels, with a blank before, between and after them, rounded up to whole vectors.
 ptrdiff_t PaddedStates(ptrdiff_t labels) { return (2 * labels + 1 + kStates - 1) / kStates * kStates; }
 
-// What one thread needs for one row. Rows of alpha, emissions and beta have an edge on both sides.
+// The memory of one thread for one row. Rows of alpha, emissions and beta have an edge on both sides. float64 for both
+// element types: logarithms of T factors are sums of T terms, whose error in float32 would exceed the gradient's.
 struct Scratch {
   ptrdiff_t stride;
   double* alpha;      // [T][stride]
@@ -225,6 +227,7 @@ class CtcRow {
 
 template <typename T>
 T CtcLoss(const Engine<T>& engine, const CtcKernels& kernels, const CtcProblem<T>& problem) {
+  // A row is sequential in T, so at most B threads have work.
   const int members = static_cast<int>(std::min<ptrdiff_t>(engine.pool->size(), problem.batch));
   std::vector<Scratch> scratch;
   MemoryBlock memory = engine.blocks->TakeFor([&](Arena* arena) {
@@ -239,6 +242,7 @@ T CtcLoss(const Engine<T>& engine, const CtcKernels& kernels, const CtcProblem<T
     });
   });
   engine.blocks->GiveBack(std::move(memory));
+  // After the loop, in the order of the rows: the same sum for any number of threads.
   double loss = 0;
   for (ptrdiff_t row = 0; row < problem.batch; row++) {
     if (problem.row_weights[row] != 0) loss += problem.row_weights[row] * problem.row_losses[row];

@@ -147,6 +147,7 @@ void MultiplyPacked(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T
   engine.blocks->GiveBack(std::move(memory));
 }
 
+// A rank-1 or few-row product is bound by the reads of b, which packing would triple (read, write, read again).
 template <typename T>
 void MultiplyInto(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,
                   ptrdiff_t c_stride, ptrdiff_t rows, ptrdiff_t depth, ptrdiff_t columns) {
@@ -256,6 +257,8 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
   return static_cast<T>(loss);
 }
 
+// √(Σ x²) over all tensors, as tf.linalg.global_norm, in double for both element types: the squares of float32
+// gradients beyond 1e19 would overflow in float32. On one thread, so the sum has one order.
 template <typename T>
 double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
   // Eight sums side by side: one alone would wait for each addition.
@@ -272,6 +275,8 @@ double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
   return std::sqrt(total);
 }
 
+// Parts have a fixed size for any number of threads, so an operation that depends on where a part begins gives the same
+// bits on every machine.
 template <typename T>
 void ForEach(const Engine<T>& engine, ptrdiff_t count, ptrdiff_t part_size,
              const std::function<void(ptrdiff_t, ptrdiff_t)>& part) {

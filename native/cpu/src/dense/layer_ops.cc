@@ -62,6 +62,7 @@ T Slope(Activation activation, T y) {
     case Activation::kRelu:
       return y > 0 ? T{1} : T{0};
     case Activation::kElu:
+      // d/dx (e^x - 1) = e^x = y + 1.
       return y < 0 ? y + 1 : T{1};
     case Activation::kSoftplus:
       // d/dx ln(1 + e^x) = σ(x) = 1 - e^-y. expm1 keeps the digits where y is near 0.
@@ -216,6 +217,7 @@ Moments MomentsOf(const T* x, ptrdiff_t columns, double epsilon) {
 }
 
 // layerNorm: y, x, gamma, beta; rows, columns, epsilon
+// y = γ ⊙ (x - μ)/√(σ² + ε) + β over each row (Ba, Kiros and Hinton 2016), with the biased variance.
 template <typename T>
 void LayerNorm(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -298,6 +300,7 @@ ptrdiff_t LengthOf(const LayerOperands<T>& on, ptrdiff_t row, ptrdiff_t time) {
 }
 
 // reverseSequence: y, x; time, batch, columns
+// Its own gradient: step t and step length-1-t change places.
 template <typename T>
 void ReverseSequence(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];

@@ -5,7 +5,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// √x + ε as in the papers, or √(x + ε) as TensorFlow 1 has it in RMSProp and Adagrad.
+// √x + ε as in the papers and PyTorch, or √(x + ε) as in TensorFlow 1's ApplyRMSProp
+// (https://www.tensorflow.org/api_docs/python/tf/raw_ops/ApplyRMSProp).
 template <typename T>
 T Root(T x, T epsilon, bool epsilon_in_root) {
   return epsilon_in_root ? std::sqrt(x + epsilon) : std::sqrt(x) + epsilon;

@@ -25,7 +25,8 @@ static void MapTanh(const typename V::Element* x, typename V::Element* y, ptrdif
   for (ptrdiff_t k = 0; k < count; k += V::kLanes) Tanh(V::Load(x + k)).Store(y + k);
 }
 
-// One pass for the exponentials and their sum: a softmax is bound by memory for many classes.
+// One pass for the exponentials and their sum: a softmax is bound by memory for many classes. `offset` is the maximum
+// of x, so no exponential exceeds 1.
 template <typename V>
 static typename V::Element ExpSum(const typename V::Element* x, typename V::Element offset, typename V::Element* y,
                                   ptrdiff_t count) {

@@ -72,6 +72,7 @@ struct PortableVector {
   friend PortableVector Abs(PortableVector a) {
     return Map([&](int k) { return a.v[k] < 0 ? -a.v[k] : a.v[k]; });
   }
+  // By bits, as std::copysign is a call in some C libraries. memcpy is the defined way to read the bits of a float.
   friend PortableVector CopySign(PortableVector magnitude, PortableVector sign) {
     return Map([&](int k) {
       Bits bits[2];
@@ -92,6 +93,7 @@ struct PortableVector {
       return shifted - kShift;
     });
   }
+  // 2^n for an integer n within the range of exponents: n + bias in the field of the exponent, a mantissa of 0.
   friend PortableVector PowerOfTwo(PortableVector n) {
     return Map([&](int k) {
       // A conversion of NaN to an integer is undefined. Any power serves: the caller multiplies it by a NaN.
@@ -107,6 +109,7 @@ struct PortableVector {
   friend PortableVector UnlessAtLeast(PortableVector a, PortableVector b, PortableVector x) {
     return Map([&](int k) { return a.v[k] >= b.v[k] ? T{0} : x.v[k]; });
   }
+  // Pairs, as the vector files add them: two additions deep instead of three.
   friend T Sum(PortableVector a) { return (a.v[0] + a.v[1]) + (a.v[2] + a.v[3]); }
   friend void StoreSums(const PortableVector a[4], T* p, bool accumulate) {
     for (int k = 0; k < 4; k++) p[k] = Sum(a[k]) + (accumulate ? p[k] : 0);

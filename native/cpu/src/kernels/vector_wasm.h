@@ -44,6 +44,8 @@ static inline VectorF32 operator+(VectorF32 a, VectorF32 b) { return {wasm_f32x4
 static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {wasm_f32x4_sub(a.v, b.v)}; }
 static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {wasm_f32x4_mul(a.v, b.v)}; }
 static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {wasm_f32x4_div(a.v, b.v)}; }
+// relaxed_madd rounds once or twice, by the processor: results differ in their last bits between machines
+// (https://github.com/WebAssembly/relaxed-simd, "Relaxed fused multiply-add").
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) {
 #if defined(__wasm_relaxed_simd__)
   return {wasm_f32x4_relaxed_madd(a.v, b.v, c.v)};
@@ -63,6 +65,7 @@ static inline VectorF32 Round(VectorF32 a) { return {wasm_f32x4_nearest(a.v)}; }
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
   return {wasm_i32x4_shl(wasm_f32x4_add(n.v, wasm_f32x4_const_splat(12582912.0f + 127.0f)), 23)};
 }
+// Comparisons give lanes of ones or zeros, so an AND selects x or 0. A comparison with NaN is false.
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {wasm_v128_and(wasm_f32x4_lt(a.v, b.v), x.v)};
 }
@@ -73,6 +76,7 @@ static inline float Sum(VectorF32 a) {
   const v128_t pairs = wasm_f32x4_add(a.v, wasm_i64x2_shuffle(a.v, a.v, 1, 0));
   return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
 }
+// The sums of four vectors at once, by two rounds of transposing shuffles: six shuffles against four horizontal sums.
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   const v128_t low01 = wasm_i32x4_shuffle(a[0].v, a[1].v, 0, 4, 1, 5);
   const v128_t high01 = wasm_i32x4_shuffle(a[0].v, a[1].v, 2, 6, 3, 7);

@@ -10,6 +10,7 @@ constexpr size_t kKeptBlocks = 8;
 
 }  // namespace
 
+// A new mapping costs a page fault for every 4 KiB at its first use; a block that was used before has its pages.
 MemoryBlock BlockCache::Take(size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);

@@ -12,7 +12,10 @@
 namespace cudnn_rnn {
 namespace {
 
+// Four chunks of columns are 16 vectors of 4, 8 of 8 or 4 of 16 lanes: the widths that the product kernels of every
+// instruction set have a tile for.
 constexpr int kPanelChunks = 4;
+// Layer norms of a step: of the gates i, g, f and o, and of the new cell state.
 constexpr int kNorms = 5;
 
 template <typename T>
@@ -90,7 +93,8 @@ class LstmSteps {
   T* panels_ = nullptr;  // the recurrent matrix, in memory of the pass
 };
 
-// Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole.
+// Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole. The threads meet twice in
+// each step: h of step t is complete only when every row is, and all panels of step t+1 read all of it.
 template <typename T>
 class LstmForwardSteps : LstmSteps<T> {
  public:
@@ -209,7 +213,8 @@ class LstmForwardSteps : LstmSteps<T> {
   T* tiles_ = nullptr;
 };
 
-// Per step, from the last: the gates' gradients of each row, then dh += dz·Rᵀ.
+// Per step, from the last: the gates' gradients of each row, then dh += dz·Rᵀ. The gradients of the kernel and of the
+// input, which are products over all T·B rows, follow outside of this pass, from z, which holds dz when it ends.
 template <typename T>
 class LstmBackwardSteps : LstmSteps<T> {
  public:
@@ -326,6 +331,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     typename TransposedMatrix<T>::Product product{};
     product.a = is_padded() ? padded_ : this->GatesAt(t, 0);
     product.a_stride = is_padded() ? padded_columns() : columns_;
+    // Gates lie side by side in a row of z, so the next panel of outputs begins one panel's width further on.
     product.a_panel_stride = kPanelWidth<T>;
     product.rows = s_.batch;
     product.c = g_.dh;

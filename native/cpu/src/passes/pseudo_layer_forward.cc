@@ -130,6 +130,7 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
   if (memory_.record.unprojected != nullptr) {
     step.unprojected = memory_.record.unprojected + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
+  // Training keeps the activated gates in z for the backward; inference need not store them.
   step.keep = is_training_;
   step.int8_rows = int8_rows;
   // Unique in the pass for every state, so an int8 kernel quantizes each h once per thread and not once per panel.
@@ -172,7 +173,8 @@ inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const
   }
 }
 
-// Two meetings of the threads per step with a projection, else one.
+// Two meetings of the threads per step with a projection, else one: h = W_proj·(o ⊙ tanh c) needs the units of all
+// panels (Sak, Senior and Beaufays 2014).
 template <typename T>
 void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBlock& time_block,
                                      Int8Rows* int8_rows) const {

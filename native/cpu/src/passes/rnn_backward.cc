@@ -20,7 +20,9 @@ int ThreadsFor(const Engine<T>& engine, const BackwardPass<T>& pass) {
   return MembersFor(*engine.pool, *engine.kernels, std::max(step, step * pass.tape->time / 16));
 }
 
-// Runs the layers from the last to the first: both directions side by side, then the gradients of the layer.
+// Runs the layers from the last to the first: both directions side by side, then the gradients of the layer
+// (backpropagation through time: Werbos 1990). Only dh and dc pass from step to step; the gradients of weights and
+// input are products over all steps afterwards, at the peak rate of the multiply-add units.
 template <typename T>
 class Backward {
  public:

@@ -54,6 +54,8 @@ void LayerGradients<T>::OfParams(SharedLoops::Member* all, int pseudo_layer) con
   OfBiases(all, pseudo_layer);
 }
 
+// δb = Σ δz over the T·B rows. cuDNN's two biases of a gate are added in the forward, so both have this gradient; only
+// GRU's candidate gate differs, where r multiplies the recurrent bias.
 template <typename T>
 void LayerGradients<T>::OfBiases(SharedLoops::Member* all, int pseudo_layer) const {
   const LayerLayout& layout = network_.layer(pseudo_layer);
@@ -71,6 +73,8 @@ void LayerGradients<T>::OfBiases(SharedLoops::Member* all, int pseudo_layer) con
   });
 }
 
+// The input's gradient is the sum of those by both directions. The forward direction writes it and the other one adds:
+// in this order, so the sum has the same bits in every run.
 template <typename T>
 void LayerGradients<T>::OfInput(SharedLoops::Member* all, int layer, T* d_input) const {
   const int directions = network_.options().directions;

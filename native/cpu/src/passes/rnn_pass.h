@@ -13,6 +13,7 @@
 
 namespace cudnn_rnn {
 
+// Pointers are into arrays of JavaScript, or into a stream's memory; the job that holds this keeps them alive.
 template <typename T>
 struct ForwardPass {
   const Network<T>* network;
@@ -47,7 +48,7 @@ struct BackwardPass {
   T* dc;        // [L·D,B,H], LSTM only
   T* d_params;  // opaque
 
-  // Rows of a panel of pre-activations.
+  // Rows of a panel of pre-activations. A panel holds all steps, so a product over T·B rows reads one contiguous block.
   ptrdiff_t rows() const { return tape->time * tape->batch; }
   TimeOrder order(int direction) const {
     return {tape->time, tape->lengths.empty() ? nullptr : tape->lengths.data(), direction};

@@ -11,7 +11,8 @@
 
 namespace cudnn_rnn {
 
-// One layer in one direction. Steps are counted in time order (time_order.h).
+// One layer in one direction. Steps are counted in time order (time_order.h). Gates are kept activated, not as sums:
+// their derivatives follow from the values, σ' = σ(1 - σ) and tanh' = 1 - tanh², without another exponential.
 template <typename T>
 struct LayerRecord {
   T* z = nullptr;            // [panels][T·B][z_width]: the activations of the gates

@@ -63,6 +63,8 @@ JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
   return found == failures_.end() ? Failure{} : found->second;
 }
 
+// The job at work ends by itself: it reads `cancelled` between the items of its loops. A thread cannot be killed while
+// it writes to JavaScript's memory.
 void JobQueue::Stop() {
   std::deque<Job> dropped;
   {
@@ -92,6 +94,8 @@ void JobQueue::Run(Job* job) {
   failures_[job->number] = failure;
 }
 
+// Body of the thread. Jobs run one at a time and in order, as later operations read the results of earlier ones; a job
+// itself divides its work among the threads of the pool.
 void JobQueue::Work() {
   for (;;) {
     Job job;

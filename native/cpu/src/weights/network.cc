@@ -5,7 +5,8 @@
 namespace cudnn_rnn {
 namespace {
 
-// As many chunks as an LSTM has gates: panels of all matrices are at most four chunks wide.
+// As many chunks as an LSTM has gates: panels of all matrices are at most four chunks wide. A chunk is one cache line
+// (kernels.h), so a row of a panel is four consecutive lines and the prefetcher follows the depth.
 constexpr int kPanelChunks = 4;
 
 ptrdiff_t DivideUp(ptrdiff_t a, ptrdiff_t b) { return (a + b - 1) / b; }
@@ -91,7 +92,8 @@ ptrdiff_t Network<T>::Place(ptrdiff_t size) {
   return offset;
 }
 
-// The gates of GRU in canonical order are r u n.
+// The gates of GRU in canonical order are r u n, cuDNN's order of linLayerID. The input side stores n first, so that
+// r and u of both sides are added in the same two chunks of z (x_n r u q_n).
 template <typename T>
 int Network<T>::ChunkOfGate(Side side, int gate) const {
   return options_.cell == Cell::kGru && side == Side::kInput ? (gate + 1) % 3 : gate;
