@@ -1,3 +1,0 @@
-import { packageProject } from '../../scripts/vitest_preset.js'
-
-export default packageProject('tfjs')
