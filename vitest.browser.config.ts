@@ -15,7 +15,7 @@ export default defineConfig({
     include: [
       'packages/*/test/**/*.browser.test.ts',
       'packages/{canonical,executor-kit,reference,wasm,cells}/test/**/*.test.ts',
-      'packages/checkpoint/test/{readers,crc32c}.test.ts',
+      'packages/checkpoint/test/{readers,crc32c,file_store}.test.ts',
     ],
     exclude: ['**/*.node.test.ts'],
     testTimeout: 60_000,

@@ -16,8 +16,9 @@ const model = fileURLToPath(new URL('../fixtures/interop/pytorch/tagger_half.pt'
 
 const PAGE = `
 import { CudnnGRU, importWeights, openBackend } from '@cudnn-rnn/rnn'
-import { memorySource, openCheckpoint, openCheckpointFrom } from '@cudnn-rnn/checkpoint'
-import { blobSource, openWeightFile } from '@cudnn-rnn/interop'
+import { directoryStore, MemoryStore, memorySource, openCheckpoint, openCheckpointFrom } from '@cudnn-rnn/checkpoint'
+import { blobSource, exportWeights, openWeightFile } from '@cudnn-rnn/interop'
+import { cudnnLSTM, dense, lastStep, loadModel, sequential } from '@cudnn-rnn/layers'
 import { RNNParamsSaveable, Saver } from '@cudnn-rnn/saveable'
 import { Adam, constantRate, csvDataset, Dataset, fit } from '@cudnn-rnn/train'
 
@@ -40,9 +41,29 @@ async function report() {
   const { format, networks } = await importWeights(blob)
   const file = await openWeightFile(blobSource('model.pt', blob))
   const saveable = new RNNParamsSaveable(gru.paramsToCanonical, gru.canonicalToParams, [params])
+
+  // A checkpoint as a download, imported again from its files.
+  const store = new MemoryStore()
+  const prefix = await new Saver([saveable], { store }).save('model', { globalStep: 2 })
+  const downloads = [...store.files].map(([name, bytes]) => new File([bytes], name))
+  const saved = await importWeights(downloads.filter(({ name }) => name.startsWith(prefix)))
+  const converted = await importWeights(new Blob([await exportWeights(saved.networks, { format: 'safetensors' })]))
+
+  // A run in the page's private file system.
+  const examples = [0, 1, 0, 1].map((label) => ({ input: { data: new Float32Array(6).fill(label), shape: [3, 2] }, label }))
+  const checkpoints = directoryStore(await navigator.storage.getDirectory())
+  const starts = []
+  const layers = () => [cudnnLSTM({ numUnits: 3, inputSize: 2 }), lastStep(), dense({ units: 2 })]
+  for (const maxSteps of [1, 2]) {
+    const options = { loss: 'softmax_cross_entropy', batchSize: 2, maxSteps, checkpoints }
+    await sequential(backend, layers()).fit(examples, { ...options, onStart: (step) => { starts.push(step) } })
+  }
+  const resumed = await loadModel(backend, checkpoints)
   return {
     backend: backend.name,
     steps,
+    saved: [prefix, saved.format, saved.networks.length, converted.format, converted.networks.length],
+    run: [...starts, resumed.layers.length],
     imported: [format, networks.length > 0, file.tensors.length > 0],
     // Functions that need a file system reject with a code.
     codes: [
@@ -63,6 +84,8 @@ report().then((value) => { globalThis.report = value }, (error) => { globalThis.
 const EXPECTED = {
   backend: 'wasm',
   steps: 2,
+  saved: ['model-2', 'tensorflow', 1, 'safetensors', 1],
+  run: [0, 1, 3],
   imported: ['pytorch', true, true],
   codes: [
     'ERR_BACKEND_UNAVAILABLE',

@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import {
   ASYNC_ITERABLE,
@@ -8,30 +7,24 @@ import {
   fields,
   ITERABLE,
   integerFrom,
-  kind,
-  OBJECT,
   optional,
   PATH,
   POSITIVE,
-  TEXT,
 } from '@cudnn-rnn/arguments'
-import { makeDirectory, maskCrc } from '@cudnn-rnn/files'
-import { encodeBundleEntry } from './bundle_messages.js'
-import { DTYPES } from './dtype.js'
+import { makeDirectory } from '@cudnn-rnn/files'
+import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
 import { CheckpointError, isCheckpointError } from './errors.js'
+import { FILE_STORE, type FileStore } from './file_store.js'
 import type { Retention } from './rotation.js'
 import { commitSave } from './save_commit.js'
-import { compareBytes, type TableEntry } from './table_reader.js'
+import { saveInStore } from './store_commit.js'
 import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
-import { checkWritable, type WritableTensor } from './tensor.js'
-import { encodeElements } from './tensor_bytes.js'
-
-/** A tensor and its name, as {@link writeCheckpoint} takes them. */
-export type NamedTensor = readonly [name: string, tensor: WritableTensor]
 
 export interface WriteCheckpointOptions {
   /** Notes the checkpoint in the directory's state file as the newest, and deletes older ones. Default: neither. */
   readonly retention?: Retention | undefined
+  /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
+  readonly store?: FileStore | undefined
 }
 
 const ARGUMENTS = {
@@ -39,9 +32,6 @@ const ARGUMENTS = {
   tensors: either(ITERABLE, ASYNC_ITERABLE),
 }
 const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours: POSITIVE })
-const NAMED_TENSOR = {
-  entry: kind('a pair [name, tensor]', (value) => Array.isArray(value) && value.length === 2),
-}
 
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.
@@ -61,13 +51,17 @@ export async function writeCheckpoint(
   options: WriteCheckpointOptions = {},
 ): Promise<void> {
   checkArguments('write checkpoint', { prefix, tensors }, ARGUMENTS)
-  checkOptions('write checkpoint', options, { retention: optional(RETENTION) })
-  const { retention } = options
+  checkOptions('write checkpoint', options, { retention: optional(RETENTION), store: optional(FILE_STORE) })
+  const { retention, store } = options
+  if (store !== undefined) return saveInStore(store, prefix, tensors, retention)
   const data = temporaryPath(`${prefix}.data`)
   try {
     await makeDirectory(dirname(prefix))
-    const entries = await createFile(data, (file) => writeElements(file, tensors))
-    await commitSave(prefix, data, entries, retention)
+    const encoder = new BundleEncoder()
+    await createFile(data, async (file) => {
+      for await (const bytes of encoder.data(tensors)) await writeAll(file, bytes)
+    })
+    await commitSave(prefix, data, encoder.entries(), retention)
   } catch (cause) {
     await removeQuietly(data)
     if (isCheckpointError(cause) || !isSystemError(cause)) throw cause
@@ -76,32 +70,4 @@ export async function writeCheckpoint(
       cause,
     })
   }
-}
-
-/** Writes the elements of all tensors; returns their entries in the index, ascending by name. */
-async function writeElements(
-  file: FileHandle,
-  tensors: Iterable<NamedTensor> | AsyncIterable<NamedTensor>,
-): Promise<TableEntry[]> {
-  const entries = new Map<string, TableEntry>()
-  const encoder = new TextEncoder()
-  let offset = 0
-  for await (const entry of tensors) {
-    checkArguments('write checkpoint', { entry }, NAMED_TENSOR)
-    const [name, tensor] = entry
-    checkArguments('write checkpoint', { name, tensor }, { name: TEXT, tensor: OBJECT })
-    const dtype = checkWritable(name, tensor)
-    if (name === '' || name.startsWith('\0') || entries.has(name)) {
-      const rule = entries.has(name) ? 'there is one of this name already' : 'its name is not allowed'
-      throw new CheckpointError('ERR_TENSOR_INVALID', `Cannot write tensor ${JSON.stringify(name)} as ${rule}`, {
-        tensorName: name,
-      })
-    }
-    const { bytes, checksum } = encodeElements(dtype, tensor.data)
-    await writeAll(file, bytes)
-    const place = { dtypeId: DTYPES[dtype].id, shape: tensor.shape, shard: 0, offset, size: bytes.length }
-    entries.set(name, { key: encoder.encode(name), value: encodeBundleEntry({ ...place, crc: maskCrc(checksum) }) })
-    offset += bytes.length
-  }
-  return [...entries.values()].sort((a, b) => compareBytes(a.key, b.key))
 }

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path'
 import { checkArguments, FINITE, fields, listOf, optional, PATH, TEXT } from '@cudnn-rnn/arguments'
 import type { CheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
+import { type FileStore, isFileStore } from './file_store.js'
 import { withDirectoryLock } from './save_recovery.js'
 import { readCheckpointState, STATE_FILE, writeStateBeside } from './state_file.js'
 import { flushDirectory, isSystemError, removeQuietly } from './temporary_file.js'
@@ -59,17 +60,24 @@ export async function writeCheckpointState(
  * console.log(await latestCheckpoint('no/such/directory')) // null
  * ```
  */
-export async function latestCheckpoint(directory: string, fileName = STATE_FILE): Promise<string | null> {
+export async function latestCheckpoint(directory: string | FileStore, fileName = STATE_FILE): Promise<string | null> {
   let state = await readCheckpointState(directory, fileName)
   while (state !== undefined) {
-    const prefix = resolvePath(directory, state.modelCheckpointPath)
-    if (existsSync(`${prefix}.index`) || existsSync(prefix)) return prefix
+    const prefix = await foundPrefix(directory, state.modelCheckpointPath)
+    if (prefix !== undefined) return prefix
     // A saver may have replaced the state and removed this checkpoint since the state was read.
     const now = await readCheckpointState(directory, fileName)
     if (now?.modelCheckpointPath === state.modelCheckpointPath) return null
     state = now
   }
   return null
+}
+
+/** The prefix of a checkpoint of a state file; undefined where its files are not there. */
+async function foundPrefix(directory: string | FileStore, path: string): Promise<string | undefined> {
+  if (isFileStore(directory)) return (await directory.names()).includes(`${path}.index`) ? path : undefined
+  const prefix = resolvePath(directory, path)
+  return existsSync(`${prefix}.index`) || existsSync(prefix) ? prefix : undefined
 }
 
 /** A path of a state file: relative ones are meant from the file's directory. */

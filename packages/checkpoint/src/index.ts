@@ -24,11 +24,23 @@ export { type BlobLike, type ByteSource, blobSource, memorySource, type OpenByte
 export type { CheckpointReader } from './checkpoint_reader.js'
 export { openFileSource } from './file_source.js'
 export { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
-export { openCheckpoint } from './open_checkpoint_file.js'
+export { type OpenCheckpointFileOptions, openCheckpoint } from './open_checkpoint_file.js'
 
 // Writing
 
-export { type NamedTensor, type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
+export type { NamedTensor } from './bundle_encoder.js'
+export { type WriteCheckpointOptions, writeCheckpoint } from './bundle_writer.js'
+
+// Folders outside the system's files, such as a browser's
+
+export {
+  type DirectoryHandleLike,
+  directoryStore,
+  type FileHandleLike,
+  type WritableLike,
+} from './directory_store.js'
+export { type FileStore, isFileStore, type StoreLock } from './file_store.js'
+export { MemoryStore } from './memory_store.js'
 
 // The state of a directory
 

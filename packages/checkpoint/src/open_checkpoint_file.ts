@@ -1,13 +1,29 @@
+import { checkOptions, FLAG, optional } from '@cudnn-rnn/arguments'
+import type { OpenByteSource } from './byte_source.js'
 import type { CheckpointReader } from './checkpoint_reader.js'
 import { openFileSource } from './file_source.js'
+import { FILE_STORE, type FileStore } from './file_store.js'
 import { type OpenCheckpointOptions, openCheckpointFrom } from './open_checkpoint.js'
 
+export interface OpenCheckpointFileOptions extends OpenCheckpointOptions {
+  /** A folder outside the system's files, such as one of a browser; `prefix` is then a name in it. */
+  readonly store?: FileStore | undefined
+}
+
+const OPTIONS = { verifyTensors: optional(FLAG), store: optional(FILE_STORE) }
+
 /**
- * Opens a checkpoint on disk, V2 or V1; reading it touches only the index until a tensor is read.
+ * Opens a checkpoint on disk, V2 or V1, or of a store; reading it touches only the index until a tensor is read.
  *
  * @param prefix path without `.index`.
  * @throws as {@link openCheckpointFrom}, and `ERR_CHECKPOINT_IO`
  */
-export function openCheckpoint(prefix: string, options: OpenCheckpointOptions = {}): Promise<CheckpointReader> {
-  return openCheckpointFrom(prefix, openFileSource, options)
+export async function openCheckpoint(
+  prefix: string,
+  options: OpenCheckpointFileOptions = {},
+): Promise<CheckpointReader> {
+  checkOptions('open checkpoint', options, OPTIONS)
+  const { store, ...others } = options
+  const open: OpenByteSource = store === undefined ? openFileSource : (name) => store.open(name)
+  return openCheckpointFrom(prefix, open, others)
 }

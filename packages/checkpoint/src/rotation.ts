@@ -1,4 +1,3 @@
-import { basename, dirname, isAbsolute, resolve } from 'node:path'
 import { required } from '@cudnn-rnn/arguments'
 import type { CheckpointState } from './checkpoint_state.js'
 
@@ -16,19 +15,23 @@ export interface SavedCheckpoint {
   readonly time: number
 }
 
-/** The state of a directory after `prefix` was saved, and the checkpoints that it no longer lists and that must go. */
+/**
+ * The state of a directory after a checkpoint was saved, and the checkpoints that it no longer lists and that must go.
+ *
+ * @param saved its path as the state file is to have it.
+ * @param isSaved whether a path of the state file names it.
+ */
 export function rotate(
   before: CheckpointState | undefined,
-  prefix: string,
+  saved: string,
+  isSaved: (path: string) => boolean,
   { maxToKeep, keepCheckpointEveryNHours }: Retention,
 ): { readonly state: CheckpointState; readonly evicted: readonly SavedCheckpoint[] } {
-  const directory = dirname(prefix)
   const now = Date.now() / 1000
-  const entry = { path: isAbsolute(prefix) ? resolve(prefix) : basename(prefix), time: now }
-  const absolute = (path: string) => resolve(directory, path)
+  const entry = { path: saved, time: now }
   let history: SavedCheckpoint[] = (before?.allModelCheckpointPaths ?? [])
     .map((path, index) => ({ path, time: before?.allModelCheckpointTimestamps[index] ?? now }))
-    .filter(({ path }) => absolute(path) !== resolve(prefix))
+    .filter(({ path }) => !isSaved(path))
   history = maxToKeep === 0 ? [entry] : [...history, entry]
 
   let preserved = before?.lastPreservedTimestamp ?? history[0]?.time ?? now

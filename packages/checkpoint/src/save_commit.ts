@@ -1,5 +1,5 @@
 import { lstat, readFile, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, isAbsolute, join, resolve } from 'node:path'
 import { encodeBundleHeader } from './bundle_messages.js'
 import { shardPath } from './bundle_reader.js'
 import { checkpointFiles, removeCheckpoint, removeUnusedData } from './checkpoint_files.js'
@@ -38,7 +38,7 @@ export function commitSave(
     const existed = names.includes(basename(index))
     const numShards = existed ? freeNumShards(names, basename(prefix)) : 1
     const data = shardPath(prefix, 0, numShards)
-    const rotation = retention && rotate(await presentState(directory, prefix, names), prefix, retention)
+    const rotation = retention && (await rotated(directory, prefix, names, retention))
     const plan: SavePlan = {
       saving: basename(prefix),
       existed,
@@ -84,8 +84,14 @@ export function commitSave(
   })
 }
 
+async function rotated(directory: string, prefix: string, names: readonly string[], retention: Retention) {
+  const saved = isAbsolute(prefix) ? resolve(prefix) : basename(prefix)
+  const isSaved = (path: string) => resolve(directory, path) === resolve(prefix)
+  return rotate(await presentState(directory, prefix, names), saved, isSaved, retention)
+}
+
 /** The least number of shards of which no data file of this checkpoint is there. */
-function freeNumShards(names: readonly string[], base: string): number {
+export function freeNumShards(names: readonly string[], base: string): number {
   const taken = new Set(checkpointFiles(names, base).map(({ numShards }) => numShards))
   let free = 1
   while (taken.has(free)) free++

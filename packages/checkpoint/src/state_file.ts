@@ -4,6 +4,7 @@ import type { ByteSource } from './byte_source.js'
 import { type CheckpointState, formatCheckpointState, parseCheckpointState } from './checkpoint_state.js'
 import { CheckpointError } from './errors.js'
 import { openFileSource } from './file_source.js'
+import { type FileStore, isFileStore } from './file_store.js'
 import { createFile, isSystemError, removeQuietly, temporaryPath, writeAll } from './temporary_file.js'
 
 export const STATE_FILE = 'checkpoint'
@@ -13,22 +14,31 @@ const LARGEST_STATE = 2 ** 24
 
 /** The state of a directory of checkpoints, or undefined where it has none. Rejects with `ERR_CHECKPOINT_CORRUPT`, `ERR_CHECKPOINT_IO`. */
 export async function readCheckpointState(
-  directory: string,
+  directory: string | FileStore,
   fileName = STATE_FILE,
 ): Promise<CheckpointState | undefined> {
+  if (isFileStore(directory)) {
+    const source = await directory.open(fileName)
+    return source && readState(source, fileName)
+  }
   checkArguments('read checkpoint state', { directory, fileName }, { directory: PATH, fileName: PATH })
   const path = join(directory, fileName)
   try {
     const source = await openFileSource(path)
     if (source === undefined) return undefined
-    try {
-      return parseCheckpointState(await stateText(source), path)
-    } finally {
-      await source.close()
-    }
+    return await readState(source, path)
   } catch (cause) {
     if (!isSystemError(cause)) throw cause
     throw new CheckpointError('ERR_CHECKPOINT_IO', `Cannot read checkpoint state (${cause.message})`, { path, cause })
+  }
+}
+
+/** The state in a file, which is closed. */
+async function readState(source: ByteSource, path: string): Promise<CheckpointState> {
+  try {
+    return parseCheckpointState(await stateText(source), path)
+  } finally {
+    await source.close()
   }
 }
 

@@ -6,9 +6,12 @@ it('@cudnn-rnn/checkpoint exports exactly these names', () => {
     [
       "CheckpointError",
       "FileLock",
+      "MemoryStore",
       "blobSource",
+      "directoryStore",
       "dtypeOfArray",
       "isCheckpointError",
+      "isFileStore",
       "latestCheckpoint",
       "memorySource",
       "openCheckpoint",

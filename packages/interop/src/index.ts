@@ -31,7 +31,7 @@ export {
   type ImportedCellOptions,
   type ImportedNetwork,
 } from './networks/interpretation.js'
-export { openWeightFile, type WeightInput } from './open_weight_file.js'
+export { type NamedBlob, openWeightFile, type WeightInput } from './open_weight_file.js'
 export { stackNetworks } from './stack_networks.js'
 export {
   type OpenWeightFile,

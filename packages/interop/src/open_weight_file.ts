@@ -16,12 +16,18 @@ import { openFlax } from './files/flax_file.js'
 import { openKerasArchive, openKerasH5 } from './files/keras_files.js'
 import { openOnnx } from './files/onnx_file.js'
 import { openSafetensors } from './files/safetensors_reader.js'
-import { openTensorflow } from './files/tensorflow_file.js'
+import { openTensorflow, openTensorflowFiles } from './files/tensorflow_file.js'
 import { openTorchZip } from './files/torch_zip_file.js'
 import { type OpenWeightFile, WEIGHT_FORMATS, type WeightFile, type WeightFormat } from './weight_file.js'
 
-/** A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, or random access to it. */
-export type WeightInput = string | Uint8Array | BlobLike | ByteSource
+/**
+ * A file to read: its path (of a TensorFlow checkpoint its prefix or directory), its bytes, a browser's `File` or `Blob`, or
+ * random access to it. A list has the files of one TensorFlow checkpoint, or one file.
+ */
+export type WeightInput = string | Uint8Array | BlobLike | ByteSource | readonly NamedBlob[]
+
+/** A browser's `File`. */
+export type NamedBlob = BlobLike & { readonly name: string }
 
 /**
  * Opens a weight file and lists its tensors; close it after use, or let `await using` close it.
@@ -36,7 +42,10 @@ export async function openWeightFile(input: WeightInput, format?: WeightFormat):
   return Object.assign(file, { [Symbol.asyncDispose]: () => file.close() })
 }
 
-async function openOf(input: WeightInput, format: WeightFormat | undefined): Promise<WeightFile> {
+async function openOf(given: WeightInput, format: WeightFormat | undefined): Promise<WeightFile> {
+  const only = isList(given) && given.length === 1 ? given[0] : undefined
+  const input = only !== undefined && !only.name.endsWith('.index') ? only : given
+  if (isList(input)) return openTensorflowFiles(input)
   if (typeof input === 'string') {
     const isDirectory = await isDirectoryAt(input)
     if (format === 'tensorflow' || isDirectory || existsSync(`${input}.index`))
@@ -57,10 +66,15 @@ const NAMED = fields({ name: TEXT })
 function checkInput(input: unknown): asserts input is WeightInput {
   const isSource = [BYTE_SOURCE, NAMED].every((rule) => rule.find(input, 'input') === undefined)
   if (typeof input === 'string' || input instanceof Uint8Array || isSource || isBlob(input)) return
+  if (Array.isArray(input) && input.every((file) => isBlob(file) && NAMED.find(file, 'file') === undefined)) return
   throw codedTypeError(
     'ERR_INVALID_ARGUMENT',
-    `Cannot import weights as the input must be a path, a Uint8Array, a Blob or a ByteSource: current type is ${typeName(input)}`,
+    `Cannot import weights as the input must be a path, a Uint8Array, a Blob, a ByteSource or a list of Files: current type is ${typeName(input)}`,
   )
+}
+
+function isList(input: WeightInput): input is readonly NamedBlob[] {
+  return Array.isArray(input)
 }
 
 function isBlob(input: unknown): input is BlobLike {
@@ -111,7 +125,7 @@ async function open(source: ByteSource, format: WeightFormat | 'zip', isPath: bo
   return openTorchZip(path, entries, close)
 }
 
-async function sourceOf(input: WeightInput): Promise<ByteSource> {
+async function sourceOf(input: Exclude<WeightInput, readonly NamedBlob[]>): Promise<ByteSource> {
   if (input instanceof Uint8Array) return memorySource('(bytes)', input)
   if (typeof input !== 'string') return isBlob(input) ? blobSource(nameOf(input), input) : input
   const source = await openFileSource(input).catch((cause: unknown) => {

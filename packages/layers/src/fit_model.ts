@@ -1,5 +1,6 @@
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
+import { type FileStore, isFileStore } from '@cudnn-rnn/checkpoint'
 import {
   type AbortSignalLike,
   Adagrad,
@@ -67,8 +68,11 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly evaluateEvery?: number | undefined
   /** `metric` is `loss` unless it says otherwise. */
   readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
-  /** A directory for TensorFlow checkpoints, or a saver: a run that has some continues from the newest. */
-  readonly checkpoints?: string | TrainingSaver | undefined
+  /**
+   * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues
+   * from the newest.
+   */
+  readonly checkpoints?: string | FileStore | TrainingSaver | undefined
   /**
    * Trains over its ranks, each on its rows of every batch, with the numbers of one process: data, batch sizes and options
    * are those of one. Every rank builds the same model. Where it has dropout, its seed should differ
@@ -209,10 +213,10 @@ function optimizerOf(
 
 function saverOf(
   model: WholeModel,
-  checkpoints: string | TrainingSaver | undefined,
+  checkpoints: string | FileStore | TrainingSaver | undefined,
   loss: CheckedLoss,
 ): TrainingSaver | undefined {
-  if (typeof checkpoints !== 'string') return checkpoints
+  if (typeof checkpoints !== 'string' && !isFileStore(checkpoints)) return checkpoints
   return new TrainingCheckpoints(model.executor, checkpoints, {
     models: recurrentModels(model),
     notes: modelNote(model, loss),

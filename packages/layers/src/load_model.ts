@@ -1,7 +1,15 @@
 import { join } from 'node:path'
+import { checkOptionValues, optional } from '@cudnn-rnn/arguments'
 import type { Backend } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError } from '@cudnn-rnn/canonical'
-import { isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import {
+  CheckpointError,
+  type FileStore,
+  isCheckpointError,
+  isFileStore,
+  latestCheckpoint,
+  openCheckpoint,
+} from '@cudnn-rnn/checkpoint'
 import { Saver } from '@cudnn-rnn/saveable'
 import type { LayerDefinition } from './layer.js'
 import { layersFromConfig } from './layer_registry.js'
@@ -9,33 +17,37 @@ import { checkLoss, type Loss } from './losses.js'
 import { MODEL_FORMAT, MODEL_KEY, recurrentModels } from './save_model.js'
 import { SequentialModel } from './sequential_model.js'
 import type { Signal } from './signal.js'
+import { BEST, STORE } from './training_checkpoints.js'
 import { saveablesOf } from './variable_saveables.js'
 
 export interface LoadModelOptions {
   /** Layers by their names, in place of those that the file describes: it cannot describe the cell of `rnn(cell)`. */
   readonly layers?: Readonly<Record<string, LayerDefinition>> | undefined
+  /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
+  readonly store?: FileStore | undefined
 }
 
 /**
  * A model that `save` or `fit` wrote.
  *
- * @param path what `save` was given, or the directory of a run: then its best checkpoint, else its latest.
+ * @param path the argument of `save`, or the directory of a run (a string or a store): then its best checkpoint, else its latest.
  * @throws RangeError `ERR_NOT_A_MODEL`, `ERR_UNKNOWN_LAYER`; RestoreError for other variables; CheckpointError
  */
 export async function loadModel(
   backend: Backend,
-  path: string,
+  path: string | FileStore,
   options: LoadModelOptions = {},
 ): Promise<SequentialModel> {
   const action = 'load a model'
-  checkOptionNames(action, options, ['layers'])
-  const prefix = await prefixOf(path)
-  const { layers, input, seed, loss } = await describedModel(prefix)
+  checkOptionNames(action, options, ['layers', 'store'])
+  checkOptionValues(action, options, { store: optional(STORE) })
+  const { prefix, store } = await checkpointOf(path, options.store)
+  const { layers, input, seed, loss } = await describedModel(prefix, store)
   const definitions = layersFromConfig(layers, options.layers ?? {})
   const size = input.features === null ? {} : { inputSize: input.features }
   const model = new SequentialModel(backend, definitions, { seed, isSequence: input.isSequence, ...size })
   try {
-    await new Saver(saveablesOf(backend, model.variables, recurrentModels(model))).restore(prefix)
+    await new Saver(saveablesOf(backend, model.variables, recurrentModels(model)), { store }).restore(prefix)
     model.loss = savedLoss(model, loss)
     return model
   } catch (error) {
@@ -44,16 +56,27 @@ export async function loadModel(
   }
 }
 
-async function prefixOf(path: string): Promise<string> {
+async function checkpointOf(path: string | FileStore, store: FileStore | undefined) {
+  if (isFileStore(path)) return newestOf(path)
   try {
-    await (await openCheckpoint(path)).close()
-    return path
+    await (await openCheckpoint(path, { store })).close()
+    return { prefix: path, store }
   } catch (error) {
-    if (!isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
-    const found = (await latestCheckpoint(join(path, 'best'))) ?? (await latestCheckpoint(path))
+    if (store !== undefined || !isCheckpointError(error, 'ERR_CHECKPOINT_NOT_FOUND')) throw error
+    const found = (await latestCheckpoint(join(path, BEST))) ?? (await latestCheckpoint(path))
     if (found === null) throw error
-    return found
+    return { prefix: found, store }
   }
+}
+
+async function newestOf(run: FileStore) {
+  for (const store of [run.folder(BEST), run]) {
+    const prefix = await latestCheckpoint(store)
+    if (prefix !== null) return { prefix, store }
+  }
+  throw new CheckpointError('ERR_CHECKPOINT_NOT_FOUND', 'Cannot load a model as the store has no checkpoint', {
+    path: run.name,
+  })
 }
 
 interface Description {
@@ -63,8 +86,8 @@ interface Description {
   readonly loss?: unknown
 }
 
-async function describedModel(prefix: string): Promise<Description> {
-  const reader = await openCheckpoint(prefix)
+async function describedModel(prefix: string, store: FileStore | undefined): Promise<Description> {
+  const reader = await openCheckpoint(prefix, { store })
   try {
     if (!reader.has(MODEL_KEY)) throw notAModel(prefix, `it has no ${MODEL_KEY}`)
     const { data } = await reader.read(MODEL_KEY)

@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import type { FileStore } from '@cudnn-rnn/checkpoint'
 import { makeDirectory } from '@cudnn-rnn/files'
 import { type NumericTensor, Saver } from '@cudnn-rnn/saveable'
 import { BranchLayer } from './branch_layer.js'
@@ -34,13 +35,19 @@ function allLayers(layers: readonly Layer[]): Layer[] {
 export interface SaveModelOptions {
   /** More tensors, by names of their own: a vocabulary, scales. `openCheckpoint(path)` reads them. */
   readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
+  /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
+  readonly store?: FileStore | undefined
 }
 
 /** `SequentialModel.save` */
-export async function saveModel(model: WholeModel, path: string, { notes = {} }: SaveModelOptions): Promise<void> {
-  await makeDirectory(dirname(path))
+export async function saveModel(
+  model: WholeModel,
+  path: string,
+  { notes = {}, store }: SaveModelOptions,
+): Promise<void> {
+  if (store === undefined) await makeDirectory(dirname(path))
   const all = { ...notes, ...modelNote(model, model.loss) }
   const variables = saveablesOf(model.executor, model.variables, recurrentModels(model))
   const saved = Object.entries(all).map(([name, tensor]) => savedOnly(name, tensor))
-  await new Saver([...variables, ...saved], { maxToKeep: 0 }).save(path)
+  await new Saver([...variables, ...saved], { maxToKeep: 0, store }).save(path)
 }

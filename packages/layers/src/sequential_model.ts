@@ -28,6 +28,7 @@ import { type SaveModelOptions, saveModel } from './save_model.js'
 import { savedLayer } from './saved_layer.js'
 import type { Signal } from './signal.js'
 import { summaryOf } from './summary.js'
+import { STORE } from './training_checkpoints.js'
 import type { WholeModel } from './whole_model.js'
 
 export interface SequentialOptions {
@@ -199,7 +200,7 @@ export class SequentialModel extends Layer implements WholeModel {
    */
   async save(path: string, options: SaveModelOptions = {}): Promise<void> {
     checkArguments('save a model', { path }, { path: PATH })
-    checkOptions('save a model', options, { notes: optional(recordOf(OBJECT)) })
+    checkOptions('save a model', options, { notes: optional(recordOf(OBJECT)), store: optional(STORE) })
     await saveModel(this, path, options)
   }
 

@@ -3,6 +3,7 @@ import { basename, join } from 'node:path'
 import {
   checkArguments,
   checkOptions,
+  either,
   FINITE,
   fields,
   integerFrom,
@@ -21,7 +22,9 @@ import {
   CheckpointError,
   type CheckpointErrorCode,
   FileLock,
+  type FileStore,
   isCheckpointError,
+  isFileStore,
   openCheckpoint,
   readCheckpointState,
   recoverSaves,
@@ -55,14 +58,20 @@ const RECORD = fields({
   skippedInARow: COUNT,
 })
 
+/** The rule of a folder outside the system's files. */
+export const STORE = kind('a FileStore such as directoryStore(handle)', isFileStore)
+
 /** Where the record of a run stands in its checkpoint: JSON in UTF-8. */
 const RECORD_KEY = 'training_record'
 
 /** Name of all checkpoints, before the step. */
 const NAME = 'model'
 
+/** The folder of the best checkpoints. */
+export const BEST = 'best'
+
 /** The lock of the process that trains. */
-const LOCK_FILE = 'training.lock'
+const LOCK_NAME = 'training.lock'
 
 /** Errors that say that a checkpoint is not whole; a file that may not be read, for one, is not damaged. */
 const DAMAGE: readonly CheckpointErrorCode[] = [
@@ -75,22 +84,30 @@ const DAMAGE: readonly CheckpointErrorCode[] = [
 
 /**
  * Stores the saves of `fit` as TensorFlow checkpoints, `<directory>/model-<step>` and `<directory>/best/model-<step>`:
- * any executor resumes from them, and TensorFlow reads them (with `global_step`). A save is atomic.
+ * any executor resumes from them, and TensorFlow reads them (with `global_step`). A save is atomic. The directory may be a
+ * store: in a browser, `directoryStore(await navigator.storage.getDirectory())`.
  */
 export class TrainingCheckpoints implements TrainingSaver {
+  /** The directory, or the name of the store. */
   readonly directory: string
+  readonly #store: FileStore | undefined
   readonly #backend: Backend
   readonly #models: NonNullable<TrainingCheckpointsOptions['models']>
   readonly #maxToKeep: number
   readonly #notes: Readonly<Record<string, NumericTensor>>
-  #lock: FileLock | undefined
+  #lock: { release(): Promise<void> } | undefined
   #lockUses = 0
 
   /** Throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`. */
-  constructor(backend: Backend, directory: string, options: TrainingCheckpointsOptions = {}) {
-    checkArguments('keep training checkpoints', { backend, directory }, { backend: BACKEND, directory: PATH })
+  constructor(backend: Backend, directory: string | FileStore, options: TrainingCheckpointsOptions = {}) {
+    checkArguments(
+      'keep training checkpoints',
+      { backend, directory },
+      { backend: BACKEND, directory: either(PATH, STORE) },
+    )
     checkOptions('keep training checkpoints', options, OPTIONS)
-    this.directory = directory
+    this.#store = isFileStore(directory) ? directory : undefined
+    this.directory = isFileStore(directory) ? directory.name : directory
     this.#backend = backend
     this.#models = options.models ?? []
     this.#maxToKeep = options.maxToKeep ?? 2
@@ -102,9 +119,9 @@ export class TrainingCheckpoints implements TrainingSaver {
     const action = 'save a training checkpoint'
     checkArguments(action, { kind, tensors, record }, { kind: KIND, tensors: TENSORS, record: RECORD })
     const text = recordText(record)
-    const folder = this.#folder(kind)
-    await makeFolder(folder)
-    const data = Uint8Array.from(Buffer.from(text))
+    const { folder, store } = this.#place(kind)
+    if (store === undefined) await makeFolder(folder)
+    const data = new TextEncoder().encode(text)
     const saver = new Saver(
       [
         ...this.#saveables(tensors),
@@ -112,9 +129,9 @@ export class TrainingCheckpoints implements TrainingSaver {
         ...Object.entries(this.#notes).map(([name, tensor]) => savedOnly(name, tensor)),
         savedOnly('global_step', { data: BigInt64Array.of(BigInt(record.step)), shape: [] }),
       ],
-      { maxToKeep: this.#maxToKeep },
+      { maxToKeep: this.#maxToKeep, store },
     )
-    await saver.save(join(folder, NAME), { globalStep: record.step })
+    await saver.save(store === undefined ? join(folder, NAME) : NAME, { globalStep: record.step })
   }
 
   /**
@@ -132,14 +149,14 @@ export class TrainingCheckpoints implements TrainingSaver {
   ): Promise<RestoredRecord | undefined> {
     checkArguments('restore a training checkpoint', { tensors, kind }, { tensors: TENSORS, kind: KIND })
     const skipped: SkippedCheckpoint[] = []
-    for (const prefix of await this.#candidates(kind, skipped)) {
-      const record = await this.#restoreFrom(prefix, tensors, skipped)
+    for (const candidate of await this.#candidates(kind, skipped)) {
+      const record = await this.#restoreFrom(candidate, tensors, skipped)
       if (record !== undefined) return skipped.length === 0 ? record : { ...record, skipped }
     }
     if (skipped.length === 0) return undefined
     throw codedRangeError(
       'ERR_NO_WHOLE_CHECKPOINT',
-      `Cannot restore as ${this.directory} must hold a whole checkpoint: ${skipped.map(({ path, message }) => `${basename(path)} (${message})`).join('; ')}. Put the files of one of them back from a copy, or begin a new run in another directory`,
+      `Cannot restore as ${this.directory} must hold a whole checkpoint: ${skipped.map(({ path, message }) => `${nameOf(path)} (${message})`).join('; ')}. Put the files of one of them back from a copy, or begin a new run in another directory`,
       { directory: this.directory, skipped },
     )
   }
@@ -151,19 +168,7 @@ export class TrainingCheckpoints implements TrainingSaver {
    * @throws RangeError `ERR_RUN_LOCKED`; CheckpointError `ERR_CHECKPOINT_IO`
    */
   async lock(): Promise<AsyncDisposable> {
-    if (this.#lock === undefined) {
-      await makeFolder(this.directory)
-      try {
-        this.#lock = await FileLock.acquire(join(this.directory, LOCK_FILE))
-      } catch (cause) {
-        if (!isCheckpointError(cause, 'ERR_CHECKPOINT_LOCKED')) throw cause
-        throw codedRangeError(
-          'ERR_RUN_LOCKED',
-          `Cannot train in ${this.directory} as one process at a time may: ${cause.message}`,
-          { directory: this.directory, cause },
-        )
-      }
-    }
+    this.#lock ??= this.#store === undefined ? await this.#lockDirectory() : await this.#lockStore(this.#store)
     const lock = this.#lock
     this.#lockUses++
     let isHeld = true
@@ -178,41 +183,78 @@ export class TrainingCheckpoints implements TrainingSaver {
     }
   }
 
-  /** Prefixes in the order in which they are tried; a damaged state file goes to `skipped`. */
-  async #candidates(kind: 'latest' | 'best', skipped: SkippedCheckpoint[]): Promise<string[]> {
-    const [latest, best] = [
-      await listedOrThere(this.#folder('latest'), skipped),
-      await listedOrThere(this.#folder('best'), skipped),
-    ]
-    const byStep = (prefixes: string[]) => prefixes.sort((a, b) => stepOf(b) - stepOf(a))
+  async #lockDirectory(): Promise<FileLock> {
+    await makeFolder(this.directory)
+    try {
+      return await FileLock.acquire(join(this.directory, LOCK_NAME))
+    } catch (cause) {
+      if (!isCheckpointError(cause, 'ERR_CHECKPOINT_LOCKED')) throw cause
+      throw this.#locked(`one process at a time may: ${cause.message}`, cause)
+    }
+  }
+
+  async #lockStore(store: FileStore) {
+    const lock = await store.lock(LOCK_NAME, false)
+    if (lock !== undefined) return lock
+    throw this.#locked('one program at a time may, and another does: close its tab or end its worker')
+  }
+
+  #locked(rule: string, cause?: unknown) {
+    return codedRangeError('ERR_RUN_LOCKED', `Cannot train in ${this.directory} as ${rule}`, {
+      directory: this.directory,
+      cause,
+    })
+  }
+
+  /** Checkpoints in the order in which they are tried; a damaged state file goes to `skipped`. */
+  async #candidates(kind: 'latest' | 'best', skipped: SkippedCheckpoint[]): Promise<Candidate[]> {
+    const listed = async (kind: 'latest' | 'best') => {
+      const { folder, store } = this.#place(kind)
+      if (store === undefined) return (await listedOrThere(folder, skipped)).map((prefix) => ({ prefix, store }))
+      return (await listedInStore(store, skipped)).map((prefix) => ({ prefix, store }))
+    }
+    const [latest, best] = [await listed('latest'), await listed('best')]
+    const byStep = (all: Candidate[]) => all.sort((a, b) => stepOf(b.prefix) - stepOf(a.prefix))
     return kind === 'latest' ? byStep([...latest, ...best]) : [...byStep(best), ...byStep(latest)]
   }
 
   async #restoreFrom(
-    prefix: string,
+    { prefix, store }: Candidate,
     tensors: readonly Trainable[],
     skipped: SkippedCheckpoint[],
   ): Promise<TrainingRecord | undefined> {
     try {
-      await using reader = await openCheckpoint(prefix)
+      await using reader = await openCheckpoint(prefix, { store })
       const { data } = await reader.read(RECORD_KEY)
-      const record = JSON.parse(Buffer.from(data as Uint8Array).toString()) as TrainingRecord
-      await new Saver(this.#saveables(tensors)).restore(prefix)
+      const record = JSON.parse(new TextDecoder().decode(data as Uint8Array)) as TrainingRecord
+      await new Saver(this.#saveables(tensors), { store }).restore(prefix)
       return record
     } catch (error) {
       if (!isCheckpointError(error, ...DAMAGE)) throw error
-      skipped.push({ path: prefix, code: error.code, message: error.message })
+      const path = store === undefined ? prefix : `${store.name}/${prefix}`
+      skipped.push({ path, code: error.code, message: error.message })
       return undefined
     }
   }
 
-  #folder(kind: 'latest' | 'best'): string {
-    return kind === 'latest' ? this.directory : join(this.directory, 'best')
+  /** The folder of the system, or the store. */
+  #place(kind: 'latest' | 'best'): { readonly folder: string; readonly store: FileStore | undefined } {
+    const isBest = kind === 'best'
+    if (this.#store !== undefined) {
+      return { folder: this.directory, store: isBest ? this.#store.folder(BEST) : this.#store }
+    }
+    return { folder: isBest ? join(this.directory, BEST) : this.directory, store: undefined }
   }
 
   #saveables(tensors: readonly Trainable[]): Saveable[] {
     return saveablesOf(this.#backend, tensors, this.#models)
   }
+}
+
+/** A checkpoint that may be restored. */
+interface Candidate {
+  readonly prefix: string
+  readonly store: FileStore | undefined
 }
 
 function recordText(record: TrainingRecord): string {
@@ -262,6 +304,27 @@ async function listedOrThere(folder: string, skipped: SkippedCheckpoint[]): Prom
     if (match !== null && (isTidy || name.endsWith('.index'))) prefixes.add(join(folder, match[1]))
   }
   return [...prefixes]
+}
+
+/** The same of a store: its saves leave nothing to recover. */
+async function listedInStore(store: FileStore, skipped: SkippedCheckpoint[]): Promise<string[]> {
+  const prefixes = new Set<string>()
+  try {
+    for (const path of (await readCheckpointState(store))?.allModelCheckpointPaths ?? []) prefixes.add(nameOf(path))
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+    skipped.push({ path: `${store.name}/checkpoint`, code: error.code, message: error.message })
+  }
+  for (const name of await store.names()) {
+    const match = name.endsWith('.index') ? CHECKPOINT_FILE.exec(name) : null
+    if (match !== null) prefixes.add(match[1] ?? '')
+  }
+  return [...prefixes]
+}
+
+/** The last part of a path, of Windows too. */
+function nameOf(path: string): string {
+  return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1)
 }
 
 const CHECKPOINT_FILE = new RegExp(`^(${NAME}-\\d+)\\.(?:index|data-\\d{5}-of-\\d{5})$`)

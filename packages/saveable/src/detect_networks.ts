@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, ITERABLE, listOf, MAP, oneOf, required, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, required, TEXT } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   checkDescriptor,

@@ -4,6 +4,7 @@ import {
   checkOptions,
   FLAG,
   integerFrom,
+  kind,
   listOf,
   methods,
   oneOf,
@@ -14,7 +15,9 @@ import {
 import { codedRangeError } from '@cudnn-rnn/canonical'
 import {
   type CheckpointReader,
+  type FileStore,
   isCheckpointError,
+  isFileStore,
   type NamedTensor,
   openCheckpoint,
   writeCheckpoint,
@@ -38,6 +41,8 @@ export interface SaverOptions {
   readonly padStepNumber?: boolean | undefined
   /** Keys of which release; default this package's own. */
   readonly naming?: Naming | undefined
+  /** A folder outside the system's files, such as one of a browser; paths are then names in it. */
+  readonly store?: FileStore | undefined
 }
 
 /** Readings of one restore, of which each but the last met a save over the same prefix. */
@@ -48,6 +53,7 @@ const OPTIONS = {
   keepCheckpointEveryNHours: optional(POSITIVE),
   padStepNumber: optional(FLAG),
   naming: optional(oneOf(NAMINGS)),
+  store: optional(kind('a FileStore such as directoryStore(handle)', isFileStore)),
 }
 const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)', 'tensors'))
 
@@ -56,7 +62,8 @@ const SAVEABLES = listOf(methods('a saveable such as new RNNParamsSaveable(…)'
  */
 export class Saver {
   readonly #saveables: readonly Saveable[]
-  readonly #options: Required<{ [Name in keyof SaverOptions]: NonNullable<SaverOptions[Name]> }>
+  readonly #options: Required<{ [Name in keyof Omit<SaverOptions, 'store'>]: NonNullable<SaverOptions[Name]> }>
+  readonly #store: FileStore | undefined
 
   /** Throws RangeError `ERR_DUPLICATE_SAVEABLE`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`, `ERR_INVALID_OPTION_TYPE`. */
   constructor(saveables: readonly Saveable[], options: SaverOptions = {}) {
@@ -73,6 +80,7 @@ export class Saver {
     }
     const { maxToKeep = 5, keepCheckpointEveryNHours = 10_000, padStepNumber = false, naming = 'default' } = options
     this.#saveables = [...saveables]
+    this.#store = options.store
     this.#options = { maxToKeep, keepCheckpointEveryNHours, padStepNumber, naming }
   }
 
@@ -94,7 +102,8 @@ export class Saver {
     const { globalStep } = options
     const prefix = globalStep === undefined ? path : `${path}-${this.#stepText(globalStep)}`
     const { maxToKeep, keepCheckpointEveryNHours } = this.#options
-    await writeCheckpoint(prefix, this.#tensors(), { retention: { maxToKeep, keepCheckpointEveryNHours } })
+    const retention = { maxToKeep, keepCheckpointEveryNHours }
+    await writeCheckpoint(prefix, this.#tensors(), { retention, store: this.#store })
     return prefix
   }
 
@@ -131,14 +140,19 @@ export class Saver {
         await this.#restoreOnce(prefix)
         return
       } catch (error) {
-        const isReplaced = isCheckpointError(error, 'ERR_CHECKPOINT_REPLACED') && existsSync(`${prefix}.index`)
+        const isReplaced = isCheckpointError(error, 'ERR_CHECKPOINT_REPLACED') && (await this.#exists(prefix))
         if (!isReplaced || --left === 0) throw error
       }
     }
   }
 
+  async #exists(prefix: string): Promise<boolean> {
+    if (this.#store === undefined) return existsSync(`${prefix}.index`)
+    return (await this.#store.names()).includes(`${prefix}.index`)
+  }
+
   async #restoreOnce(prefix: string): Promise<void> {
-    const reader = await openCheckpoint(prefix)
+    const reader = await openCheckpoint(prefix, { store: this.#store })
     try {
       const { naming } = this.#options
       const expected = new Map<Saveable, ReadonlyMap<string, ExpectedTensor>>()

@@ -1,6 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CheckpointReader, isCheckpointError, latestCheckpoint, openCheckpoint } from '@cudnn-rnn/checkpoint'
+import {
+  type BlobLike,
+  blobSource,
+  type CheckpointReader,
+  isCheckpointError,
+  latestCheckpoint,
+  openCheckpoint,
+  openCheckpointFrom,
+} from '@cudnn-rnn/checkpoint'
 import { decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
 import { unsupported, WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
@@ -12,7 +20,34 @@ import { TensorList } from './tensor_list.js'
  * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND`; CheckpointError for a damaged one
  */
 export async function openTensorflow(path: string, isDirectory: boolean): Promise<WeightFile> {
-  const reader = isDirectory ? await openLatest(path) : await openCheckpoint(path)
+  return weightFile(isDirectory ? await openLatest(path) : await openCheckpoint(path))
+}
+
+/**
+ * Opens the TensorFlow V2 checkpoint of a list of files, such as those that were dropped on a page.
+ *
+ * @throws WeightFileError `ERR_WEIGHTS_NOT_FOUND` without an index, or with several; CheckpointError for a damaged one
+ */
+export async function openTensorflowFiles(
+  files: readonly (BlobLike & { readonly name: string })[],
+): Promise<WeightFile> {
+  const indexes = files.filter(({ name }) => name.endsWith('.index'))
+  const [index] = indexes
+  if (index === undefined || indexes.length > 1) {
+    throw new WeightFileError(
+      'ERR_WEIGHTS_NOT_FOUND',
+      `Cannot import weights as a list of files must have one .index, that of a TensorFlow checkpoint: current number is ${indexes.length}`,
+      { path: files.map(({ name }) => name).join(', ') },
+    )
+  }
+  const open = async (path: string) => {
+    const file = files.find(({ name }) => name === path)
+    return file && blobSource(path, file)
+  }
+  return weightFile(await openCheckpointFrom(index.name.slice(0, -'.index'.length), open))
+}
+
+function weightFile(reader: CheckpointReader): WeightFile {
   const { prefix } = reader
   const names = reader.names()
   const heldBytes = names.reduce((sum, name) => sum + reader.byteLength(name), 0)

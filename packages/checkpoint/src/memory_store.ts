@@ -1,0 +1,87 @@
+import { type ByteSource, memorySource } from './byte_source.js'
+import type { FileStore, StoreLock } from './file_store.js'
+
+/**
+ * Files in memory: a checkpoint that is a download, or one that was uploaded.
+ *
+ * @example
+ * ```ts
+ * import { MemoryStore, openCheckpoint, writeCheckpoint } from '@cudnn-rnn/checkpoint'
+ *
+ * const store = new MemoryStore()
+ * await writeCheckpoint('model', [['bias', { data: Float32Array.of(1, 2), shape: [2] }]], { store })
+ * console.log([...store.files.keys()].sort()) // [ 'model.data-00000-of-00001', 'model.index' ]
+ * const reader = await openCheckpoint('model', { store })
+ * console.log((await reader.read('bias')).data) // Float32Array(2) [ 1, 2 ]
+ * ```
+ */
+export class MemoryStore implements FileStore {
+  readonly name: string
+  /** Bytes by name: `new Blob([bytes])` makes a download of them. */
+  readonly files: Map<string, Uint8Array>
+  readonly #folders = new Map<string, MemoryStore>()
+  /** The end of the present owner, by lock. */
+  readonly #locks = new Map<string, Promise<void>>()
+
+  constructor(files: Iterable<readonly [string, Uint8Array]> = [], name = '(memory)') {
+    this.name = name
+    this.files = new Map(files)
+  }
+
+  async names(): Promise<string[]> {
+    return [...this.files.keys()]
+  }
+
+  async open(name: string): Promise<ByteSource | undefined> {
+    const bytes = this.files.get(name)
+    return bytes && memorySource(name, bytes)
+  }
+
+  async write(name: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void> {
+    const copies: Uint8Array[] = []
+    let size = 0
+    for await (const part of parts) {
+      copies.push(part.slice())
+      size += part.length
+    }
+    const whole = new Uint8Array(size)
+    let place = 0
+    for (const copy of copies) {
+      whole.set(copy, place)
+      place += copy.length
+    }
+    this.files.set(name, whole)
+  }
+
+  async remove(name: string): Promise<void> {
+    this.files.delete(name)
+  }
+
+  folder(name: string): MemoryStore {
+    const known = this.#folders.get(name)
+    if (known !== undefined) return known
+    const made = new MemoryStore([], `${this.name}/${name}`)
+    this.#folders.set(name, made)
+    return made
+  }
+
+  lock(name: string, wait: true): Promise<StoreLock>
+  lock(name: string, wait: boolean): Promise<StoreLock | undefined>
+  async lock(name: string, wait: boolean): Promise<StoreLock | undefined> {
+    for (let owner = this.#locks.get(name); owner !== undefined; owner = this.#locks.get(name)) {
+      if (!wait) return undefined
+      await owner
+    }
+    let release = () => {}
+    const ended = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    this.#locks.set(name, ended)
+    return {
+      release: async () => {
+        if (this.#locks.get(name) === ended) this.#locks.delete(name)
+        release()
+      },
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { checkArguments, TEXT, where } from '@cudnn-rnn/arguments'
+import { BundleEncoder, type NamedTensor } from './bundle_encoder.js'
+import { encodeBundleHeader } from './bundle_messages.js'
+import { shardPath } from './bundle_reader.js'
+import { checkpointFiles } from './checkpoint_files.js'
+import { type CheckpointState, formatCheckpointState } from './checkpoint_state.js'
+import { isCheckpointError } from './errors.js'
+import type { FileStore } from './file_store.js'
+import { type Retention, rotate } from './rotation.js'
+import { freeNumShards } from './save_commit.js'
+import { readCheckpointState, STATE_FILE } from './state_file.js'
+import { encodeTable } from './table_writer.js'
+
+const NAME = { prefix: where(TEXT, 'a name of a file, without /', (name: string) => /^[^/\0]+$/.test(name)) }
+
+/** Held while a checkpoint is written, and its predecessors are removed. */
+const LOCK = 'save'
+
+/**
+ * Writes a checkpoint into a store, as {@link commitSave} does into a directory of the system.
+ *
+ * The commit is the writing of the index, which a store does whole: before it, the data file has a name that the present
+ * index does not use, and after it nothing needs the old one. A program that ends in between leaves data files that the
+ * next save of this checkpoint removes.
+ */
+export async function saveInStore(
+  store: FileStore,
+  prefix: string,
+  tensors: Iterable<NamedTensor> | AsyncIterable<NamedTensor>,
+  retention: Retention | undefined,
+): Promise<void> {
+  checkArguments('write checkpoint', { prefix }, NAME)
+  const lock = await store.lock(LOCK, true)
+  try {
+    const names = await store.names()
+    const isUsed = names.includes(`${prefix}.index`)
+    const numShards = isUsed ? freeNumShards(names, prefix) : 1
+    const data = shardPath(prefix, 0, numShards)
+    try {
+      const encoder = new BundleEncoder()
+      await store.write(data, encoder.data(tensors))
+      const header = { key: new Uint8Array(0), value: encodeBundleHeader(numShards) }
+      await store.write(`${prefix}.index`, [encodeTable([header, ...encoder.entries()])])
+    } catch (error) {
+      await store.remove(data).catch(() => undefined)
+      throw error
+    }
+    // The checkpoint is complete; files that cannot be removed now are removed by a later save.
+    for (const file of checkpointFiles(names, prefix)) {
+      if (file.numShards !== undefined && file.name !== data) await store.remove(file.name).catch(() => undefined)
+    }
+    if (retention !== undefined) await note(store, prefix, retention)
+  } finally {
+    await lock.release()
+  }
+}
+
+/** Makes a checkpoint the newest of the state file, and removes those beyond `maxToKeep`. */
+async function note(store: FileStore, prefix: string, retention: Retention): Promise<void> {
+  const { state, evicted } = rotate(await presentState(store, prefix), prefix, (path) => path === prefix, retention)
+  await store.write(STATE_FILE, [new TextEncoder().encode(formatCheckpointState(state))])
+  const names = await store.names()
+  for (const { path } of evicted) {
+    // The index first: without it the rest is none.
+    for (const name of [`${path}.index`, ...checkpointFiles(names, path).map((file) => file.name)]) {
+      if (names.includes(name)) await store.remove(name).catch(() => undefined)
+    }
+  }
+}
+
+/** The state of a store. Where the file is damaged, the checkpoints of this name with any step are the history, by step. */
+async function presentState(store: FileStore, prefix: string): Promise<CheckpointState | undefined> {
+  try {
+    return await readCheckpointState(store)
+  } catch (error) {
+    if (!isCheckpointError(error, 'ERR_CHECKPOINT_CORRUPT')) throw error
+  }
+  const stem = `${prefix.replace(/-\d+$/, '')}-`
+  const steps = (await store.names()).flatMap((name) => {
+    const match = name.startsWith(stem) ? /^(\d+)\.index$/.exec(name.slice(stem.length)) : null
+    return match === null ? [] : [match[1] ?? '']
+  })
+  const paths = steps.sort((a, b) => Number(a) - Number(b)).map((step) => stem + step)
+  const newest = paths.at(-1)
+  return newest === undefined
+    ? undefined
+    : {
+        modelCheckpointPath: newest,
+        allModelCheckpointPaths: paths,
+        allModelCheckpointTimestamps: [],
+        lastPreservedTimestamp: undefined,
+      }
+}
