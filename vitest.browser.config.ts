@@ -13,7 +13,7 @@ export default defineConfig({
   },
   test: {
     include: [
-      'packages/*/test/**/*.browser.test.ts',
+      '{packages,apps}/*/test/**/*.browser.test.{ts,tsx}',
       'packages/{canonical,executor-kit,reference,wasm,cells}/test/**/*.test.ts',
       'packages/checkpoint/test/{readers,crc32c,file_store}.test.ts',
     ],

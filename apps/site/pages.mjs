@@ -30,7 +30,14 @@ const SECTIONS = [
   ],
   [
     'Reference',
-    ['docs/errors.md', 'docs/troubleshooting.md', 'apps/cli/README.md', 'docs/examples.md', 'docs/gpu/README.md'],
+    [
+      'docs/errors.md',
+      'docs/troubleshooting.md',
+      'apps/cli/README.md',
+      'apps/playground/README.md',
+      'docs/examples.md',
+      'docs/gpu/README.md',
+    ],
   ],
   ['Benchmarks', ['docs/bench/README.md', 'apps/bench/README.md']],
   [

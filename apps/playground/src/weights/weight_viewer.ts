@@ -1,0 +1,157 @@
+import { MemoryStore } from '@cudnn-rnn/checkpoint'
+import {
+  type Backend,
+  exportWeights,
+  type ImportedNetwork,
+  importWeights,
+  modelFromNetwork,
+  RNNParamsSaveable,
+  Saver,
+} from '@cudnn-rnn/rnn'
+import type { ExportFormat, ImportedCell } from '@cudnn-rnn/rnn/interop'
+import type { Matrix } from '../drawing/heat_map.js'
+import type { Task } from '../worker/work.js'
+import { gatePictures, largest, pooled } from './gate_pictures.js'
+import type { NetworkSummary, WeightsMessage, WeightsRequest } from './weights_messages.js'
+
+type WeightsTask = Task<WeightsMessage>
+type Run = Omit<Extract<WeightsRequest, { kind: 'run' }>, 'kind' | 'network'>
+
+const ENDINGS: Readonly<Record<ExportFormat, string>> = {
+  safetensors: 'safetensors',
+  npz: 'npz',
+  onnx: 'onnx',
+  keras: 'weights.h5',
+  flax: 'msgpack',
+}
+
+const CELL_NAMES: Readonly<Record<string, string>> = {
+  lstm: 'LSTM',
+  gru: 'GRU',
+  rnn_tanh: 'tanh RNN',
+  rnn_relu: 'ReLU RNN',
+}
+
+/** A weight file in a worker: its networks as pictures, run, and converted. */
+export class WeightViewer {
+  readonly #backend: Backend
+  #networks: readonly (ImportedNetwork | ImportedCell)[] = []
+
+  constructor(backend: Backend) {
+    this.#backend = backend
+  }
+
+  /** Reads the networks of a file, or of the files of a TensorFlow checkpoint. */
+  async open(files: readonly File[], { signal, post }: WeightsTask): Promise<void> {
+    const { format, networks, cells, optimizer, unusedTensors } = await importWeights(files, { signal })
+    this.#networks = [...networks, ...cells]
+    const others = [...unusedTensors, ...optimizer].map(
+      ({ name, shape, dtype }) => `${name} ${dtype} [${shape.join(', ')}]`,
+    )
+    post({ kind: 'opened', format, networks: this.#networks.map(summary), others })
+  }
+
+  /** The weights of a network as pictures. */
+  show(index: number, { post }: WeightsTask): void {
+    post({ kind: 'shown', network: index, groups: gatePictures(this.#model(index)) })
+  }
+
+  /** Runs a network on an input that needs no data. */
+  async run(index: number, run: Run, { post }: WeightsTask): Promise<void> {
+    const network = this.#network(index)
+    const inputSize = 'cell' in network ? network.inputSize : network.descriptor.inputSize
+    const input = inputOf(run, inputSize)
+    const made = modelFromNetwork(this.#backend, network)
+    const began = performance.now()
+    const { output } = await made.run(input)
+    const milliseconds = performance.now() - began
+    if ('model' in made) {
+      made.params.dispose()
+      made.model.dispose()
+    }
+    const [steps, , units] = output.shape as [number, number, number]
+    const matrix = turned(Float32Array.from(output.data), steps, units)
+    post({ kind: 'ran', output: matrix, limit: largest(matrix.values), milliseconds })
+  }
+
+  /** The networks of the file in another format; ONNX has one network. */
+  async convert(index: number, format: ExportFormat | 'tensorflow', { post }: WeightsTask): Promise<void> {
+    const chosen = this.#model(index)
+    const models = this.#networks.filter((network): network is ImportedNetwork => !('cell' in network))
+    if (format === 'tensorflow') {
+      post({ kind: 'converted', files: await this.#checkpoint(models) })
+      return
+    }
+    const bytes = await exportWeights(format === 'onnx' ? [chosen] : models, { format })
+    post({ kind: 'converted', files: [new File([new Uint8Array(bytes)], `converted.${ENDINGS[format]}`)] })
+  }
+
+  async #checkpoint(networks: readonly ImportedNetwork[]): Promise<File[]> {
+    const store = new MemoryStore()
+    const made = networks.map((network) => modelFromNetwork(this.#backend, network))
+    const saveables = made.map(({ model, params }, index) => {
+      const name = networks[index].name.replaceAll('.', '/') || 'params_canonical'
+      return new RNNParamsSaveable(model.paramsToCanonical, model.canonicalToParams, [params], name)
+    })
+    const prefix = await new Saver(saveables, { store }).save('converted')
+    for (const { model, params } of made) {
+      params.dispose()
+      model.dispose()
+    }
+    const ofCheckpoint = [...store.files].filter(([name]) => name.startsWith(prefix))
+    return ofCheckpoint.map(([name, bytes]) => new File([new Uint8Array(bytes)], name))
+  }
+
+  #network(index: number): ImportedNetwork | ImportedCell {
+    const network = this.#networks[index]
+    if (network !== undefined) return network
+    throw new Error('There is no network: open a file first.')
+  }
+
+  #model(index: number): ImportedNetwork {
+    const network = this.#network(index)
+    if (!('cell' in network)) return network
+    throw new Error(`${network.name} is a cell that no model computes: it can only be run.`)
+  }
+}
+
+function summary(network: ImportedNetwork | ImportedCell): NetworkSummary {
+  const { name, notes } = network
+  if ('cell' in network) {
+    const description = `${network.cell}, ${network.inputSize} → ${network.numUnits}`
+    return { name: name || '(no name)', isModel: false, description, notes }
+  }
+  const { cellMode, numLayers, numUnits, inputSize, direction, numProj } = network.descriptor
+  const parts = [
+    CELL_NAMES[cellMode] ?? cellMode,
+    `${inputSize} → ${numUnits}${numProj === undefined ? '' : ` → ${numProj}`}`,
+    `${numLayers} ${numLayers === 1 ? 'layer' : 'layers'}`,
+    ...(direction === 'bidirectional' ? ['bidirectional'] : network.reverse ? ['reversed'] : []),
+  ]
+  return { name: name || '(no name)', isModel: true, description: parts.join(', '), notes }
+}
+
+/** [T,1,I] */
+function inputOf({ input, text, steps }: Run, inputSize: number) {
+  const symbols = [...text]
+  const length = input === 'text' ? Math.max(1, symbols.length) : steps
+  const data = new Float32Array(length * inputSize)
+  if (input === 'random') for (let k = 0; k < data.length; k++) data[k] = normal()
+  else if (input === 'impulse') data.fill(1, 0, inputSize)
+  else for (const [t, symbol] of symbols.entries()) data[t * inputSize + ((symbol.codePointAt(0) ?? 0) % inputSize)] = 1
+  return { data, shape: [length, 1, inputSize] }
+}
+
+/** A standard normal value, by Box and Muller. */
+function normal(): number {
+  return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
+}
+
+/** Rows of units, columns of steps. */
+function turned(values: Float32Array, steps: number, units: number): Matrix {
+  const matrix = new Float32Array(values.length)
+  for (let t = 0; t < steps; t++) {
+    for (let unit = 0; unit < units; unit++) matrix[unit * steps + t] = values[t * units + unit]
+  }
+  return pooled({ rows: units, columns: steps, values: matrix })
+}
