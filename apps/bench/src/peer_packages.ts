@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Holds the peers' manifest and lockfile; outside the workspace, so that only a benchmark pays for 400 MB of peers. */
+/** Holds the peers' manifest and lockfile; outside the workspace, so that only a benchmark pays for 540 MB of peers. */
 const FOLDER = fileURLToPath(new URL('../peers/', import.meta.url))
 
 /** A peer's CommonJS module from the folder of the peers; `Surface` is the part of it that is used. */
@@ -19,7 +19,7 @@ export function peerVersion(name: string): string {
 /** Installs the peers where they are not yet. Returns why that failed, or undefined. */
 export function installPeers(announce: (line: string) => void): string | undefined {
   if (existsSync(`${FOLDER}node_modules/.package-lock.json`)) return undefined
-  announce('Installing the peers once (ONNX Runtime and TensorFlow.js, about 400 MB) …')
+  announce('Installing the peers once (ONNX Runtime and TensorFlow.js, about 540 MB) …')
   // Without scripts: ONNX Runtime's would download CUDA, which nothing here uses.
   const { status, stderr } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], {
     cwd: FOLDER,
