@@ -8,10 +8,10 @@ import { sourceAliases } from './scripts/vitest_aliases.js'
 const root = fileURLToPath(new URL('.', import.meta.url))
 
 /**
- * Workspaces whose test files have a process each, because they measure the memory of the process, change its environment or
- * start workers that load an addon. Each file costs a third of a second more.
+ * Workspaces whose test files have a process each, because they measure the memory of the process, change its environment, kill
+ * processes or start workers that load an addon. Each file costs a third of a second more.
  */
-const ISOLATED = new Set(['cpu', 'cudnn', 'differential', 'rnn', 'gpu_validation'])
+const ISOLATED = new Set(['checkpoint', 'interop', 'cpu', 'cudnn', 'differential', 'rnn', 'gpu_validation'])
 
 const packages = ['packages', 'apps'].flatMap((folder) =>
   readdirSync(join(root, folder))

@@ -109,17 +109,6 @@ void Reduce(Communicator& communicator, T* data, std::size_t count, int operatio
   }
 }
 
-void Copy(Communicator& communicator, std::uint8_t* data, std::size_t bytes, int root) {
-  Meeting& meeting = *communicator.meeting;
-  for (std::size_t done = 0; done < bytes; done += Meeting::kSlotBytes) {
-    const std::size_t piece = std::min(Meeting::kSlotBytes, bytes - done);
-    if (communicator.rank == root) std::memcpy(meeting.Slot(root), data + done, piece);
-    if (!meeting.Wait()) return;
-    std::memcpy(data + done, meeting.Slot(root), piece);
-    if (!meeting.Wait()) return;
-  }
-}
-
 /// Groups that this thread has begun and not ended.
 thread_local int open_groups = 0;
 
@@ -230,26 +219,6 @@ ncclResult_t ncclAllReduce(const void* from, void* to, size_t count, int type, i
     if (type == ncclFloat64) return Reduce(*communicator, static_cast<double*>(data), count, operation);
     if (type == ncclBfloat16) return Reduce(*communicator, static_cast<Bfloat16*>(data), count, operation);
     Reduce(*communicator, static_cast<float*>(data), count, operation);
-  };
-  return Accepted(Enqueue(stream, std::move(work)));
-}
-
-ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, int type, int root, ncclComm_t handle,
-                           ncclStream_t given) {
-  EMULATOR_ENTER(kNccl);
-  const auto stream = FindStream(given);
-  ncclResult_t result = ncclSuccess;
-  const auto communicator = Ready(handle, stream, type, &result);
-  if (communicator == nullptr) return result;
-  if (root < 0 || root >= communicator->size) return ncclInvalidArgument;
-  const std::size_t bytes = count * BytesOf(type);
-  Operation work{.name = "ncclBroadcast"};
-  work.accesses = {{from, bytes, false}, {to, bytes, true}};
-  work.run = [=](int device) {
-    const void* source = Resolve(device, from, bytes, "sendbuff");
-    void* data = Resolve(device, to, bytes, "recvbuff");
-    if (data != source) std::memcpy(data, source, bytes);
-    Copy(*communicator, static_cast<std::uint8_t*>(data), bytes, root);
   };
   return Accepted(Enqueue(stream, std::move(work)));
 }

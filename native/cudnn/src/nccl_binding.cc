@@ -193,8 +193,10 @@ Napi::Value AllReduce(const Napi::CallbackInfo& info) {
   return Post(info, std::move(operation), info[1]);
 }
 
-/// Queues both ends of a call on an executor's stream. The arguments are those of the two functions below.
-Napi::Value PostOnStream(const Napi::CallbackInfo& info, std::unique_ptr<NcclOperation> operation) {
+// ncclReduceOnStream(communicator, session, buffers: number[], counts: number[], type: number, reduction: number):
+//   Promise<void> — combines the first `counts` elements of the buffers in place, at this position of the session's
+//   queue; settles when the device has done it
+Napi::Value ReduceOnStream(const Napi::CallbackInfo& info) {
   SessionHandle& session = *Unwrap<SessionHandle>(info[1]);
   if (session.session->closed()) throw SessionClosed("submit");
   const NcclHandle& handle = *Unwrap<NcclHandle>(info[0]);
@@ -202,6 +204,9 @@ Napi::Value PostOnStream(const Napi::CallbackInfo& info, std::unique_ptr<NcclOpe
   // Hooks run last to first: the session's waits for its device, on which this call may wait for other ranks.
   napi_remove_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
   napi_add_env_cleanup_hook(info.Env(), StopAtEnvironmentEnd, handle.hook);
+  auto operation = std::make_unique<NcclOperation>();
+  operation->kind = NcclOperationKind::kReduceOnStream;
+  operation->reduction = info[5].ToNumber().Int32Value();
   auto batch = std::make_unique<Batch>();
   const auto buffers = info[2].As<Napi::Array>();
   const auto counts = info[3].As<Napi::Array>();
@@ -216,25 +221,6 @@ Napi::Value PostOnStream(const Napi::CallbackInfo& info, std::unique_ptr<NcclOpe
   const Napi::Value promise = Post(info, std::move(operation), Napi::Value());
   session.session->Post(batch, false);
   return promise;
-}
-
-// ncclReduceOnStream(communicator, session, buffers: number[], counts: number[], type: number, reduction: number):
-//   Promise<void> — combines the first `counts` elements of the buffers in place, at this position of the session's
-//   queue; settles when the device has done it
-Napi::Value ReduceOnStream(const Napi::CallbackInfo& info) {
-  auto operation = std::make_unique<NcclOperation>();
-  operation->kind = NcclOperationKind::kReduceOnStream;
-  operation->reduction = info[5].ToNumber().Int32Value();
-  return PostOnStream(info, std::move(operation));
-}
-
-// ncclBroadcastOnStream(communicator, session, buffers: number[], counts: number[], type: number, root: number):
-//   Promise<void> — copies the elements of rank `root`, as above
-Napi::Value BroadcastOnStream(const Napi::CallbackInfo& info) {
-  auto operation = std::make_unique<NcclOperation>();
-  operation->kind = NcclOperationKind::kBroadcastOnStream;
-  operation->root = info[5].ToNumber().Int32Value();
-  return PostOnStream(info, std::move(operation));
 }
 
 // closeNccl(communicator): Promise<void> — waits for all ranks
@@ -252,7 +238,6 @@ void InitNccl(Napi::Object exports) {
   Export<OpenNccl>(exports, "openNccl");
   Export<AllReduce>(exports, "ncclAllReduce");
   Export<ReduceOnStream>(exports, "ncclReduceOnStream");
-  Export<BroadcastOnStream>(exports, "ncclBroadcastOnStream");
   Export<CloseNccl>(exports, "closeNccl");
 }
 

@@ -175,8 +175,7 @@ void NcclCommunicator::AllReduce(const NcclOperation& operation) {
 void NcclCommunicator::CallOnStream(NcclOperation& operation) {
   const auto& cudart = libraries_->cudart;
   CommunicatorEnd& end = operation.stream_call;
-  const bool is_broadcast = operation.kind == NcclOperationKind::kBroadcastOnStream;
-  const char* const call = is_broadcast ? "ncclBroadcast" : "ncclAllReduce";
+  const char* const call = "ncclAllReduce";
   bool is_taken = false;
   try {
     WaitUntil(call, [&] { return end.arrived.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
@@ -195,11 +194,8 @@ void NcclCommunicator::CallOnStream(NcclOperation& operation) {
     ncclResult_t result = ncclSuccess;
     for (std::size_t k = 0; k < arrival.arrays.size(); k++) {
       void* data = arrival.arrays[k];
-      const ncclResult_t status = is_broadcast
-                                      ? nccl_.ncclBroadcast(data, data, operation.counts[k], operation.type,
-                                                            operation.root, communicator_, arrival.stream)
-                                      : nccl_.ncclAllReduce(data, data, operation.counts[k], operation.type,
-                                                            operation.reduction, communicator_, arrival.stream);
+      const ncclResult_t status = nccl_.ncclAllReduce(data, data, operation.counts[k], operation.type,
+                                                      operation.reduction, communicator_, arrival.stream);
       if (status != ncclSuccess && status != ncclInProgress && result == ncclSuccess) result = status;
     }
     // A group must be ended, also after a failure in it.

@@ -35,8 +35,8 @@ NcclTable BindNccl(void* library);
 /// A new id, which all ranks of a communicator need. Throws NativeError.
 ncclUniqueId NewNcclId(const NcclTable& nccl);
 
-/// kAllReduce reduces an array of the host; the two after it are calls on an executor's stream.
-enum class NcclOperationKind { kOpen, kAllReduce, kReduceOnStream, kBroadcastOnStream, kClose };
+/// kAllReduce reduces an array of the host, kReduceOnStream arrays of the device on an executor's stream.
+enum class NcclOperationKind { kOpen, kAllReduce, kReduceOnStream, kClose };
 
 /// One call, from its queueing to its settlement. `data` must stay valid until then.
 struct NcclOperation {
@@ -47,10 +47,9 @@ struct NcclOperation {
   /// ncclDataType_t and ncclRedOp_t.
   int type = 0;
   int reduction = 0;
-  /// Of a call on a stream: its end, the elements of each array, and the rank that has the elements of a broadcast.
+  /// Of a call on a stream: its end and the elements of each array.
   CommunicatorEnd stream_call;
   std::vector<std::size_t> counts;
-  int root = 0;
   ErrorRef error;
   /// The caller's.
   void* settlement = nullptr;

@@ -63,23 +63,6 @@ export class StreamCalls {
     return summed
   }
 
-  /** Copies tensors of rank `root` to those of all others. Resolves when the device has done it. */
-  broadcast(tensors: readonly BackendTensor[], root: number): Promise<void> {
-    const arrays = this.#arrays('broadcast tensors', tensors)
-    if (arrays.length === 0) return Promise.resolve()
-    const { native } = this.#executor.session
-    return this.#call(arrays, (session, buffers, counts) =>
-      native.ncclBroadcastOnStream(
-        this.#communicator,
-        session,
-        buffers,
-        counts,
-        TYPES[this.#executor.memory.dtype],
-        root,
-      ),
-    )
-  }
-
   /** Tensors without elements have no memory, and no rank sends them. */
   #arrays(action: string, tensors: readonly BackendTensor[]): DeviceArray[] {
     const { memory } = this.#executor
@@ -91,22 +74,11 @@ export class StreamCalls {
   }
 
   #reduce(arrays: readonly DeviceArray[], type: number): Promise<void> {
-    const { native } = this.#executor.session
-    return this.#call(arrays, (session, buffers, counts) =>
-      native.ncclReduceOnStream(this.#communicator, session, buffers, counts, type, SUM),
-    )
-  }
-
-  #call(
-    arrays: readonly DeviceArray[],
-    call: (
-      session: Parameters<CudnnExecutor['session']['native']['ncclReduceOnStream']>[1],
-      buffers: readonly number[],
-      counts: readonly number[],
-    ) => Promise<void>,
-  ): Promise<void> {
+    const { session } = this.#executor
     const buffers = arrays.map(({ buffer }) => buffer.id)
     const counts = arrays.map(({ count }) => count)
-    return this.#executor.session.callOnStream((session) => call(session, buffers, counts))
+    return session.callOnStream((handle) =>
+      session.native.ncclReduceOnStream(this.#communicator, handle, buffers, counts, type, SUM),
+    )
   }
 }

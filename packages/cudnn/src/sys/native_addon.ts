@@ -125,15 +125,6 @@ export interface NativeAddon {
     type: number,
     reduction: number,
   ): Promise<void>
-  /** As above: copies the elements of rank `root`. */
-  ncclBroadcastOnStream(
-    communicator: NativeNccl,
-    session: Session,
-    buffers: readonly number[],
-    counts: readonly number[],
-    type: number,
-    root: number,
-  ): Promise<void>
   closeNccl(communicator: NativeNccl): Promise<void>
 
   kernelSource(): string
