@@ -7,7 +7,7 @@ export interface Activation {
 }
 
 /** By the names under which TensorFlow.js saves them. hardSigmoid is Keras 2's, 0.2·x + 0.5 within 0..1. */
-export const ACTIVATIONS: Readonly<Record<string, Activation>> = Object.freeze({
+export const ACTIVATIONS = Object.freeze({
   elu: { value: (x) => (x < 0 ? Math.expm1(x) : x), slope: (y) => (y < 0 ? y + 1 : 1) },
   hardSigmoid: {
     value: (x) => (x < -2.5 ? 0 : x > 2.5 ? 1 : 0.2 * x + 0.5),
@@ -21,6 +21,12 @@ export const ACTIVATIONS: Readonly<Record<string, Activation>> = Object.freeze({
   softsign: { value: (x) => x / (1 + Math.abs(x)), slope: (y) => (1 - Math.abs(y)) ** 2 },
   tanh: { value: tanh, slope: (y) => 1 - y * y },
 } satisfies Record<string, Activation>)
+
+export type ActivationName = keyof typeof ACTIVATIONS
+
+export function isActivationName(name: string): name is ActivationName {
+  return Object.hasOwn(ACTIVATIONS, name)
+}
 
 /** As Math.tanh, within 1e-7 of it, in half its time: the exponential saturates at both ends without a branch. */
 function tanh(x: number): number {

@@ -1,5 +1,5 @@
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
-import { ACTIVATIONS } from './activation.js'
+import { isActivationName } from './activation.js'
 import type { CallArguments, CellFields, ComputableCall, PlannedCell, RecurrentLayer } from './recurrent_layer.js'
 import type { CellClassName, RecurrentClasses } from './tensor_flow.js'
 
@@ -51,8 +51,8 @@ function planCell(
   if (fields.kernel === undefined) return 'it has no weights yet'
   const activation = fields.activation.getClassName()
   const recurrentActivation = fields.recurrentActivation?.getClassName() ?? 'linear'
-  if (!Object.hasOwn(ACTIVATIONS, activation)) return `its activation is ${activation}`
-  if (!Object.hasOwn(ACTIVATIONS, recurrentActivation)) return `its recurrentActivation is ${recurrentActivation}`
+  if (!isActivationName(activation)) return `its activation is ${activation}`
+  if (!isActivationName(recurrentActivation)) return `its recurrentActivation is ${recurrentActivation}`
   const drops = isBetween(fields.dropout)
   const dropsState = isBetween(fields.recurrentDropout)
   if (!isSingle && (drops || dropsState)) return 'it has dropout in a cell of rnn'

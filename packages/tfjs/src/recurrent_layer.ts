@@ -1,4 +1,5 @@
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
+import type { ActivationName } from './activation.js'
 
 /** A weight of a layer: a TensorFlow.js variable under a name. */
 interface Weight {
@@ -75,9 +76,9 @@ export interface ComputableCall {
 export interface PlannedCell {
   readonly fields: CellFields
   readonly kind: 'lstm' | 'gru' | 'simple'
-  readonly activation: string
+  readonly activation: ActivationName
   /** Of LSTM and GRU. */
-  readonly recurrentActivation: string
+  readonly recurrentActivation: ActivationName
   /** Factor of every step's input, 0 where there is none. */
   readonly dropout: number
 }

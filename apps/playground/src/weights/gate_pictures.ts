@@ -6,8 +6,6 @@ import type { PictureGroup } from './weights_messages.js'
 /** Cells of a picture along one side. */
 const MOST_CELLS = 160
 
-const GATE_NAMES: Readonly<Record<string, string>> = { new_memory: 'new memory' }
-
 /** The weight matrices of a network as pictures: by layer, direction and side, a picture for each gate. */
 export function gatePictures({ descriptor, canonical }: ImportedNetwork): PictureGroup[] {
   const groups = new Map<string, PictureGroup & { gates: PictureGroup['gates'][number][] }>()
@@ -19,9 +17,8 @@ export function gatePictures({ descriptor, canonical }: ImportedNetwork): Pictur
     const title = `Layer ${region.layer + 1}${way}, ${region.side === 'input' ? 'input' : region.side} weights`
     const group = groups.get(title) ?? { title, gates: [] }
     groups.set(title, group)
-    const gate = region.gate ?? 'all units'
     group.gates.push({
-      gate: GATE_NAMES[gate] ?? gate,
+      gate: region.gate?.replace('_', ' ') ?? 'all units',
       shape,
       matrix: pooled({ rows, columns, values: Float32Array.from(data, Number) }),
       limit: 0,

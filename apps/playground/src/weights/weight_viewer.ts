@@ -1,3 +1,4 @@
+import type { CellMode } from '@cudnn-rnn/canonical'
 import { MemoryStore } from '@cudnn-rnn/checkpoint'
 import {
   type Backend,
@@ -25,7 +26,7 @@ const ENDINGS: Readonly<Record<ExportFormat, string>> = {
   flax: 'msgpack',
 }
 
-const CELL_NAMES: Readonly<Record<string, string>> = {
+const CELL_NAMES: Readonly<Record<CellMode, string>> = {
   lstm: 'LSTM',
   gru: 'GRU',
   rnn_tanh: 'tanh RNN',
@@ -123,7 +124,7 @@ function summary(network: ImportedNetwork | ImportedCell): NetworkSummary {
   }
   const { cellMode, numLayers, numUnits, inputSize, direction, numProj } = network.descriptor
   const parts = [
-    CELL_NAMES[cellMode] ?? cellMode,
+    CELL_NAMES[cellMode],
     `${inputSize} → ${numUnits}${numProj === undefined ? '' : ` → ${numProj}`}`,
     `${numLayers} ${numLayers === 1 ? 'layer' : 'layers'}`,
     ...(direction === 'bidirectional' ? ['bidirectional'] : network.reverse ? ['reversed'] : []),
