@@ -366,6 +366,13 @@ export function fittingArguments(api, subjects, fixtures) {
         learningRate: () => 0.1,
       },
     ],
+    // TensorFlow.js
+    'tfjs: accelerate': async () => [await import('@tensorflow/tfjs'), subjects.Backend()],
+    'tfjs: ctcLoss': async () => {
+      const tf = await import('@tensorflow/tfjs')
+      return [tf, tf.zeros([1, 2, 3]), [[0]], {}]
+    },
+    'checkpoint: new MemoryStore': () => [[['walk', Uint8Array.of(1)]], 'walk'],
     // CTC
     'backend: DenseOps.ctcLoss': () => [tensor(2, 1, 3), ids(1, 1), { logitLengths: [2], labelLengths: [1], blank: 2 }],
     'ctc: ctcLoss': () => [subjects.Backend(), { logits: tensor(2, 1, 3), labels: [[0]] }],

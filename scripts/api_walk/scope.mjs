@@ -39,6 +39,8 @@ export const REFUSED_WHOLE = new Map([
   ['models: Stream.stepRowsSync', 'ERR_NO_SYNC_STEP'],
   // Without NCCL and a GPU.
   ['cudnn: openNccl', 'ERR_BACKEND_UNAVAILABLE'],
+  // TensorFlow.js can be accelerated once, and the walk calls it again.
+  ['tfjs: accelerate', 'ERR_TFJS_ACCELERATED'],
   // Before Node.js 24.
   ['cudnn: CudnnTensor.readFloat16', 'ERR_NO_FLOAT16_ARRAY'],
 ])
@@ -62,7 +64,7 @@ export const LEFT_OUT = [
     'makes or throws the coded errors: its action and its names are literals in the source of the caller',
   ],
   [
-    /^cells: (\w+\.(step|pass|sequencePass|zeroGradients)|CellRun\.\w+|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
+    /^cells: (\w+\.(step|pass|sequencePass|zeroGradients|equations)|TensorRnnResult\.\w+|CellRun\.\w+|SequencePass\.backward|CellStep\.backward|SequenceRunner\.\w+|\w+\.variableSpecs)$/,
     'called by a wrapper for each step of a sequence, on arguments that call() has checked once; documented as unchecked',
   ],
   [
@@ -79,7 +81,12 @@ export const LEFT_OUT = [
   ],
   [/: Communicator\.abort$/, 'ends the process'],
   [
-    /^cudnn: (Nccl|NcclCommunicator)\./,
+    /^checkpoint: (FileStore|MemoryStore|StoreLock|DirectoryHandleLike|FileHandleLike|WritableLike)\./,
+    'called by savers and readers on the names that they make; a caller or the browser implements the interfaces',
+  ],
+  [/^tfjs: Acceleration\./, 'its methods take no arguments'],
+  [
+    /^cudnn: (Nccl|NcclCommunicator|StreamCalls)\./,
     'needs NCCL and a GPU: packages/distributed/test/nccl.test.ts calls them over the emulator',
   ],
   [/^layers: LayerTape\.(of|consume)$/, 'a tape is used up by gradients()'],

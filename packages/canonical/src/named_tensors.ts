@@ -107,7 +107,11 @@ function checkFloat(action: string, index: number, name: string, tensor: Tensor,
 }
 
 function checkShape(action: string, index: number, name: string, { data, shape }: Tensor, expected: readonly number[]) {
-  const fits = Array.isArray(shape) && shape.join() === expected.join() && data.length === elementCount(expected)
+  const fits =
+    Array.isArray(shape) &&
+    shape.length === expected.length &&
+    expected.every((size, axis) => shape[axis] === size) &&
+    data.length === elementCount(expected)
   if (fits) return
   const actual = Array.isArray(shape) ? `[${shape.map(describeValue).join(',')}]` : describeValue(shape)
   throw codedRangeError(

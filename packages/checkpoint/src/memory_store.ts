@@ -1,5 +1,11 @@
+import { BYTES, checkArguments, ITERABLE, kind, listOf, TEXT } from '@cudnn-rnn/arguments'
 import { type ByteSource, memorySource } from './byte_source.js'
 import type { FileStore, StoreLock } from './file_store.js'
+
+const ENTRY = kind(
+  'a name and its bytes, [string, Uint8Array]',
+  (entry) => Array.isArray(entry) && typeof entry[0] === 'string' && BYTES.find(entry[1], 'bytes') === undefined,
+)
 
 /**
  * Files in memory: a checkpoint that is a download, or one that was uploaded.
@@ -23,9 +29,13 @@ export class MemoryStore implements FileStore {
   /** The end of the present owner, by lock. */
   readonly #locks = new Map<string, Promise<void>>()
 
+  /** @throws TypeError `ERR_INVALID_ARGUMENT` */
   constructor(files: Iterable<readonly [string, Uint8Array]> = [], name = '(memory)') {
+    checkArguments('make a store', { files, name }, { files: ITERABLE, name: TEXT })
+    const entries = [...files]
+    checkArguments('make a store', { files: entries }, { files: listOf(ENTRY) })
     this.name = name
-    this.files = new Map(files)
+    this.files = new Map(entries)
   }
 
   async names(): Promise<string[]> {

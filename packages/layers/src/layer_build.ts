@@ -1,6 +1,6 @@
 import { type Backend, DTYPES } from '@cudnn-rnn/backend'
 import { codedRangeError, describeValue, elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
-import { Philox } from '@cudnn-rnn/executor-kit'
+import { allocating, Philox } from '@cudnn-rnn/executor-kit'
 import { Variable } from '@cudnn-rnn/models'
 import { checkedHostTensor } from './host_tensor_argument.js'
 
@@ -76,9 +76,10 @@ export class LayerBuild {
     return (this.seed + this.#masks++) % Number.MAX_SAFE_INTEGER
   }
 
+  /** @throws RangeError `ERR_OUT_OF_MEMORY` */
   variable(name: string, shape: readonly number[], initializer: LayerInitializer, random: Philox): Variable {
     const { array } = DTYPES[this.backend.dtype]
-    const values: FloatArray = new array(elementCount(shape))
+    const values: FloatArray = allocating('build a layer', () => new array(elementCount(shape)))
     if (isTensor(initializer)) values.set(checkedValues(name, shape, initializer))
     else fill(values, shape, initializer, random)
     return new Variable(this.backend, this.backend.tensor({ data: values, shape }), name)

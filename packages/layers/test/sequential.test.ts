@@ -269,6 +269,13 @@ describe('tensors as initial values', () => {
     expect(() => sequential(backend, layers, { inputSize: 3 })).toThrow(coded('ERR_SHAPE'))
     expect(backend.stats().tensors).toBe(0)
   })
+
+  test('that no array can hold are refused', () => {
+    using backend = openReferenceBackend()
+    const layers = [dense({ units: 2 })]
+    expect(() => sequential(backend, layers, { inputSize: 2 ** 40 })).toThrow(coded('ERR_OUT_OF_MEMORY'))
+    expect(backend.stats().tensors).toBe(0)
+  })
 })
 
 describe('sequential refuses, before anything is computed,', () => {

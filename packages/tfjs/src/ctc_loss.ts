@@ -1,3 +1,4 @@
+import { checkArguments, either, kind, listOf, methods, NUMBERS, OBJECT } from '@cudnn-rnn/arguments'
 import type { InfeasibleRows } from '@cudnn-rnn/backend'
 import type { Tensor as HostTensor } from '@cudnn-rnn/canonical'
 import { checkCtcLoss, hostCtcLoss } from '@cudnn-rnn/executor-kit'
@@ -18,6 +19,20 @@ export interface CtcLossOptions {
   readonly infeasible?: InfeasibleRows | undefined
 }
 
+const tensorOf = (words: string, rank: number) =>
+  kind(words, (value) => {
+    const { shape, dataSync } = (value ?? {}) as Partial<Tensor>
+    return (
+      Array.isArray(shape) && shape.length === rank && shape.every(Number.isInteger) && typeof dataSync === 'function'
+    )
+  })
+const RULES = {
+  tf: methods('the module @tensorflow/tfjs', 'customGrad', 'tensor'),
+  logits: tensorOf('a tensor [B,T,K]', 3),
+  labels: either(listOf(NUMBERS), tensorOf('a tensor [B,S]', 2)),
+  options: OBJECT,
+}
+
 /**
  * Connectionist temporal classification as a differentiable operation of TensorFlow.js: -ln p(labels | logits) of each row.
  * The equations are those of docs/ctc.md, in double precision on the host.
@@ -25,7 +40,7 @@ export interface CtcLossOptions {
  * @param logits [B,T,K], before the softmax.
  * @param labels one array of classes per row, or a tensor [B,S].
  * @returns [B]
- * @throws as `DenseOps.ctcLoss` of `@cudnn-rnn/backend`
+ * @throws TypeError `ERR_INVALID_ARGUMENT`; as `DenseOps.ctcLoss` of `@cudnn-rnn/backend`
  * @example
  * ```ts
  * import { ctcLoss } from '@cudnn-rnn/tfjs'
@@ -42,6 +57,7 @@ export function ctcLoss(
   labels: readonly (readonly number[])[] | Tensor2D,
   options: CtcLossOptions = {},
 ): Tensor1D {
+  checkArguments('compute the CTC loss', { tf, logits, labels, options }, RULES)
   const [batch, time, classes] = logits.shape
   const { labelLengths, logitLengths = new Int32Array(batch).fill(time), blank = classes - 1, ...rest } = options
   const padded = paddedLabels(labels, labelLengths)
