@@ -7,8 +7,8 @@ import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const HEADERS = ['cudnn.h', 'cuda_runtime_api.h', 'cuda.h', 'nvrtc.h', 'cublas_api.h', 'library_types.h']
-const ABI = ['cudnn', 'cudart', 'driver', 'nvrtc', 'cublas'].map((name) => `abi/${name}.h`)
+const HEADERS = ['cudnn.h', 'cuda_runtime_api.h', 'cuda.h', 'nvrtc.h', 'cublas_api.h', 'library_types.h', 'nccl.h']
+const ABI = ['cudnn', 'cudart', 'driver', 'nvrtc', 'cublas', 'nccl'].map((name) => `abi/${name}.h`)
 
 /** The enumerators that a header of ours defines, by their names in NVIDIA's. */
 function enumeratorsOf(file) {

@@ -1,6 +1,6 @@
-import { required } from '@cudnn-rnn/arguments'
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { required } from '@cudnn-rnn/arguments'
 
 /** A line of progress.jsonl; without an item, the section itself. */
 interface Step {

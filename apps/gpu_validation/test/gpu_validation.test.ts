@@ -21,6 +21,7 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
   /** An environment with the emulator only. */
   const environment = (settings = '') => ({
+    TMPDIR: tmpdir(),
     CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
     CUDNN_RNN_LIBRARY_DIR: emulator.folder,
     CUDNN_RNN_CACHE_DIR: join(folder, 'kernels'),

@@ -25,6 +25,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
   const folder = mkdtempSync(join(tmpdir(), 'cudnn-rnn-gpu-validation-'))
   const env = {
     PATH: process.env['PATH'] ?? '',
+    TMPDIR: tmpdir(),
     CUDNN_RNN_CUDNN_ADDON: 'file' in loaded ? loaded.file : '',
     CUDNN_RNN_LIBRARY_DIR: emulator.folder,
     CUDNN_RNN_CACHE_DIR: join(folder, 'kernels'),
