@@ -282,6 +282,68 @@ extern "C" __global__ void attention_score_gradient(REAL* dscores, const REAL* w
   softmax_line_gradient(dscores + b, weights + b, dweights + b, batch, time);
 }
 
+// ---- phased gates ---------------------------------------------------------------------------------------------------
+
+// The gate of one unit at one time. Equations: packages/cells/src/host_time_gate.ts. In float64, so that the branch is the
+// host's.
+struct PhasedGate {
+  double remainder, phi, ratio;
+  __device__ PhasedGate(REAL time, REAL period, REAL phase, REAL ratioOn) : ratio(ratioOn) {
+    double shifted = (double)time - phase;
+    remainder = shifted - period * floor(shifted / period);
+    phi = remainder / period;
+  }
+  __device__ double open(REAL leak) const {
+    return phi < ratio / 2 ? 2 * phi / ratio : phi < ratio ? 2 - 2 * phi / ratio : leak * phi;
+  }
+  __device__ double slope(REAL leak) const { return phi < ratio / 2 ? 2 / ratio : phi < ratio ? -2 / ratio : leak; }
+};
+
+// open [B,U] from times [B] and the variables [U]; count = B·U.
+extern "C" __global__ void phased_gate(REAL* open, const REAL* times, const REAL* period, const REAL* phase,
+                                       const REAL* ratioOn, Index count, Index units, REAL leak, const REAL* live) {
+  if (live) leak = live[0];
+  EACH(k, count) {
+    Index u = k % units;
+    open[k] = (REAL)PhasedGate(times[k / units], period[u], phase[u], ratioOn[u]).open(leak);
+  }
+}
+
+// The gradients of the variables [U]: sums over the rows, in their order.
+extern "C" __global__ void phased_gate_gradients(REAL* dperiod, REAL* dphase, REAL* dratioOn, const REAL* times,
+                                                 const REAL* period, const REAL* phase, const REAL* ratioOn,
+                                                 const REAL* dopen, Index batch, Index units, REAL leak,
+                                                 const REAL* live) {
+  if (live) leak = live[0];
+  EACH(u, units) {
+    double byPeriod = 0, byPhase = 0, byRatio = 0, tau = period[u];
+    for (Index b = 0; b < batch; b++) {
+      PhasedGate gate(times[b], period[u], phase[u], ratioOn[u]);
+      double dphi = dopen[b * units + u] * gate.slope(leak);
+      byPhase -= dphi / tau;
+      byPeriod -= dphi * gate.remainder / (tau * tau);
+      if (gate.phi < gate.ratio) byRatio -= dphi * gate.phi / gate.ratio;
+    }
+    dperiod[u] = (REAL)byPeriod;
+    dphase[u] = (REAL)byPhase;
+    dratioOn[u] = (REAL)byRatio;
+  }
+}
+
+// dtimes[b], the sum over the units.
+extern "C" __global__ void phased_gate_time_gradient(REAL* dtimes, const REAL* times, const REAL* period,
+                                                     const REAL* phase, const REAL* ratioOn, const REAL* dopen,
+                                                     Index batch, Index units, REAL leak, const REAL* live) {
+  if (live) leak = live[0];
+  EACH(b, batch) {
+    double sum = 0;
+    for (Index u = 0; u < units; u++) {
+      sum += dopen[b * units + u] * PhasedGate(times[b], period[u], phase[u], ratioOn[u]).slope(leak) / period[u];
+    }
+    dtimes[b] = (REAL)sum;
+  }
+}
+
 // ---- losses ---------------------------------------------------------------------------------------------------------
 
 // The order of ELEMENT_LOSSES.

@@ -69,6 +69,26 @@ export interface AdagradOptions extends RootOptions {
   readonly learningRate: number
 }
 
+/** The variables [U] of phased gates (Neil, Pfeiffer & Liu 2016). */
+export interface PhasedGateVariables<Vector extends TensorLike = TensorLike> {
+  /** In the unit of the times, > 0. */
+  readonly period: Vector
+  /** The time at which a period begins. */
+  readonly phase: Vector
+  /** The part of a period in which the gate is open, > 0. */
+  readonly ratioOn: Vector
+}
+
+export interface PhasedGateOptions {
+  /** Openness of a closed gate per phase. */
+  readonly leak: number
+}
+
+export interface PhasedGateGradients extends PhasedGateVariables<BackendTensor> {
+  /** [B,1] */
+  readonly times: BackendTensor
+}
+
 /**
  * The dense operations that training needs, on the executor's memory. Calls queue work and return; a later failure
  * rejects the `read()` of a result. Integer arguments are int32 tensors; everything else has the executor's dtype.
@@ -98,6 +118,18 @@ export interface DenseOps extends LayerOps {
     labels: Tensor<Int32Array>,
     options: CtcLossOptions,
   ): CtcLossResult | Promise<CtcLossResult>
+  /**
+   * The openness [B,U] of the gates of a `PhasedLSTMCell` at the times [B,1]. Absent on executors in host memory, where the
+   * cell computes it.
+   */
+  phasedGate?(times: TensorLike, variables: PhasedGateVariables, options: PhasedGateOptions): BackendTensor
+  /** Gradients by the operands of {@link phasedGate}, from that by its result [B,U]. */
+  phasedGateGradients?(
+    times: TensorLike,
+    variables: PhasedGateVariables,
+    outputGradient: TensorLike,
+    options: PhasedGateOptions,
+  ): PhasedGateGradients
   /** √(Σ‖t‖²) over all tensors, as a scalar. */
   globalNorm(tensors: readonly BackendTensor[]): BackendTensor
   /** Scales all tensors in place by min(1, maxNorm / globalNorm); returns the norm before, as a scalar. */

@@ -1,5 +1,6 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ActivationFunction } from './activation.js'
+import type { LSTMRule } from './lstm_rule.js'
 import type { HostValue, StepTape } from './step_tape.js'
 
 /** f(x) of every element. */
@@ -20,6 +21,21 @@ export function affine(tape: StepTape, x: HostValue, scale: number, shift: numbe
   return tape.result(y, x.shape, (dy) => {
     const dx = x.gradient
     for (let k = 0; k < dx.length; k++) dx[k] += scale * dy[k]
+  })
+}
+
+/** x bounded to ±bound. The gradient passes through the bound, or is 0 where the bound holds x. */
+export function clip(tape: StepTape, x: HostValue, bound: number, gradient: LSTMRule['clipGradient']): HostValue {
+  if (bound === Number.POSITIVE_INFINITY) return x
+  const y = tape.newArray(x.data.length)
+  for (let k = 0; k < y.length; k++) y[k] = Math.min(bound, Math.max(-bound, x.data[k]))
+  // As the dtype holds it, so that a bounded element compares equal to it.
+  const limit = tape.newArray(1).fill(bound)[0]
+  return tape.result(y, x.shape, (dy) => {
+    const dx = x.gradient
+    for (let k = 0; k < dx.length; k++) {
+      if (gradient === 'straight_through' || Math.abs(y[k]) < limit) dx[k] += dy[k]
+    }
   })
 }
 

@@ -1,16 +1,17 @@
 import type { FloatArray } from '@cudnn-rnn/canonical'
-import { ACTIVATIONS, SIGMOID } from './activation.js'
+import { ACTIVATIONS, ofBoundedArgument, SIGMOID } from './activation.js'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import type { VariableMap } from './cell_variables.js'
 import { additiveAttention } from './host_attention.js'
 import { concat, reshaped, split, takeColumns } from './host_columns.js'
-import { activate, add, affine, masked, mix, multiply } from './host_elementwise.js'
+import { activate, add, affine, clip, masked, mix, multiply } from './host_elementwise.js'
 import { innerStep } from './host_inner_step.js'
 import { layerNorm } from './host_layer_norm.js'
 import { patches } from './host_patches.js'
-import { addBias, linear } from './host_product.js'
+import { addBias, linear, scaled } from './host_product.js'
 import { timeGate } from './host_time_gate.js'
+import type { LSTMRule } from './lstm_rule.js'
 import type { RNNCell } from './rnn_cell.js'
 import { type GraphActivation, type GraphStep, StepGraph, type TimeGateNames } from './step_graph.js'
 import { type HostValue, StepTape } from './step_tape.js'
@@ -34,9 +35,18 @@ export class HostGraph extends StepGraph<HostValue> {
     return addBias(this.tape, x, biasName)
   }
 
-  activate(x: HostValue, activation: GraphActivation, shift = 0): HostValue {
+  scaled(x: HostValue, vectorName: string): HostValue {
+    return scaled(this.tape, x, vectorName)
+  }
+
+  activate(x: HostValue, activation: GraphActivation, shift = 0, bound = Number.POSITIVE_INFINITY): HostValue {
     const shifted = shift === 0 ? x : affine(this.tape, x, 1, shift)
-    return activate(this.tape, shifted, activation === 'sigmoid' ? SIGMOID : ACTIVATIONS[activation])
+    const f = activation === 'sigmoid' ? SIGMOID : ACTIVATIONS[activation]
+    return activate(this.tape, shifted, ofBoundedArgument(f, bound, this.run.dtype))
+  }
+
+  clip(x: HostValue, bound: number, gradient: LSTMRule['clipGradient']): HostValue {
+    return clip(this.tape, x, bound, gradient)
   }
 
   add(a: HostValue, b: HostValue): HostValue {

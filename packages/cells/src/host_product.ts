@@ -56,6 +56,21 @@ export function addBias(tape: StepTape, x: HostValue, biasName: string): HostVal
   })
 }
 
+/** x∘v, with the factors of every row a variable of the cell. */
+export function scaled(tape: StepTape, x: HostValue, vectorName: string): HostValue {
+  const { columns } = x
+  const { data: factors } = tape.variable(vectorName)
+  const y = x.data.map((value, k) => value * factors[k % columns])
+  return tape.result(y, x.shape, (dy, gradients) => {
+    const dx = x.gradient
+    for (let k = 0; k < dx.length; k++) dx[k] += dy[k] * factors[k % columns]
+    addToBiasGradient(
+      entryOf(gradients, vectorName),
+      dy.map((value, k) => value * x.data[k]),
+    )
+  })
+}
+
 function operandRows(operands: readonly HostValue[]) {
   let begin = 0
   return operands.map((operand) => {

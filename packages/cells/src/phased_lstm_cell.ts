@@ -123,11 +123,6 @@ export class PhasedLSTMCell extends GraphCell<LSTMStateTuple> {
     ]
   }
 
-  /** Executors have no operation for the gate's remainder. */
-  override get runsOnTensors(): boolean {
-    return false
-  }
-
   override equations<Value extends GraphValue>(
     graph: StepGraph<Value>,
     input: Value,

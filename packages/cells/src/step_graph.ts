@@ -2,6 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { Activation } from './activation.js'
 import type { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
+import type { LSTMRule } from './lstm_rule.js'
 import type { RNNCell } from './rnn_cell.js'
 
 /** A tensor of one step, in host memory or in an executor's. */
@@ -56,8 +57,12 @@ export abstract class StepGraph<Value extends GraphValue> {
   abstract linear(operands: readonly Value[], kernelName: string, biasName?: string): Value
   /** x + b in every row. */
   abstract addBias(x: Value, biasName: string): Value
-  /** f(x + shift) of every element. */
-  abstract activate(x: Value, activation: GraphActivation, shift?: number): Value
+  /** x∘v in every row. */
+  abstract scaled(x: Value, vectorName: string): Value
+  /** f(x + shift) of every element, the argument bounded to ±bound (the slope at the bound is 0). */
+  abstract activate(x: Value, activation: GraphActivation, shift?: number, bound?: number): Value
+  /** x bounded to ±bound; Infinity bounds nothing. */
+  abstract clip(x: Value, bound: number, gradient: LSTMRule['clipGradient']): Value
   /** a + b */
   abstract add(a: Value, b: Value): Value
   /** a∘b */
@@ -85,9 +90,9 @@ export abstract class StepGraph<Value extends GraphValue> {
   /** A step of another cell, whose variables are in `scope` of this one's. */
   abstract innerStep(cell: RNNCell<CellState>, scope: string, input: Value, state: StateTree<Value>): GraphStep<Value>
 
-  /** σ(x + shift) */
-  sigmoid(x: Value, shift = 0): Value {
-    return this.activate(x, 'sigmoid', shift)
+  /** σ(x + shift), the argument bounded to ±bound. */
+  sigmoid(x: Value, shift = 0, bound = Number.POSITIVE_INFINITY): Value {
+    return this.activate(x, 'sigmoid', shift, bound)
   }
 
   tanh(x: Value): Value {

@@ -1,12 +1,13 @@
 import { required } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
-import { elementCount, type FloatArray } from '@cudnn-rnn/canonical'
+import { codedRangeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { CellRun } from './cell_run.js'
 import type { CellState, StateTree } from './cell_state.js'
 import { newArray } from './float_tensor.js'
+import type { LSTMRule } from './lstm_rule.js'
 import { kernelsOf } from './product_backend.js'
 import type { RNNCell } from './rnn_cell.js'
-import { type GraphActivation, type GraphStep, StepGraph, withEquations } from './step_graph.js'
+import { type GraphActivation, type GraphStep, StepGraph, type TimeGateNames, withEquations } from './step_graph.js'
 import { TensorValue } from './tensor_value.js'
 import { joinScopes } from './variable_scopes.js'
 
@@ -100,15 +101,36 @@ export class TensorGraph extends StepGraph<TensorValue> {
   }
 
   addBias(x: TensorValue, biasName: string): TensorValue {
-    const bias = this.#variable(biasName)
-    const rows = this.gathered(this.reshaped(bias, [1, bias.size]), new Int32Array(x.rows), x.shape.slice(0, -1))
-    return this.add(x, rows)
+    return this.add(x, this.#inEveryRow(biasName, x))
   }
 
-  activate(x: TensorValue, activation: GraphActivation, shift = 0): TensorValue {
+  scaled(x: TensorValue, vectorName: string): TensorValue {
+    return this.multiply(x, this.#inEveryRow(vectorName, x))
+  }
+
+  activate(x: TensorValue, activation: GraphActivation, shift = 0, bound = Number.POSITIVE_INFINITY): TensorValue {
     const shifted = shift === 0 ? x : this.add(x, this.#value(this.#filled(shift, x.shape), true))
-    return this.#result(this.#ops.activate(shifted.tensor, activation), (dy, y) => {
-      shifted.give(this.#ops, this.#ops.activationGradient(y, dy, activation))
+    const bounded = this.clip(shifted, bound, 'zero_outside')
+    return this.#result(this.#ops.activate(bounded.tensor, activation), (dy, y) => {
+      bounded.give(this.#ops, this.#ops.activationGradient(y, dy, activation))
+    })
+  }
+
+  clip(x: TensorValue, bound: number, gradient: LSTMRule['clipGradient']): TensorValue {
+    if (bound === Number.POSITIVE_INFINITY) return x
+    // min(max(x, 0), bound) - min(max(-x, 0), bound)
+    const clipped = this.#ops.activate(x.tensor, 'relu', { maximum: bound })
+    using negative = this.#negative(x.tensor)
+    using below = this.#ops.activate(negative, 'relu', { maximum: bound })
+    this.#ops.accumulate(clipped, below, -1)
+    return this.#result(clipped, (dy, y) => {
+      if (gradient === 'straight_through') {
+        x.addGradient(this.#ops, dy)
+        return
+      }
+      // 0 < y + bound < 2·bound where the bound does not hold: both limits are exact.
+      using shifted = this.#sum(y, this.#filled(bound, x.shape), 1)
+      x.give(this.#ops, this.#ops.activationGradient(shifted, dy, 'relu', { maximum: 2 * bound }))
     })
   }
 
@@ -205,8 +227,25 @@ export class TensorGraph extends StepGraph<TensorValue> {
     return this.reshaped(under, [rows, taps * columns])
   }
 
-  timeGate(): TensorValue {
-    throw new Error('Executors have no operation for the gate of a PhasedLSTMCell')
+  timeGate(time: TensorValue, names: TimeGateNames, leak: number, trainsRatio: boolean): TensorValue {
+    const [period, phase, ratioOn] = [names.period, names.phase, names.ratioOn].map((name) => this.#variable(name))
+    const variables = { period: period.tensor, phase: phase.tensor, ratioOn: ratioOn.tensor }
+    const { phasedGate, phasedGateGradients } = this.#ops
+    if (phasedGate === undefined || phasedGateGradients === undefined) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot run a PhasedLSTMCell on tensors as the executor must have the operation phasedGate: current executor is ${this.#recording.backend.name}`,
+        { option: 'backend', value: this.#recording.backend.name },
+      )
+    }
+    return this.#result(phasedGate(time.tensor, variables, { leak }), (dy) => {
+      const gradients = phasedGateGradients(time.tensor, variables, dy, { leak })
+      time.give(this.#ops, gradients.times)
+      period.give(this.#ops, gradients.period)
+      phase.give(this.#ops, gradients.phase)
+      if (trainsRatio) ratioOn.give(this.#ops, gradients.ratioOn)
+      else gradients.ratioOn.dispose()
+    })
   }
 
   additiveAttention(memory: TensorValue, keys: TensorValue, query: TensorValue, vectorName: string): TensorValue {
@@ -280,6 +319,12 @@ export class TensorGraph extends StepGraph<TensorValue> {
   #variable(name: string): TensorValue {
     const whole = joinScopes(this.#scope, name)
     return required(this.#recording.variables.get(whole), `the variable ${whole}`)
+  }
+
+  /** The vector of that name as the rows of a tensor like x. */
+  #inEveryRow(name: string, x: TensorValue): TensorValue {
+    const vector = this.#variable(name)
+    return this.gathered(this.reshaped(vector, [1, vector.size]), new Int32Array(x.rows), x.shape.slice(0, -1))
   }
 
   #product(x: TensorValue, kernel: TensorValue, bias?: TensorValue): TensorValue {

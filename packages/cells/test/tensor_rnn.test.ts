@@ -1,10 +1,17 @@
+import { addProduct } from '@cudnn-rnn/executor-kit'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { describe, expect, test } from 'vitest'
+import { CellRun } from '../src/cell_run.js'
+import { GraphCell } from '../src/graph_cell.js'
 import {
+  type CellStep,
   dynamicRnn,
+  type FloatTensor,
+  LSTMBlockCell,
   LSTMCell,
   PhasedLSTMCell,
   ResidualWrapper,
+  RNNCell,
   type TensorRnnArguments,
   tensorRnn,
   UGRNNCell,
@@ -14,6 +21,33 @@ const dtype = 'float64'
 const waves = (...shape: number[]) => ({
   data: Float64Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(0.9 * k)),
   shape,
+})
+
+test.each<[string, () => LSTMCell | LSTMBlockCell]>([
+  ['plain', () => new LSTMCell(3, { dtype })],
+  [
+    'peepholes, clips and a projection',
+    () => new LSTMCell(3, { dtype, usePeepholes: true, cellClip: 0.2, numProj: 2, projClip: 0.1 }),
+  ],
+  [
+    'clips of a block operation',
+    () => new LSTMBlockCell(3, { dtype, usePeephole: true, cellClip: 0.2, preactivationClip: 0.4 }),
+  ],
+])('the equations of an LSTM cell are those of its pass in host memory: %s', (_, make) => {
+  const cell = make()
+  cell.build(2, { seed: 1 })
+  const results = [cell.step.bind(cell), GraphCell.prototype.step.bind(cell as never)].map((step) => {
+    const run = new CellRun(dtype, true, { products: { addProduct }, lstm: undefined })
+    const state = { c: waves(4, cell.stateSize.c), h: waves(4, cell.stateSize.h) }
+    const { output, state: next, backward } = step(waves(4, 2), state, run) as CellStep<typeof state>
+    const gradients = cell.zeroGradients()
+    const below = backward(output, { c: waves(...next.c.shape), h: waves(...next.h.shape) }, gradients)
+    run.finishGradients()
+    return [output, next.c, next.h, below.input, below.state.c, below.state.h, ...gradients.values()]
+  })
+  for (const [n, { data }] of results[0].entries()) {
+    for (const [k, value] of data.entries()) expect(results[1][n].data[k]).toBeCloseTo(value, 12)
+  }
 })
 
 describe('tensorRnn', () => {
@@ -46,8 +80,16 @@ describe('tensorRnn', () => {
   })
 
   test.each<[string, string, (given: TensorRnnArguments) => unknown]>([
-    ['a cell of other operations', 'ERR_INVALID_OPTION', (given) => tensorRnn(new LSTMCell(3), given)],
-    ['a gate of remainders', 'ERR_INVALID_OPTION', (given) => tensorRnn(new PhasedLSTMCell(3), given)],
+    ['a cell without equations', 'ERR_INVALID_OPTION', (given) => tensorRnn(new Constant('sum', dtype), given)],
+    [
+      'a phased gate on an executor without the operation',
+      'ERR_INVALID_OPTION',
+      (given) => {
+        const cell = new PhasedLSTMCell(3, { dtype })
+        cell.build(3)
+        return tensorRnn(cell, { ...given, variables: cell.variables })
+      },
+    ],
     ['no arguments', 'ERR_INVALID_ARGUMENT', () => tensorRnn(built(), undefined as never)],
     ['another dtype', 'ERR_DTYPE', (given) => tensorRnn(built('float32'), given)],
     ['other columns', 'ERR_SHAPE', (given) => tensorRnn(built(), { ...given, inputs: waves(4, 2, 5) })],
@@ -68,6 +110,20 @@ describe('tensorRnn', () => {
     expect(backend.stats().tensors).toBe(0)
   })
 })
+
+/** A cell that a user wrote: h' = h. */
+class Constant extends RNNCell<FloatTensor> {
+  readonly stateSize = 3
+  readonly outputSize = 3
+
+  override variableSpecs() {
+    return []
+  }
+
+  override step(input: FloatTensor, state: FloatTensor) {
+    return { output: state, state, backward: (_: FloatTensor, dState: FloatTensor) => ({ input, state: dState }) }
+  }
+}
 
 function built(kind: 'float32' | 'float64' = dtype): UGRNNCell {
   const cell = new UGRNNCell(3, { dtype: kind })

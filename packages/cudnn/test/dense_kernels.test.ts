@@ -1,4 +1,6 @@
+import type { DenseOps } from '@cudnn-rnn/backend'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { coded } from '../../../scripts/coded.mjs'
 import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
@@ -33,6 +35,47 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnDenseKernels (${gpu.problem ?? 
     const onDevice = backend.tensor({ data: ids, shape: [count] })
     const gradient = backend.ops.embeddingGradient(vocabulary, onDevice, { data: rows, shape: [count, columns] })
     expect((await gradient.read()).data).toEqual(expected)
+  })
+
+  const phased = { period: [2, 4], phase: [0.5, 1], ratioOn: [0.5, 0.25] }
+  const vector = (data: readonly number[]) => ({ data: Float32Array.from(data), shape: [data.length] })
+  const column = (data: readonly number[]) => ({ data: Float32Array.from(data), shape: [data.length, 1] })
+  const variables = { period: vector(phased.period), phase: vector(phased.phase), ratioOn: vector(phased.ratioOn) }
+
+  it('a phased gate opens, closes and leaks, before its phase too', async () => {
+    await using backend = await open()
+    const { phasedGate, phasedGateGradients } = backend.ops
+    const times = column([0.75, 1.25, 2, -1.75])
+    // Phases of unit 0: 1/8, 3/8, 3/4, 7/8; of unit 1: 15/16, 1/16, 1/4, 5/16.
+    const open0 = [0.5, 0.5, 0.075, 0.0875]
+    const open1 = [0.09375, 0.5, 0.025, 0.03125]
+    const gates = (await phasedGate!(times, variables, { leak: 0.1 }).read()).data
+    for (const [row, value] of open0.entries()) expect(gates[2 * row]).toBeCloseTo(value, 6)
+    for (const [row, value] of open1.entries()) expect(gates[2 * row + 1]).toBeCloseTo(value, 6)
+    const none = phasedGate!(column([]), variables, { leak: 0.1 })
+    expect((await none.read()).data).toHaveLength(0)
+    const dy = { data: new Float32Array(0), shape: [0, 2] }
+    const gradients = phasedGateGradients!(column([]), variables, dy, { leak: 0.1 })
+    expect([...(await gradients.period.read()).data]).toEqual([0, 0])
+  })
+
+  it.each<[string, string, (ops: DenseOps) => unknown]>([
+    ['times of two columns', 'ERR_SHAPE', (ops) => ops.phasedGate!(vector([1, 2]), variables, { leak: 0 })],
+    [
+      'a phase of other units',
+      'ERR_SHAPE',
+      (ops) => ops.phasedGate!(column([1]), { ...variables, phase: vector([1]) }, { leak: 0 }),
+    ],
+    ['a leak of NaN', 'ERR_HYPERPARAMETER', (ops) => ops.phasedGate!(column([1]), variables, { leak: Number.NaN })],
+    [
+      'gradients of other units',
+      'ERR_SHAPE',
+      (ops) => ops.phasedGateGradients!(column([1]), variables, column([1]), { leak: 0 }),
+    ],
+  ])('a phased gate refuses %s', async (_, code, run) => {
+    await using backend = await open()
+    expect(() => run(backend.ops)).toThrow(coded(code))
+    expect(backend.stats().tensors).toBe(0)
   })
 
   it('the norm of tensors of very different sizes takes one buffer', async () => {

@@ -33,19 +33,44 @@ import {
 } from './executor_memory.js'
 import { completeAdagrad, completeAdam, completeMomentum, completeRmsProp } from './optimizer_options.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
+import { checkPhasedGate, completePhasedGate } from './phased_gate_arguments.js'
 import { checkDimensions, checkIsTensor, checkRule, checkTensor } from './tensor_arguments.js'
 
 /** The dense operations of an executor: everything is checked here, then one of its kernels computes. */
 export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOps<Own> implements DenseOps {
   readonly ctcLoss?: NonNullable<DenseOps['ctcLoss']>
+  readonly phasedGate?: NonNullable<DenseOps['phasedGate']>
+  readonly phasedGateGradients?: NonNullable<DenseOps['phasedGateGradients']>
 
   constructor(memory: ExecutorMemory<Own>, kernels: DenseKernels<Own>) {
     super(memory, kernels)
     const ctcLoss = kernels.ctcLoss?.bind(kernels)
-    if (ctcLoss === undefined) return
-    this.ctcLoss = (logits, labels, options) => {
-      const operands = this.taken('compute the CTC loss', { logits })
-      return ctcLoss(operands, checkCtcLoss(this.memory.dtype, operands.logits, labels, options))
+    if (ctcLoss !== undefined) {
+      this.ctcLoss = (logits, labels, options) => {
+        const operands = this.taken('compute the CTC loss', { logits })
+        return ctcLoss(operands, checkCtcLoss(this.memory.dtype, operands.logits, labels, options))
+      }
+    }
+    const phasedGate = kernels.phasedGate?.bind(kernels)
+    if (phasedGate !== undefined) {
+      this.phasedGate = (times, { period, phase, ratioOn }, options) => {
+        const action = 'open phased gates'
+        const leak = completePhasedGate(action, options)
+        const operands = this.taken(action, { times, period, phase, ratioOn })
+        return phasedGate(operands, checkPhasedGate(action, memory.dtype, operands), leak)
+      }
+    }
+    const phasedGateGradients = kernels.phasedGateGradients?.bind(kernels)
+    if (phasedGateGradients !== undefined) {
+      this.phasedGateGradients = (times, { period, phase, ratioOn }, outputGradient, options) => {
+        const action = 'compute the gradients of phased gates'
+        const leak = completePhasedGate(action, options)
+        const operands = this.taken(action, { times, period, phase, ratioOn, outputGradient })
+        const sizes = checkPhasedGate(action, memory.dtype, operands)
+        const shape = [sizes.batch, sizes.units]
+        checkTensor(action, 'outputGradient', operands.outputGradient, { dtype: memory.dtype, shape })
+        return phasedGateGradients(operands, sizes, leak)
+      }
     }
   }
 

@@ -2,6 +2,7 @@ import type {
   BackendTensor,
   CtcLossResult,
   LinearGradients,
+  PhasedGateGradients,
   SoftmaxCrossEntropyResult,
   TensorLike,
 } from '@cudnn-rnn/backend'
@@ -9,6 +10,7 @@ import type { CtcProblem } from './ctc_problem.js'
 import type { LinearSizes } from './dense_arguments.js'
 import type { LayerKernels } from './layer_kernels.js'
 import type { OptimizerUpdate } from './optimizer_update.js'
+import type { PhasedGateOperands, PhasedGateSizes } from './phased_gate_arguments.js'
 
 /**
  * The kernels of an executor for `DenseOps`. Operands are checked: their shapes match, and backend tensors are `Own`. A
@@ -40,6 +42,13 @@ export interface DenseKernels<Own extends BackendTensor> extends LayerKernels<Ow
   ): SoftmaxCrossEntropyResult
   /** Absent where the executor has no kernel for it. */
   ctcLoss?(operands: { readonly logits: TensorLike }, problem: CtcProblem): CtcLossResult | Promise<CtcLossResult>
+  /** Absent where the executor has no kernel for it, and so for its gradients. */
+  phasedGate?(operands: PhasedGateOperands, sizes: PhasedGateSizes, leak: number): Own
+  phasedGateGradients?(
+    operands: PhasedGateOperands & { readonly outputGradient: TensorLike },
+    sizes: PhasedGateSizes,
+    leak: number,
+  ): PhasedGateGradients
   /** The global norm; the tensors are scaled down to `maxNorm` (possibly Infinity) where it is above, and finite. */
   norm(tensors: readonly Own[], maxNorm: number): Own
   assign(variable: Own, source: TensorLike): void

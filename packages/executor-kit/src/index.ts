@@ -69,6 +69,7 @@ export {
 } from './layer_kernels.js'
 export type { AdamNumbers, Complete } from './optimizer_options.js'
 export type { OptimizerUpdate } from './optimizer_update.js'
+export type { PhasedGateSizes } from './phased_gate_arguments.js'
 
 // Random numbers
 

@@ -20,9 +20,9 @@ export interface RnnLayerOptions extends LayerOptions {
  * One of TensorFlow's cells over a sequence: [T,B,I] to [T,B,outputSize]. Variables: the cell's own under the names that
  * TensorFlow's `dynamic_rnn` gives them, `rnn/lstm_cell/kernel` in a layer of the default name.
  *
- * On executors in host memory the cell computes there, its products by the executor. On cuDNN the steps of the rarer cells and of
- * wrappers around them stay on the device; other cells compute in host memory. Prefer {@link cudnnLSTM} and its kin where they
- * compute the same. The layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
+ * On executors in host memory the cell computes there, its products by the executor. On cuDNN the steps of the cells of
+ * `@cudnn-rnn/cells` stay on the device; a cell of your own computes in host memory. Prefer {@link cudnnLSTM} and the other
+ * models where they compute the same. The layer owns the cell. A saved model has the variables; `loadModel` is given the cell.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`
  */

@@ -4,14 +4,20 @@ import { join } from 'node:path'
 import type { Backend } from '@cudnn-rnn/backend'
 import {
   AttentionCellWrapper,
+  BasicLSTMCell,
+  BasicRNNCell,
   type CellState,
   Conv1DLSTMCell,
   Conv2DLSTMCell,
   Conv3DLSTMCell,
+  CudnnCompatibleGRUCell,
+  CudnnCompatibleLSTMCell,
   DropoutWrapper,
   GLSTMCell,
+  GRUBlockCell,
   HighwayWrapper,
   LayerNormBasicLSTMCell,
+  LSTMBlockCell,
   LSTMCell,
   MultiRNNCell,
   NASCell,
@@ -40,6 +46,7 @@ const CELLS: Readonly<Record<string, () => unknown>> = {
   NASCell: () => new NASCell(5, { useBias: true, numProj: 3 }),
   UGRNNCell: () => new UGRNNCell(5),
   PhasedLSTMCell: () => new PhasedLSTMCell(5, { usePeepholes: true, periodInitMax: 4 }),
+  'PhasedLSTMCell of a fixed ratio': () => new PhasedLSTMCell(5, { trainableRatioOn: false, ratioOn: 0.5, leak: 0.1 }),
   GLSTMCell: () => new GLSTMCell(6, { numberOfGroups: 2, numProj: 4 }),
   Conv1DLSTMCell: () => new Conv1DLSTMCell({ ...conv, inputShape: [4, 2], kernelShape: [3], skipConnection: true }),
   Conv2DLSTMCell: () => new Conv2DLSTMCell({ ...conv, inputShape: [2, 2, 2], kernelShape: [3, 2], useBias: false }),
@@ -62,9 +69,27 @@ const CELLS: Readonly<Record<string, () => unknown>> = {
       new ResidualWrapper(new UGRNNCell(4)),
     ]),
   'ResidualWrapper of an LSTMCell': () => new ResidualWrapper(new LSTMCell(FEATURES)),
+  'HighwayWrapper of an LSTMCell with peepholes, clips and projection': () =>
+    new HighwayWrapper(new LSTMCell(5, { cellClip: 0.1, usePeepholes: true, numProj: FEATURES, projClip: 0.05 })),
+  'DropoutWrapper of an LSTMBlockCell': () =>
+    new DropoutWrapper(new LSTMBlockCell(5, { cellClip: 0.1, usePeephole: true, preactivationClip: 0.4 }), {
+      outputKeepProb: 0.6,
+      seed: 2,
+    }),
+  'AttentionCellWrapper of a BasicLSTMCell': () =>
+    new AttentionCellWrapper(new BasicLSTMCell(5, { activation: 'relu' }), 3),
+  'ResidualWrapper of a GRUBlockCell': () =>
+    new ResidualWrapper(new GRUBlockCell(FEATURES, { preactivationClip: 0.5 })),
+  'DropoutWrapper of a CudnnCompatibleGRUCell': () =>
+    new DropoutWrapper(new CudnnCompatibleGRUCell(5), { stateKeepProb: 0.7, seed: 4 }),
+  'HighwayWrapper of a BasicRNNCell': () => new HighwayWrapper(new BasicRNNCell(FEATURES, { preactivationClip: 0.3 })),
+  'MultiRNNCell of LSTM, GRU and plain RNN': () =>
+    new MultiRNNCell([
+      new CudnnCompatibleLSTMCell(4),
+      new GRUBlockCell(5),
+      new BasicRNNCell(3, { activation: 'relu' }),
+    ]),
 }
-/** Those whose steps leave the device on cuDNN, as their equations are not made of operations that executors have. */
-const ON_THE_HOST = ['PhasedLSTMCell', 'ResidualWrapper of an LSTMCell']
 
 const waves = (shape: readonly number[], phase = 0.3) => ({
   data: Float32Array.from({ length: shape.reduce((a, b) => a * b, 1) }, (_, k) => Math.sin(0.7 * k + phase)),
@@ -169,7 +194,7 @@ describe.skipIf(libraries.problem !== undefined)(`on cudnn (${libraries.problem 
     return found
   }
 
-  test.each(Object.keys(CELLS).filter((kind) => !ON_THE_HOST.includes(kind)))(
+  test.each(Object.keys(CELLS))(
     '%s trains with the losses of the reference, each step one command list',
     async (kind) => {
       await using backend = await open()

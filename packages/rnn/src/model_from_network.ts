@@ -1,6 +1,18 @@
-import { checkArguments, FLAG, fields, integerFrom, listOf, OBJECT, oneOf, optional, TEXT } from '@cudnn-rnn/arguments'
+import {
+  checkArguments,
+  FLAG,
+  FUNCTION,
+  fields,
+  integerFrom,
+  listOf,
+  OBJECT,
+  oneOf,
+  optional,
+  TEXT,
+  where,
+} from '@cudnn-rnn/arguments'
 import { type Backend, type BackendTensor, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
-import { CELL_MODES, type CellMode, checkIsObject, checkOptionNames } from '@cudnn-rnn/canonical'
+import { CELL_MODES, type CellMode, checkIsObject, checkOptionNames, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import {
   BasicRNNCell,
   CudnnCompatibleGRUCell,
@@ -38,13 +50,15 @@ export interface NetworkRunResult {
 /** Runs a network as the framework of its file does: direction, initial states and lengths of the file included. */
 type Run = (input: TensorLike, options?: NetworkRunOptions) => Promise<NetworkRunResult>
 
+type CudnnModel = CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
+
 /** An imported network as a model with its parameters. */
-export interface ModelFromNetwork {
+export interface ModelFromNetwork<Model extends CudnnModel = CudnnModel> {
   /**
-   * `call` of a CudnnLSTM takes `inputC` too: in TypeScript narrow the type with `model instanceof CudnnLSTM` before a call,
-   * or use `run`, which is the same for all cells.
+   * `call` of a CudnnLSTM takes `inputC`, that of the others does not: name the class to {@link modelFromNetwork} for its
+   * type, or use `run`, which is the same for all cells.
    */
-  readonly model: CudnnLSTM | CudnnGRU | CudnnRNNRelu | CudnnRNNTanh
+  readonly model: Model
   readonly params: Variable
   /** True where the network reads a sequence from its end: `run` turns it around, `call` of the model does not. */
   readonly reverse: boolean
@@ -61,6 +75,9 @@ export interface CellFromNetwork {
   readonly run: Run
 }
 
+/** A class such as {@link CudnnLSTM}. */
+type ModelClass<Model extends CudnnModel> = new (backend: Backend, options: RnnDescriptor) => Model
+
 const MODELS = {
   lstm: CudnnLSTM,
   gru: CudnnGRU,
@@ -74,7 +91,9 @@ const MODELS = {
  * Weights become the executor's dtype. Dispose `params` and the model after use; `inputs` and `reverse` of the network are
  * honoured by `run`, which works on whole sequences in host memory.
  *
- * @throws TypeError `ERR_NOT_A_BACKEND`; the errors of models and cells
+ * @param modelClass of the model, which is then of that type. Default: the class of the network's cell.
+ * @throws TypeError `ERR_NOT_A_BACKEND`; RangeError `ERR_OTHER_CELL` where `modelClass` computes another cell; the errors of
+ *   models and cells
  * @example
  * ```ts
  * import { CudnnLSTM, exportWeights, importWeights, modelFromNetwork, openBackend } from '@cudnn-rnn/rnn'
@@ -86,12 +105,18 @@ const MODELS = {
  * const file = await exportWeights([{ name: 'encoder', descriptor, canonical }], { format: 'safetensors' })
  *
  * const { networks } = await importWeights(file)
- * const { model, params } = modelFromNetwork(backend, networks[0])
+ * const { model, params } = modelFromNetwork(backend, networks[0], CudnnLSTM)
+ * const { output } = await model.call({ data: new Float32Array(5 * 2 * 3), shape: [5, 2, 3] }, null, null, params)
+ * console.log(output.shape) // [ 5, 2, 4 ]
  * using stream = model.stream(params)
  * console.log(stream.stepSync({ data: Float32Array.of(1, 2, 3), shape: [1, 3] }).shape) // [ 1, 4 ]
  * ```
  */
-export function modelFromNetwork(backend: Backend, network: ImportedNetwork): ModelFromNetwork
+export function modelFromNetwork<Model extends CudnnModel = CudnnModel>(
+  backend: Backend,
+  network: ImportedNetwork,
+  modelClass?: ModelClass<Model>,
+): ModelFromNetwork<Model>
 export function modelFromNetwork(backend: Backend, network: ImportedCell): CellFromNetwork
 export function modelFromNetwork(
   backend: Backend,
@@ -100,11 +125,18 @@ export function modelFromNetwork(
 export function modelFromNetwork(
   backend: Backend,
   network: ImportedNetwork | ImportedCell,
+  modelClass?: ModelClass<CudnnModel>,
 ): ModelFromNetwork | CellFromNetwork {
   checkIsObject('make a model', 'network', network)
-  return 'cell' in network ? cellFrom(backend, network) : modelFrom(backend, network)
+  checkArguments('make a model', { modelClass }, { modelClass: optional(MODEL_CLASS) })
+  return 'cell' in network ? cellFrom(backend, network) : modelFrom(backend, network, modelClass)
 }
 
+const MODEL_CLASS = where(
+  FUNCTION,
+  'one of the classes CudnnLSTM, CudnnGRU, CudnnRNNRelu, CudnnRNNTanh',
+  (given: ModelClass<CudnnModel>) => Object.values<ModelClass<CudnnModel>>(MODELS).includes(given),
+)
 const BACKEND = fields({ ops: OBJECT, dtype: oneOf(['float32', 'float64']) }, 'what openBackend() resolves to')
 const INPUTS = { name: TEXT, inputs: OBJECT, reverse: optional(FLAG), outputReversed: optional(FLAG) }
 const TENSORS = listOf(fields({ data: OBJECT, shape: listOf(integerFrom(0)) }))
@@ -114,10 +146,14 @@ const NETWORK = fields({
   canonical: fields({ weights: TENSORS, biases: TENSORS }),
 })
 
-function modelFrom(backend: Backend, network: ImportedNetwork): ModelFromNetwork {
+function modelFrom(
+  backend: Backend,
+  network: ImportedNetwork,
+  modelClass: ModelClass<CudnnModel> | undefined,
+): ModelFromNetwork {
   checkArguments('make a model', { backend, network }, { backend: BACKEND, network: NETWORK })
   const { descriptor, canonical, reverse } = network
-  const model = new MODELS[descriptor.cellMode](backend, descriptor)
+  const model = new (modelClass ?? MODELS[descriptor.cellMode])(backend, descriptor)
   const params: Variable = model.createParams({
     name: network.name === '' ? undefined : network.name,
     canonical: {

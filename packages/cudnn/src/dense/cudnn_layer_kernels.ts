@@ -6,6 +6,7 @@ import {
   type ElementLoss,
   type ElementLossResult,
   type LayerNormGradients,
+  type PhasedGateGradients,
   POOLINGS,
   type TensorLike,
 } from '@cudnn-rnn/backend'
@@ -17,6 +18,7 @@ import type {
   DropoutMask,
   KernelOperands,
   LayerKernels,
+  PhasedGateSizes,
   RowSizes,
   SequenceSizes,
 } from '@cudnn-rnn/executor-kit'
@@ -271,6 +273,39 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     }
   }
 
+  /** open [B,U]: how far the gates of a `PhasedLSTMCell` are open at the times [B,1]. */
+  phasedGate(operands: KernelOperands<'phasedGate'>, { batch, units }: PhasedGateSizes, leak: number): CudnnTensor {
+    const operation = this.begin('open phased gates')
+    const gate = gateBuffers(operation, operands)
+    const count = batch * units
+    const open = this.#allocate(operation, count)
+    this.#each(operation, 'phased_gate', count, { open, ...gate, count, units, leak })
+    return this.#result(operation, open, [batch, units])
+  }
+
+  /** One thread for each unit adds up the batch, and one for each row the units: sums have a fixed order. */
+  phasedGateGradients(
+    operands: KernelOperands<'phasedGateGradients'>,
+    { batch, units }: PhasedGateSizes,
+    leak: number,
+  ): PhasedGateGradients {
+    const { memory } = this.executor
+    const operation = this.begin('run the gradients of phased gates')
+    const dopen = operation.operand(operands.outputGradient)
+    const shared = { ...gateBuffers(operation, operands), dopen, batch, units, leak }
+    const [dperiod, dphase, dratioOn] = [units, units, units].map((count) => this.#allocate(operation, count))
+    const dtimes = this.#allocate(operation, batch)
+    this.#each(operation, 'phased_gate_gradients', units, { dperiod, dphase, dratioOn, ...shared })
+    this.#each(operation, 'phased_gate_time_gradient', batch, { dtimes, ...shared })
+    operation.post()
+    return {
+      times: memory.tensor(dtimes, [batch, 1]),
+      period: memory.tensor(dperiod, [units]),
+      phase: memory.tensor(dphase, [units]),
+      ratioOn: memory.tensor(dratioOn, [units]),
+    }
+  }
+
   /** Mean loss over all elements, weighted by row, and its gradient with respect to the predictions. */
   elementLoss(
     operands: KernelOperands<'elementLoss'>,
@@ -317,5 +352,14 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
   #result(operation: Operation, buffer: DeviceBuffer, shape: readonly number[]): CudnnTensor {
     operation.post()
     return this.executor.memory.tensor(buffer, shape)
+  }
+}
+
+function gateBuffers(operation: Operation, { times, period, phase, ratioOn }: KernelOperands<'phasedGate'>) {
+  return {
+    times: operation.operand(times),
+    period: operation.operand(period),
+    phase: operation.operand(phase),
+    ratioOn: operation.operand(ratioOn),
   }
 }

@@ -402,6 +402,19 @@ export const KERNELS = {
   attention_input_gradient: { dx: 'out', weights: 'in', dy: 'in', count: 'size', batch: 'size', columns: 'size' },
   attention_weight_gradient: { dweights: 'out', x: 'in', dy: 'in', batch: 'size', columns: 'size' },
   attention_score_gradient: { dscores: 'out', weights: 'in', dweights: 'in', time: 'size', batch: 'size' },
+  phased_gate: {
+    ...{ open: 'out', times: 'in', period: 'in', phase: 'in', ratioOn: 'in' },
+    ...{ count: 'size', units: 'size', leak: 'scalar' },
+  },
+  phased_gate_gradients: {
+    ...{ dperiod: 'out', dphase: 'out', dratioOn: 'out' },
+    ...{ times: 'in', period: 'in', phase: 'in', ratioOn: 'in', dopen: 'in' },
+    ...{ batch: 'size', units: 'size', leak: 'scalar' },
+  },
+  phased_gate_time_gradient: {
+    ...{ dtimes: 'out', times: 'in', period: 'in', phase: 'in', ratioOn: 'in', dopen: 'in' },
+    ...{ batch: 'size', units: 'size', leak: 'scalar' },
+  },
   element_loss: {
     ...{ gradient: 'out', loss: 'out', predictions: 'in', targets: 'in', weights: 'in?', total: 'in' },
     ...{ rows: 'size', columns: 'size', rule: 'size' },
