@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { gzipSync } from 'node:zlib'
 import { compilerVersion, link } from './compiler.mjs'
+import { findMemoryFlags, HAS_MAXIMUM } from './memory_flags.mjs'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const cpu = join(folder, '../cpu/src')
@@ -27,13 +28,19 @@ const NOT_COMPILED = [
   'kernels/kernels_portable.cc',
   'threads/job_queue.cc',
   'threads/physical_cores.cc',
-  'threads/thread_pool.cc',
   'weights/quantized_slot.cc',
 ]
 const CPU_FOLDERS = ['kernels', 'memory', 'threads', 'weights', 'dense', 'passes']
 const KERNELS = 'kernels/kernels_wasm.cc'
 
-const FLAGS = ['--target=wasm32-wasip1', '-std=c++20', '-msimd128', '-mbulk-memory', '-ffp-contract=off'].concat(
+const FLAGS = [
+  '--target=wasm32-wasip1',
+  '-std=c++20',
+  '-msimd128',
+  '-matomics',
+  '-mbulk-memory',
+  '-ffp-contract=off',
+].concat(
   ['-fno-exceptions', '-fno-rtti', '-fvisibility=hidden', '-Wall', '-Wextra', '-Wno-missing-field-initializers'],
   ['-Istd', '-Isrc', '-Icpu'],
   // Strength reduction drops "no unsigned wrap"; without it each load has an addition of its own for its address.
@@ -120,8 +127,8 @@ function compileOnOneThread(left) {
 }
 
 /**
- * Anything imported is a part of the C++ library that asks the system for something: time, a console, randomness. Node.js 20
- * cannot compile relaxed SIMD, but the other module has the same objects but for the kernels.
+ * Anything else that is imported is a part of the C++ library that asks the system for something: a console, randomness.
+ * Node.js 20 cannot compile relaxed SIMD, but the other module has the same objects but for the kernels.
  */
 function checkImports(name, module) {
   if (!WebAssembly.validate(module)) {
@@ -129,7 +136,8 @@ function checkImports(name, module) {
     return
   }
   const imports = WebAssembly.Module.imports(new WebAssembly.Module(module))
-  if (imports.length > 0) throw new Error(`Cannot use ${name}.wasm as it imports ${JSON.stringify(imports)}`)
+  const names = imports.map((of) => `${of.module}.${of.name}`).sort()
+  if (names.join() !== 'env.memory,env.now') throw new Error(`Cannot use ${name}.wasm as it imports ${names}`)
 }
 
 const jobs = [
@@ -154,11 +162,18 @@ for (const { name, kernelFlags } of MODULES) {
   const units = [`cpu/${KERNELS}`, ...drivers]
   const files = units.map((unit) => objectOf(unit, unit.endsWith(KERNELS) ? kernelFlags : DRIVER_FLAGS))
   const module = await link(files.map((file) => readFileSync(file)))
+  // One module serves executors with one thread, whose memory is not shared, and with several: it says of its memory
+  // whether that is shared, in one byte.
+  const memoryFlagsAt = findMemoryFlags(module)
+  module[memoryFlagsAt] = HAS_MAXIMUM
   checkImports(name, module)
   hashes[name] = createHash('sha256').update(module).digest('hex')
   writeFileSync(join(out, `${name}.wasm`), module)
   const text = gzipSync(module, { level: 9 }).toString('base64')
-  writeFileSync(join(out, `${name}.js`), `export const moduleBytes = '${text}'\n`)
+  writeFileSync(
+    join(out, `${name}.js`),
+    `export const moduleBytes = '${text}'\nexport const memoryFlagsAt = ${memoryFlagsAt}\n`,
+  )
   console.log(`${name}.wasm: ${module.length} bytes, ${text.length} in base64 after gzip, sha256 ${hashes[name]}`)
 }
 

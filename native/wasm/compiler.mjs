@@ -22,9 +22,17 @@ export async function compileUnit(unit, flags, tree) {
   return files['unit.o']
 }
 
-const LINK_FLAGS = ['--target=wasm32-wasip1', '-mexec-model=reactor', '-Wl,--max-memory=4294967296'].concat(
+const LINK_FLAGS = [
+  '--target=wasm32-wasip1',
+  '-mexec-model=reactor',
+  '-Wl,--initial-memory=1048576',
+  '-Wl,--max-memory=4294967296',
+].concat(
   // An overflow of the stack traps instead of overwriting data.
   ['-Wl,--stack-first', '-Wl,-z,stack-size=262144', '-Wl,--export=__stack_pointer'],
+  // Threads share one memory, which JavaScript makes. The objects of the C++ library use no atomic operations and are not
+  // marked as made for threads.
+  ['-Wl,--shared-memory', '-Wl,--import-memory', '-Wl,--export-memory', '-Wl,--no-check-features'],
   ['-Wl,--gc-sections', '-Wl,--strip-all', '-Wl,-O2'],
 )
 

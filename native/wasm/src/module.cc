@@ -1,36 +1,56 @@
 #include "module.h"
 
-#include <sched.h>
-#include <time.h>
-
+#include <chrono>
+#include <cstddef>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <new>
 
 namespace cudnn_rnn {
 namespace {
 
+// Made by `_initialize`: a variable of a function would be guarded by locks of the C++ library.
+Module the_module;
+
 bool out_of_memory = false;
 
 constexpr size_t kCacheLine = 64;
 
+// The library's functions of the heap are made for one thread. They are called here only.
+std::mutex heap_in_use;
+
+void Free(void* memory) {
+  const std::lock_guard<std::mutex> lock(heap_in_use);
+  std::free(memory);
+}
+
+// Milliseconds that never fall, of this thread. JavaScript gives the function.
+__attribute__((import_module("env"), import_name("now"))) extern "C" double Now();
+
+}  // namespace
+
 void* AllocateAligned(size_t bytes, size_t alignment) {
+  const std::lock_guard<std::mutex> lock(heap_in_use);
   void* memory = nullptr;
   return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
 }
 
-}  // namespace
-
-Module& TheModule() {
-  static Module module;
-  return module;
-}
+Module& TheModule() { return the_module; }
 
 void OutOfMemory() {
   out_of_memory = true;
   __builtin_trap();
 }
 
-CUDNN_RNN_EXPORT(open) void Open(bool is_double) { TheModule().is_double = is_double; }
+// threads: the caller's and those of workers that have called `runThread`. may_sleep: whether the caller may wait for
+// them without polling.
+CUDNN_RNN_EXPORT(open) void Open(bool is_double, int threads, bool may_sleep) {
+  ExpectThreads(threads);
+  if (may_sleep) LetCallerSleep();
+  TheModule().is_double = is_double;
+  TheModule().pool = std::make_unique<ThreadPool>(threads);
+}
 
 // Whether the last trap was OutOfMemory; asking clears the mark.
 CUDNN_RNN_EXPORT(takeOutOfMemory) bool TakeOutOfMemory() {
@@ -46,13 +66,13 @@ CUDNN_RNN_EXPORT(allocate) void* Allocate(double bytes) {
   return AllocateAligned(static_cast<size_t>(bytes), kCacheLine);
 }
 
-CUDNN_RNN_EXPORT(release) void Release(void* memory) { std::free(memory); }
+CUDNN_RNN_EXPORT(release) void Release(void* memory) { Free(memory); }
 
 }  // namespace cudnn_rnn
 
 // The library's own would bring printf for the message of a failure, and with it imports that write to a console.
 void* operator new(size_t bytes) {
-  void* memory = std::malloc(bytes);
+  void* memory = cudnn_rnn::AllocateAligned(bytes, alignof(std::max_align_t));
   if (memory == nullptr) cudnn_rnn::OutOfMemory();
   return memory;
 }
@@ -63,23 +83,18 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](size_t bytes) { return operator new(bytes); }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { cudnn_rnn::Free(memory); }
+void operator delete(void* memory, size_t) noexcept { cudnn_rnn::Free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
+void operator delete[](void* memory) noexcept { cudnn_rnn::Free(memory); }
+void operator delete[](void* memory, size_t) noexcept { cudnn_rnn::Free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
+void operator delete[](void* memory, size_t, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
 
-// SharedLoops can wait for another thread, which polls the clock in a library without threads. A module has one thread
-// and never waits: with these functions it imports nothing.
-int sched_yield() { return 0; }
-int nanosleep(const timespec*, timespec*) { return 0; }
-int clock_nanosleep(clockid_t, int, const timespec*, timespec*) { return 0; }
-int clock_gettime(clockid_t, timespec* now) {
-  *now = {};
-  return 0;
+// The library's own would ask the system for the time, and print a message where that fails.
+std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
+  return time_point(nanoseconds(static_cast<int64_t>(cudnn_rnn::Now() * 1e6)));
 }
 
 _LIBCPP_BEGIN_NAMESPACE_STD

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "kernels/kernels.h"
 #include "memory/block_cache.h"
@@ -17,12 +18,22 @@ namespace cudnn_rnn {
 
 struct Module {
   bool is_double = false;
-  ThreadPool pool{1};
+  // Of the caller's thread and the workers (threads.cc).
+  std::unique_ptr<ThreadPool> pool;
   // Of finished passes and consumed tapes.
   BlockCache blocks{size_t{64} << 20};
 };
 
 Module& TheModule();
+
+// Null where memory is short.
+void* AllocateAligned(size_t bytes, size_t alignment);
+
+// Says with how many threads the module computes, after all have begun `runThread`.
+void ExpectThreads(int threads);
+
+// Lets the calling thread wait for others without polling.
+void LetCallerSleep();
 
 // Marks the failure as one of memory and traps. JavaScript catches the trap, resets the stack pointer and throws
 // ERR_OUT_OF_MEMORY. The operation is lost with the memory that it held: modules are built without exceptions.
@@ -39,9 +50,9 @@ template <typename T>
 Engine<T> EngineOf() {
   Module& module = TheModule();
   if constexpr (sizeof(T) == sizeof(float)) {
-    return {&module.pool, &kWasmKernels.f32, &module.blocks, nullptr};
+    return {module.pool.get(), &kWasmKernels.f32, &module.blocks, nullptr};
   } else {
-    return {&module.pool, &kWasmKernels.f64, &module.blocks, nullptr};
+    return {module.pool.get(), &kWasmKernels.f64, &module.blocks, nullptr};
   }
 }
 

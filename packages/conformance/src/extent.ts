@@ -2,4 +2,5 @@
 export type Extent = 'all' | 'covering'
 
 /** `all` in `npm run test:all` and the nightly workflow, which set CUDNN_RNN_TESTS=all. */
-export const requestedExtent: Extent = process.env['CUDNN_RNN_TESTS'] === 'all' ? 'all' : 'covering'
+export const requestedExtent: Extent =
+  typeof process === 'object' && process.env['CUDNN_RNN_TESTS'] === 'all' ? 'all' : 'covering'

@@ -6,6 +6,7 @@ import { INSTRUCTION_SETS, openCpuBackend } from '@cudnn-rnn/cpu'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
 import { openCudaEmulator } from '@cudnn-rnn/native-cuda-emulator'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
+import { openWasmBackend } from '@cudnn-rnn/wasm'
 import type { Program } from './program.js'
 
 /** An executor that is to agree with the reference. */
@@ -22,7 +23,7 @@ export function openReference({ dtype }: Program): Backend {
   return openReferenceBackend({ dtype })
 }
 
-/** Every executor of this machine except the reference: each instruction set of the CPU, and cuDNN 9 and 8 on the CUDA emulator. */
+/** Every executor of this machine except the reference: each instruction set of the CPU, WebAssembly, and cuDNN 9 and 8 on the CUDA emulator. */
 export function testedExecutors(): { readonly found: readonly TestedExecutor[]; readonly missing: readonly string[] } {
   const found: TestedExecutor[] = []
   const missing: string[] = []
@@ -36,6 +37,8 @@ export function testedExecutors(): { readonly found: readonly TestedExecutor[]; 
     const open = async ({ dtype, threads }: Program) => openCpuBackend({ dtype, threads, instructionSet })
     found.push({ name: `cpu ${instructionSet}`, sharesMasks: true, open })
   }
+  const openWasm = async ({ dtype, threads }: Program) => openWasmBackend({ dtype, threads })
+  found.push({ name: 'wasm', sharesMasks: true, open: openWasm })
   for (const version of [9, 8] as const) {
     const emulated = emulatedCudnn(version)
     if (typeof emulated === 'string') missing.push(`cudnn ${version}: ${emulated}`)

@@ -12,7 +12,7 @@ export interface OpenBackendOptions {
   readonly precision?: Precision | undefined
   /** Folder of NVIDIA's libraries, searched before everything else. Default CUDNN_RNN_LIBRARY_DIR. */
   readonly libraryDir?: string | undefined
-  /** Threads of a CPU executor. Default: physical cores. */
+  /** Threads of the cpu executor, default: physical cores; and of the wasm executor, default: half of the logical processors, at most 4. */
   readonly threads?: number | undefined
   /** Instruction set of the CPU executor's kernels: avx512-vnni, avx512, avx2, neon or portable. Default: the best there is. */
   readonly instructionSet?: InstructionSet | undefined
@@ -48,9 +48,9 @@ export const EXECUTORS = [
   },
   {
     name: 'wasm',
-    open: async ({ dtype, weights }) => {
+    open: async ({ dtype, weights, threads }) => {
       const { openWasmBackend } = await import('@cudnn-rnn/wasm')
-      return openWasmBackend({ dtype, weights })
+      return openWasmBackend({ dtype, weights, threads })
     },
   },
   {

@@ -8,14 +8,18 @@ export interface LoadedModule {
 }
 
 /** Compiled once in each thread: the second executor opens without decoding anything. */
-const compiled = new Map<WasmInstructionSet, Promise<WebAssembly.Module>>()
+const compiled = new Map<string, Promise<WebAssembly.Module>>()
+
+/** Flags of a memory with a maximum that threads share. */
+const SHARED_WITH_MAXIMUM = 3
 
 /**
  * The kernels for `asked`, or for the best instruction set of this engine.
  *
+ * @param hasThreads whether the module takes a shared memory
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
  */
-export async function loadModule(asked: WasmInstructionSet | undefined): Promise<LoadedModule> {
+export async function loadModule(asked: WasmInstructionSet | undefined, hasThreads = false): Promise<LoadedModule> {
   const instructionSet = WASM_INSTRUCTION_SETS.find(
     (set) => (asked === undefined || set === asked) && hasInstructionSet(set),
   )
@@ -23,24 +27,26 @@ export async function loadModule(asked: WasmInstructionSet | undefined): Promise
     const missing = asked ?? 'SIMD of WebAssembly'
     throw unavailable(`this engine has no ${missing}`, 'Use Chrome 91, Firefox 89, Safari 16.4, Node.js 20 or later.')
   }
-  let compiling = compiled.get(instructionSet)
+  const key = `${instructionSet} ${hasThreads}`
+  let compiling = compiled.get(key)
   if (compiling === undefined) {
-    compiling = compile(instructionSet)
-    compiled.set(instructionSet, compiling)
+    compiling = compile(instructionSet, hasThreads)
+    compiled.set(key, compiling)
     // A failure may be of the moment: the next one tries again.
-    compiling.catch(() => compiled.delete(instructionSet))
+    compiling.catch(() => compiled.delete(key))
   }
   return { module: await compiling, instructionSet }
 }
 
-async function compile(instructionSet: WasmInstructionSet): Promise<WebAssembly.Module> {
+async function compile(instructionSet: WasmInstructionSet, hasThreads: boolean): Promise<WebAssembly.Module> {
   let bytes: Uint8Array<ArrayBuffer>
   try {
     // Two imports, so that a bundler makes two files of which a page loads one.
-    const { moduleBytes } = await (instructionSet === 'simd128'
+    const { moduleBytes, memoryFlagsAt } = await (instructionSet === 'simd128'
       ? import('@cudnn-rnn/native-wasm/simd128')
       : import('@cudnn-rnn/native-wasm/relaxed'))
     bytes = await decode(moduleBytes)
+    if (hasThreads) bytes[memoryFlagsAt] = SHARED_WITH_MAXIMUM
   } catch (cause) {
     throw unavailable(`its module cannot be loaded: ${(cause as Error).message}`, REBUILD, cause)
   }

@@ -13,22 +13,29 @@ import {
 import { WASM_INSTRUCTION_SETS, type WasmInstructionSet } from './instruction_set.js'
 import { loadModule } from './load_module.js'
 import { WasmHeap } from './wasm_heap.js'
+import { instantiate, instantiateWithThreads, type WasmInstance } from './wasm_instance.js'
 import { WasmNetwork } from './wasm_network.js'
 import { WasmQuantizedWeights, WasmTape } from './wasm_objects.js'
 import { WasmOperations } from './wasm_operations.js'
 import { WasmStepper } from './wasm_stepper.js'
+import { defaultThreads, threadsRefused } from './wasm_threads.js'
 
 export interface WasmBackendOptions {
   /** Element type of everything computed; default float32. */
   readonly dtype?: FloatDType | undefined
   /** How inference reads the matrices, default float32; as the option of the same name of the cpu executor. */
   readonly weights?: WeightFormat | undefined
+  /**
+   * Threads that compute, 1..256: the caller's and workers; default: half of the logical processors, at most 4. One where there
+   * can be no workers over shared memory, as in a page that is not cross-origin isolated; `reason` names the number.
+   */
+  readonly threads?: number | undefined
   /** Instruction set of the kernels; default: the best that the engine has. Results differ in their last bits. */
   readonly instructionSet?: WasmInstructionSet | undefined
   /**
    * A `WebAssembly.Module` that was compiled elsewhere, where this thread may not compile the package's own: in workers of
    * Cloudflare and Vercel. Its bytes are those of this package's `dist/simd128.js` (gzip in base64), written to a file by
-   * the build of the page.
+   * the build of the page. It computes on one thread.
    */
   readonly module?: object | undefined
 }
@@ -36,12 +43,14 @@ export interface WasmBackendOptions {
 /** The executor of browsers, and of machines without the native addon. */
 export type WasmBackend = HostBackend<KernelRnn>
 
+const MAX_THREADS = 256
+
 const ACTION = 'open the wasm backend'
-const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'instructionSet', 'module']
+const OPTION_NAMES: readonly (keyof WasmBackendOptions)[] = ['dtype', 'weights', 'threads', 'instructionSet', 'module']
 
 /**
- * Opens the WebAssembly executor: the kernels of the cpu executor on the calling thread. Every call computes before its
- * promise resolves.
+ * Opens the WebAssembly executor: the kernels of the cpu executor on the calling thread and on workers. Every call
+ * computes before it returns its promise.
  *
  * @throws BackendUnavailableError `ERR_BACKEND_UNAVAILABLE` where the engine lacks SIMD, or may not compile WebAssembly
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`
@@ -53,6 +62,10 @@ export async function openWasmBackend(options: WasmBackendOptions = {}): Promise
   const weights = options.weights ?? 'float32'
   if (!WEIGHT_FORMATS.includes(weights)) refuse('weights', `one of ${WEIGHT_FORMATS.join(', ')}`, weights)
   if (weights !== 'float32' && dtype !== 'float32') refuse('weights', 'float32 with dtype float64', weights)
+  const { threads } = options
+  if (threads !== undefined && !(Number.isInteger(threads) && threads >= 1 && threads <= MAX_THREADS)) {
+    refuse('threads', `an integer in 1..${MAX_THREADS}`, threads)
+  }
   const asked = options.instructionSet
   if (asked !== undefined && !WASM_INSTRUCTION_SETS.includes(asked)) {
     refuse('instructionSet', `one of ${WASM_INSTRUCTION_SETS.join(', ')}`, asked)
@@ -65,17 +78,34 @@ export async function openWasmBackend(options: WasmBackendOptions = {}): Promise
       { option: 'module', value: given },
     )
   }
-  const { module, instructionSet } =
-    given === undefined
-      ? await loadModule(asked)
-      : { module: given as WebAssembly.Module, instructionSet: 'given module' }
-  const executor = createWasmExecutor(new WasmHeap(module, dtype), dtype, weights)
+  const { instance, instructionSet } = await instanceOf(given as WebAssembly.Module | undefined, asked, threads)
+  const executor = createWasmExecutor(new WasmHeap(instance, dtype), dtype, weights)
   const suffix = weights === 'float32' ? '' : `, ${weights} weights`
   return openKernelBackend(executor, {
     name: 'wasm',
-    reason: `wasm: ${instructionSet}, ${dtype}, 1 thread${suffix}`,
+    reason: `wasm: ${instructionSet}, ${dtype}, ${describeThreads(instance)}${suffix}`,
     implementation: `wasm ${instructionSet}${suffix}`,
   })
+}
+
+/** The module on as many of the `asked` threads as there can be here. */
+async function instanceOf(
+  given: WebAssembly.Module | undefined,
+  set: WasmInstructionSet | undefined,
+  asked: number | undefined,
+): Promise<{ readonly instance: WasmInstance; readonly instructionSet: string }> {
+  const threads = asked ?? defaultThreads()
+  const shortage = threads === 1 ? '' : given === undefined ? threadsRefused() : 'a given module has no threads'
+  if (threads > 1 && shortage === '') {
+    const { module, instructionSet } = await loadModule(set, true)
+    return { instance: await instantiateWithThreads(module, threads), instructionSet }
+  }
+  const loaded = given === undefined ? await loadModule(set) : { module: given, instructionSet: 'given module' }
+  return { instance: { ...instantiate(loaded.module), shortage }, instructionSet: loaded.instructionSet }
+}
+
+function describeThreads({ threads, shortage }: WasmInstance): string {
+  return `${threads} ${threads === 1 ? 'thread' : 'threads'}${shortage === '' ? '' : ` (${shortage})`}`
 }
 
 /** The executor over `heap`; disposing its memory closes it. */

@@ -6,8 +6,14 @@ export interface WasmExports {
   readonly memory: WebAssembly.Memory
   readonly __stack_pointer: WebAssembly.Global
   _initialize(): void
-  /** Once, before anything else. */
-  open(float64: number): void
+  /** Once, before anything but `allocate`, when `threads` - 1 workers have begun {@link runThread}. */
+  open(float64: number, threads: number, maySleep: number): void
+  /** On a worker: computes until the worker is terminated. */
+  runThread(index: number): void
+  /** On a worker: its code has trapped. */
+  markThreadFailed(): void
+  /** After a trap: whether threads are still inside the operation that trapped. */
+  isInterrupted(): number
   takeOutOfMemory(): number
   /** Returns 0 if memory cannot be allocated. */
   allocate(bytes: number): Address

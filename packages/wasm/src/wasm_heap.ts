@@ -5,9 +5,18 @@ import { CallFrame } from './call_frame.js'
 import type { HeapMemory } from './heap_memory.js'
 import { ResidentArrays } from './resident_arrays.js'
 import type { Address, WasmExports } from './wasm_exports.js'
+import { maySleep, type WasmInstance } from './wasm_instance.js'
 
 /** Exports that free an object of the module. */
 type Free = 'networkFree' | 'quantizedFree' | 'tapeFree' | 'stepperFree'
+
+/** Ends the workers of heaps that were collected without being closed. */
+const abandoned = new FinalizationRegistry<() => void>((stop) => stop())
+
+function ended(action: string, cause: unknown): Error {
+  const message = `Cannot ${action} as the executor has ended: one of its threads failed (${(cause as Error).message})`
+  return Object.assign(new Error(message, { cause }), { code: 'ERR_WASM_ENDED' })
+}
 
 interface Owned {
   readonly free: Free
@@ -27,26 +36,32 @@ export class WasmHeap implements HeapMemory {
   readonly #frame: CallFrame
   readonly #stackPointer: number
   readonly #collected = new FinalizationRegistry<Owned>((owned) => this.#free(owned))
+  readonly #stopThreads: () => void
   #exports: WasmExports | undefined
   #floats: FloatArray
+  /** The error that ended the executor. */
+  #failure: unknown
 
-  constructor(module: WebAssembly.Module, dtype: FloatDType) {
-    const exports = new WebAssembly.Instance(module).exports as unknown as WasmExports
-    exports._initialize()
-    exports.open(Number(dtype === 'float64'))
+  constructor(instance: WasmInstance, dtype: FloatDType) {
+    const { exports, threads, stop } = instance
     this.dtype = dtype
     this.#exports = exports
+    this.#stopThreads = stop
+    // Workers live until they are terminated, and with them the memory.
+    abandoned.register(this, stop, this)
     this.#stackPointer = exports.__stack_pointer.value as number
     this.#floats = this.#viewOf(exports.memory)
     this.#frame = new CallFrame(this)
     this.resident = new ResidentArrays(this)
+    const sleeps = threads > 1 && maySleep(exports.memory)
+    this.guard('open the wasm backend', () => exports.open(Number(dtype === 'float64'), threads, Number(sleeps)))
   }
 
   /** Throws once the heap is closed, which no caller of an open backend sees. */
   get exports(): WasmExports {
-    if (this.#exports === undefined)
-      throw codedRangeError('ERR_BACKEND_DISPOSED', 'Cannot compute as the backend was disposed')
-    return this.#exports
+    if (this.#exports !== undefined) return this.#exports
+    if (this.#failure !== undefined) throw ended('compute', this.#failure)
+    throw codedRangeError('ERR_BACKEND_DISPOSED', 'Cannot compute as the backend was disposed')
   }
 
   /** All elements of the memory. A view of its own for every size: the memory's buffer is another one when it has grown. */
@@ -114,8 +129,10 @@ export class WasmHeap implements HeapMemory {
     this.#free({ free, address })
   }
 
-  /** Lets go of the instance, and with it of all its memory. */
+  /** Ends the threads and lets go of the instance, and with it of all its memory. */
   close(): void {
+    abandoned.unregister(this)
+    this.#stopThreads()
     this.#exports = undefined
     this.#floats = this.dtype === 'float64' ? new Float64Array(0) : new Float32Array(0)
   }
@@ -133,7 +150,13 @@ export class WasmHeap implements HeapMemory {
     if (!(error instanceof WebAssembly.RuntimeError) || this.#exports === undefined) return error
     // The functions that trapped have not put it back.
     this.#exports.__stack_pointer.value = this.#stackPointer
-    if (this.#exports.takeOutOfMemory() !== 0) return new RangeError('out of memory')
+    const isOutOfMemory = this.#exports.takeOutOfMemory() !== 0
+    if (this.#exports.isInterrupted() !== 0) {
+      this.#failure = isOutOfMemory ? new RangeError('out of memory', { cause: error }) : error
+      this.close()
+      return ended(action, this.#failure)
+    }
+    if (isOutOfMemory) return new RangeError('out of memory')
     const message = `Cannot ${action} as the kernels trapped: ${error.message}`
     return Object.assign(new Error(message, { cause: error }), { code: 'ERR_WASM_OPERATION' })
   }

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
+import { instantiate } from '../src/wasm_instance.js'
 
 const { module } = await loadModule('simd128')
 
 describe('CallFrame', () => {
   it('copies operands in and results back, across growth of the memory', () => {
-    const heap = new WasmHeap(module, 'float64')
+    const heap = new WasmHeap(instantiate(module), 'float64')
     const [read, written, integers] = [Float64Array.of(1, 2), new Float64Array(2), Int32Array.of(3, -4)]
     heap.call('test', (frame) => {
       const [from, to, whole] = [frame.read(read), frame.write(written), frame.update(integers)]
@@ -22,7 +23,7 @@ describe('CallFrame', () => {
   })
 
   it('uses the memory of a call again', () => {
-    const heap = new WasmHeap(module, 'float32')
+    const heap = new WasmHeap(instantiate(module), 'float32')
     const place = (bytes: number) => heap.call('test', (frame) => frame.place(bytes))
     place(2 ** 20)
     const [first, bytes] = [place(2 ** 20), heap.exports.memory.buffer.byteLength]
@@ -32,7 +33,7 @@ describe('CallFrame', () => {
   })
 
   it('leaves results as they were where the call fails, and the next call works', () => {
-    const heap = new WasmHeap(module, 'float32')
+    const heap = new WasmHeap(instantiate(module), 'float32')
     const result = Float32Array.of(5)
     const fail = () =>
       heap.call('test', (frame, exports) => {

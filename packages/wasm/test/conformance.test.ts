@@ -1,4 +1,5 @@
 import { type ConformanceOptions, runConformance } from '@cudnn-rnn/conformance'
+import { requestedExtent } from '@cudnn-rnn/conformance/extent'
 import { openWasmBackend } from '../src/index.js'
 import { instructionSetsUnderTest } from './instruction_sets_under_test.js'
 
@@ -8,9 +9,14 @@ const tolerances = { float32: 5e-6, float64: 1e-12 }
 // covering subset.
 for (const [index, instructionSet] of instructionSetsUnderTest().entries()) {
   const run = (dtypes: ConformanceOptions['dtypes'], extent: 'all' | 'covering') =>
-    runConformance(`wasm ${instructionSet}`, ({ dtype }) => openWasmBackend({ dtype, instructionSet }), {
+    runConformance(`wasm ${instructionSet}`, ({ dtype }) => openWasmBackend({ dtype, instructionSet, threads: 1 }), {
       ...{ dtypes, tolerances, extent },
     })
   run(['float32'], index === 0 ? 'all' : 'covering')
   run(['float64'], 'covering')
 }
+
+// Nearly all is the same code; in a page this test also starts workers of the browser.
+runConformance('wasm on two threads', ({ dtype }) => openWasmBackend({ dtype, threads: 2 }), {
+  ...{ dtypes: ['float32'], tolerances, extent: requestedExtent },
+})

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { loadModule } from '../src/load_module.js'
 import { WasmHeap } from '../src/wasm_heap.js'
+import { instantiate } from '../src/wasm_instance.js'
 
 const { module } = await loadModule('simd128')
-const heapOf = () => new WasmHeap(module, 'float32')
+const heapOf = () => new WasmHeap(instantiate(module), 'float32')
 const elementsAt = (heap: WasmHeap, address: number, count: number) => [
   ...heap.floats.subarray(address / 4, address / 4 + count),
 ]

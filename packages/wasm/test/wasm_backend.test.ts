@@ -11,7 +11,7 @@ afterEach(() => {
 
 describe('openWasmBackend', () => {
   it('says which kernels compute', async () => {
-    using backend = await openWasmBackend({ instructionSet: 'simd128', weights: 'int8' })
+    using backend = await openWasmBackend({ instructionSet: 'simd128', weights: 'int8', threads: 1 })
     expect(backend.reason).toBe('wasm: simd128, float32, 1 thread, int8 weights')
     expect(backend.implementation).toBe('wasm simd128, int8 weights')
   })
@@ -22,7 +22,8 @@ describe('openWasmBackend', () => {
     [{ weights: 'int8', dtype: 'float64' }, 'ERR_INVALID_OPTION'],
     [{ instructionSet: 'avx2' }, 'ERR_INVALID_OPTION'],
     [{ module: new Uint8Array(8) }, 'ERR_INVALID_OPTION_TYPE'],
-    [{ threads: 2 }, 'ERR_UNKNOWN_OPTION'],
+    [{ threads: 0 }, 'ERR_INVALID_OPTION'],
+    [{ workers: 2 }, 'ERR_UNKNOWN_OPTION'],
   ] as const)('refuses %o', async (options, code) => {
     await expect(openWasmBackend(options as never)).rejects.toThrow(coded(code))
   })

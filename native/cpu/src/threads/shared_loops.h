@@ -115,7 +115,7 @@ class SharedLoops {
   void Report(int loop, uint64_t target, uint64_t items) {
     if (items == 0 || done_.fetch_add(items) + items < target || sleepers_.load() == 0) return;
     ended_.store(loop + 1);
-    ended_.notify_all();
+    WakeAll(&ended_);
   }
 
   void WaitFor(uint64_t target) {
@@ -123,7 +123,7 @@ class SharedLoops {
     sleepers_.fetch_add(1);
     // ended_ is read before done_: if the last item is counted between both reads, ended_ differs from `seen` and the
     // wait returns at once.
-    for (int seen = ended_.load(); done_.load() < target; seen = ended_.load()) ended_.wait(seen);
+    for (int seen = ended_.load(); done_.load() < target; seen = ended_.load()) SleepWhile(ended_, seen);
     sleepers_.fetch_sub(1);
   }
 

@@ -21,6 +21,9 @@ inline void Pause() {
   _mm_pause();
 #elif defined(__aarch64__) && !defined(_MSC_VER)
   asm volatile("yield");
+#elif defined(__wasm__)
+  // WebAssembly has no such instruction. An empty loop of some 20 ns keeps the numbers of polls below meaningful.
+  for (int turn = 0; turn < 64; turn++) asm volatile("");
 #endif
 }
 
@@ -43,10 +46,20 @@ bool SpinWhileAtMost(const std::atomic<Integer>& value, Integer limit, int spins
   return false;
 }
 
+// Sleeps unless value differs from `seen`; may return early. WakeAll ends the sleep of all threads.
+#if defined(__wasm__)
+// In native/wasm: the C++ library for WebAssembly without threads polls instead.
+void SleepWhile(const std::atomic<int>& value, int seen);
+void WakeAll(std::atomic<int>* value);
+#else
+inline void SleepWhile(const std::atomic<int>& value, int seen) { value.wait(seen, std::memory_order_acquire); }
+inline void WakeAll(std::atomic<int>* value) { value->notify_all(); }
+#endif
+
 inline void WaitWhileAtMost(const std::atomic<int>& value, int limit) {
   if (SpinWhileAtMost(value, limit, kSpins)) return;
   for (int seen = value.load(std::memory_order_acquire); seen <= limit; seen = value.load(std::memory_order_acquire)) {
-    value.wait(seen, std::memory_order_acquire);
+    SleepWhile(value, seen);
   }
 }
 

@@ -42,6 +42,8 @@ class FlushDenormals {
 
  private:
   unsigned long long before_;
+#else
+  FlushDenormals() {}
 #endif
 };
 
@@ -68,7 +70,7 @@ ThreadPool::~ThreadPool() {
   // Ordered before the increment: a thread that sees the new number sees the flag.
   stopping_ = true;
   calls_.fetch_add(1, std::memory_order_release);
-  calls_.notify_all();
+  WakeAll(&calls_);
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -133,7 +135,7 @@ void ThreadPool::RunLocked(int members, const Work& work) {
   // Opens the call: the writes above are visible to a thread that enters (release, paired with its acquire).
   inside_.store(0, std::memory_order_release);
   calls_.fetch_add(1, std::memory_order_release);
-  calls_.notify_all();
+  WakeAll(&calls_);
   work(0);
   // Closes the call. From here on only threads that entered before are inside; `work` lives on the caller's stack, so
   // the call returns when the last of them has left.
@@ -144,7 +146,7 @@ void ThreadPool::RunLocked(int members, const Work& work) {
     if (spin++ < kSpins) {
       Pause();
     } else {
-      inside_.wait(inside, std::memory_order_acquire);
+      SleepWhile(inside_, inside);
     }
   }
 }
@@ -163,7 +165,7 @@ void ThreadPool::Serve(int index) {
     if ((inside & kClosed) != 0) continue;
     // A call with fewer members than threads: the others leave again at once.
     if (index < members_) (*work_)(index);
-    if (inside_.fetch_sub(1, std::memory_order_acq_rel) - 1 == kClosed) inside_.notify_all();
+    if (inside_.fetch_sub(1, std::memory_order_acq_rel) - 1 == kClosed) WakeAll(&inside_);
   }
 }
 
