@@ -31,7 +31,8 @@ std::vector<T> SineParams(const Network<T>& network) {
     for (int gate = 0; gate < network.gates(); gate++) {
       for (const Side side : {Side::kInput, Side::kRecurrent}) {
         network.MoveWeight(params.data(), region.data(), p, side, gate, true);
-        network.MoveBias(params.data(), region.data(), p, side, gate, true);
+        const bool has_bias = side == Side::kInput ? options.input_bias : options.recurrent_bias;
+        if (has_bias) network.MoveBias(params.data(), region.data(), p, side, gate, true);
       }
     }
     if (options.projection > 0) network.MoveWeight(params.data(), region.data(), p, Side::kProjection, 0, true);

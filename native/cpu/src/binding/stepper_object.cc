@@ -14,6 +14,7 @@ Napi::Function StepperObject::Define(Napi::Env env) {
                      {
                          InstanceMethod<&StepperObject::Step>("step"),
                          InstanceMethod<&StepperObject::StepRows>("stepRows"),
+                         InstanceMethod<&StepperObject::Bind>("bind"),
                          InstanceMethod<&StepperObject::ResetRow>("resetRow"),
                          InstanceMethod<&StepperObject::MoveState>("moveState"),
                      });
@@ -68,6 +69,54 @@ void StepperObject::StepOf(const Napi::CallbackInfo& info, const QuantizedWeight
   const T* input = Required<T>(info[1], "input", steps * batch_ * network.options().input_size);
   T* output = Required<T>(info[2], "out", steps * batch_ * network.columns());
   stepper_.get<T>()->Run(core_->engine<T>(), {params, quantized}, input, output, steps);
+}
+
+// bind(params, input [B,I], output [B,C]): () => void, a function that computes one step between these arrays. Asking
+// Node-API for the addresses of three arrays takes 100 ns, a step of a small network 1 µs, so it is done once. The
+// caller keeps the arrays from being transferred or resized.
+Napi::Value StepperObject::Bind(const Napi::CallbackInfo& info) {
+  if (core_->is_double) {
+    BindOf<double>(info);
+  } else {
+    BindOf<float>(info);
+  }
+  for (size_t k = 0; k < 3; k++) bound_arrays_[k] = Napi::Reference<Napi::Value>::New(info[k], 1);
+  napi_value step;
+  NAPI_THROW_IF_FAILED(info.Env(),
+                       napi_create_function(info.Env(), "stepBound", NAPI_AUTO_LENGTH, StepBound, this, &step),
+                       info.Env().Undefined());
+  const Napi::Function function(info.Env(), step);
+  // Keeps this object as long as the function, which has its address.
+  function.Set("stepper", info.This());
+  return function;
+}
+
+template <typename T>
+void StepperObject::BindOf(const Napi::CallbackInfo& info) {
+  const Network<T>& network = *network_.get<T>();
+  bound_params_ = Required<T>(info[0], "params", network.params_size());
+  bound_input_ = Required<T>(info[1], "input", batch_ * network.options().input_size);
+  bound_output_ = Required<T>(info[2], "out", batch_ * network.columns());
+}
+
+// Without node-addon-api, which asks for the arguments, for `this` and for the object behind it: half the time of the
+// call.
+napi_value StepperObject::StepBound(napi_env env, napi_callback_info info) {
+  void* data = nullptr;
+  if (napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data) != napi_ok) return nullptr;
+  auto* stepper = static_cast<StepperObject*>(data);
+  if (stepper->core_->is_double) {
+    stepper->RunBound<double>();
+  } else {
+    stepper->RunBound<float>();
+  }
+  return nullptr;
+}
+
+template <typename T>
+void StepperObject::RunBound() {
+  stepper_.get<T>()->Run(core_->engine<T>(), {static_cast<const T*>(bound_params_)},
+                         static_cast<const T*>(bound_input_), static_cast<T*>(bound_output_), 1);
 }
 
 // stepRows(params, rows: Int32Array, count: number, input, output, quantized?: NativeQuantizedWeights): void; of the

@@ -19,12 +19,18 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
  private:
   void Step(const Napi::CallbackInfo& info);
   void StepRows(const Napi::CallbackInfo& info);
+  Napi::Value Bind(const Napi::CallbackInfo& info);
+  static napi_value StepBound(napi_env env, napi_callback_info info);
   void ResetRow(const Napi::CallbackInfo& info);
   void MoveState(const Napi::CallbackInfo& info);
   template <typename T>
   void StepOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
   template <typename T>
   void StepRowsOf(const Napi::CallbackInfo& info, const QuantizedWeights* quantized);
+  template <typename T>
+  void BindOf(const Napi::CallbackInfo& info);
+  template <typename T>
+  void RunBound();
   static const QuantizedWeights* QuantizedWeightsAt(const Napi::CallbackInfo& info, size_t index);
   BatchRows RowsOf(const Napi::Value& list, const Napi::Value& count) const;
   template <typename T>
@@ -35,6 +41,11 @@ class StepperObject : public Napi::ObjectWrap<StepperObject> {
   ptrdiff_t batch_ = 0;
   OfEitherType<Network> network_;
   OfEitherType<Stepper> stepper_;
+  // The arrays of Bind(), and their addresses.
+  Napi::Reference<Napi::Value> bound_arrays_[3];
+  const void* bound_params_ = nullptr;
+  const void* bound_input_ = nullptr;
+  void* bound_output_ = nullptr;
 };
 
 }  // namespace cudnn_rnn

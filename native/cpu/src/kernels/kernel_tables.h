@@ -7,6 +7,7 @@
 #include "kernels/kernels.h"
 #include "kernels/lstm_row_kernels.h"
 #include "kernels/product_kernels.h"
+#include "kernels/row_step_kernels.h"
 #include "kernels/streamed_kernels.h"
 #include "kernels/transposed_kernels.h"
 
@@ -67,6 +68,8 @@ static constexpr KernelTable<typename V::Element> TableOf(double float32_operati
       GruForward<V>,
       PlainForward<V, Relu>,
       PlainForward<V, HyperbolicTangent>,
+      RowStepKernel<V, 4>(),
+      RowStepKernel<V, 3>(),
       LstmBackward<V>,
       GruBackward<V>,
       PlainBackward<V, Relu>,

@@ -118,6 +118,26 @@ struct CellForward {
   bool keep;  // overwrite z with the activations, which the backward reads
 };
 
+// One time step of one row of a gated layer, panels [first, last): both products and the cell. Panels of W, R and the
+// biases are those of panel 0 on.
+template <typename T>
+struct RowStep {
+  const T* x;
+  ptrdiff_t x_depth;
+  const T* input_panels;
+  const T* h_previous;
+  ptrdiff_t h_depth;
+  const T* recurrent_panels;
+  const T* input_biases;      // null for none
+  const T* recurrent_biases;  // null for none
+  T* c;                       // null but for LSTM
+  T* h;
+  T clip;
+  ptrdiff_t first;
+  ptrdiff_t last;
+  bool backwards;  // from the last panel to the first
+};
+
 // The step backwards. On entry dh is the gradient of h and dc that of c (from the steps after); on return z holds the
 // gradients of the pre-activations, dc that of the cell state before, and dh (GRU) the part that bypasses the matrix.
 template <typename T>
@@ -191,6 +211,9 @@ struct KernelTable {
   void (*gru_forward)(const CellForward<T>&);
   void (*relu_forward)(const CellForward<T>&);
   void (*tanh_forward)(const CellForward<T>&);
+  // Null where the registers are too few for it.
+  void (*lstm_row_step)(const RowStep<T>&);
+  void (*gru_row_step)(const RowStep<T>&);
   void (*lstm_backward)(const CellBackward<T>&);
   void (*gru_backward)(const CellBackward<T>&);
   void (*relu_backward)(const CellBackward<T>&);

@@ -302,6 +302,8 @@ class Stepper {
   template <typename Runner>
   void StepLayer(Runner* runner, const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
                  const Scratch& scratch, const LayerStep& s, int index, bool backwards) {
+    const auto row_step = RowStepKernelOf(kernels, params, layer, s);
+    if (row_step != nullptr) return StepRow(runner, row_step, kernels, params, layer, scratch, s, backwards);
     Int8Rows* int8_rows = int8_rows_.empty() ? nullptr : &int8_rows_[index];
     const ptrdiff_t rows = s.rows.count;
     RecurrentStep<T> step{network_, kernels, *layer.layout, params, rows};
@@ -350,11 +352,78 @@ class Stepper {
           if (!projects) CopyColumns(s, step.UnitsOf(panel));
         },
         backwards);
-    if (!projects) return;
-    runner->Run(layer.layout->projection.panels, [&](ptrdiff_t panel) {
+    if (projects) Project(runner, step, s);
+  }
+
+  template <typename Runner>
+  void Project(Runner* runner, const RecurrentStep<T>& step, const LayerStep& s) const {
+    runner->Run(step.layout.projection.panels, [&](ptrdiff_t panel) {
       step.RunProjectionPanel(panel);
       CopyColumns(s, step.ProjectedColumnsOf(panel));
     });
+  }
+
+  using RowStepKernel = void (*)(const RowStep<T>&);
+
+  // The kernel that takes one row through a layer; null where the general path has to.
+  RowStepKernel RowStepKernelOf(const KernelTable<T>& kernels, const Params<T>& params, const Layer& layer,
+                                const LayerStep& s) const {
+    if (s.rows.count != 1 || params.quantized != nullptr || !layer.layout->input.present()) return nullptr;
+    switch (network_.options().cell) {
+      case Cell::kLstm:
+        return kernels.lstm_row_step;
+      case Cell::kGru:
+        return kernels.gru_row_step;
+      default:
+        return nullptr;
+    }
+  }
+
+  // As StepLayer, of one row.
+  template <typename Runner>
+  void StepRow(Runner* runner, RowStepKernel kernel, const KernelTable<T>& kernels, const Params<T>& params,
+               const Layer& layer, const Scratch& scratch, const LayerStep& s, bool backwards) {
+    const LayerLayout& layout = *layer.layout;
+    const bool projects = layout.projection.present();
+    RowStep<T> row{};
+    row.x = s.x;
+    row.x_depth = layout.input.depth;
+    row.input_panels = params.data + layout.input.offset;
+    row.h_previous = s.h_previous;
+    row.h_depth = layout.recurrent.depth;
+    row.recurrent_panels = params.data + layout.recurrent.offset;
+    row.input_biases = layout.input_bias < 0 ? nullptr : params.data + layout.input_bias;
+    row.recurrent_biases = layout.recurrent_bias < 0 ? nullptr : params.data + layout.recurrent_bias;
+    // The cell kernel takes row numbers; one row needs its address alone.
+    row.c = s.cells == nullptr || s.cell_rows == nullptr ? s.cells : s.cells + s.cell_rows[0] * network_.padded_units();
+    row.h = projects ? scratch.unprojected : s.h;
+    row.clip = static_cast<T>(network_.options().clip);
+    row.backwards = backwards;
+    RunRanges(
+        runner, network_.panels(),
+        [&](ptrdiff_t first, ptrdiff_t last) {
+          row.first = first;
+          row.last = last;
+          kernel(row);
+          const ptrdiff_t units = network_.panel_units();
+          if (!projects) CopyColumns(s, {first * units, std::min(network_.options().units, last * units)});
+        },
+        backwards);
+    if (!projects) return;
+    RecurrentStep<T> step{network_, kernels, layout, params, 1};
+    step.h = s.h;
+    step.unprojected = scratch.unprojected;
+    Project(runner, step, s);
+  }
+
+  // body(first, last) for all items: one thread alone takes them at once.
+  template <typename Body>
+  static void RunRanges(const Alone*, ptrdiff_t items, const Body& body, bool) {
+    body(0, items);
+  }
+  template <typename Body>
+  static void RunRanges(SharedLoops::Member* member, ptrdiff_t items, const Body& body, bool backwards) {
+    member->Run(items, [&](ptrdiff_t item) { body(item, item + 1); }, backwards);
   }
 
   // Of the new h to the output and to the states of the rows.

@@ -110,6 +110,10 @@ void ThreadPool::Run(int members, const Work& work) {
 }
 
 void ThreadPool::RunOrAlone(int members, const Work& work) {
+  if (size_ == 1) {
+    const FlushDenormals flush;
+    return work(0);
+  }
   // A stream's step takes microseconds. Waiting for a whole pass of another caller would take milliseconds.
   std::unique_lock<std::mutex> lock(in_use_, std::try_to_lock);
   if (lock.owns_lock()) return RunAndLearn(members, work);

@@ -117,6 +117,11 @@ export interface KernelStepper {
     output: FloatArray,
     quantized?: KernelQuantizedWeights | null,
   ): void
+  /**
+   * A function that computes one step from `input` [B,I] to `output` [B,P or H], whose addresses are taken once; left out
+   * where that saves nothing. None of the arrays may be transferred or resized before a call of the function.
+   */
+  bind?: ((params: FloatArray, input: FloatArray, output: FloatArray) => () => void) | undefined
   resetRow(row: number): void
   /** @param rows whose states are moved, the first `count` of them; null for all of the batch. */
   moveState(h: FloatArray, c: FloatArray | null, into: boolean, rows: Int32Array | null, count: number): void

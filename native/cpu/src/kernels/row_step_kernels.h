@@ -1,0 +1,118 @@
+// One time step of one row of a gated layer: the path of latency. Included, after product_kernels.h and cell_kernels.h,
+// by the kernel files only.
+//
+// A step of one row reads every weight once, so its time is that of reading. The sums of a panel stay in registers over
+// the rows of W and of R and begin with the biases; the cell follows them at once. The general path, a call for W, one
+// for R and one for the cell, writes and reads the pre-activations in between, which costs more than the cell itself:
+// 130 ns a panel on Zen 4, in which 15 KB could be read.
+#pragma once
+
+#include "kernels/cell_kernels.h"
+#include "kernels/kernels.h"
+#include "kernels/product_kernels.h"
+#include "kernels/tile_shapes.h"
+#include "kernels/unroll.h"
+
+namespace {
+
+using namespace cudnn_rnn;
+
+// Whether the sums of one row and the four chunks of a panel stay in registers.
+template <typename V>
+inline constexpr bool kRowStepFits = V::kTileVectors[0] >= PanelVectors<V>(4);
+
+// sums[k % kSplit][kFirst…] += a[k] · row k of the panel, for all k
+template <typename V, int kFirst, int kVectors, int kSplit, int kSums>
+static inline void AddRowProduct(const typename V::Element* a, ptrdiff_t depth, const typename V::Element* panel,
+                                 V (&sums)[kSplit][kSums]) {
+  constexpr ptrdiff_t kStride = kVectors * V::kLanes;
+  constexpr int kSteps = Larger(4, kSplit);
+  ptrdiff_t k = 0;
+  for (; k + kSteps <= depth; k += kSteps, panel += kSteps * kStride) {
+    CUDNN_RNN_UNROLL
+    for (int s = 0; s < kSteps; s++) {
+      const V x = V::Set(a[k + s]);
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        V& sum = sums[s % kSplit][kFirst + j];
+        sum = MultiplyAdd(x, V::Load(panel + s * kStride + j * V::kLanes), sum);
+      }
+    }
+  }
+  for (; k < depth; k++, panel += kStride) {
+    const V x = V::Set(a[k]);
+    CUDNN_RNN_UNROLL
+    for (int j = 0; j < kVectors; j++) {
+      sums[0][kFirst + j] = MultiplyAdd(x, V::Load(panel + j * V::kLanes), sums[0][kFirst + j]);
+    }
+  }
+}
+
+// kChunks of a panel's four planes belong to each side: those from 0 on to the input, those from kRecurrent on to h.
+template <typename V, int kChunks, int kRecurrent>
+static void RowStepOf(const RowStep<typename V::Element>& p) {
+  using T = typename V::Element;
+  constexpr int kOfChunk = kVectorsOfChunk<V>;
+  constexpr int kVectors = kChunks * kOfChunk;
+  constexpr int kSums = 4 * kOfChunk;
+  constexpr int kSplit = TileSplit<V>(kSums);
+  constexpr ptrdiff_t kWidth = kChunks * kChunk<T>;
+  CellForward<T> cell{};
+  alignas(64) T z[4 * kChunk<T>];
+  cell.z = z;
+  cell.rows = 1;
+  cell.clip = p.clip;
+  for (ptrdiff_t k = p.first; k < p.last; k++) {
+    const ptrdiff_t panel = p.backwards ? p.first + p.last - 1 - k : k;
+    V sums[kSplit][kSums];
+    CUDNN_RNN_UNROLL
+    for (int s = 0; s < kSplit; s++) {
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kSums; j++) sums[s][j] = V::Set(0);
+    }
+    AddRowProduct<V, 0, kVectors>(p.x, p.x_depth, p.input_panels + panel * p.x_depth * kWidth, sums);
+    AddRowProduct<V, kRecurrent * kOfChunk, kVectors>(p.h_previous, p.h_depth,
+                                                      p.recurrent_panels + panel * p.h_depth * kWidth, sums);
+    if (p.input_biases != nullptr) {
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        sums[0][j] = sums[0][j] + V::Load(p.input_biases + panel * kWidth + j * V::kLanes);
+      }
+    }
+    if (p.recurrent_biases != nullptr) {
+      CUDNN_RNN_UNROLL
+      for (int j = 0; j < kVectors; j++) {
+        V& sum = sums[kSplit - 1][kRecurrent * kOfChunk + j];
+        sum = sum + V::Load(p.recurrent_biases + panel * kWidth + j * V::kLanes);
+      }
+    }
+    CUDNN_RNN_UNROLL
+    for (int j = 0; j < kSums; j++) {
+      V sum = sums[0][j];
+      CUDNN_RNN_UNROLL
+      for (int s = 1; s < kSplit; s++) sum = sum + sums[s][j];
+      sum.Store(z + j * V::kLanes);
+    }
+    const ptrdiff_t unit = panel * kChunk<T>;
+    cell.h_previous = p.h_previous + unit;
+    cell.h = p.h + unit;
+    if constexpr (kChunks == 4) {
+      cell.c_previous = cell.c = p.c + unit;
+      LstmRows<V, 1>(cell, 0);
+    } else {
+      GruRows<V, 1>(cell, 0);
+    }
+  }
+}
+
+// Of LSTM, and with three chunks of GRU, whose planes are x_n r u q_n; null where the sums do not fit.
+template <typename V, int kChunks>
+static constexpr void (*RowStepKernel())(const RowStep<typename V::Element>&) {
+  if constexpr (kRowStepFits<V>) {
+    return RowStepOf<V, kChunks, 4 - kChunks>;
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace
