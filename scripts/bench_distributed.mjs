@@ -62,7 +62,7 @@ async function alternate(kinds) {
   return results
 }
 
-/** One or several processes at the same time that know nothing of each other: the slowest step. */
+/** One or several processes at the same time that do not communicate: the slowest step. */
 const control = async (processes) => {
   const all = await Promise.all(Array.from({ length: processes }, () => alone(TASK)))
   return { milliseconds: Math.max(...all.map((each) => each.milliseconds)), tokens: processes * all[0].tokens }

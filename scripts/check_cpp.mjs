@@ -50,7 +50,7 @@ function format() {
   return status === 0
 }
 
-/** A file with every header of native/ that it includes, and what else decides what clang-tidy says about it. */
+/** A file with every header of native/ that it includes, and the other inputs of clang-tidy's result. */
 function fingerprint(file, command) {
   const hash = createHash('sha256')
     .update(`${LLVM} ${command}`)

@@ -1,4 +1,4 @@
-// Fails where an addon for Linux asks for a newer glibc than is promised, or for a C++ library of the system:
+// Fails where an addon for Linux requires a newer glibc than is promised, or for a C++ library of the system:
 //   node scripts/check_glibc.mjs 2.32 FOLDER…    the addons in prebuilds/linux-*-gnu/ of each folder
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ const [floor, ...folders] = process.argv.slice(2)
 const numbers = (version) => version.split('.').map(Number)
 const isNewer = (a, b) => numbers(a).reduce((order, part, index) => order || part - (numbers(b)[index] ?? 0), 0) > 0
 
-/** The versions of `library` that stand in an ELF file's table of names: those of the symbols it imports. */
+/** The versions of `library` that are in an ELF file's table of names: those of the symbols it imports. */
 function versionsOf(library, file) {
   return [...readFileSync(file, 'latin1').matchAll(new RegExp(`\\0${library}_([0-9.]+)(?=\\0)`, 'g'))].map(
     ([, version]) => version,
@@ -25,7 +25,7 @@ for (const file of files) {
   const shared = [...versionsOf('GLIBCXX', file), ...versionsOf('CXXABI', file)]
   const problems = [
     ...(newest === '0' ? ['names no version of glibc'] : []),
-    ...(isNewer(newest, floor) ? [`asks for glibc ${newest}, promised is ${floor}`] : []),
+    ...(isNewer(newest, floor) ? [`requires glibc ${newest}, promised is ${floor}`] : []),
     ...(shared.length > 0 ? ['needs the C++ library of the system'] : []),
   ]
   console.log(`${file}: ${problems.length > 0 ? problems.join('; ') : `glibc ${newest}`}`)

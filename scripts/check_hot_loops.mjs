@@ -80,7 +80,7 @@ function productsOf(set, compiler, folder) {
 const shapeOf = (symbol) => /Li(\d+)ELi(\d+)ELb/.exec(symbol).slice(1).join(' × ')
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0)
 
-// Versions before 17 do not know all of the cores.
+// Versions before 17 do not have all of the cores.
 const mca = [...Array.from({ length: 6 }, (_, k) => `llvm-mca-${22 - k}`), 'llvm-mca'].find(finds)
 if (mca === undefined) {
   console.log('hot loops: skipped, as llvm-mca was not found (Debian: llvm-19)')

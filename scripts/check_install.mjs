@@ -1,5 +1,5 @@
 // Checks that the packages install and compute without a compiler: packs the facade, all that it depends on
-// and the platform packages, and installs them with npm, from a registry of our own, into empty folders.
+// and the platform packages, and installs them with npm, from our own registry, into empty folders.
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { addonOf, packPackages, run } from './packed_packages.mjs'
@@ -42,7 +42,7 @@ const checks = {
     const program = `import('@cudnn-rnn/rnn').then(({ importWeights }) => importWeights(${hdf5})).catch(({ code, message }) => console.log(code, message.includes('npm install h5wasm')))`
     equal(await run(process.execPath, ['-e', program], folder), 'ERR_PACKAGE_MISSING true\n')
   },
-  async 'an executor whose addon is left out says so'(install) {
+  async 'an executor whose addon is left out reports it'(install) {
     const folder = await install(['@cudnn-rnn/cpu'], ['--omit=optional'])
     const program = `import('@cudnn-rnn/cpu').then(({ openCpuBackend }) => openCpuBackend()).catch(({ code }) => console.log(code))`
     equal(
@@ -59,7 +59,7 @@ for (const addon of Object.keys(ADDONS)) {
     checks[`${OWNERS[addon]} takes the addon of ${platform} alone`] = async (install) => {
       const machine = [`--os=${os}`, `--cpu=${cpu}`, ...(libc === undefined ? [] : [`--libc=${libc}`])]
       const folder = await install([`@cudnn-rnn/${OWNERS[addon]}`], machine)
-      // Its dependencies may have addons of their own.
+      // Its dependencies may have their own addons.
       const installed = readdirSync(join(folder, 'node_modules/@cudnn-rnn')).filter((name) =>
         name.startsWith(`native-${addon}-`),
       )

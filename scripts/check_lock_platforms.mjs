@@ -1,4 +1,4 @@
-// Proves that pnpm-lock.yaml holds every per-platform package that the installed packages ask for. A registry that lacks
+// Checks that pnpm-lock.yaml has every per-platform package that the installed packages require. A registry that lacks
 // some of them lets pnpm leave them out silently, and then `install --frozen-lockfile` breaks on the platforms left out.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -38,7 +38,7 @@ for (const { packageName, folder, manifest } of workspacePackages(root, readJson
   checked++
   const checks = [run('publint', ['--strict'], folder)]
   // A package of commands alone has no types to be wrong.
-  // The resolution of Node.js 10 knows no subpaths; nothing that runs this code resolves so.
+  // The resolution of Node.js 10 has no subpaths; no runtime of this code uses it.
   if (manifest.types !== undefined) {
     const output = join(folder, 'dist')
     if (packageName !== WITH_FOREIGN_TYPES)

@@ -151,7 +151,7 @@ export function forecastSeries(seed) {
     const random = new Philox(seed, index)
     const uniform = () => random.uniform()
     const normal = () => Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform())
-    // Noise that remembers: an autoregressive process of order 1.
+    // Noise with memory: an autoregressive process of order 1.
     const drift = (memory, deviation) => {
       let state = 0
       return () => {

@@ -134,7 +134,7 @@ function typeOf(kind) {
   return types[kind]
 }
 
-/** Commands that the reader carries out or that have parameters of their own. */
+/** Commands that the reader carries out or that have their own parameters. */
 const SPECIAL = {
   segment: '',
   allocate: 'reader.Allocate();',

@@ -1,4 +1,4 @@
-// Finds the inner loops of the kernels in assembly, and asks llvm-mca how fast a core runs them.
+// Finds the inner loops of the kernels in assembly, and computes their speed on a core by llvm-mca.
 import { spawnSync } from 'node:child_process'
 
 export function run(command, args, input) {
@@ -66,7 +66,7 @@ export function loadedBytes({ instructions }) {
   return bytes
 }
 
-/** Cycles of one pass of `instructions` on a core, by llvm-mca: caches answer at once. */
+/** Cycles of one pass of `instructions` on a core, by llvm-mca, with caches of zero latency. */
 export function cyclesOf(mca, triple, core, instructions) {
   const iterations = 200
   const args = [

@@ -1,4 +1,4 @@
-// An npm registry of packed packages on the loopback interface: as much of one as `npm install` asks for.
+// An npm registry of packed packages on the loopback interface: the part of one that `npm install` uses.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 // Measures the time that a replayed call of the cuDNN executor takes on JavaScript's thread: `node scripts/measure_cudnn_calls.mjs [--cpu-prof FOLDER]`.
 // The calls are captured over the CUDA emulator, where the time that the addon takes to queue them is measured (median). Then
-// submissions settle at once, so that the executor's own work is timed (best of 100 rounds). In microseconds.
+// submissions settle immediately, so that the executor's own work is timed (best of 100 rounds). In microseconds.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -66,7 +66,7 @@ function uniform(random, shape, scale) {
   return { data: Float32Array.from({ length }, () => scale * (2 * random.uniform() - 1)), shape }
 }
 
-/** Results and gradients of one pass by name. Every number that goes in is exact in float32. */
+/** Results and gradients of one pass by name. Every input is exact in float32. */
 async function run(backend, cellMode, training) {
   const { time, batch, units } = SIZE
   const descriptor = createRnnDescriptor({

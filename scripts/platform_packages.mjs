@@ -1,7 +1,7 @@
 // The platform packages of the addons (platforms.mjs):
 //   node scripts/platform_packages.mjs write          writes their manifests and READMEs, and the manifests of dependents
 //   node scripts/platform_packages.mjs stage FOLDER   puts the addons below FOLDER into them, before a release; an addon
-//                                                     lies in <addon>/prebuilds/<platform>/, as build_native.mjs leaves it
+//                                                     is in <addon>/prebuilds/<platform>/, as build_native.mjs leaves it
 //   node scripts/platform_packages.mjs check          fails while one of them lacks its addon: nothing empty is published
 import { copyFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'

@@ -3,7 +3,7 @@
 // CUDNN_RNN_SOAK_LOAD=0.2 lets the clients work for that share of the time (default 1), on a machine that does other work.
 // Streams open, step, reset, copy their state to others and close at random; workers are ended in the middle of that, and
 // handles of parameters are shared that no thread opens. It fails where a call neither settles nor rejects with a known
-// code, where an output differs from that of a stream of its own, and where memory grows in the last quarter of the time.
+// code, where an output differs from that of a separate stream, and where memory grows in the last quarter of the time.
 // Build first: npm run build.
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { Philox } from '../packages/rnn/dist/executors.js'
@@ -64,7 +64,7 @@ async function soak() {
     if (elapsed > LOAD * PERIOD_MS) await new Promise((resolve) => setTimeout(resolve, PERIOD_MS - elapsed))
   }
 
-  /** One client: a stream beside a stream of its own on this thread, whose outputs must be equal. */
+  /** One client: a stream beside its own stream on this thread, whose outputs must be equal. */
   async function client() {
     while (performance.now() < end) {
       const own = lstm.stream(params)

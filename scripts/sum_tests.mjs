@@ -21,7 +21,7 @@ for (const path of process.argv.slice(2)) {
     const failed = assertionResults.filter((test) => test.status === 'failed')
     for (const { fullName, failureMessages } of failed) printFailure(name, fullName, failureMessages.join('\n'))
     if (failed.length > 0) continue
-    // A file that could not be loaded, or whose hook threw, fails without a failed test of its own.
+    // A file that could not be loaded, or whose hook threw, fails without a failed test in it.
     printFailure(name, 'the file', message)
     totals.failed++
   }

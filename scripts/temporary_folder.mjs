@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /**
- * Gives a test run a temporary folder of its own, which its processes inherit. Returns the function that removes it, with the
+ * Gives a test run its own temporary folder, which its processes inherit. Returns the function that removes it, with the
  * files of killed child processes and of processes that vitest ended. vitest calls it as its global setup.
  */
 export default function ownTemporaryFolder() {

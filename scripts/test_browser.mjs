@@ -1,4 +1,4 @@
-// Runs the browser tests where there is a Chromium, and says so where there is none.
+// Runs the browser tests where there is a Chromium, and reports a skip where there is none.
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 

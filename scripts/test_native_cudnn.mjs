@@ -25,7 +25,7 @@ function built({ sanitize = SANITIZE, tests = false } = {}) {
   return build
 }
 
-/** A target of native/cudnn, built in a folder of its own, outside the places where loaders look. */
+/** A target of native/cudnn, built in a separate folder, outside the places where loaders look. */
 function target(name, file, options) {
   const folder = join(source, 'build', name)
   run('cmake', ['-S', source, '-B', folder, '-DCMAKE_BUILD_TYPE=RelWithDebInfo', '--log-level=WARNING', ...options])

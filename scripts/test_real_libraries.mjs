@@ -1,5 +1,5 @@
 // `npm run test:real-libraries`: NVIDIA's own libraries, which run without a driver up to their first CUDA call, judge the
-// binding, the kernels and the CUDA emulator. Writes docs/gpu/without_gpu.md. Where the wheels cannot be had it says so
+// binding, the kernels and the CUDA emulator. Writes docs/gpu/without_gpu.md. Where the wheels are unavailable it reports that
 // and succeeds.
 //
 //     node scripts/test_real_libraries.mjs [--site-packages FOLDER] [--seed NUMBER] [--cases NUMBER] [--check]
@@ -179,13 +179,13 @@ function documentOf(known) {
     "# NVIDIA's libraries without a GPU",
     '',
     'Written by `npm run test:real-libraries`. The libraries run without a driver up to their first CUDA call: cuDNN makes',
-    'its descriptors, knows its weight layouts and validates every pass on the host before that; NVRTC and nvcc compile for',
+    'its descriptors, computes its weight layouts and validates every pass on the host before that; NVRTC and nvcc compile for',
     'any architecture. The emulator must refuse everything that they refuse.',
     '',
     ...table(['subject', 'compared', 'result'], rows),
     '',
     'The library reads the compute capability from its handle and needs nothing else of it before the first CUDA call. The',
-    'comparison gives it a page of memory that says 9.0 everywhere, and takes status 5003, the first CUDA call without a',
+    'comparison gives it a page of memory that contains 9.0 everywhere, and takes status 5003, the first CUDA call without a',
     'driver, for acceptance. That is a means of testing and not one of use.',
     '',
     '## Known differences',

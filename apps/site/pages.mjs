@@ -1,4 +1,4 @@
-// The pages of the site: which file of the repository each comes from. The sidebar and the links between pages use it.
+// The pages of the site: the source file of each. The sidebar and the links between pages use it.
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 

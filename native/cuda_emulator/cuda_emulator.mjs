@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url'
 const source = fileURLToPath(new URL('.', import.meta.url))
 const require = createRequire(import.meta.url)
 
-/** Where the build goes; git ignores it. */
+/** Folder of the build; git ignores it. */
 const buildFolder = (sanitize) => join(source, 'build', sanitize ? sanitize.replace(',', '_') : 'release')
 
 function nodeApiHeaders() {

@@ -60,7 +60,7 @@ double Now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 // For the compiler a use of `value` and a change of it, so that it neither drops a computation nor merges equal ones.
 void Keep(Vector& value) { asm volatile("" : "+" VECTOR_REGISTER(value)); }
 
-// A processor of its own for each thread: left to the system, new threads share one for milliseconds.
+// A separate processor for each thread: left to the system, new threads share one for milliseconds.
 void Pin(int thread) {
 #if defined(__linux__)
   cpu_set_t allowed;
@@ -78,7 +78,7 @@ void Pin(int thread) {
 #endif
 }
 
-// Threads that meet: each announces its arrival in a cache line of its own and polls those of the others.
+// Threads that synchronize: each announces its arrival in a separate cache line and polls those of the others.
 class Meeting {
  public:
   explicit Meeting(int threads) : threads_(threads), arrivals_(std::make_unique<Arrivals[]>(threads)) {}

@@ -5,7 +5,7 @@ import { packageBuild } from '../../scripts/tsup_preset.js'
 
 const require = createRequire(import.meta.url)
 
-/** The modules are files of their own, which both formats import: a second copy would double the package. */
+/** The modules are separate files, which both formats import: a second copy would double the package. */
 const modulesBeside = {
   name: 'modules-beside',
   setup(build: import('esbuild').PluginBuild) {

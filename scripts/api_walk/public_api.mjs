@@ -27,7 +27,7 @@ export function entryPoints(root) {
 const isFacade = ({ name }) => /^rnn(\/|$)/.test(name)
 
 /**
- * The facade's names must be those of other packages, which are walked there: says which are others.
+ * The facade's names must be those of other packages, which are walked there: reports the others.
  *
  * @param own names that the facade itself defines.
  */
@@ -51,7 +51,7 @@ function importedModules(entries) {
  * The callables: functions, constructors, static methods, and the methods of every class and interface that an entry
  * point exports, each once, with the shapes of their parameters. Everything is plain data.
  *
- * @param subjects names of the types that have values of their own.
+ * @param subjects names of the types that have their own values.
  */
 export async function publicApi(entries, subjects) {
   const missing = entries.filter(({ types }) => !existsSync(types))

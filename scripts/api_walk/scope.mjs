@@ -32,7 +32,7 @@ export const ON_ONE_EXECUTOR = new Map([
   ['CpuBackend', 'cpu'],
 ])
 
-/** Calls that an executor or a runtime refuses whatever the arguments: their labels, and the code of the refusal. */
+/** Calls that an executor or a runtime refuses for any arguments: their labels, and the code of the refusal. */
 export const REFUSED_WHOLE = new Map([
   // Executors that compute on a device have no synchronous steps.
   ['models: Stream.stepSync', 'ERR_NO_SYNC_STEP'],
@@ -57,7 +57,7 @@ export const LEFT_OUT = [
   ],
   [
     /: new (\w*Error)$/,
-    'an error class is exported for instanceof: the library makes its instances, with texts of its own',
+    'an error class is exported for instanceof: the library makes its instances, with its own texts',
   ],
   [
     /^canonical: (codedRangeError|codedTypeError|missingPackage|checkIsObject|checkOptionNames)$/,

@@ -6,7 +6,7 @@ const MAX_DEPTH = 6
 
 /**
  * Describes types as a table of shapes that refer to each other by index. `subjects` are the names of types that have
- * values of their own: their members are not described.
+ * own values: their members are not described.
  */
 export class TypeShapes {
   constructor(checker, subjects) {

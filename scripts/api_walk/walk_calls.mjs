@@ -1,6 +1,6 @@
 // The process that walks: calls the given callables with wrong arguments, and prints a line of JSON for each.
 //   node walk_calls.mjs PLAN: a file of JSON (see walk_plan in api_walk.mjs)
-// The call in progress stands at the start of the file `current`, so that the parent process can name one that hangs or
+// The call in progress is at the start of the file `current`, so that the parent process can name one that hangs or
 // crashes.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
@@ -84,7 +84,7 @@ async function walk(callable) {
       args.splice(index, 1, ...(await made(wrong)))
       await callWith(args, `${name} = ${wrong[0]}`)
     }
-    // What stood at the next position, as after an argument that was forgotten.
+    // The argument of the next position, as after an omitted argument.
     if (index + 1 < parameters.length) await callWith((await fits.make()).toSpliced(index, 1), `${name} left out`)
   }
   for (let round = 0; round < plan.rounds && parameters.length > 0; round++) {
@@ -119,7 +119,7 @@ async function findFitting(callable) {
   return { make: async () => (override ?? drawnFrom(1))(), accepted: false }
 }
 
-/** The wrong value in a list: awaited by itself it could throw at `then`. Objects of the library may take time to make. */
+/** The wrong value in a list: awaited outside a list it could throw at `then`. Objects of the library may take time to make. */
 async function made([, make, isAsync]) {
   return [isAsync ? await make() : make()]
 }

@@ -7,7 +7,7 @@ const fail = () => {
   throw new CallersOwnError('thrown by the argument itself')
 }
 
-/** A plain object whose fields throw when they are read, under the names that the library asks for most. */
+/** A plain object whose fields throw when they are read, under the names that the library reads most. */
 const throwingGetters = () =>
   Object.defineProperties(
     {},
@@ -73,7 +73,7 @@ export const WRONG_VALUES = Object.entries({
   'an array of arrays': () => [[], [[]]],
   'an array of strings': () => ['a', '\0'],
   'an array that nests': nested,
-  'an array that reports a length of its own': () =>
+  'an array that reports another length': () =>
     new Proxy([], { get: (list, key) => (key === 'length' ? 100_000 : list[key]) }),
   'an empty object': () => ({}),
   'an object without a prototype': () => Object.create(null),

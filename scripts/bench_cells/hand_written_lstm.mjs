@@ -4,7 +4,7 @@ const sigmoid = (x) => 1 / (1 + Math.exp(-x))
 const matrix = (data, columns) => ({ data, offset: 0, rowStride: columns, columnStride: 1 })
 const transposed = (data, columns) => ({ data, offset: 0, rowStride: 1, columnStride: columns })
 
-/** An LSTM as a user of the package would write it: a step of its own, with the executor's products and loops over elements. */
+/** An LSTM as a user of the package would write it: a step in JavaScript, with the executor's products and loops over elements. */
 export class HandWrittenLSTM extends RNNCell {
   constructor(numUnits) {
     super('hand_written_lstm')

@@ -120,7 +120,7 @@ report('weight layout', differing === 0, {
 /** One network in every element type and algorithm. */
 function checkLayouts(network) {
   const { mode, bias, bidirectional, skip, hidden, input, projection, layers } = network
-  // cuDNN takes skip_input for any size here and refuses it in the forward; this project refuses it at once.
+  // cuDNN takes skip_input for any size here and refuses it in the forward; this project refuses it at creation.
   if (skip && input !== hidden) return
   if (projection > hidden || (projection < hidden && mode !== 'lstm')) return
   const descriptor = createRnnDescriptor({

@@ -101,7 +101,7 @@ describe('layerViolations', () => {
     ['a drawer', { 'packages/bottom/src/utils.ts': '' }, 'name the concept'],
     ['a file in camelCase', { 'packages/bottom/src/myFile.ts': '' }, 'snake_case'],
     [
-      'a package that layers.json does not know',
+      'a package that layers.json does not list',
       { 'packages/other/package.json': '{}' },
       'other: is not in layers.json',
     ],

@@ -1,5 +1,5 @@
 // Ends the processes of a benchmark when the benchmark has ended, however it did. It reads "+<pid>" for a process that was
-// started and "-<pid>" for one that has ended, a line each; the system closes its stdin when the benchmark's process is gone.
+// started and "-<pid>" for one that has ended, a line each; the system closes its stdin when the benchmark's process ends.
 // The processes themselves would notice late: one that imports TensorFlow or computes for minutes does not read its stdin.
 import { createInterface } from 'node:readline'
 

@@ -54,7 +54,7 @@ export interface MemoryResult {
   readonly peak: number | null
 }
 
-/** One number to reach and how far a benchmark came. */
+/** One target and the value that a benchmark reached. */
 export interface TargetVerdict {
   readonly number: number
   readonly text: string
@@ -82,7 +82,7 @@ export interface BenchReport {
   }
   readonly implementations: readonly ImplementationReport[]
   readonly peak: MachinePeak
-  /** Rates behind the rooflines; a string says why they were not measured. */
+  /** Rates behind the rooflines; a string states why they were not measured. */
   readonly rates: MachineRates | string
   readonly comparisons: readonly ComparisonResult[]
   readonly memory: { readonly workload: string; readonly results: readonly MemoryResult[] }

@@ -108,7 +108,7 @@ async function workingExecutors({ threads, instructionSet }: BenchOptions): Prom
   return reports.filter(({ available }) => available).map(({ name }) => name)
 }
 
-/** Starts everybody and notes who they are, or why they do not come. */
+/** Starts all implementations and records their versions, or the reasons of their absence. */
 async function invite(
   invited: readonly Implementation[],
   pool: ImplementationPool,
@@ -122,7 +122,7 @@ async function invite(
     announce(`Starting ${title}`)
     const absence =
       language === 'python' && python === undefined
-        ? 'asked for by --python PATH'
+        ? 'requested by --python PATH'
         : kind === 'peer' && language === 'node'
           ? peerProblem
           : undefined

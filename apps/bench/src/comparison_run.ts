@@ -41,7 +41,7 @@ const SEED = 1
 interface RunningLane {
   readonly lane: Lane
   readonly process: Playing
-  /** By which the budget knows how fast this lane is. */
+  /** The budget's estimate of this lane's speed. */
   readonly paceKey: string
   readonly flops: number
   readonly firstMs: number
@@ -72,7 +72,7 @@ export async function runComparison(comparison: Comparison, context: BenchContex
   }
 }
 
-/** Makes the operands and writes them once for every layout that is asked for. */
+/** Makes the operands and writes them once for every layout that is requested. */
 export function taskFiles(workload: Workload, folder: string): (layout: LayoutName, pass: Lane['pass']) => Task {
   const { canonical, input, outputGradient } = makeOperands(workload, SEED)
   const operands = writeTensorFile(join(folder, 'operands'), { input, outputGradient })
@@ -158,7 +158,7 @@ async function takeTurns(lanes: readonly RunningLane[], round: number, context: 
   }
 }
 
-/** Asks a lane's process for something, unless it failed before; a failure costs this lane, not the benchmark. */
+/** Sends a request to a lane's process, unless it failed before; a failure costs this lane, not the benchmark. */
 async function attempt(entry: RunningLane, { pool }: BenchContext, ask: () => Promise<unknown>): Promise<void> {
   if (entry.failure !== undefined) return
   try {

@@ -4,7 +4,7 @@ import { ImplementationProcess, implementationLaunch, type LaunchConditions } fr
 import type { Implementation } from './implementation_table.js'
 import { ProcessWatch } from './process_watch.js'
 
-/** The processes of a benchmark: one per implementation, threads and weights, started when first asked for. */
+/** The processes of a benchmark: one per implementation, threads and weights, started when first requested. */
 export class ImplementationPool {
   readonly #implementations: ReadonlyMap<string, Implementation>
   readonly #conditions: LaunchConditions
@@ -38,7 +38,7 @@ export class ImplementationPool {
     )
   }
 
-  /** Ends the process of a lane, so that the next one to ask starts afresh. */
+  /** Ends the process of a lane, so that the next request starts a new one. */
   async discard(lane: Omit<Lane, 'busy'>): Promise<void> {
     await this.#end(processKey(lane))
   }

@@ -53,7 +53,7 @@ export function implementationLaunch(
 /** Lines of stderr kept to explain why a process ended. */
 const KEPT_LINES = 20
 
-/** An implementation in a process of its own: it shares no threads, memory or garbage collector with others. */
+/** An implementation in a separate process: it shares no threads, memory or garbage collector with others. */
 export class ImplementationProcess {
   readonly version: string
   readonly detail: string
@@ -75,7 +75,7 @@ export class ImplementationProcess {
   }
 
   /**
-   * Starts a process, which ends with this one where `watch` is given, and waits for its greeting; a string says why the
+   * Starts a process, which ends with this one where `watch` is given, and waits for its greeting; a string states why the
    * implementation cannot run here.
    */
   static async start({ command, args, env }: Launch, watch?: ProcessWatch): Promise<ImplementationProcess | string> {
@@ -86,7 +86,7 @@ export class ImplementationProcess {
     child.on('error', (error) => {
       failure = error.message
     })
-    // Writing to a process that ended is reported by the answer that never comes.
+    // Writing to a process that ended is reported as a missing answer.
     child.stdin.on('error', () => {})
     createInterface({ input: child.stderr }).on('line', (line) => {
       tail.push(line)
@@ -100,7 +100,7 @@ export class ImplementationProcess {
     return greeting?.reason ?? ending()
   }
 
-  /** Asks and waits for the answer. Throws Error `ERR_IMPLEMENTATION` with what went wrong in the process. */
+  /** Sends a request and waits for the answer. Throws Error `ERR_IMPLEMENTATION` with what went wrong in the process. */
   async request<Name extends RequestName>(
     request: Name,
     ask: Requests[Name]['ask'],

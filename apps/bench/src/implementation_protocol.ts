@@ -22,7 +22,7 @@ export interface Task {
 
 /** Requests and replies, by name. */
 export interface Requests {
-  /** Loads a task in place of the one before and runs it once, untimed but for the estimate. */
+  /** Loads a task in place of the one before and runs it once, timed only for the estimate. */
   readonly prepare: { readonly ask: { readonly task: Task }; readonly answer: { readonly firstMs: number } }
   /** Runs the task once untimed and then until `sliceMs` are spent, at least once. */
   readonly run: {

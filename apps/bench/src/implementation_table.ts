@@ -1,7 +1,7 @@
 import type { LayoutName } from './parameter_layouts.js'
 import type { Pass, Workload } from './workload.js'
 
-/** A library or executor that runs workloads in a process of its own. */
+/** A library or executor that runs workloads in a separate process. */
 export interface Implementation {
   /** Also the argument of the process that plays it. */
   readonly name: string
@@ -101,7 +101,7 @@ export const PEERS: readonly Implementation[] = [
   },
 ]
 
-/** One of our executors, by the name that `openBackend` knows. */
+/** One of our executors, by its name in `openBackend`. */
 export function executorImplementation(name: string): Implementation {
   return {
     name,

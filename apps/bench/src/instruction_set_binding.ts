@@ -34,7 +34,7 @@ export function bindingEnvironment(
     : PEER_ENVIRONMENT[instructionSet]
 }
 
-/** Why an implementation computes with other instructions than those asked for; undefined where it does not. */
+/** Why an implementation computes with other instructions than those requested; undefined where it does not. */
 export function bindingNote(
   { unbound }: Pick<Implementation, 'unbound'>,
   instructionSet: InstructionSet | undefined,

@@ -44,7 +44,7 @@ class OnednnProcess {
   }
 }
 
-/** Plays the RNN primitives of oneDNN, through a C++ program that it builds and that measures by itself. */
+/** Runs the RNN primitives of oneDNN by a C++ program that it builds and that measures its own times. */
 export async function openOnednnRunner(threads: number): Promise<Runner> {
   const onednn = new OnednnProcess(threads)
   return {

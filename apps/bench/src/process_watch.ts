@@ -14,7 +14,7 @@ export class ProcessWatch {
     this.#watcher.unref()
   }
 
-  /** Watches a child until it ends by itself. */
+  /** Watches a child until it exits. */
   add(child: ChildProcess): void {
     const { pid } = child
     if (pid === undefined) return

@@ -286,7 +286,7 @@ function memoryTable({ memory, implementations }: BenchReport): ReportTable {
   })
   return {
     title: 'Memory',
-    note: `${memory.workload}, in a process of its own that holds the operands too.`,
+    note: `${memory.workload}, in a separate process that also holds the operands.`,
     headers: [
       'implementation',
       'loaded, before work',

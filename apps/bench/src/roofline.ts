@@ -5,7 +5,7 @@ import { type Pass, type Workload, workloadDescriptor } from './workload.js'
 /** The largest part of a bound. */
 type BoundBy = 'arithmetic' | 'reading' | 'meeting'
 
-/** The least that a workload takes on a machine, whatever the schedule. */
+/** Lower bound of a workload's time on a machine, for any schedule. */
 export interface Roofline {
   /** Multiplications and additions of the products. */
   readonly operations: number

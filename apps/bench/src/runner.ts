@@ -17,7 +17,7 @@ export interface Task {
 export interface LoadedTask {
   /** Runs it once, to the last number on the host. */
   run(): Promise<void> | void
-  /** Times of runs that a runner measures by itself, outside of this process; `run` is timed where it is absent. */
+  /** Times of runs that a runner measures outside of this process; `run` is timed where it is absent. */
   measure?(sliceMs: number, warmUp: boolean): Promise<number[]>
   /** Results of the last run: `output`, in training `inputGradient` and the parameters' gradients by their names. */
   results(): Promise<TensorRecord>

@@ -37,7 +37,7 @@ export function readTensorFile({ path, tensors }: TensorFile): TensorRecord {
   }
 }
 
-// One system call moves at most 2 GiB, and may move less than it was asked to.
+// One system call moves at most 2 GiB, and may move fewer bytes than requested.
 function writeAll(file: number, data: Float32Array): void {
   const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
   for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done)

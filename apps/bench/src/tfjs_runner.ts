@@ -41,7 +41,7 @@ export async function openTfjsRunner(backend: 'cpu' | 'wasm'): Promise<Runner> {
   await tf.ready()
   return {
     version: peerVersion('@tensorflow/tfjs-core'),
-    detail: `tf.layers on the ${backend === 'wasm' ? 'WebAssembly SIMD' : 'JavaScript'} backend; one thread, whatever is asked for`,
+    detail: `tf.layers on the ${backend === 'wasm' ? 'WebAssembly SIMD' : 'JavaScript'} backend; always one thread`,
     load: async (task) => load(tf, layers, task),
   }
 }

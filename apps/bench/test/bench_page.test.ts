@@ -7,7 +7,7 @@ const page = benchPage(sampleReport)
 const { document } = parseHTML(page)
 
 describe('benchPage', () => {
-  it('stands by itself: no script, nothing fetched', () => {
+  it('is self-contained: no script, nothing fetched', () => {
     expect(page).not.toMatch(/<script|<link|\bsrc=|\bhref=|url\(|@import/)
   })
 
@@ -29,7 +29,7 @@ describe('benchPage', () => {
     expect(verdicts[0]?.parentElement?.textContent).toContain('gru: 1.20')
   })
 
-  it('says who was absent, and why', () => {
+  it('reports which implementations were absent, and why', () => {
     const implementations = [...document.querySelectorAll('table')].at(-1)
     expect(implementations?.textContent).toContain('Kerasabsentno module')
   })

@@ -85,7 +85,7 @@ describe('runComparison', () => {
     expect(turns).not.toContain('wrong')
   })
 
-  it('lets smaller weights differ, and says by how much', async () => {
+  it('lets smaller weights differ, and reports by how much', async () => {
     const { context: among } = context({ a: 0.5, b: 0.5625 })
     const { results } = await runComparison(comparisonOf(lane('a'), lane('b', { weights: 'int8' })), among)
     expect(results[1]?.outcome).toMatchObject({ status: 'measured', difference: 0.0625 })

@@ -13,13 +13,13 @@ async function started(): Promise<ImplementationProcess> {
 }
 
 describe('ImplementationProcess.start', () => {
-  it('takes version and detail from the greeting, past whatever a library prints', async () => {
+  it('takes version and detail from the greeting, past the output of a library', async () => {
     const implementation = await started()
     expect([implementation.version, implementation.detail]).toEqual(['1.2.3', 'as if'])
     implementation.stop()
   })
 
-  it('says why an implementation does not take part', async () => {
+  it('reports why an implementation does not take part', async () => {
     expect(await start('absent')).toBe('no such library')
     expect(await start('crashing')).toBe('Segmentation fault')
     expect(await ImplementationProcess.start({ command: '/nowhere/python', args: [] })).toContain('ENOENT')

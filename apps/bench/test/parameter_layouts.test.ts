@@ -16,7 +16,7 @@ const descriptor = workloadDescriptor(workload)
 const { canonical } = makeOperands(workload, 1)
 
 describe('parameterLayout', () => {
-  it.each(['canonical', 'pytorch'] as const)('comes back from %s with every bit', (name) => {
+  it.each(['canonical', 'pytorch'] as const)('is restored from %s bit for bit', (name) => {
     const { fromCanonical, toCanonical } = parameterLayout(name)
     expect(toCanonical?.(descriptor, fromCanonical(descriptor, canonical))).toEqual(canonical)
   })

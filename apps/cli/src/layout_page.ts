@@ -12,7 +12,7 @@ const LINE_GAP = 6
 const TILE_SIZE = 92
 const SMALLEST_TILE = 7
 
-/** Hue of each gate, by its place in the cell mode's list; the projection stands after the gates. */
+/** Hue of each gate, by its place in the cell mode's list; the projection follows the gates. */
 const HUES = [212, 28, 146, 322, 266]
 
 /** The cell's gates in canonical order. */
@@ -22,7 +22,7 @@ const LIGHTNESS = { input: 46, recurrent: 62, projection: 54 }
 
 /**
  * A self-contained page that draws the opaque buffer of a network to scale, wrapped into lines, next to its canonical
- * tensors; pointing at either side lights up the other and says layer, direction, gate, side, offset and shape.
+ * tensors; pointing at either side lights up the other and states layer, direction, gate, side, offset and shape.
  */
 export function layoutPage(descriptor: RnnDescriptor): string {
   const layout = flatLayout(descriptor)

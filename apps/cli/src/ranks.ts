@@ -17,7 +17,7 @@ const SHARED_ERRORS = ['ERR_RANK_FAILED', 'ERR_RANKS_DIFFER', 'ERR_RANKS_DIVERGE
 
 /**
  * Runs a command that trains over all processes that mpirun, mpiexec or srun has started, or over this one. The first rank
- * writes files and prints; another rank prints an error of its own only.
+ * writes files and prints; another rank prints its own error only.
  */
 export async function overRanks(work: (world: Communicator) => Promise<void>): Promise<void> {
   await using world = await openCommunicator('auto')

@@ -9,7 +9,7 @@ export interface FixedOption<Settings> {
   readonly value: (settings: Settings) => unknown
 }
 
-/** The options that stand on the command line; the others have their defaults. */
+/** The options that are given on the command line; the others have their defaults. */
 export function givenOptions(command: Command): ReadonlySet<string> {
   const names = command.options.map((option) => option.attributeName())
   return new Set(names.filter((name) => command.getOptionValueSource(name) === 'cli'))

@@ -9,7 +9,7 @@ export function skippedText({ path, code, message }: SkippedCheckpoint): string 
   return `${basename(path)} was passed over [${code}]: ${message}`
 }
 
-/** Says on the terminal which checkpoints were passed over; standard output may be for programs. */
+/** Prints which checkpoints were passed over to the terminal; standard output may be for programs. */
 export function warnOfSkipped(skipped: readonly SkippedCheckpoint[]): void {
   for (const each of skipped) process.stderr.write(`${pc.yellow('warning')}: ${skippedText(each)}\n`)
 }
@@ -50,7 +50,7 @@ export async function checkNothingSaved(directory: string, metricsPath: string):
   if (evaluated === undefined || last === undefined || last.step <= evaluated.step) return
   throw codedRangeError(
     'ERR_NO_WHOLE_CHECKPOINT',
-    `Cannot resume ${directory} as it must hold a checkpoint: ${metricsPath} has ${last.step} steps, and every checkpoint is gone. Restore one from a copy, or begin a new run with --overwrite`,
+    `Cannot resume ${directory} as it must hold a checkpoint: ${metricsPath} has ${last.step} steps, and every checkpoint is missing. Restore one from a copy, or begin a new run with --overwrite`,
     { directory },
   )
 }

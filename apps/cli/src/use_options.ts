@@ -1,6 +1,6 @@
 import { codedRangeError } from './coded_error.js'
 
-/** Throws RangeError `ERR_USE_OPTION` for an option of training that stands beside --run: nothing is trained there. */
+/** Throws RangeError `ERR_USE_OPTION` for an option of training that is given with --run, which trains nothing. */
 export function checkUseOptions(command: string, given: ReadonlySet<string>, allowed: readonly string[]): void {
   const other = [...given].find((name) => !allowed.includes(name))
   if (other === undefined) return

@@ -166,7 +166,7 @@ describe('cudnn-rnn train', () => {
     expect(first).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^call[\s\S]{20}\n$/) })
     expect(await run('sample', out, ...options)).toEqual(first)
     const unknown = await run('sample', out, '--prompt', 'Zebra')
-    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('knows no "Z"') })
+    expect(unknown).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('must contain "Z"') })
   })
 
   it('prints the baseline, the result, and the command to continue', async () => {

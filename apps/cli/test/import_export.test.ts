@@ -67,7 +67,7 @@ it('export writes any weight file for another framework, and replaces none unask
 })
 
 it.runIf(process.platform !== 'win32')(
-  'export --out replaces a symbolic link, and says why a file cannot be written',
+  'export --out replaces a symbolic link, and states why a file cannot be written',
   async () => {
     const directory = await temporaryDirectory()
     const [out, target] = [join(directory, 'gru.npz'), join(directory, 'precious')]
@@ -82,7 +82,7 @@ it.runIf(process.platform !== 'win32')(
   },
 )
 
-it('import lists a network that only a cell computes, and says so when it is to be written', async () => {
+it('import lists a network that only a cell computes, and refuses to write it', async () => {
   const file = fixture('onnx/lstm_clip.onnx')
   const { exitCode, stdout } = await run('import', file)
   expect([exitCode, stdout]).toEqual([
@@ -108,7 +108,7 @@ it('import lists the tensors of a file without a recurrent network', async () =>
   expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/0 recurrent networks[\s\S]*cell\/a\/kernel/)])
 })
 
-it('import knows the conventions that it can be given', async () => {
+it('import accepts the conventions of its option', async () => {
   const { exitCode, stderr } = await run('import', fixture('keras/gru.keras'), '--as', 'bogus')
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('keras-cudnn')])
 })

@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import { createProgram } from '../src/program.js'
 
-/** The error of a command that is refused, as the program prints it; without a process of its own. */
+/** The error of a command that is refused, as the program prints it; without a process. */
 export async function refusalOf(...args: readonly string[]): Promise<string> {
   const error: unknown = await createProgram()
     .parseAsync(['node', 'cudnn-rnn', ...args])

@@ -3,7 +3,7 @@ import { writeFileWhole } from '@cudnn-rnn/files'
 import wavefile from 'wavefile'
 import { codedRangeError } from './coded_error.js'
 
-/** Both models hear 16 kHz, as telephones with wideband voice do. */
+/** Both models take audio of 16 kHz, as wideband telephony has it. */
 export const SAMPLE_RATE = 16_000
 
 /**

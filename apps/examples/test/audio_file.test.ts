@@ -16,7 +16,7 @@ function tone(rate: number, seconds: number, frequency = 440): Float32Array {
   return Float32Array.from({ length: rate * seconds }, (_, n) => 0.5 * Math.sin((2 * Math.PI * frequency * n) / rate))
 }
 
-/** How much of a frequency a signal holds, whatever its phase. */
+/** The amplitude of a frequency in a signal, for any phase. */
 function amplitude(samples: Float32Array, frequency: number, rate: number): number {
   let [sine, cosine] = [0, 0]
   for (const [n, value] of samples.entries()) {
@@ -46,7 +46,7 @@ it('readAudio resamples other rates to 16 kHz and keeps tones below 8 kHz', asyn
   expect(Math.abs(amplitude(samples, 440, 16_000) - 0.5)).toBeLessThan(0.005)
 })
 
-it('readAudio lets no tone above 8 kHz come back as a lower one', async () => {
+it('readAudio aliases no tone above 8 kHz', async () => {
   const samples = await readAudio(await wav('high.wav', [tone(48_000, 1, 10_000)], 48_000))
   expect(amplitude(samples, 6_000, 16_000)).toBeLessThan(0.0005)
 })

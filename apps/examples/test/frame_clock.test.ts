@@ -32,7 +32,7 @@ describe('FrameClock', () => {
     )
   })
 
-  it('says where it is too slow, or has seen no frame', async () => {
+  it('reports where it is too slow, or has seen no frame', async () => {
     expect((await clocked(64)).summary()).toMatch(/^real-time factor 2\.000 \(slower than real time\)/)
     expect((await clocked()).summary()).toBe('too short for one frame')
   })

@@ -11,7 +11,7 @@ const file: WeightFile = {
   close: async () => undefined,
 }
 
-it('weightReader gives a tensor of the shape asked for as float32', async () => {
+it('weightReader gives a tensor of the requested shape as float32', async () => {
   expect(await weightReader(file)('kernel', [2, 3])).toEqual({ data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] })
 })
 
@@ -42,7 +42,7 @@ function network(options: Partial<Parameters<typeof createRnnDescriptor>[0]>): I
   }
 }
 
-it('lstmsOf passes networks of the sizes asked for', () => {
+it('lstmsOf passes networks of the requested sizes', () => {
   const networks = [network({}), network({ inputSize: 4 })]
   const sizes = [
     [3, 4],

@@ -23,7 +23,7 @@ export interface CheckContext {
 
 export type CheckGroup = (context: CheckContext) => Promise<void>
 
-/** A session of its own on the device, without the executor around it. */
+/** A separate session on the device, without the executor around it. */
 export async function openSession({ options }: Pick<CheckContext, 'options'>): Promise<DeviceSession> {
   const loaded = loadAddon()
   if (loaded.addon === undefined) throw new Error(loaded.attempts.join('; '))

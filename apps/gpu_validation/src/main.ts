@@ -3,7 +3,7 @@
 //
 //     node gpu_validation.mjs OUTDIR [--quick] [--python PYTHON | none] [--limit SECONDS] [--only NAME,NAME] [--resume] [--report FOLDER]
 //
-// Every section is a process of its own with a time limit: one that crashes or hangs loses nothing of the others and is
+// Every section is a separate process with a time limit: one that crashes or hangs loses nothing of the others and is
 // started again behind the item that ended it, and every answer is on the disk when it is known.
 import { spawnSync } from 'node:child_process'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'

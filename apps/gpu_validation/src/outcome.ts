@@ -1,4 +1,4 @@
-/** `noted` is an answer that nothing was expected of; `skipped` says in `measured` why nothing was asked. */
+/** `noted` is a measurement without an expected value; a `skipped` check gives the reason in `measured`. */
 export type Verdict = 'pass' | 'fail' | 'noted' | 'skipped'
 
 /** One line of the results: one question to the device, and its answer. */
@@ -18,7 +18,7 @@ export function judged(id: string, what: string, expected: string, measured: unk
   return { id, what, expected, measured, verdict: holds ? 'pass' : 'fail' }
 }
 
-/** An answer to remember. */
+/** A result to record. */
 export function noted(id: string, what: string, measured: unknown): Outcome {
   return { id, what, expected: 'unknown', measured, verdict: 'noted' }
 }
@@ -35,7 +35,7 @@ export function isDeviceLost(error: unknown): boolean {
   return (error as { code?: string } | undefined)?.code === 'ERR_DEVICE_LOST'
 }
 
-/** Status name, code or message of whatever was thrown; notes a lost device. */
+/** Status name, code or message of a thrown value; notes a lost device. */
 export function nameOf(error: unknown): string {
   if (isDeviceLost(error)) device.isLost = true
   const { statusName, code, message } = error as { statusName?: string; code?: string; message?: string }

@@ -81,7 +81,7 @@ export function linesOf<Line>(file: string): readonly Line[] {
   })
 }
 
-/** Appends a line in one write; behind one that was cut short, on a line of its own. */
+/** Appends a line in one write; behind one that was cut short, on a separate line. */
 export function appendLine(file: string, line: object): void {
   const descriptor = openSync(file, 'a+')
   try {

@@ -93,7 +93,7 @@ export class RawNetwork {
     }
   }
 
-  /** Makes descriptors and asks for sizes. Rejects with what cuDNN says. */
+  /** Makes descriptors and queries sizes. Rejects with cuDNN's error. */
   static async make(session: DeviceSession, options: RawOptions): Promise<RawNetwork> {
     const { time, batch, precision = 'float32', algorithm = 'standard', training = true, layout = 'padded' } = options
     const network = createRnnDescriptor(rnnOptions(options))
@@ -127,7 +127,7 @@ export class RawNetwork {
     return new RawNetwork(session, { options, arithmetic, temp, rnn: descriptor, ...descriptors, dropout, states })
   }
 
-  /** Puts `values` on the device: x, hx, cx, params, dy, …; whatever is not set before a call is zeros. */
+  /** Puts `values` on the device: x, hx, cx, params, dy, …; those not set before a call are zeros. */
   async set(values: Readonly<Record<string, ArrayLike<number>>>): Promise<void> {
     const list = this.list('set')
     for (const [name, array] of Object.entries(values)) this.#upload(list, name, encoded(array, this.type))

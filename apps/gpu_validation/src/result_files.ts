@@ -3,7 +3,7 @@ import type { Outcome } from './outcome.js'
 import { linesOf } from './progress.js'
 import type { Section } from './sections.js'
 
-/** An outcome as it lies on the disk; times carry the fields of their cell. */
+/** An outcome as stored on the disk; times carry the fields of their cell. */
 export interface FiledOutcome extends Outcome {
   readonly section: string
   readonly [field: string]: unknown

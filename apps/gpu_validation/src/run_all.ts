@@ -20,7 +20,7 @@ const UNLIMITED_SECONDS = 3600
 const MOST_ATTEMPTS = 6
 
 /**
- * Runs every section in a process of its own, and writes the report after each: whenever this process ends, results and
+ * Runs every section in a separate process, and writes the report after each: whenever this process ends, results and
  * report are on the disk, and `--resume` runs the rest. Returns the exit status: 1 where anything failed.
  */
 export function runAll(options: RunOptions): number {

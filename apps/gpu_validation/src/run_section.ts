@@ -8,7 +8,7 @@ import { sections } from './sections.js'
 /** The status of a section's process that lost its device: another process may go on behind the item that lost it. */
 const DEVICE_LOST = 3
 
-/** A process whose run was killed writes nothing more: the run that continues asks the same. */
+/** A process whose run was killed writes nothing more: the run that continues it repeats the same checks. */
 const parent = process.ppid
 function endWithParent(): void {
   if (process.ppid !== parent) process.exit()
@@ -17,7 +17,7 @@ function endWithParent(): void {
 const keyOf = ({ id, what }: Pick<Outcome, 'id' | 'what'>) => `${id} ${what}`
 
 /**
- * Runs one section in this process; every outcome is appended to its file at once, unless an earlier process of the
+ * Runs one section in this process; every outcome is appended to its file immediately, unless an earlier process of the
  * section has answered it.
  */
 export async function runSection({ folder, isQuick, python, section: name, seconds }: RunOptions): Promise<void> {

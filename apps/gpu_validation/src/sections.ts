@@ -20,7 +20,7 @@ export interface Section {
   /** Results go to FILE.jsonl; sections of the checklist share one. */
   readonly file: 'checklist' | 'conformance' | 'golden' | 'timing'
   readonly group: CheckGroup
-  /** Time limit. A slower section is ended, and the report says so. */
+  /** Time limit. A slower section is ended and marked in the report. */
   readonly seconds: number
   readonly argument?: string
   readonly env?: Readonly<Record<string, string>>

@@ -16,7 +16,7 @@ export interface PassTimes {
   readonly trainingMs: number
 }
 
-/** The cells that are compared with PyTorch on the same GPU; those that say most come first. */
+/** The cells that are compared with PyTorch on the same GPU; the most informative first. */
 export function timingCases(isQuick: boolean): TimingCase[] {
   const units = isQuick ? [16] : [512, 1024, 128, 2048]
   const batches = isQuick ? [1, 2] : [1, 64, 16, 256]

@@ -46,7 +46,7 @@ async function shared(): Promise<Connection | undefined> {
   return { requests: socket, answers: socket, kill: () => process.kill(Number(pid), 'SIGKILL') }
 }
 
-/** PyTorch in another process, asked one question after another. */
+/** PyTorch in another process, which answers one request after another. */
 export class TorchBaseline {
   readonly #connection: Connection
   #problem: string | undefined
@@ -61,14 +61,14 @@ export class TorchBaseline {
     createInterface(answers).on('line', (line) => this.#answer(JSON.parse(line) as TorchAnswer))
   }
 
-  /** Undefined without a Python; asks whether it has PyTorch and a GPU. */
+  /** Undefined without a Python; checks that it has PyTorch and a GPU. */
   static async start(
     python: string | undefined,
   ): Promise<{ baseline?: TorchBaseline; hello?: TorchAnswer; problem?: string }> {
     if (python === undefined) return { problem: 'no Python was named: --python PYTHON' }
     const connection = await shared()
     let problem = ''
-    // If the shared process does not respond, a process of its own reports the cause.
+    // If the shared process does not respond, a separate process reports the cause.
     for (const given of connection === undefined ? [undefined] : [connection, undefined]) {
       const baseline = new TorchBaseline(given, python)
       const hello = await baseline.ask({ action: 'hello' }, 120)
@@ -79,7 +79,7 @@ export class TorchBaseline {
     return { problem }
   }
 
-  /** The answer to `request`; one with `error` where there is none in `seconds`. Ask within the section's deadline. */
+  /** The answer to `request`; one with `error` where there is none in `seconds`. Send it within the section's deadline. */
   ask(request: object, seconds = 60): Promise<TorchAnswer> {
     if (this.#problem !== undefined) return Promise.resolve({ error: this.#problem })
     return new Promise((resolve) => {
@@ -100,7 +100,7 @@ export class TorchBaseline {
     this.#connection.answers.destroy()
   }
 
-  /** A PyTorch of its own, which ends with the requests. */
+  /** A separate PyTorch, which ends with the requests. */
   #started(python: string): Connection {
     const child = spawn(python, [PROGRAM])
     child.stderr.on('data', (text) => {

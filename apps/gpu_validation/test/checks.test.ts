@@ -47,7 +47,7 @@ describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? '
   it.each([
     ['busyThread', busyThread],
     ['fallbacks', fallbacks],
-  ] as const)('%s ends at its deadline, and says that it was cut short', async (_, check) => {
+  ] as const)('%s ends at its deadline, and reports that it was cut short', async (_, check) => {
     const outcomes = await asked(check, { deadline: performance.now() })
     expect(outcomes.length).toBeGreaterThan(0)
     expect(outcomes.map(({ verdict }) => verdict)).not.toContain('fail')
@@ -68,7 +68,7 @@ describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? '
     expect(calls('cudnnRNNForward')).toBeGreaterThan(0)
   })
 
-  it('memory kept for reuse is back on the device whenever PyTorch is asked', async () => {
+  it('memory kept for reuse is back on the device whenever PyTorch runs', async () => {
     const kept: [string, number][] = []
     const ask = async ({ action }: { readonly action: string }) => {
       kept.push([action, emulator.report().live['pool bytes'] ?? 0])
@@ -105,7 +105,7 @@ describe.skipIf(problem !== undefined)(`checks of the validation (${problem ?? '
     expect(names.indexOf('conformance, measured algorithms')).toBeGreaterThan(names.indexOf('threads'))
   })
 
-  it('two persistent executors are asked at once, last before the times, in a process of their own', async () => {
+  it('two persistent executors run at the same time, last before the timings, in a separate process', async () => {
     const names = sections('').map(({ name }) => name)
     expect(names.slice(-2)).toEqual(['two persistent executors', 'timing'])
     const outcomes = await asked(persistentPair)

@@ -13,7 +13,7 @@ const emulator = openCudaEmulator()
 const problem = loaded.addon === undefined ? 'the cuDNN addon is not built: npm run build:native' : emulator.problem
 const TIMEOUT = { timeout: 120_000 }
 
-/** Sections whose answers the emulator knows. */
+/** Sections that the emulator supports. */
 const SECTIONS = 'layout,padding,gradients,limits,capture,algorithms,fallbacks,determinism,threads,host pointer,soak'
 
 describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA emulator'})`, () => {
@@ -75,7 +75,7 @@ describe.skipIf(problem !== undefined)(`the GPU validation (${problem ?? 'CUDA e
     },
   )
 
-  it('all sections ask one PyTorch, which ends with the run', TIMEOUT, async () => {
+  it('all sections use one PyTorch, which ends with the run', TIMEOUT, async () => {
     const [python, log] = [join(folder, 'python'), join(folder, 'started')]
     writeFileSync(
       python,

@@ -53,7 +53,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
         try {
           return [JSON.parse(line) as Record<string, string>]
         } catch {
-          // A line that the end of its process cut short; whatever follows it is whole.
+          // A line that the end of its process cut short; the following lines are complete.
           return []
         }
       })
@@ -61,7 +61,7 @@ describe.skipIf(problem !== undefined)(`sections that are killed (${problem ?? '
   beforeAll(() => bundleGpuValidation(folder))
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  it('a killed run has all items, each once, and says where processes ended', TIMEOUT, () => {
+  it('a killed run has all items, each once, and states where processes ended', TIMEOUT, () => {
     const [whole, killed] = [join(folder, 'whole'), join(folder, 'killed')]
     const args = ['--limit', '0', '--only', SECTIONS.join(',')]
     expect(validate(whole, args).status).toBe(0)

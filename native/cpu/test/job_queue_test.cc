@@ -40,7 +40,7 @@ TEST_CASE("JobQueue stores the error of a job and runs the next job") {
   CHECK(queue.FailureOf(good).message.empty());
 }
 
-TEST_CASE("JobQueue::RunOrPush runs at once where nothing is queued, and in order elsewhere") {
+TEST_CASE("JobQueue::RunOrPush runs immediately where nothing is queued, and in order elsewhere") {
   JobQueue queue([] {});
   bool ran = false;
   const uint64_t first = queue.RunOrPush([&] { ran = true; });

@@ -60,7 +60,7 @@ std::vector<NetworkOptions> AllOptions() {
   return all;
 }
 
-TEST_CASE_TEMPLATE("Network gives every canonical element a place of its own and returns it", T, float, double) {
+TEST_CASE_TEMPLATE("Network gives every canonical element its own place and returns it", T, float, double) {
   for (const NetworkOptions& options : AllOptions()) {
     const Network<T> network(options);
     std::vector<T> params(static_cast<size_t>(network.params_size()));

@@ -1,5 +1,5 @@
 // An addon through which tests in JavaScript reach the core library's control functions:
-//   open(folder) loads folder/libemulated_gpu.so, enabled, whatever the environment says
+//   open(folder) loads folder/libemulated_gpu.so, enabled, regardless of the environment
 //   configure(text) and report() as in core/control.h
 
 #include <dlfcn.h>

@@ -13,7 +13,7 @@ struct Moment {
 };
 
 /// A vector clock: for each stream, the last operation known to come before. Two operations of which neither clock
-/// holds the other's moment are unordered, whatever the order in which they happened to run this time.
+/// holds the other's moment are unordered, in any order of execution.
 class Clock {
  public:
   void Join(const Clock& other) {

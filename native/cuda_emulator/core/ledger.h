@@ -23,7 +23,7 @@ void ReportViolation(const std::string& text);
 /// "violations": [text]}.
 std::string Report();
 
-/// Forgets calls, copied bytes and violations. Live counts stay, as the things do.
+/// Clears calls, copied bytes and violations. Counts of live objects stay.
 void ResetLedger();
 
 }  // namespace emulator

@@ -18,7 +18,7 @@
 namespace emulator {
 namespace {
 
-// Address space only: no memory stands behind it until it is used. Sanitizers and limits may leave less room than this.
+// Address space only: the system maps memory when it is used. Sanitizers and limits may leave less room than this.
 constexpr std::size_t kLargestArena = 4ull << 40;
 constexpr std::size_t kSmallestArena = 16ull << 30;
 constexpr unsigned char kFresh = 0xFF;

@@ -28,8 +28,8 @@ struct Access {
 
 // Note [Device memory]
 // A device pointer is an address in an arena that is never readable; the bytes live at the same offset of a second
-// arena, which is private to this library. So a host access to device memory faults at once, and an operation can only
-// access the ranges that it resolved. Each allocation lies on pages of its own between inaccessible pages, is filled
+// arena, which is private to this library. So a host access to device memory faults immediately, and an operation can only
+// access the ranges that it resolved. Each allocation is on separate pages between inaccessible pages, is filled
 // with 0xFF (NaN in every floating-point type), ends in canaries, and its addresses are never reused.
 
 /// Allocates on `device`; null when its memory, as set, does not suffice. `stream` owns it until others are ordered
@@ -61,7 +61,7 @@ bool IsPinned(const void* pointer, std::size_t bytes);
 bool IsDeviceAddress(const void* pointer);
 
 /// Where the bytes of `pointer` are for an operation on `device`: throws DeviceFault (illegal address) unless all
-/// `bytes` lie in one live allocation of a device it may reach, or in page-locked host memory. With `bytes` 0 only
+/// `bytes` are in one live allocation of a device it may reach, or in page-locked host memory. With `bytes` 0 only
 /// the start is looked at.
 void* Resolve(int device, const void* pointer, std::size_t bytes, const char* what);
 

@@ -46,7 +46,7 @@ long SpoofedVersion(const std::string& component, long fallback);
 /// host_dropout, frozen_masks, staged_lengths, other_release, stale_errors (0, 1), persist_refuses (forward, backward,
 /// dropout, never), sticky (operation number counted from now), version.<component>, fault.<symbol> (status, status@n,
 /// status@n+; status 0 takes the fault away), and `reset` without a value: everything as at start, faults, counters,
-/// violations and device errors gone. Returns the error in the text, or nothing.
+/// violations and device errors cleared. Returns the error in the text, or nothing.
 std::optional<std::string> Configure(const std::string& text);
 
 /// The fault that the call number `call` of `symbol` meets.

@@ -16,7 +16,7 @@ namespace {
 
 std::atomic<std::uint32_t> streams_made{0};
 
-// Sleeps as long as the setting says. A test that lowers the setting ends the pause.
+// Sleeps as long as the setting specifies. A test that lowers the setting ends the pause.
 void Pause() {
   const auto begin = std::chrono::steady_clock::now();
   for (;;) {

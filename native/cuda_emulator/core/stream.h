@@ -61,13 +61,13 @@ struct StreamItem {
 
 struct Capture;
 
-/// A queue with a thread of its own. Everything but the queue belongs to the schedule (schedule.h) and its lock.
+/// A queue with its own thread. Everything but the queue belongs to the schedule (schedule.h) and its lock.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(int device, bool blocking);
 
   void Push(StreamItem item);
-  /// No more work comes; the thread ends when the queue is empty.
+  /// No more work follows; the thread ends when the queue is empty.
   void Close();
 
   const int device;

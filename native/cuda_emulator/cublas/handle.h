@@ -25,7 +25,7 @@ struct CublasHandle {
 
 LiveObjects<cublasHandle_t, CublasHandle>& CublasHandles();
 
-/// A handle in use by this call, and the stream it is set to; `status` says why there is none.
+/// A handle in use by this call, and the stream it is set to; `status` states why there is none.
 class CublasCall {
  public:
   explicit CublasCall(cublasHandle_t handle);

@@ -1,4 +1,4 @@
 #include "abi/export.h"
 
-// libcublasLt.so: there to be found. Nothing but its version is implemented.
+// libcublasLt.so: only its version is implemented, so that loaders find the library.
 EMULATOR_EXPORT unsigned long cublasLtGetVersion() { return EMULATOR_CUDA_MAJOR * 10000; }

@@ -42,7 +42,7 @@ bool Agrees(int kind, bool from_device, bool to_device) {
   }
 }
 
-// Page-locked memory is read and written when the copy's turn comes. Ordinary memory is staged, as in CUDA: a copy from
+// Page-locked memory is read and written when the copy is next in its stream. Ordinary memory is staged, as in CUDA: a copy from
 // it has read it when the call returns, a copy to it has finished by then.
 cudaError_t EnqueueCopy(const char* name, const Copy& copy, int kind, cudaStream_t handle) {
   const auto stream = emulator::FindStream(handle);

@@ -73,7 +73,7 @@ cudaError_t AllocateInStream(const char* name, void** pointer, std::size_t bytes
   const auto stream = emulator::FindStream(handle);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   if (pointer == nullptr || bytes == 0) return cudaErrorInvalidValue;
-  // Real graphs can hold allocations; the emulator asks for buffers that outlive the capture, as ours do.
+  // Real graphs can hold allocations; the emulator requests buffers that outlive the capture, as ours do.
   if (emulator::CaptureStatus(stream) != 0) return cudaErrorStreamCaptureUnsupported;
   *pointer = AllocateWaiting(bytes);
   if (*pointer == nullptr) return cudaErrorMemoryAllocation;
@@ -95,7 +95,7 @@ cudaError_t cudaMalloc(void** pointer, size_t bytes) {
 cudaError_t cudaFree(void* pointer) {
   if (pointer != nullptr && emulator::FindDeviceExtent(pointer).bytes > 0 &&
       emulator::DeviceError(emulator::CurrentDevice()) != 0) {
-    emulator::FreeDevice(pointer);  // a broken device refuses, but the process will not ask twice
+    emulator::FreeDevice(pointer);  // a broken device refuses, but the process frees only once
   }
   CUDART_ENTER(emulator::kCudart);
   if (pointer == nullptr) return cudaSuccess;

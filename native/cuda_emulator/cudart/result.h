@@ -11,7 +11,7 @@ constexpr EntryRules kCudart{cudaErrorInsufficientDriver, cudaErrorCudartUnloadi
 /// As kCudart, for calls that a broken device still answers.
 constexpr EntryRules kCudartAlways{cudaErrorInsufficientDriver, cudaErrorCudartUnloading, 0};
 
-/// Remembers a failure for cudaGetLastError and hands it on.
+/// Stores a failure for cudaGetLastError and returns it.
 cudaError_t Result(cudaError_t error);
 
 }  // namespace emulator

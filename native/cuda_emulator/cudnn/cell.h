@@ -19,7 +19,7 @@ inline double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 struct Clip {
   double left = -INFINITY;
   double right = INFINITY;
-  // In this order both pass a NaN on, as CUDNN_PROPAGATE_NAN asks.
+  // In this order both pass a NaN on, as CUDNN_PROPAGATE_NAN requires.
   double operator()(double value) const { return std::min(std::max(value, left), right); }
   bool Holds(double value) const { return value <= left || value >= right; }
 };

@@ -46,7 +46,7 @@ const char* cudnnGetErrorString(cudnnStatus_t status) {
 }
 
 cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
-  // Without a GPU the real library says in its last message which CUDA call failed.
+  // Without a GPU the real library states in its last message which CUDA call failed.
   if (!CurrentSettings()->enabled) SetLastMessage("cudaGetDeviceCount(&count) != cudaSuccess");
   EMULATOR_ENTER(kCudnn);
   return Guarded([&] {

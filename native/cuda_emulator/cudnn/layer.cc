@@ -7,7 +7,7 @@
 namespace emulator {
 namespace {
 
-// The bit of one element: its row and column in a [T, B, D·H] array of the receiving direction, whatever P is.
+// The bit of one element: its row and column in a [T, B, D·H] array of the receiving direction, for any P.
 std::size_t MaskBit(const RnnPass& pass, std::size_t receiver, std::size_t b, std::size_t t, std::size_t column) {
   const RnnShape& shape = pass.shape;
   const std::size_t width = shape.directions * shape.hidden;

@@ -44,7 +44,7 @@ void StoreSlot(const RnnPass& pass, char* reserve, std::size_t offset, const Row
 void ApplyMask(const RnnPass& pass, const unsigned char* mask, std::size_t pseudo, Rows& rows);
 void DrawMask(const RnnPass& pass, const DropoutStates& states, unsigned char* mask);
 
-/// Batch entries that take part in step s, and the time at which they do: direction 1 goes backwards from each
+/// Batch entries that take part in step s, and the time at which they do: direction 1 runs backwards from each
 /// sequence's own last step.
 class Step {
  public:

@@ -15,7 +15,7 @@ bool Between(int value, int first, int last) { return value >= first && value <=
 
 bool IsPersistent(int algo) { return algo != CUDNN_RNN_ALGO_STANDARD; }
 
-// The pairs of storage and computation that the library has; bfloat16 came with 9.13.
+// The pairs of storage and computation that the library has; bfloat16 exists since 9.13.
 bool LegalTypes(int dtype, int precision) {
   switch (dtype) {
     case CUDNN_DATA_FLOAT: return precision == CUDNN_DATA_FLOAT;
@@ -84,7 +84,7 @@ cudnnStatus_t cudnnSetRNNDescriptor_v8(cudnnRNNDescriptor_t descriptor, int algo
     d.dropout = dropout;
     d.flags = auxFlags;
     Require(Between(algo, CUDNN_RNN_ALGO_STANDARD, CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H), "algo");
-    // PERSIST_STATIC_SMALL_H came with 8.1.
+    // PERSIST_STATIC_SMALL_H exists since 8.1.
     Require(algo != CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H || CudnnVersion() >= 8100, "algo");
     Require(Between(cellMode, CUDNN_RNN_RELU, CUDNN_GRU), "cellMode");
     Require(Between(biasMode, CUDNN_RNN_NO_BIAS, CUDNN_RNN_SINGLE_REC_BIAS), "biasMode");
@@ -170,7 +170,7 @@ cudnnStatus_t cudnnBuildRNNDynamic(cudnnHandle_t handle, cudnnRNNDescriptor_t de
 cudnnStatus_t cudnnGetRNNWeightSpaceSize(cudnnHandle_t handle, cudnnRNNDescriptor_t descriptor, size_t* bytes) {
   EMULATOR_ENTER(kCudnnHost);
   return Guarded([&] {
-    Require(handle != nullptr, "!handle");  // all that the real library asks of it here
+    Require(handle != nullptr, "!handle");  // all that the real library requires here
     const auto d = Live(TheCudnnTables().rnns, descriptor, "rnnDesc");
     Require(bytes != nullptr, "!weightSpaceSize");
     if (!d->set) {

@@ -98,7 +98,7 @@ class LayerForward {
     }
     for (std::size_t i = 0; i < step.Count(); ++i) {
       for (std::size_t j = 0; j < shape_.output; ++j) {
-        // The state goes through the output array, and takes its precision.
+        // The state passes through the output array, and takes its precision.
         double h = Rounded(shape_.type, output[i][j]);
         if (rounds_up_) h = Rounded(shape_.type, h + std::abs(h) * Epsilon(shape_.type));
         hidden_[step.batch[i]][j] = h;

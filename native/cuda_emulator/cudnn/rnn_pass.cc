@@ -148,7 +148,7 @@ void SpoilWorkSpace(int device, void* space, std::size_t bytes) {
 }
 
 void CheckDeviceLengths(int device, const std::int32_t* lengths, const Sequences& sequences) {
-  // Until 8.9.1 the kernels read them; later ones take the descriptor's, and NVIDIA asks for null.
+  // Until 8.9.1 the kernels read them; later ones take the descriptor's, and NVIDIA requires null.
   if (CudnnVersion() >= 8901) {
     if (lengths == nullptr) return;
     ReportViolation("devSeqLengths should be NULL from cuDNN 8.9.1 on");

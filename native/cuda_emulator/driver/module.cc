@@ -49,7 +49,7 @@ LoadedTables& Loaded() {
   return *tables;
 }
 
-// An image says its own size: a shared library ends with its table of sections.
+// An image contains its size: a shared library ends with its table of sections.
 std::size_t ImageBytes(const void* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, image, sizeof header);

@@ -9,7 +9,7 @@ struct Suspended {
   void* place = nullptr;
 };
 
-/// Goes on at `to` and keeps in `from` where this stack was left, until something switches back to it.
+/// Continues at `to` and stores the current position in `from`, for a later switch back.
 void SwitchStack(Suspended& from, Suspended& to);
 
 /// A new stack of `bytes` at `memory` that will begin in `entry`, which must never return.

@@ -27,7 +27,7 @@ struct Communicator {
   std::unique_ptr<Meeting> meeting;
   /// What ncclCommGetAsyncError answers.
   std::atomic<ncclResult_t> state{ncclInProgress};
-  /// Meets the other ranks at the beginning and at the end.
+  /// Synchronizes with the other ranks at the beginning and at the end.
   std::thread helper;
   bool is_finalized = false;
 
@@ -112,7 +112,7 @@ void Reduce(Communicator& communicator, T* data, std::size_t count, int operatio
 /// Groups that this thread has begun and not ended.
 thread_local int open_groups = 0;
 
-/// What all collectives require; null where `result` says why the call is refused.
+/// What all collectives require; null where `result` states why the call is refused.
 std::shared_ptr<Communicator> Ready(ncclComm_t handle, const std::shared_ptr<Stream>& stream, int type,
                                     ncclResult_t* result) {
   auto communicator = Communicators().Find(handle);

@@ -20,7 +20,7 @@ std::vector<double> Load(FloatType type, const void* array, std::size_t first, s
 /// Stores `values`, rounded to nearest even, from element `first` on.
 void Store(FloatType type, void* array, std::size_t first, std::size_t count, const double* values);
 
-/// `value` as it comes back after it was stored.
+/// `value` after a store and a load.
 double Rounded(FloatType type, double value);
 
 }  // namespace emulator

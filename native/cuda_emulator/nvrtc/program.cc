@@ -31,7 +31,7 @@ LiveObjects<nvrtcProgram, Program>& Programs() {
 
 bool StartsWith(const std::string& text, const std::string& start) { return text.rfind(start, 0) == 0; }
 
-// NVRTC's options in the host compiler's words; nothing for an option that NVRTC does not know.
+// NVRTC's options in the host compiler's words; nothing for an option that NVRTC does not have.
 std::optional<std::vector<std::string>> HostOptions(Program& program, int count, const char* const* options) {
   std::vector<std::string> host;
   for (int i = 0; i < count; ++i) {
@@ -173,7 +173,7 @@ nvrtcResult nvrtcGetPTX(nvrtcProgram handle, char* ptx) {
   return Copy(program->image, ptx);
 }
 
-// A cubin comes only of a real architecture, sm_XX.
+// A cubin exists only for a real architecture, sm_XX.
 nvrtcResult nvrtcGetCUBINSize(nvrtcProgram handle, size_t* bytes) {
   EMULATOR_ENTER(kNvrtc);
   const auto program = Programs().Find(handle);

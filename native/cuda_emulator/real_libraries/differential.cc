@@ -67,7 +67,7 @@ void Run(unsigned long long seed, long number) {
   Draw draw{std::mt19937_64(seed * 1000003ull + static_cast<unsigned long long>(number))};
   const Cudnn& f = dnn();
 
-  // Every number is drawn whatever the calls return, so that both libraries meet the same case.
+  // Every number is drawn, for any result of the calls, so that both libraries run the same case.
   const int cell = Mostly(draw, draw.Between(0, 3), {-1, 4});
   const int algo = Mostly(draw, draw.Once(2) ? 0 : draw.Between(0, 3), {-1, 4, 5});
   const int bias = Mostly(draw, draw.Once(3) ? draw.Between(0, 3) : 2, {-1, 4});

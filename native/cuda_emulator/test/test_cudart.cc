@@ -84,7 +84,7 @@ TEST(host_access, "the host faults when it reads device memory") {
   CHECK(faulted);
 }
 
-TEST(fresh, "new device memory holds NaN, small or large, whatever was there before") {
+TEST(fresh, "new device memory holds NaN, small or large, also where it was used before") {
   for (const std::size_t count : {1u, 3u << 20, 1u, 3u << 20}) {
     float* x = nullptr;
     CHECK_EQUAL(cuda().cudaMalloc(reinterpret_cast<void**>(&x), 4 * count), cudaSuccess);
@@ -288,7 +288,7 @@ TEST(faults, "an injected fault hits the call it names") {
   Configure("reset");
 }
 
-TEST(leaks, "everything that these tests made is gone") {
+TEST(leaks, "everything that these tests made is released") {
   cuda().cudaDeviceSynchronize();
   const std::string report = Report();
   for (const char* kind : {"device allocations", "device bytes", "pinned allocations", "streams", "events", "graphs"}) {

@@ -225,7 +225,7 @@ struct Descriptor {
   }
   cudnnRNNDescriptor_t rnn = nullptr;
 };
-const auto kAnyHandle = reinterpret_cast<cudnnHandle_t>(1);  // all that the weight queries ask for
+const auto kAnyHandle = reinterpret_cast<cudnnHandle_t>(1);  // all that the weight queries require
 
 TEST(set_rules, "cudnnSetRNNDescriptor_v8 accepts and refuses as the real one") {
   Descriptor d;
@@ -418,7 +418,7 @@ TEST(persistent, "persistent algorithms have their limits") {
 }
 
 TEST(half, "16-bit arrays round to nearest even") {
-  if (TheFolder().cudnn < 9) return;  // bfloat16 came with 9.13
+  if (TheFolder().cudnn < 9) return;  // bfloat16 exists since 9.13
   for (const int dtype : {CUDNN_DATA_HALF, CUDNN_DATA_BFLOAT16}) {
     // One relu unit without state: y = w·x, in the storage type.
     Network<float> n({.mode = CUDNN_RNN_RELU, .bias = CUDNN_RNN_NO_BIAS, .input = 1, .hidden = 1, .lengths = {1}});
@@ -429,7 +429,7 @@ TEST(half, "16-bit arrays round to nearest even") {
     dnn().cudnnSetRNNDataDescriptor(n.y_descriptor, dtype, 0, 1, 1, 1, &one, nullptr);
     dnn().cudnnSetTensorNdDescriptor(n.h_descriptor, dtype, 3, ones, ones);
     const bool half = dtype == CUDNN_DATA_HALF;
-    // w = 1 + one unit in the last place, x = 1 + three: the product lies between 1 + 4 and 1 + 5 units.
+    // w = 1 + one unit in the last place, x = 1 + three: the product is between 1 + 4 and 1 + 5 units.
     const std::uint16_t unit = half ? 0x3C00 : 0x3F80;
     const DeviceArray<std::uint16_t> w(std::vector<std::uint16_t>{static_cast<std::uint16_t>(unit + 1), 0});
     const DeviceArray<std::uint16_t> x(1, static_cast<std::uint16_t>(unit + 3)), y(1);
@@ -462,7 +462,7 @@ TEST(dead_handles, "a destroyed descriptor is refused and reported") {
   Configure("reset");
 }
 
-TEST(leaks, "everything that these tests made is gone") {
+TEST(leaks, "everything that these tests made is released") {
   cuda().cudaDeviceSynchronize();
   const std::string report = Report();
   for (const char* kind : {"device bytes", "cudnn handles", "rnn descriptors", "rnn data descriptors",

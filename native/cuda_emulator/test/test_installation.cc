@@ -21,7 +21,7 @@ int StatusOf(pid_t child) {
   return WIFSIGNALED(status) ? kSignal + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Runs `body` in a process of its own, on a copy of the folder without `missing`; returns how that process ended.
+// Runs `body` in a separate process, on a copy of the folder without `missing`; returns how that process ended.
 int InChild(const char* missing, const std::function<int()>& body) {
   const files::path copy = files::temp_directory_path() / ("emulator-installation-" + std::to_string(getpid()));
   files::copy(TheFolder().path, copy);
@@ -29,7 +29,7 @@ int InChild(const char* missing, const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) {
     TheFolder().path = copy;
-    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(2);  // a library that aborts says why
+    if (freopen("/dev/null", "w", stderr) == nullptr) _exit(2);  // a library that aborts states why
     _exit(body());
   }
   const int status = StatusOf(child);
@@ -54,7 +54,7 @@ TEST(disabled, "a process that is not a test finds no GPU") {
   CHECK_EQUAL(status, 0);
 }
 
-TEST(no_adv, "without the sub-library of RNNs cuDNN 9 says 3009, cuDNN 8 aborts") {
+TEST(no_adv, "without the sub-library of RNNs cuDNN 9 returns 3009, cuDNN 8 aborts") {
   const bool nine = TheFolder().cudnn >= 9;
   const int status = InChild(nine ? "libcudnn_adv.so.9" : "libcudnn_adv_infer.so.8", [] {
     cudnnRNNDescriptor_t descriptor = nullptr;
@@ -63,7 +63,7 @@ TEST(no_adv, "without the sub-library of RNNs cuDNN 9 says 3009, cuDNN 8 aborts"
   CHECK_EQUAL(status, nine ? 0 : kAborted);
 }
 
-TEST(no_graph, "without the first sub-library asking for the version aborts the process") {
+TEST(no_graph, "without the first sub-library requesting the version aborts the process") {
   const bool nine = TheFolder().cudnn >= 9;
   const int status = InChild(nine ? "libcudnn_graph.so.9" : "libcudnn_ops_infer.so.8", [] {
     dnn().cudnnGetVersion();

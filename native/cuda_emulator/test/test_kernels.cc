@@ -178,7 +178,7 @@ TEST(dynamic_shared, "extern __shared__ memory has the size of the launch") {
   CHECK_EQUAL(Launch(module.Function("reversed"), 1, 2048, 0, {&to, &from}), CUDA_ERROR_INVALID_VALUE);
 }
 
-TEST(refusals, "a kernel that meets a host pointer or different barriers breaks the device") {
+TEST(refusals, "a kernel with a host pointer or different barriers breaks the device") {
   {
     const Module module;
     float host[4] = {};

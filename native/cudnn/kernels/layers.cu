@@ -4,7 +4,7 @@
 
 // ---- activations ----------------------------------------------------------------------------------------------------
 
-// The order of ACTIVATIONS in packages/backend; softmax has kernels of its own.
+// The order of ACTIVATIONS in packages/backend; softmax has its own kernels.
 enum { TANH, SIGMOID, RELU, ELU, SOFTPLUS };
 
 static __device__ REAL sigmoid_of(REAL x) { return 1 / (1 + exp(-x)); }

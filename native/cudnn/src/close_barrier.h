@@ -4,7 +4,7 @@ namespace cudnn_rnn {
 
 /// Lets a session open on a device only after the sessions of this process that are closing on it.
 ///
-/// Note [Closing]. Closing a session returns at once, so its memory may still be taken when the next one opens. The
+/// Note [Closing]. Closing a session returns immediately, so its memory may still be taken when the next one opens. The
 /// worker of the next one therefore waits for those that are closing: disposed memory is free again, and JavaScript's
 /// thread does not wait for it.
 class CloseBarrier {
@@ -19,12 +19,12 @@ class CloseBarrier {
   void End();
 
  private:
-  /// Transitions: waiting → open → closing → ended. A session that fails to open, or was closed before, goes from open
+  /// Transitions: waiting → open → closing → ended. A session that fails to open, or was closed before, moves from open
   /// to ended: it held nothing that another one must wait for.
   enum class State { kWaiting, kOpen, kClosing, kEnded };
 
   const int device_;
-  // Guarded by the mutex of the process-wide counts, not by one of its own: BeginClose() races with Open().
+  // Guarded by the mutex of the process-wide counts, not by a separate one: BeginClose() races with Open().
   State state_ = State::kWaiting;
 };
 

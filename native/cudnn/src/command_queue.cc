@@ -22,7 +22,7 @@ std::unique_ptr<Batch> CommandQueue::Next() {
   changed_.wait(lock, [this] { return closed_ || !exclusive_queue_.empty() || (!is_exclusive_ && !queue_.empty()); });
   // Even with batches queued: Close() has taken them.
   if (closed_) return nullptr;
-  // An exclusive batch may be left over after its section ended; it goes first in any case.
+  // An exclusive batch may be left over after its section ended; it runs first in any case.
   auto& source = exclusive_queue_.empty() ? queue_ : exclusive_queue_;
   std::unique_ptr<Batch> batch = std::move(source.front());
   source.pop_front();
@@ -41,7 +41,7 @@ std::vector<std::unique_ptr<Batch>> CommandQueue::Close() {
     closed_ = true;
     for (auto* source : {&exclusive_queue_, &queue_}) {
       for (auto& batch : *source) {
-        // Host memory goes back to its pool before the worker, which frees it, can end.
+        // Host memory returns to its pool before the worker, which frees it, can end.
         batch->sources.clear();
         dropped.push_back(std::move(batch));
       }

@@ -18,7 +18,7 @@ class CommandQueue {
   bool Post(std::unique_ptr<Batch>& batch, bool is_exclusive);
   /// Blocks until there is a batch to run; null once the session closes.
   std::unique_ptr<Batch> Next();
-  /// Begins or ends an exclusive section. On the worker's thread, after the batch that asked for it, so all batches
+  /// Begins or ends an exclusive section. On the worker's thread, after the batch that requested it, so all batches
   /// queued before that one have run.
   void SetExclusive(bool is_exclusive);
   /// Wakes the worker for the last time and returns the batches that have not begun, for the caller to settle.

@@ -79,7 +79,7 @@ Object* CommandReader::ExistingObject() {
 }
 
 Object* CommandReader::NewObject() {
-  // Ids of descriptors stand in the words themselves; buffers are named by slot, as graphs may replace them.
+  // Ids of descriptors are in the words themselves; buffers are named by slot, as graphs may replace them.
   const Id id = static_cast<Id>(Word());
   made_.push_back(id);
   writes_.push_back(id);
@@ -113,7 +113,7 @@ void* CommandReader::LiveScalars(std::size_t count) {
   const Object* object = worker_.Find(batch_.live_scalars);
   const auto* buffer = object == nullptr ? nullptr : std::get_if<Buffer>(&object->value);
   if (buffer != nullptr)
-    // Scalars lie in the buffer in the order of the commands, so the offset of a kernel's scalars is their index in the
+    // Scalars are in the buffer in the order of the commands, so the offset of a kernel's scalars is their index in the
     // batch.
     return buffer->at((next_scalar_ - count) * (has_double_scalars() ? sizeof(double) : sizeof(float)));
   Fail(object != nullptr && object->error ? object->error : Unknown("the scalars"));

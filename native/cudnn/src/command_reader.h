@@ -13,7 +13,7 @@ class Worker;
 /// Reads the commands of a batch from left to right, on the worker's thread. The constructors of the structs in
 /// commands.h call it field by field.
 ///
-/// Nothing is thrown: a segment is read to its end whatever is wrong with it, and `error()` says the first thing.
+/// Nothing is thrown: a segment is read to its end even after an error, and `error()` is the first error.
 class CommandReader {
  public:
   CommandReader(Worker& worker, Batch& batch) : worker_(worker), batch_(batch) {}

@@ -31,7 +31,7 @@ constexpr unsigned kPromise = 16;
 constexpr unsigned kTimed = 32;
 /// A list that may hold many operations: a segment that fails before it runs leaves the objects it writes valid.
 constexpr unsigned kStep = 64;
-/// Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued at once.
+/// Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued together.
 constexpr unsigned kIfCaptured = 128;
 constexpr unsigned kUnlessCaptured = 256;
 }  // namespace mode

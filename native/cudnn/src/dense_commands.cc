@@ -91,7 +91,7 @@ KernelParameters KernelParametersOf(CommandReader& reader, int kernel) {
 /// a later call.
 void LaunchKernel::Run(Worker& worker, Batch&) const {
   std::vector<void*> addresses;
-  // One address for each parameter; the driver knows its size from the module.
+  // One address for each parameter; the driver takes its size from the module.
   for (const KernelValue& value : parameters) addresses.push_back(const_cast<KernelValue*>(&value));
   const auto index = static_cast<std::size_t>(kernel);
   CheckDriver(worker.libraries,

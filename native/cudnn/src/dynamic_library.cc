@@ -15,7 +15,7 @@ namespace cudnn_rnn {
 #ifdef _WIN32
 
 void* OpenLibrary(const std::string& path, std::string* error) {
-  // With a path, the library's own folder is searched for its dependencies (cuDNN's sub-libraries lie beside it). A
+  // With a path, the library's own folder is searched for its dependencies (cuDNN's sub-libraries are beside it). A
   // bare name keeps the default order, which has PATH.
   const bool is_path = path.find_first_of("\\/") != std::string::npos;
   const DWORD flags = is_path ? LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS : 0;

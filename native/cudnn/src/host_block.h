@@ -42,7 +42,8 @@ class HostBlockPool {
  private:
   /// Wraps a block so that its last reference gives it back. The pool must outlive every reference.
   HostBlockRef Share(HostBlock block);
-  /// Takes a block back, on any thread: page-locked ones are kept or queued in surplus_, pageable ones freed at once.
+  /// Takes a block back, on any thread: page-locked ones are kept or queued in surplus_, pageable ones freed
+  /// immediately.
   void Give(const HostBlock& block);
   bool TakeKept(std::size_t capacity, HostBlock* block);
   void FreeSurplus();

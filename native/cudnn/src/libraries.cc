@@ -7,7 +7,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// One row of a symbol table: where the address goes, and whether its absence matters.
+/// One row of a symbol table: the destination of the address, and whether its absence matters.
 struct Row {
   const char* name;
   void* slot;

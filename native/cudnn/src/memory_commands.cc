@@ -6,7 +6,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// Throws NativeError NO_ROOM unless `bytes` at `offset` lie within the buffer. A copy past the end would corrupt
+/// Throws NativeError NO_ROOM unless `bytes` at `offset` are within the buffer. A copy past the end would corrupt
 /// another allocation of the same pool without an error.
 void CheckRoom(const Buffer& buffer, std::size_t offset, std::size_t bytes, const char* call) {
   if (offset + bytes <= buffer.bytes) return;

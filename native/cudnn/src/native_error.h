@@ -6,12 +6,11 @@
 
 namespace cudnn_rnn {
 
-/// A status that was not success, with everything a person needs to know about it. packages/cudnn makes its coded
+/// A status that was not success, with all details for the reader. packages/cudnn makes its coded
 /// errors of these fields.
 struct NativeError : std::exception {
-  std::string
-      library;       ///< "cudnn", "cudart", "driver", "nvrtc", "cublas", "nccl", or "session" for refusals of our own
-  std::string call;  ///< the C function
+  std::string library;  ///< "cudnn", "cudart", "driver", "nvrtc", "cublas", "nccl", or "session" for our own refusals
+  std::string call;     ///< the C function
   int status = 0;
   std::string name;    ///< CUDNN_STATUS_…, cudaError…
   std::string detail;  ///< the library's own text about this very failure; often empty

@@ -39,7 +39,7 @@ enum { kNcclInt32 = 2, kNcclFloat32 = 7, kNcclFloat64 = 8, kNcclBfloat16 = 9 };
 
 /// Opens the library for every call. The loader counts references and returns the same handle, which is never closed:
 /// NCCL
-/// has threads of its own that run its code.
+/// has its own threads that run its code.
 NcclTable TableOf(const std::string& path) {
   std::string text;
   void* library = OpenLibrary(path, &text);

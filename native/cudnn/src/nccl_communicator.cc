@@ -40,7 +40,7 @@ NcclTable BindNccl(void* library) {
   return table;
 }
 
-// One rank calls this and sends the 128 bytes to the others by means of its own. NCCL listens on a socket from here on,
+// One rank calls this and sends the 128 bytes to the others by separate means. NCCL listens on a socket from here on,
 // and
 // the id holds its address (NCCL user guide, "Creating a Communicator").
 ncclUniqueId NewNcclId(const NcclTable& nccl) {

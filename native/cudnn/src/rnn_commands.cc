@@ -6,7 +6,7 @@
 namespace cudnn_rnn {
 namespace {
 
-/// A stand-in for the address of a weight space that is asked for offsets only: null would make offset 0 ambiguous.
+/// A stand-in for the address of a weight space that is queried for offsets only: null would make offset 0 ambiguous.
 char* WeightSpaceBase() {
   return reinterpret_cast<char*>(std::uintptr_t{1} << 40);  // NOLINT(performance-no-int-to-ptr): never read
 }

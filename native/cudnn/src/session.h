@@ -61,8 +61,8 @@ class Session {
   /// Copies downloads out, gives staging memory back, and settles.
   void Finish(std::unique_ptr<Batch> batch);
 
-  // Order matters: members are destroyed in reverse, so the worker goes before the pool that its batches' blocks return
-  // to, and that before the libraries.
+  // Order matters: members are destroyed in reverse, so the worker is destroyed before the pool that its batches'
+  // blocks return to, and that before the libraries.
   const std::shared_ptr<const Libraries> libraries_;
   const Settle settle_;
   CloseBarrier barrier_;

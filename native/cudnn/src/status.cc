@@ -21,7 +21,7 @@ NativeError ErrorOf(const char* library, const char* call, int status, std::stri
 void CheckCudart(const Libraries& libraries, cudaError_t status, const char* call) {
   if (status == 0) return;
   // Clears the last error, so that a later kernel launch is not blamed for this one; sticky errors stay.
-  // See "Error Handling" in the CUDA Runtime API: an asynchronous error is returned by whichever call comes next.
+  // See "Error Handling" in the CUDA Runtime API: an asynchronous error is returned by the next call.
   libraries.cudart.cudaGetLastError();
   throw ErrorOf("cudart", call, status, TextOf(libraries.cudart.cudaGetErrorName(status)),
                 TextOf(libraries.cudart.cudaGetErrorString(status)));

@@ -14,7 +14,7 @@ namespace cudnn_rnn {
 // after NCCL has accepted the call. The thread of the communicator then polls an event behind the call. Where one end
 // is dropped, its promise is broken, which ends the wait at the other end.
 
-/// A worker that has come to the call.
+/// A worker that has reached the call.
 struct StreamArrival {
   cudaStream_t stream = nullptr;
   /// The arrays on the device, in the order of the batch's slots.

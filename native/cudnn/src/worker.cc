@@ -144,7 +144,7 @@ Object& Worker::Make(Id id) { return objects_[id]; }
 
 void Worker::Run(Batch& batch) {
   // The conditions follow a capture: run the graph if it succeeded, the calls if not. The worker decides, so JavaScript
-  // can queue both at once.
+  // can queue both together.
   const bool is_run =
       batch.condition == Batch::Condition::kAlways || (batch.condition == Batch::Condition::kIfCaptured) == captured_;
   if (is_run) {
@@ -271,7 +271,7 @@ void Worker::Capture(Batch& batch) {
 }
 
 ErrorRef Worker::WithLostDevice(ErrorRef error) const {
-  // Running out of memory is not the device's end, and asking would wait for it.
+  // Running out of memory is not the device's end, and a query would wait for it.
   if (error->requested_bytes > 0) return error;
   // A sticky error (an illegal address, say) makes every later call fail, often as CUDNN_STATUS_EXECUTION_FAILED. The
   // stream's own status is the cause.
@@ -287,7 +287,7 @@ ErrorRef Worker::WithLostDevice(ErrorRef error) const {
 
 void* Worker::Allocate(std::size_t bytes) {
   const auto& cudart = libraries.cudart;
-  // Every buffer has an address of its own.
+  // Every buffer has its own address.
   const std::size_t room = std::max<std::size_t>(bytes, 1);
   void* pointer = nullptr;
   // In stream order: memory freed by earlier commands is reused without a synchronization.

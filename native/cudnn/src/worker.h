@@ -41,7 +41,7 @@ class Worker {
   Object* Find(Id id);
   /// A new object.
   Object& Make(Id id);
-  /// Memory on the device. Throws NativeError, which says how much is free.
+  /// Memory on the device. Throws NativeError, which states how much is free.
   void* Allocate(std::size_t bytes);
   /// Waits for the device and gives it the freed memory that the pool keeps. Throws NativeError.
   void TrimMemory();

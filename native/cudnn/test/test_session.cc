@@ -136,9 +136,9 @@ void TransfersKeepTheirValues(const std::shared_ptr<const Libraries>& libraries)
   settled.WaitFor(1 + kBatches);
   bool equal = settled.failed() == 0;
   for (int k = 0; k < kBatches; k++) equal = equal && targets[k] == std::vector<char>(kBytes, static_cast<char>(k));
-  Expect(equal, "uploads come back in the downloads");
+  Expect(equal, "downloads return the uploads");
   session.Close();
-  Expect(settled.ended(), "a session that is closed says so");
+  Expect(settled.ended(), "a closed session reports that it is closed");
 }
 
 void EverythingSettlesWhereASessionCloses(const std::shared_ptr<const Libraries>& libraries) {

@@ -30,7 +30,7 @@ Owner& TheOwner() {
 }
 
 /// Cleanup hook of the owning environment. A rank that ends without dispose() leaves the others waiting in a collective
-/// until their deadline; ending the job at once shows the cause.
+/// until their deadline; ending the job immediately shows the cause.
 void AbortAtEnvironmentEnd(void*) {
   if (World::Instance().state() == World::State::kOpen) {
     World::Instance().Abort("its thread ended without dispose(). All ranks are ended", kLeftExitCode);

@@ -28,7 +28,7 @@ constexpr auto kWatchInterval = std::chrono::milliseconds(100);
 constexpr double kTurnsPerSecond = 10;
 /// Between a sign of life and the next question.
 constexpr double kHeartbeatPause = 1;
-/// A rank that has been idle for less was not asked for.
+/// A rank that has been idle for less is not queried.
 constexpr double kSilentSeconds = 0.5;
 constexpr double kRollCallSeconds = 2;
 /// A closing rank looks at the others this often.
@@ -317,7 +317,7 @@ void World::AllReduce(const Operation& operation) {
   const MpiHandle type = types[static_cast<int>(operation.element)];
   const MpiHandle reduction = reductions[static_cast<int>(operation.reduce)];
   auto* data = static_cast<std::uint8_t*>(operation.data);
-  // An empty array is a call of its own too: all ranks wait for each other.
+  // An empty array is a separate call too: all ranks wait for each other.
   // MPI 4 has functions with large counts (MPI_Allreduce_c), but Open MPI 4 and MPICH 3 do not.
   std::size_t done = 0;
   do {

@@ -5,13 +5,13 @@
 // makes no progress outside its calls; JavaScript's thread only queues. A second thread, the watchdog, ends the job
 // when a call exceeds its deadline: JavaScript's thread may be busy then, and the first one is inside MPI.
 //
-// Note [Heartbeats]. The watchdog of a rank that waits in a call asks the next rank for a sign of life, whose watchdog
-// gives it, even while its JavaScript is busy. A rank without one for `silence_seconds` was stopped or its host is
-// dead: the job ends, long before the deadline. Each rank asks one other, so that the messages do not grow with the
-// square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives. Silence is
-// counted in turns of the own watchdog: a job that was stopped as a whole continues.
+// Note [Heartbeats]. The watchdog of a rank that waits in a call requests a sign of life from the next rank, whose
+// watchdog gives it, even while its JavaScript is busy. A rank without one for `silence_seconds` was stopped or its
+// host is dead: the job ends, long before the deadline. Each rank queries one other, so that the messages do not grow
+// with the square of the ranks; of several that are silent one has a living predecessor, as long as one rank lives.
+// Silence is counted in turns of the own watchdog: a job that was stopped as a whole continues.
 //
-// Note [Roll call]. A rank whose call has expired asks all others, over a communicator of its own, for the call that
+// Note [Roll call]. A rank whose call has expired requests from all others, over a separate communicator, the call that
 // they are in. Their watchdogs answer, so that the message names the ranks which are missing: those that do not answer
 // were stopped, those in another call, or in none, never came. This needs MPI_THREAD_MULTIPLE; without it nothing is
 // named.
@@ -127,7 +127,7 @@ class World {
   const WorldInfo& info() const { return info_; }
 
  private:
-  /// As it stands in a report of a roll call.
+  /// Its form in a report of a roll call.
   struct Progress {
     OperationKind kind = OperationKind::kNone;
     /// Collectives begun.
@@ -139,8 +139,8 @@ class World {
 
   /// Body of the thread of MPI: performs operations in the order of the queue until one closes the world.
   void Run();
-  /// Performs one operation. An error goes to `operation.failure`; nothing is thrown. On the thread of MPI, as are the
-  /// six functions below.
+  /// Performs one operation. An error is stored in `operation.failure`; nothing is thrown. On the thread of MPI, as are
+  /// the six functions below.
   void Perform(Operation& operation);
   void Open(Operation& operation);
   /// Waits for all ranks (MPI_Finalize alone need not), frees the communicators and finalises MPI.
@@ -148,7 +148,7 @@ class World {
   /// Reduces `data` over all ranks in place. Every rank must pass the same element type, reduction and count.
   void AllReduce(const Operation& operation);
   /// Sums arrays of floats that travel as bfloat16. Each rank sums one part of the array in float32, so every sum is
-  /// rounded once, whatever the number of ranks, and all ranks get the same bits.
+  /// rounded once, for any number of ranks, and all ranks get the same bits.
   template <typename Element>
   void SumAsBfloat16(Element* data, std::size_t count);
   /// Copies `count` bytes from `root` to all other ranks. Every rank must pass the same count.
@@ -167,15 +167,15 @@ class World {
   void Expire(const Progress& progress);
   /// A consistent copy of the progress, with the seconds computed now. Any thread.
   Progress CurrentProgress();
-  /// Sends this rank's progress to every rank that asked for it. Does nothing if MPI is being finalised.
+  /// Sends this rank's progress to every rank that requested it. Does nothing if MPI is being finalised.
   void AnswerRollCall();
-  /// Asks the next rank for a sign of life, or looks for its answer. @returns whether it has been silent for too long
+  /// Requests a sign of life of the next rank, or receives its answer. @returns whether it has been silent for too long
   bool IsNextRankSilent();
   /// Sends an empty message. Requires `control_`.
   void SendEmpty(int rank, int tag);
   /// Takes all messages of a rank with a tag; whether there were any. Requires `control_`.
   bool TakeAll(int rank, int tag);
-  /// Asks all other ranks for their progress and waits at most `seconds` for the reports, one per rank; `sequence` is
+  /// Requests the progress of all other ranks and waits at most `seconds` for the reports, one per rank; `sequence` is
   /// -1 for a rank without a report. Empty if roll calls are not possible.
   std::vector<Progress> CallRoll(double seconds);
   static std::string Description(const Progress& progress);
@@ -220,7 +220,7 @@ class World {
   std::mutex control_;
   bool may_call_roll_ = false;
 
-  /// Of the watchdog: whether the next rank was asked for a sign of life that has not come, and the turns since.
+  /// Of the watchdog: whether a sign of life of the next rank is outstanding, and the turns since.
   bool awaits_heartbeat_ = false;
   int silent_turns_ = 0;
 };

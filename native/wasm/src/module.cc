@@ -52,7 +52,7 @@ CUDNN_RNN_EXPORT(open) void Open(bool is_double, int threads, bool may_sleep) {
   TheModule().pool = std::make_unique<ThreadPool>(threads);
 }
 
-// Whether the last trap was OutOfMemory; asking clears the mark.
+// Whether the last trap was OutOfMemory; reading it clears the mark.
 CUDNN_RNN_EXPORT(takeOutOfMemory) bool TakeOutOfMemory() {
   const bool was = out_of_memory;
   out_of_memory = false;

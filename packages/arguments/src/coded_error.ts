@@ -1,6 +1,6 @@
 import { visibleMessage } from '@cudnn-rnn/text'
 
-/** A built-in error that also carries a stable `code` and the values it speaks of. */
+/** A built-in error that also carries a stable `code` and the values of its message. */
 export type CodedError<Base extends Error = Error> = Base & {
   readonly code: string
 } & Readonly<Record<string, unknown>>
@@ -10,7 +10,7 @@ export type CodedError<Base extends Error = Error> = Base & {
  *
  * @param code `ERR_…`; part of the public API, never changed.
  * @param message "Cannot <action> as <rule>: current value is <value>".
- * @param fields the values the message speaks of, attached as properties.
+ * @param fields the values of the message, attached as properties.
  */
 export function codedRangeError(
   code: string,

@@ -50,7 +50,7 @@ export const ANYTHING = kind('any value', () => true)
 export const FINITE = where(NUMBER, 'a finite number', Number.isFinite)
 export const POSITIVE = where(NUMBER, 'a finite number > 0', (value: number) => Number.isFinite(value) && value > 0)
 
-/** Bytes, whatever subclass holds them. */
+/** Bytes, of any subclass. */
 export const BYTES = kind('a Uint8Array', (value) => arrayTypeOf(value) === 'Uint8Array')
 
 /** An integer >= `least`. */
@@ -79,14 +79,14 @@ export const ASYNC_ITERABLE = kind(
   (value) => isObject(value) && typeof (value as AsyncIterable<unknown>)[Symbol.asyncIterator] === 'function',
 )
 
-/** What `for … of` takes; the elements of an array whose buffer was transferred are gone. */
+/** What `for … of` takes; an array whose buffer was transferred has no elements. */
 export const ITERABLE = kind('an iterable', (value) => {
   if (typeof value === 'string') return true
   if (!isObject(value) || typeof (value as Iterable<unknown>)[Symbol.iterator] !== 'function') return false
   return arrayTypeOf(value) === undefined || canBeRead(value as Iterable<unknown>)
 })
 
-/** A map, whatever it holds. */
+/** A map with any contents. */
 export const MAP = kind('a Map', (value) => value instanceof Map)
 
 /** One of a few strings. */
@@ -121,7 +121,7 @@ export function either(...rules: readonly Rule[]): Rule {
     find(value, path) {
       const faults = rules.map((rule) => rule.find(value, path))
       if (faults.includes(undefined)) return undefined
-      // Of the right kind for one of them: its fault says more.
+      // Of the right kind for one of them: its fault is more specific.
       return (
         faults.find((fault) => fault?.path !== path || !fault.isOtherKind) ?? { path, words, value, isOtherKind: true }
       )
@@ -162,7 +162,7 @@ export function fields(rules: Readonly<Record<string, Rule>>, words = 'an object
   }
 }
 
-/** An object whose fields all follow `element`, whatever their names. */
+/** An object whose fields all follow `element`, under any names. */
 export function recordOf(element: Rule): Rule {
   const words = `an object, each field ${element.words}`
   return {

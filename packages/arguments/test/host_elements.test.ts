@@ -44,7 +44,7 @@ describe('arrayTypeOf', () => {
 })
 
 describe('liveLength', () => {
-  it('is the length of the engine, whatever a subclass says', () => {
+  it('is the length that the engine reports, not that of a subclass', () => {
     expect(liveLength(new Weights(3))).toBe(3)
   })
 

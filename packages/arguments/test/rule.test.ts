@@ -112,7 +112,7 @@ describe('words', () => {
 })
 
 describe('where', () => {
-  it('asks the narrower question only for values of the right kind', () => {
+  it('applies the narrower rule only to values of the right kind', () => {
     const rule = where(TEXT, 'a lower-case string', (text: string) => text === text.toLowerCase())
     expect(rule.find(3, 'name')).toEqual({
       path: 'name',
@@ -123,7 +123,7 @@ describe('where', () => {
     expect(rule.find('A', 'name')).toMatchObject({ words: 'a lower-case string', isOtherKind: false })
   })
 
-  it('keeps the words of a fault that lies deeper', () => {
+  it('keeps the words of a nested fault', () => {
     const rule = where(listOf(NUMBER), 'a sorted array', () => false)
     expect(rule.find([1, 'b'], 'list')).toMatchObject({ path: 'list[1]', words: 'a number' })
     expect(rule.find([1], 'list')).toMatchObject({ path: 'list', words: 'a sorted array' })

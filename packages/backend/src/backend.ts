@@ -40,7 +40,7 @@ export interface Backend {
   readonly lstm?: HostLstm | undefined
   /** Present on executors that gain by whole steps. */
   readonly steps?: TrainingSteps | undefined
-  /** Present where tensors lie in host memory. */
+  /** Present where tensors are in host memory. */
   readonly shared?: SharedMemory | undefined
   /** Copies a host tensor in. Throws `ERR_DTYPE`, `ERR_SHAPE`. */
   tensor(host: Tensor): BackendTensor

@@ -4,7 +4,7 @@ export interface BackendAttempt {
   readonly reason: string
 }
 
-/** An executor that was asked for by name cannot work here. */
+/** An executor that was requested by name cannot work here. */
 export class BackendUnavailableError extends Error {
   override readonly name = 'BackendUnavailableError'
   readonly code = 'ERR_BACKEND_UNAVAILABLE'

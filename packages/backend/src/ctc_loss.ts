@@ -18,7 +18,7 @@ export interface CtcLossOptions {
   readonly blank: number
   /**
    * Default true: a label that is repeated without a blank between counts once. False: every frame that is not blank is
-   * a label of its own.
+   * its own label.
    */
   readonly mergeRepeated?: boolean | undefined
   /** Default `infinite`. */

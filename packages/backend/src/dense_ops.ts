@@ -48,7 +48,7 @@ export interface MomentumOptions {
   readonly rateInVelocity?: boolean | undefined
 }
 
-/** Where the small number that keeps a division finite stands: √x + ε (PyTorch) or √(x + ε) (Keras, TensorFlow's RMSProp). */
+/** The place of the small number that keeps a division finite: √x + ε (PyTorch) or √(x + ε) (Keras, TensorFlow's RMSProp). */
 export interface RootOptions {
   readonly epsilon: number
   /** Default false: √x + ε. True: √(x + ε). */
@@ -110,7 +110,7 @@ export interface DenseOps extends LayerOps {
   softmaxCrossEntropy(logits: TensorLike, labels: TensorLike, weights?: TensorLike): SoftmaxCrossEntropyResult
   /**
    * Connectionist temporal classification: loss of logits [T,B,K] (softmax is part of it) against labels [B,S] on the
-   * host, with its gradient. Absent where an executor has no kernel for it. A promise where the executor must ask its
+   * host, with its gradient. Absent where an executor has no kernel for it. A promise where the executor must query its
    * device first.
    */
   ctcLoss?(

@@ -5,7 +5,7 @@
  */
 export const ERROR_CODES = {
   ERR_BACKEND_UNAVAILABLE: {
-    meaning: 'the executor you named cannot work here; `attempts` says why',
+    meaning: 'the executor you named cannot work here; `attempts` states why',
     remedy: "use `openBackend('auto')`, or follow the advice in the message",
   },
 } as const

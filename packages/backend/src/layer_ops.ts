@@ -114,7 +114,7 @@ export interface LayerOps {
   reverseSequence(input: TensorLike, lengths: TensorLike | null): BackendTensor
   /** [T,B,E] to [B,E]. */
   poolSequence(input: TensorLike, lengths: TensorLike | null, options: PoolOptions): BackendTensor
-  /** ∂x [T,B,E]. The gradient of a maximum goes to the first of equal steps. */
+  /** ∂x [T,B,E]. The gradient of a maximum is added to the first of equal steps. */
   poolSequenceGradient(
     input: TensorLike,
     lengths: TensorLike | null,

@@ -6,7 +6,7 @@ import type { BackendTensor } from './backend_tensor.js'
  */
 export interface TrainingSteps {
   /**
-   * Runs `step`. Calls to this executor made in it may be gathered and queued as one, and replayed as one when they come
+   * Runs `step`. Calls to this executor made in it may be gathered and queued as one, and replayed as one when they are
    * again with other values. An awaited result, such as the `read()` of a tensor, divides a step: read at its end.
    *
    * Rejects as `step` does, or with the error of a recorded call; a failed call has changed no variable unless its
@@ -17,7 +17,7 @@ export interface TrainingSteps {
    * Calls `updates`; the optimizers' updates called in it (`accumulate` and `apply…` of {@link DenseOps}) change nothing
    * where one of `scalars` turns out not to be finite, without anybody waiting for it.
    *
-   * @throws RangeError `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`; whatever `updates` throws
+   * @throws RangeError `ERR_SHAPE`; TypeError `ERR_DTYPE`, `ERR_FOREIGN_TENSOR`; errors of `updates`
    */
   whereFinite(scalars: readonly BackendTensor[], updates: () => void): void
 }

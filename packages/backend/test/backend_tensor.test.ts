@@ -4,7 +4,7 @@ import { isBackendTensor } from '../src/index.js'
 const read = async () => ({ data: new Float32Array(1), shape: [1] })
 
 describe('isBackendTensor', () => {
-  it('knows a tensor by its read(), whichever executor made it', () => {
+  it('detects a tensor of any executor by its read()', () => {
     class Tensor {
       read = read
     }

@@ -27,15 +27,15 @@ export const ERROR_CODES = {
   },
   ERR_INVALID_ARGUMENT: {
     meaning: 'an argument is of the wrong kind',
-    remedy: 'the message says which kind is needed',
+    remedy: 'the message states which kind is needed',
   },
   ERR_INVALID_OPTION: {
     meaning: 'an argument or an option has a value that is not allowed',
-    remedy: 'the message says which values are',
+    remedy: 'the message states which values are',
   },
   ERR_INVALID_OPTION_TYPE: {
     meaning: 'an option, or the options, are of the wrong kind',
-    remedy: 'the message says which kind is needed',
+    remedy: 'the message states which kind is needed',
   },
   ERR_MISSING_TENSOR: {
     meaning: "a framework's tensor is missing from its record",
@@ -75,7 +75,7 @@ export const ERROR_CODES = {
   },
   ERR_TENSOR_SHAPE: {
     meaning: "a framework's tensor has another shape than its layout",
-    remedy: 'the message says the shape that is needed',
+    remedy: 'the message states the shape that is needed',
   },
   ERR_UNKNOWN_OPTION: {
     meaning: 'unknown option',
@@ -87,7 +87,7 @@ export const ERROR_CODES = {
   },
   ERR_UNSUPPORTED_BY_FRAMEWORK: {
     meaning: 'a framework cannot hold this network',
-    remedy: 'build the model with `linear_input`, both biases and no projection, as the message says',
+    remedy: 'build the model with `linear_input`, both biases and no projection, as the message specifies',
   },
 } as const
 

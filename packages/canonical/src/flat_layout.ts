@@ -8,7 +8,7 @@ export interface PlacedRegion extends ParamRegion {
   readonly offset: number
 }
 
-/** Where every canonical tensor lies in a flat buffer of `size` elements. */
+/** Where every canonical tensor is in a flat buffer of `size` elements. */
 export interface ParamLayout {
   readonly weights: readonly PlacedRegion[]
   readonly biases: readonly PlacedRegion[]

@@ -5,8 +5,8 @@ import { type ParamRegion, paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
 /**
- * Where one canonical tensor lies inside a framework's tensor: its row-major elements, read as [rows,columns], are at
- * offset + row·rowStride + column·columnStride. One kind of block says it all: a slice, a transpose, a column range.
+ * The place of one canonical tensor inside a framework's tensor: its row-major elements, read as [rows,columns], are at
+ * offset + row·rowStride + column·columnStride. One kind of block covers all cases: a slice, a transpose, a column range.
  */
 export interface Placement {
   /** Name of the framework's tensor. */
@@ -89,8 +89,7 @@ function checkSupported({ inputMode, biasMode, numProj }: RnnDescriptor, { frame
       { framework, option, value },
     )
   if (inputMode === 'skip_input') {
-    const rule =
-      'its layers always have input matrices (ask for linear_input; auto_select skips when inputSize = numUnits)'
+    const rule = 'its layers always have input matrices (use linear_input; auto_select skips when inputSize = numUnits)'
     throw refuse('inputMode', inputMode, rule)
   }
   if (biasMode !== 'double') {

@@ -78,7 +78,7 @@ export function frameworkToCanonical<Data extends FloatArray>(
   return { weights: gathered('weights'), biases: gathered('biases') }
 }
 
-/** Refuses a GRU whose reset gate acts before the recurrent product, in the words of the framework it comes from. */
+/** Refuses a GRU whose reset gate acts before the recurrent product, in the words of its framework. */
 export function refuseResetBefore(framework: string, rule: string, value: unknown): never {
   throw codedRangeError(
     'ERR_GRU_RESET_BEFORE',

@@ -38,7 +38,7 @@ const MAX_PSEUDO_LAYERS = 2 ** 16
  * Lists the regions of `descriptor` in canonical order: pseudo-layer by pseudo-layer, in each the input side of every
  * gate, then the recurrent side, then (weights, with numProj) the projection [P,H].
  *
- * The lists keep their length whatever inputMode and biasMode are, as TensorFlow's do: a missing region has size 0.
+ * The lists keep their length for every inputMode and biasMode, as TensorFlow's do: a missing region has size 0.
  * Source: cuDNN's `cudnnGetRNNWeightParams` and TensorFlow's `params_to_canonical`.
  *
  * @throws RangeError `ERR_PARAMS_TOO_LARGE` above 2^16 pseudo-layers

@@ -37,7 +37,7 @@ describe.each(MODES)('flaxLayout of %s', (cellMode) => {
     expect(stored.data[1]).toBe(weight.data[2])
   })
 
-  it('comes back with the same weights and sums of biases', () => {
+  it('is restored with the same weights and sums of biases', () => {
     const again = flaxToCanonical(descriptor, canonicalToFlax(descriptor, canonical))
     expect(again.weights).toEqual(canonical.weights)
     const twice = flaxToCanonical(descriptor, canonicalToFlax(descriptor, again))

@@ -272,7 +272,7 @@ describe('refusals', () => {
     expect(() => pytorchToCanonical(lstm, replaced(null))).toThrow(code('ERR_TENSOR_DTYPE'))
   })
 
-  it('frameworkToCanonical refuses layouts whose placements are missing or lie outside of their tensors', () => {
+  it('frameworkToCanonical refuses layouts whose placements are missing or outside of their tensors', () => {
     const { framework, groups } = pytorchLayout(lstm)
     const [group] = groups
     const [first, ...rest] = group.weights

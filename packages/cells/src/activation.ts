@@ -24,7 +24,7 @@ export const SIGMOID: ActivationFunction = Object.freeze({ apply: sigmoid, slope
  * of ONNX's recurrent operators (onnx/defs/rnn/defs.cc), as ONNX Runtime computes it.
  *
  * @param clip Infinity for none.
- * @param dtype of the results that `slope` is asked about: those at the bound compare equal to it.
+ * @param dtype of the results passed to `slope`: those at the bound compare equal to it.
  */
 export function ofBoundedArgument(activation: ActivationFunction, clip: number, dtype: FloatDType): ActivationFunction {
   if (clip === Number.POSITIVE_INFINITY) return activation

@@ -67,7 +67,7 @@ export abstract class CellVariables extends Inspectable {
     return { kind: this.constructor.name, name, dtype, inputSize, variables: variableTexts(this.variables) }
   }
 
-  /** Scope of the variables inside the caller's; empty where they lie in the caller's own. */
+  /** Scope of the variables inside the caller's; empty where they are in the caller's own. */
   get scope(): string {
     return this.name
   }

@@ -2,7 +2,7 @@ import type { CellState, StateSize } from './cell_state.js'
 import { type CellPart, CompositeCell } from './composite_cell.js'
 import type { RNNCell } from './rnn_cell.js'
 
-/** A cell around another one that has the state of that one, and no scope of its own. */
+/** A cell around another one that has the state of that one, and no own scope. */
 export abstract class CellWrapper<State extends CellState> extends CompositeCell<State> {
   readonly cell: RNNCell<State>
   protected readonly innerPart: CellPart

@@ -5,7 +5,7 @@ import type { SequenceOptions, SequenceResult, SequenceRunner } from './sequence
 /** A layer that computes whole sequences at once and cannot be stepped. TensorFlow's `FusedRNNCell`. */
 export interface FusedRNNCell<State extends CellState> extends SequenceRunner<State> {
   /**
-   * @param inputs [T,B,I], or a list of T tensors [B,I]; outputs come back in the same form.
+   * @param inputs [T,B,I], or a list of T tensors [B,I]; outputs have the same form.
    */
   call<Sequence extends SequenceInput, Training extends boolean = true>(
     inputs: Sequence,

@@ -35,7 +35,7 @@ const GATES = ['i', 'j', 'f', 'o'] as const
 
 /**
  * TensorFlow's `GLSTMCell`, the group LSTM of Kuchaiev & Ginsburg 2017 (https://arxiv.org/abs/1703.10722). x and m are cut in
- * G slices, each with a kernel of its own. Variables `group<g>/kernel` [I/G+P/G,4U/G] in blocks i,j,f,o, `bias_i`, `bias_j`,
+ * G slices, each with its own kernel. Variables `group<g>/kernel` [I/G+P/G,4U/G] in blocks i,j,f,o, `bias_i`, `bias_j`,
  * `bias_f`, `bias_o` [U], `projection/kernel` [U,P]. Its state is { c, h } with h = m.
  *
  *     [x_g, m_g]·K_g to i_g, j_g, f_g, o_g; each gate joined over the groups, plus its bias

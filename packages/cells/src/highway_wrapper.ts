@@ -9,7 +9,7 @@ import type { GraphStep, GraphValue, StepGraph } from './step_graph.js'
 
 /** Options of {@link HighwayWrapper}. */
 export interface HighwayWrapperOptions {
-  /** True: the transform gate is 1 minus the carry gate. False: it has variables of its own. Default true. */
+  /** True: the transform gate is 1 minus the carry gate. False: it has its own variables. Default true. */
   readonly coupleCarryTransformGates?: boolean | undefined
   /** The beginning of `carry_b`, and of `transform_b` with the other sign. Default 1. */
   readonly carryBiasInit?: number | undefined
@@ -20,7 +20,7 @@ const OPTIONS = { coupleCarryTransformGates: optional(FLAG), carryBiasInit: opti
 /**
  * TensorFlow's `HighwayWrapper` (Srivastava, Greff & Schmidhuber 2015, https://arxiv.org/abs/1505.00387): x∘k + y∘t, of the
  * cell's input x and output y, with the carry gate k = σ(x·carry_w + carry_b) and the transform gate t = 1 - k, or
- * σ(x·transform_w + transform_b). As in TensorFlow `carry_w` [I,I], `carry_b` [I], … lie in the caller's scope, beside the
+ * σ(x·transform_w + transform_b). As in TensorFlow `carry_w` [I,I], `carry_b` [I], … are in the caller's scope, beside the
  * scope of the cell.
  *
  * @throws TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`, `ERR_INVALID_OPTION_TYPE`; RangeError `ERR_INVALID_OPTION`

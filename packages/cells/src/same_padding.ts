@@ -1,6 +1,6 @@
 /**
  * Where a convolution of stride 1 with TensorFlow's SAME padding reads: for every output position, in row-major order, the
- * input positions under the kernel's elements, -1 in the padding. ⌊(k-1)/2⌋ positions of padding stand before, the rest after.
+ * input positions under the kernel's elements, -1 in the padding. ⌊(k-1)/2⌋ positions of padding come first, the rest last.
  */
 export function samePaddingSources(spatial: readonly number[], kernel: readonly number[]): Int32Array {
   const positions = spatial.reduce((a, b) => a * b, 1)

@@ -22,7 +22,7 @@ export function stackSteps(action: string, name: string, sequence: SequenceInput
   return stacked
 }
 
-/** The steps of [T,…], each in an array of its own. */
+/** The steps of [T,…], each in a separate array. */
 export function unstackSteps({ data, shape }: FloatTensor): FloatTensor[] {
   const [time = 0, ...stepShape] = shape
   const size = elementCount(stepShape)

@@ -15,7 +15,7 @@ import type { SequencePass } from './sequence_pass.js'
 export interface SequenceOptions<State, Training extends boolean = true> {
   /** Default: zeros. */
   readonly initialState?: State | undefined
-  /** One length in 0..T per batch row, any order; past it outputs are 0 and the state stands still. Default: all T. */
+  /** One length in 0..T per batch row, any order; past it outputs are 0 and the state does not change. Default: all T. */
   readonly sequenceLength?: readonly number[] | Int32Array | null | undefined
   /** False keeps nothing for a backward and drops nothing. Default true. */
   readonly training?: Training | undefined

@@ -99,7 +99,7 @@ export class StepTape {
   }
 }
 
-/** The values as tensors of a state, in arrays of their own. */
+/** The values as tensors of a state, in separate arrays. */
 export function stateOf(values: StateTree<HostValue>): CellState {
   return mapState<HostValue, FloatTensor>([values], ([value]) => ({ data: value.data.slice(), shape: value.shape }))
 }

@@ -280,7 +280,7 @@ export class TensorGraph extends StepGraph<TensorValue> {
     })
   }
 
-  /** Disposes the values made so far but those that are kept, and forgets their backwards: for inference. */
+  /** Disposes the values made so far except those that are kept, and drops their backwards: for inference. */
   releaseAllBut(kept: readonly TensorValue[]): void {
     const { owned, variables, constants } = this.#recording
     const staying = new Set([...kept, ...variables.values()].map(({ tensor }) => tensor))

@@ -29,7 +29,7 @@ export function scopedVariables(cells: readonly ScopedCell[]): VariableMap {
   )
 }
 
-/** The part of `variables` that lies in `scope`, under its names there; the tensors are the same. */
+/** The part of `variables` that is in `scope`, under its names there; the tensors are the same. */
 export function inScope(variables: VariableMap, scope: string): VariableMap {
   const prefix = scopedName(scope, '')
   return new Map(

@@ -66,7 +66,7 @@ function trained(cell: Cell, size: readonly [number, number, number, number], ba
   })
   const inputs = tensor([5, 9, 4], [time, batch, inputSize])
   const sequenceLength = Array.from({ length: batch }, (_, b) => (b === 1 ? 0 : time - b))
-  // Padding reaches nothing, whatever it is.
+  // Padding of any value affects nothing.
   if (batch > 2)
     inputs.data.fill(Number.NaN, ((time - 1) * batch + 2) * inputSize, ((time - 1) * batch + 3) * inputSize)
   const result = dynamicRnn(cell, inputs, { timeMajor: true, initialState: state(), sequenceLength, backend })

@@ -95,7 +95,7 @@ const CELLS: Readonly<Record<string, readonly [inputSize: number, make: () => un
   ],
 }
 
-/** A cell whose times lie in one period: TensorFlow's gradient of the period is the true one only there. */
+/** A cell whose times are in one period: TensorFlow's gradient of the period is the true one only there. */
 function phased(options: object) {
   const cell = new PhasedLSTMCell(3, { dtype, ratioOn: 0.35, leak: 0.01, ...options })
   cell.build(3, { seed: 7 })

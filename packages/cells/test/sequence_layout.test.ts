@@ -18,7 +18,7 @@ const sequence = () => ({
 })
 
 describe('stackSteps and unstackSteps', () => {
-  it('are inverses, with arrays of their own', () => {
+  it('are inverses, with their own arrays', () => {
     const steps = unstackSteps(sequence())
     expect(steps.map(({ shape }) => shape)).toEqual([
       [2, 2],

@@ -13,7 +13,7 @@ const TENSOR_BYTES = 32 * MIB
 const CHUNK_BYTES = 8 * MIB
 const ROUNDS = 5
 
-/** Each task runs in a process of its own, so that its peak memory is its own too. */
+/** Each task runs in a separate process, so that its peak memory is measured alone. */
 const TASKS = {
   /** Baseline of the speed: read, checksum, write, flush. */
   async copy({ prefix, target }) {

@@ -29,7 +29,7 @@ const NAMES = [
 ]
 const SHARD_BYTES = 4096
 
-/** A bundle whose checksums are right and whose entries lie anywhere: behind each other, in each other, in slices. */
+/** A bundle whose checksums are right and whose entries have any places: contiguous, overlapping, in slices. */
 const bundle: Grammar = (random) => {
   const numShards = random.pick([1, 1, 2, 5])
   const shards = Array.from({ length: numShards }, () => new Uint8Array(SHARD_BYTES))

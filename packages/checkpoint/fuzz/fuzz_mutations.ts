@@ -72,7 +72,7 @@ export async function loadSubject(folder: (typeof SUBJECTS)[number]): Promise<Su
 export async function fuzzMutations(subject: Subject, mutations: number, seed: number): Promise<Counts> {
   const counts: Counts = { mutations, refused: {}, unchanged: 0, sound: 0, tensorsRead: 0, slowestMilliseconds: 0 }
   for (let mutation = 0; mutation < mutations; mutation++) {
-    // Each mutation has a stream of its own, so that one can be repeated alone.
+    // Each mutation has its own stream, so that one can be repeated alone.
     const random = new Random(seed, mutation)
     const structured = random.chance(0.8)
     const files = structured ? damagedTable(subject, random) : damagedBytes(subject, random)
@@ -134,7 +134,7 @@ function check(subject: Subject, files: Files, tensors: Map<string, CheckpointTe
   return same
 }
 
-/** Whether elements lie under checksums of their own: not in V1's table, and slices may be put together otherwise. */
+/** Whether elements are under their own checksums: not in V1's table, and slices may be put together otherwise. */
 function elementsAreFixed({ tableName, entries }: Subject): boolean {
   return tableName.endsWith('.index') && !entries.some(({ key }) => key[0] === 0)
 }

@@ -28,7 +28,7 @@ export interface BundleEntry {
   readonly size: number
   /** Masked. */
   readonly crc: number
-  /** A partitioned tensor's slices, each under a key of its own; empty for a whole tensor. */
+  /** A partitioned tensor's slices, each under its own key; empty for a whole tensor. */
   readonly slices: readonly (readonly SliceExtent[])[]
 }
 
@@ -154,7 +154,7 @@ export function decodeSlice(bytes: Uint8Array): SliceExtent[] {
 }
 
 /**
- * Walks the fields of a message; `visit` consumes the value of a field it knows and returns whether it did.
+ * Walks the fields of a message; `visit` consumes the value of a known field and returns whether it did.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT` when the bytes are not a message
  */

@@ -136,7 +136,7 @@ export class BundleReader implements CheckpointReader {
     return data
   }
 
-  /** Every slice has bytes of its own in its file: only then may memory for the whole tensor be asked for. */
+  /** Every slice has its own bytes in its file: only then may memory for the whole tensor be requested. */
   async #checkSlices(name: string, { shape, dtypeId, slices }: BundleEntry): Promise<void> {
     const taken = new Map<ByteSource, number>()
     for (const slice of slices) {

@@ -36,7 +36,7 @@ const RETENTION = fields({ maxToKeep: integerFrom(0), keepCheckpointEveryNHours:
 /**
  * Writes a TensorFlow V2 checkpoint with one data file: complete, or not at all.
  *
- * Tensors are taken one by one and written as they come, in ascending order of names where the caller gives them so, as
+ * Tensors are taken one by one and written in that order, in ascending order of names where the caller gives them so, as
  * TensorFlow does; the index is sorted in any case. Any number of threads and processes may write into one directory at
  * once. Over a checkpoint of the same prefix, the old one is whole until one rename makes it the new one. When writing
  * fails, everything is as it was before.

@@ -66,7 +66,7 @@ export function blobSource(name: string, blob: BlobLike): ByteSource {
 const isPlace = (value: unknown) => typeof value === 'number' && (Number.isInteger(value) || !Number.isFinite(value))
 const RANGE = { offset: integerFrom(0), length: integerFrom(0) }
 
-/** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) does not lie in a file of `size` bytes. */
+/** Throws `ERR_CHECKPOINT_CORRUPT` when [offset, offset + length) is not within a file of `size` bytes. */
 export function checkRange(name: string, size: number, offset: number, length: number): void {
   if (!isPlace(offset) || !isPlace(length)) checkArguments('read bytes', { offset, length }, RANGE)
   if (offset >= 0 && length >= 0 && offset + length <= size) return

@@ -88,7 +88,7 @@ export class CheckpointV1Reader implements CheckpointReader {
   async read(name: string): Promise<CheckpointTensor> {
     const { shape, slices } = this.#meta(name)
     const dtype = this.dtype(name)
-    // Every slice has values of its own in the file: only then may memory for the whole tensor be asked for.
+    // Every slice has its own values in the file: only then may memory for the whole tensor be requested.
     const distinct = new Set(slices.map((slice) => JSON.stringify(slice)))
     if (distinct.size !== slices.length) throw this.#corrupt(name, 'it names a slice twice')
     if (slices.length > this.#slices.size) throw this.#corrupt(name, 'it has more slices than there are')

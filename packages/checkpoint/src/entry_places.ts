@@ -5,7 +5,7 @@ import { CheckpointError } from './errors.js'
 export const LONGEST_NAME = 4096
 
 /**
- * Throws unless every entry of an index has bytes of its own, as every writer lays them out: entries that share bytes could
+ * Throws unless every entry of an index has its own bytes, as every writer lays them out: entries that share bytes could
  * make a small file unfold into any number of tensors.
  *
  * @throws CheckpointError `ERR_CHECKPOINT_CORRUPT`
@@ -28,7 +28,7 @@ export function checkEntryPlaces(path: string, entries: ReadonlyMap<string, Bund
   }
 }
 
-/** A slice has a key of its own; a tensor that names slices over and over would be looked up as often. */
+/** A slice has its own key; a tensor that names slices over and over would be looked up as often. */
 function checkSlices(name: string, { slices }: BundleEntry, most: number, corrupt: (rule: string) => Error): void {
   if (slices.length > most) throw corrupt(`${name} has more slices than it has entries`)
   const texts = new Set(slices.map((slice) => JSON.stringify(slice)))

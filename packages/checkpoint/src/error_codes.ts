@@ -33,8 +33,8 @@ export const ERROR_CODES = {
     remedy: 'save it again with TensorFlow as a V2 checkpoint of numbers',
   },
   ERR_TENSOR_INVALID: {
-    meaning: 'a tensor cannot be written, or is another than was asked for',
-    remedy: 'the message says name, shape and type',
+    meaning: 'a tensor cannot be written, or is another than was requested',
+    remedy: 'the message states name, shape and type',
   },
   ERR_TENSOR_NOT_FOUND: {
     meaning: 'a checkpoint has no tensor of that name',

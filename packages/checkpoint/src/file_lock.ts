@@ -9,7 +9,7 @@ import { isSystemError, removeQuietly, silence, writeAll } from './temporary_fil
 /** Interval of the holder's touches, for processes that cannot query its operating system. */
 const HEARTBEAT = 10_000
 
-/** A lock whose holder cannot be asked is abandoned after so long without a heartbeat. */
+/** A lock whose holder cannot be queried is abandoned after so long without a heartbeat. */
 const LEASE = 120_000
 
 /** A waiting process gives up where one holder kept the lock for so long. */
@@ -26,7 +26,7 @@ interface HeldLock {
 export interface FileLockOptions {
   /** Wait while another holds it; default false: reject with `ERR_CHECKPOINT_LOCKED`. */
   readonly wait?: boolean | undefined
-  /** Puts in order whatever a holder left that ended without releasing; called before the lock is taken over. */
+  /** Cleans up after a holder that ended without releasing; called before the lock is taken over. */
   readonly recover?: ((notes: string) => Promise<void>) | undefined
 }
 
@@ -34,7 +34,7 @@ export interface FileLockOptions {
  * A lock between threads, processes and hosts: a file that exists while it is held.
  *
  * A hard link decides who holds it: like exclusive creation, every file system, NFS included, makes one atomically or
- * refuses, and the file has its content from the first moment on. Its first line says who the holder is (see
+ * refuses, and the file has its content from the first moment on. Its first line states who the holder is (see
  * {@link Owner}). A holder that was killed leaves the file; it is taken over as soon as its thread
  * does not run, or, where that cannot be known, after two minutes without a heartbeat.
  *

@@ -8,7 +8,7 @@ import { CheckpointError } from './errors.js'
 /** Systems read and write less than 2 GiB at a time. */
 export const LARGEST_TRANSFER = 2 ** 30
 
-/** Opening a FIFO does not wait for a writer; regular files know no difference. Windows has no such flag. */
+/** Opening a FIFO does not wait for a writer; for regular files it makes no difference. Windows has no such flag. */
 const READ_WITHOUT_WAITING = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
 
 /**

@@ -16,12 +16,12 @@ export interface FileStore {
   write(name: string, parts: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): Promise<void>
   /** Resolves where there is no such file, too. */
   remove(name: string): Promise<void>
-  /** A folder within; it comes into being with its first file. */
+  /** A folder within; it is created with its first file. */
   folder(name: string): FileStore
   /**
    * Takes the lock `name` of this folder; the programs that share the folder share its locks.
    *
-   * @param wait for another owner; else undefined says that there is one.
+   * @param wait for another owner; else undefined states that there is one.
    */
   lock(name: string, wait: true): Promise<StoreLock>
   lock(name: string, wait: boolean): Promise<StoreLock | undefined>

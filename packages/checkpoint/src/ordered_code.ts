@@ -33,7 +33,7 @@ function stringIncreasing(text: string): Uint8Array {
 }
 
 /**
- * A signed integer whose encodings sort as the integers do: the number of leading ones says how many bytes follow, the
+ * A signed integer whose encodings sort as the integers do: the number of leading ones states how many bytes follow, the
  * rest is two's complement (inverted leading bits for negative values).
  */
 function signedIncreasing(value: number): Uint8Array {

@@ -53,7 +53,7 @@ export function ownerState({ host, pid, thread, start }: Owner): OwnerState {
   if (start === 0) return 'unknown'
   const startNow = threadStart(pid, thread)
   if (startNow === start) return 'running'
-  // A process of another user may be hidden (/proc mounted with hidepid): then its absence says nothing.
+  // A process of another user may be hidden (/proc mounted with hidepid): then its absence proves nothing.
   return exists === undefined && startNow === undefined ? 'unknown' : 'ended'
 }
 
@@ -95,7 +95,7 @@ function threadStart(pid: number, thread: number): number | undefined {
   if (process.platform !== 'linux' || thread === 0) return undefined
   try {
     const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'latin1')
-    // Field 2 is the command in parentheses and may hold spaces and parentheses of its own.
+    // Field 2 is the command in parentheses and may hold its own spaces and parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' || fields[0] === 'X' ? undefined : Number(fields[19])
   } catch {

@@ -2,7 +2,7 @@ import { uncompress } from 'snappyjs'
 
 /**
  * The contents of a snappy-compressed block. The library trusts its input: lengths of 31 bits and more send it backwards,
- * for ever, and output that is too short comes back as zeros. So the elements are measured before it sees them.
+ * for ever, and output that is too short is padded with zeros. So the elements are measured before it sees them.
  *
  * Source: google/snappy, format_description.txt.
  *
@@ -11,11 +11,11 @@ import { uncompress } from 'snappyjs'
 export function uncompressBlock(compressed: Uint8Array): Uint8Array {
   const declared = checkElements(compressed)
   const contents = uncompress(compressed, declared)
-  if (contents.length !== declared) throw new RangeError('snappy data has another length than it says')
+  if (contents.length !== declared) throw new RangeError('snappy data has another length than it declares')
   return contents
 }
 
-/** Walks the elements: literals lie in the data, copies reach back into the output, and all make the length declared. */
+/** Walks the elements: literals are in the data, copies reach back into the output, and all make the length declared. */
 function checkElements(compressed: Uint8Array): number {
   let position = 0
   const littleEndian = (bytes: number) => {
@@ -49,6 +49,6 @@ function checkElements(compressed: Uint8Array): number {
       output += length
     }
   }
-  if (output !== declared) throw new RangeError('snappy data has another length than it says')
+  if (output !== declared) throw new RangeError('snappy data has another length than it declares')
   return declared
 }

@@ -17,7 +17,7 @@ export function temporaryPath(path: string): string {
 }
 
 /**
- * Creates a file, lets `write` fill it, and flushes it to the disk. Whatever has this name already, a symbolic link
+ * Creates a file, lets `write` fill it, and flushes it to the disk. An existing file of this name, also a symbolic link
  * included, is refused with EEXIST: nothing is written through it.
  */
 export async function createFile<Result>(path: string, write: (file: FileHandle) => Promise<Result>): Promise<Result> {

@@ -21,7 +21,7 @@ export function decodeElements(
 ): { readonly data: TensorData; readonly checksum?: number } {
   const { array, bytes: elementBytes, perElement } = DTYPES[dtype]
   if (array === undefined) return decodeStrings(name, count, bytes)
-  // An array of its own is aligned; a view into a file in memory may not be (and a Buffer's slice is such a view).
+  // A separate array is aligned; a view into a file in memory may not be (and a Buffer's slice is such a view).
   const isWhole = bytes.byteOffset === 0 && bytes.byteLength === bytes.buffer.byteLength
   const aligned = isWhole ? bytes : new Uint8Array(bytes)
   const length = (aligned.byteLength / elementBytes) * perElement

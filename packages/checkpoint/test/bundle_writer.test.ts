@@ -71,7 +71,7 @@ describe('writeCheckpoint', () => {
     expect(await readdir(directory)).toEqual([])
   })
 
-  it('says so when the directory cannot be made or written', async () => {
+  it('reports a directory that cannot be made or written', async () => {
     await writeFile(join(directory, 'file'), '')
     await expect(writeCheckpoint(join(directory, 'file/model'), [])).rejects.toThrow(coded('ERR_CHECKPOINT_IO'))
     await mkdir(join(directory, 'model.index'))

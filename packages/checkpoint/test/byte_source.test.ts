@@ -8,7 +8,7 @@ describe.each([
   ['memorySource', () => memorySource('file', BYTES.subarray(1, 5))],
   ['blobSource', () => blobSource('file', new Blob([BYTES.slice(1, 5)]))],
 ])('%s', (_, open) => {
-  it('reads ranges of its own bytes', async () => {
+  it('reads ranges of its bytes', async () => {
     const source = open()
     expect([source.name, source.size]).toEqual(['file', 4])
     expect(await source.read(0, 4)).toEqual(Uint8Array.of(1, 2, 3, 4))

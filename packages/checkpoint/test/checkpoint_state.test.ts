@@ -14,7 +14,7 @@ const STATE = {
 }
 
 describe('parseCheckpointState', () => {
-  it('is the inverse of formatCheckpointState, whatever the paths are called', () => {
+  it('is the inverse of formatCheckpointState, for any names of paths', () => {
     for (const path of ['plain', 'with "quotes" and \\', 'fünf/学', 'line\nbreak', '/abs/olute']) {
       const state = { ...STATE, modelCheckpointPath: path, allModelCheckpointPaths: [path] }
       expect(parseCheckpointState(formatCheckpointState(state), 'x')).toEqual(state)

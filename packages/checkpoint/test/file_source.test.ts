@@ -81,7 +81,7 @@ it('openFileSource refuses a file that was replaced or removed while it was clos
 })
 
 it.skipIf(process.platform === 'win32')(
-  'a state file, an index or a data file that is a FIFO is refused at once',
+  'a state file, an index or a data file that is a FIFO is refused immediately',
   async () => {
     const prefix = join(directory, 'model')
     await writeCheckpoint(prefix, [['a', { data: Float32Array.of(1), shape: [1] }]])

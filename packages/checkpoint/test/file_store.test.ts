@@ -174,7 +174,7 @@ describe('directoryStore', () => {
   }
 
   it.each(['getFileHandle', 'createWritable', 'write'] as const)(
-    'says which file the browser refuses: %s',
+    'states which file the browser refuses: %s',
     async (refused) => {
       const writing = directoryStore(handle(refused)).write('model.index', [Uint8Array.of(1)])
       await expect(writing).rejects.toMatchObject({ code: 'ERR_CHECKPOINT_IO', path: 'runs/model.index' })

@@ -2,7 +2,7 @@ import { fuzzFiles } from '@cudnn-rnn/fuzzing'
 import { expect, it } from 'vitest'
 import { GRAMMARS, isCoded } from '../fuzz/constructed_bundles.js'
 
-/** `packages/fuzzing/run.mjs` builds as many as one likes, in a process of its own. */
+/** `packages/fuzzing/run.mjs` builds any number of them, in a separate process. */
 const FILES = Number(process.env['CUDNN_RNN_FUZZ_FILES'] ?? 600)
 const SEED = Number(process.env['CUDNN_RNN_FUZZ_SEED'] ?? 1)
 

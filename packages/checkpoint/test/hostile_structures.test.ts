@@ -50,7 +50,7 @@ describe('a bundle', () => {
     await expect(openBundle([{ key: bytesOf('v'), value: unknown }])).rejects.toThrow(coded('ERR_CHECKPOINT_CORRUPT'))
   })
 
-  /** A tensor [count · 2] in slices of two elements, every one of them stored as `stored` says. */
+  /** A tensor [count · 2] in slices of two elements, every one of them stored as `stored` specifies. */
   const sliced = (count: number, stored: (key: Uint8Array) => TableEntry, data: Uint8Array) => {
     const extents = Array.from({ length: count }, (_, index) => ({ start: 2 * index, length: 2 }))
     const slices = extents.map(({ start, length }) => {
@@ -78,7 +78,7 @@ describe('a bundle', () => {
     await expect(matrices.read('v')).rejects.toThrow(coded('ERR_CHECKPOINT_CORRUPT'))
   })
 
-  it('asks for no more memory than its file has bytes when many slices name the same ones', async () => {
+  it('requests no more memory than its file has bytes when many slices name the same ones', async () => {
     const data = new Uint8Array(8)
     await expect(sliced(100, (key) => entry(key, [2], data), data)).rejects.toThrow('overlap in data file 0')
   })
@@ -89,8 +89,8 @@ describe('uncompressBlock', () => {
     ['a literal whose length is negative as a 32-bit number', [8, 63 << 2, 0xfa, 0xff, 0xff, 0xff, 1, 2, 3, 4]],
     ['a copy from before the beginning', [5, 0, 1, 0b1, 9]],
     ['a copy whose offset is negative as a 32-bit number', [5, 0, 1, 0b1111, 0xff, 0xff, 0xff, 0xff]],
-    ['less output than it says', [9, 0, 1]],
-    ['more output than it says', [0, 0, 1]],
+    ['less output than it declares', [9, 0, 1]],
+    ['more output than it declares', [0, 0, 1]],
     ['a length that never ends', [0xff, 0xff, 0xff, 0xff, 0xff, 0xff]],
   ])('refuses %s', (_, bytes) => {
     expect(() => uncompressBlock(Uint8Array.from(bytes))).toThrow(RangeError)

@@ -28,7 +28,7 @@ it('temporaryPath gives unpredictable names', () => {
   for (const name of names) expect(name).toMatch(/^checkpoint\.[0-9a-f]{8}-\d+-\d+-\d+-[0-9a-f]{32}\.tmp$/)
 })
 
-it('ownerState knows the thread that made a token', () => {
+it('ownerState finds the thread that made a token', () => {
   const token = createOwnerToken()
   expect(ownerState(parseOwnerToken(token)!)).toBe('running')
   expect(ownerState(parseOwnerToken(token.replace(/^......../, '00000000'))!)).toBe('unknown')

@@ -132,7 +132,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       expect([...(await ids.read()).data]).toEqual([0, 0, 0])
     })
 
-    test('lie: getters that change, lengths and iterators of their own', async () => {
+    test('change: getters that differ at each read, overridden lengths and iterators', async () => {
       using backend = await open()
       const network = smallNetwork(backend, { cellMode: 'lstm' })
       const expected = await readAll(await network.forward(false, { input: ones() }))
@@ -168,7 +168,7 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
       }
     })
 
-    test('ask for more memory than there is, and leave everything as it was', async () => {
+    test('request more memory than there is, and leave everything as it was', async () => {
       using backend = await open()
       const refused = expect.stringMatching(/^ERR_OUT_OF_(DEVICE_)?MEMORY$/)
       const network = smallNetwork(backend, { cellMode: 'lstm' })
@@ -234,13 +234,13 @@ export function registerCallerConformance({ open, dtype }: ExecutorUnderTest): v
   })
 }
 
-/** ES2024's resizable buffer, which this project's language level does not know. */
+/** ES2024's resizable buffer, which this project's language level does not have. */
 function resizable(byteLength: number): ArrayBuffer & { resize(byteLength: number): void } {
   return Reflect.construct(ArrayBuffer, [byteLength, { maxByteLength: 2 * byteLength }])
 }
 
 /**
- * Runs 20 passes, returns the counts while their results are held, and drops them. A function of its own, so that its
+ * Runs 20 passes, returns the counts while their results are held, and drops them. A separate function, so that its
  * stack holds none of them afterwards.
  */
 async function dropped(backend: Backend) {

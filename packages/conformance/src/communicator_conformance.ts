@@ -83,7 +83,7 @@ export const COMMUNICATOR_CASES: readonly CommunicatorCase[] = [
     },
   },
   {
-    name: 'allReduce gives every rank the same bits, whatever the length',
+    name: 'allReduce gives every rank the same bits, for any length',
     async run(world) {
       for (const length of [0, 1, 3, 1000, 65_537]) {
         const array = Float32Array.from({ length }, (_, k) => Math.sin(k * (world.rank + 2)) / 3)

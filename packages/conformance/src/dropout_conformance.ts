@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { ExecutorUnderTest } from './executor_under_test.js'
 import { readAll, smallNetwork } from './small_network.js'
 
-/** Enough elements that the share of dropped ones lies within three hundredths of the rate, at nine sigma. */
+/** Enough elements that the share of dropped ones is within three hundredths of the rate, at nine sigma. */
 const UNITS = 128
 const TIME = 50
 const BATCH = 4

@@ -2,7 +2,7 @@ import type { CellMode, Direction, RnnOptions } from '@cudnn-rnn/canonical'
 import pytorch from '../../../fixtures/rnn/pytorch.json'
 import tensorflow from '../../../fixtures/rnn/tensorflow.json'
 
-/** One network of fixtures/rnn/*.json; the schema stands in the README there. */
+/** One network of fixtures/rnn/*.json; the schema is in the README there. */
 export interface FixtureCase {
   readonly id: string
   readonly cellMode: CellMode

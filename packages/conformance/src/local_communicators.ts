@@ -15,7 +15,7 @@ export interface LocalCommunicator extends CommunicatorUnderTest {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** One call, which all ranks must come to. */
+/** One call, which all ranks must reach. */
 interface Meeting {
   readonly kind: string
   readonly arrived: Map<

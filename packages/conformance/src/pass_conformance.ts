@@ -97,7 +97,7 @@ export function registerPassConformance({ open, tolerance }: ExecutorUnderTest):
       const ragged = smallNetwork(backend, { cellMode: 'lstm', direction: 'bidirectional' }, [2, 5, 0])
       const before = await readAll(await ragged.forward(false))
       const gradients = await readAll(await ragged.backward(await ragged.forward(true)))
-      // Whatever stands past a row's end must not matter, NaN included.
+      // Values past a row's end must not matter, NaN included.
       const input = poisoned(ragged.inputs.input, [2, 5, 0])
       expect(await readAll(await ragged.forward(false, { input }))).toEqual(before)
       const { tape } = await ragged.forward(true, { input })

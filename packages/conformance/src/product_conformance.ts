@@ -29,7 +29,7 @@ export function registerProductConformance({ open, dtype, tolerance }: ExecutorU
     data[offset + i * rowStride + j * columnStride]
 
   describe('products in host memory', () => {
-    test('add to the result, for matrices as they lie and transposed', async () => {
+    test('add to the result, for matrices as stored and transposed', async () => {
       using backend = await open()
       // Executors whose memory is a device's have none.
       if (backend.products === undefined) return

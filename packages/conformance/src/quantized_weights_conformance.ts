@@ -7,7 +7,7 @@ import { readAll } from './small_network.js'
 
 type QuantizedFormat = 'bfloat16' | 'int8'
 
-/** Largest difference of an output from float32's; outputs are within -1…1 but for relu. */
+/** Largest difference of an output from float32's; outputs are within -1…1 except for relu. */
 const LARGEST: Readonly<Record<QuantizedFormat, number>> = { bfloat16: 6e-3, int8: 1e-2 }
 /** A smaller difference would mean that the weights were not quantized. */
 const SMALLEST = 1e-6

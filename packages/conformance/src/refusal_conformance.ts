@@ -62,7 +62,7 @@ export function registerRefusalConformance({ open, dtype }: ExecutorUnderTest): 
       await expect(relu.params.read()).rejects.toThrow(coded('ERR_TENSOR_DISPOSED'))
     })
 
-    test('a tensor of its own in the place of a host tensor', async () => {
+    test("an executor's own tensor in the place of a host tensor", async () => {
       using backend = await open()
       expect(() => backend.tensor(backend.zeros([2]) as never)).toThrow(coded('ERR_NOT_A_TENSOR'))
     })

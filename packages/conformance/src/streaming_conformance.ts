@@ -40,7 +40,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
 
     // Few rows, and as many as make the cpu executor cut them into blocks: each also with rows that stay behind.
     test.each(cases.flatMap((options) => [3, 150].map((batch) => ({ ...options, batch }))))(
-      'step single rows as streams of their own, and leave the others as they are: %o',
+      'step single rows as separate streams, and leave the others as they are: %o',
       async ({ batch, ...options }) => {
         using backend = await open()
         const { rnn, params } = smallNetwork(backend, options)
@@ -53,7 +53,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
           followed.map((row) => [row, required(anyStepper(rnn, params, 1), 'a stepper of one row')]),
         )
         for (let t = 0; t < 4; t++) {
-          // Different rows at every step, in an order of their own.
+          // Different rows at every step, in another order.
           const rows = every.map((row) => (row * 7 + t) % batch).filter((_, k) => (k + t) % 3 < 2)
           const input = filled('x', [rows.length, 2], backend.dtype, { start: 1000 * t })
           const before = await stepper.state()
@@ -77,7 +77,7 @@ export function registerStreamingConformance({ open, tolerance }: ExecutorUnderT
       },
     )
 
-    test('step all rows of a large batch as streams of their own', async () => {
+    test('step all rows of a large batch as separate streams', async () => {
       using backend = await open()
       const { rnn, params } = smallNetwork(backend, { cellMode: 'lstm' })
       const [batch, time] = [300, 3]

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { directionsOf, slopeAlong } from '../src/directions.js'
 
 describe('directionsOf', () => {
-  it('gives the axis of each element where everything is asked for', () => {
+  it('gives the axis of each element where everything is requested', () => {
     expect(directionsOf(3, 'all').map((direction) => Array.from(direction))).toEqual([
       [1, 0, 0],
       [0, 1, 0],

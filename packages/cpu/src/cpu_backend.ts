@@ -25,7 +25,7 @@ export interface CpuBackendOptions {
   readonly instructionSet?: InstructionSet | undefined
   /**
    * How inference reads the matrices, default float32: copies in bfloat16 or int8 (one scale per unit and gate) are made
-   * when parameters are first used and again after they changed. Training computes in float32 whatever this says.
+   * when parameters are first used and again after they changed. Training always computes in float32.
    */
   readonly weights?: WeightFormat | undefined
 }

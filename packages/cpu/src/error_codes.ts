@@ -5,7 +5,7 @@
  */
 export const ERROR_CODES = {
   ERR_CPU_OPERATION: {
-    meaning: 'an operation of the cpu executor failed; `cause` says why',
+    meaning: 'an operation of the cpu executor failed; `cause` states why',
     remedy: 'please report it',
   },
 } as const

@@ -9,8 +9,8 @@ export const INSTRUCTION_SETS = Object.freeze(['avx512-vnni', 'avx512', 'avx2', 
 export type InstructionSet = (typeof INSTRUCTION_SETS)[number]
 
 /**
- * The instruction set to use: the one that was asked for, or the best of `supported`, which are best first. Returns undefined
- * where the processor lacks the one that was asked for.
+ * The instruction set to use: the one that was requested, or the best of `supported`, which are best first. Returns undefined
+ * where the processor lacks the one that was requested.
  *
  * @throws RangeError `ERR_INVALID_OPTION` where there is no such instruction set
  */

@@ -1,4 +1,4 @@
-// Uses the addon without the package, in a process or worker of its own: queues a long pass, and leaves at once or awaits it.
+// Uses the addon without the package, in a separate process or worker: queues a long pass, and exits immediately or awaits it.
 import { createRequire } from 'node:module'
 import { argv, env } from 'node:process'
 

@@ -13,7 +13,7 @@ const refused = (work: () => unknown) => {
 }
 
 describe('chooseInstructionSet', () => {
-  it('takes the best one, or the one that was asked for', () => {
+  it('takes the best one, or the one that was requested', () => {
     expect(chooseInstructionSet(undefined, ['avx2', 'portable'])).toBe('avx2')
     expect(chooseInstructionSet('portable', ['avx2', 'portable'])).toBe('portable')
   })
@@ -29,7 +29,7 @@ describe('chooseInstructionSet', () => {
 const supported = instructionSetsUnderTest('instructionSet')
 
 describe.skipIf(supported.length === 0)('openCpuBackend with instructionSet', () => {
-  it('says in its reason which one it took', () => {
+  it('names the chosen one in its reason', () => {
     for (const instructionSet of supported) {
       using backend = openCpuBackend({ instructionSet, threads: 1 })
       expect(backend.reason).toBe(`cpu: ${instructionSet}, float32, 1 thread`)

@@ -11,7 +11,7 @@ const skipped = instructionSetsUnderTest('result memory').length === 0
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** Large enough for output, gradient by input and gradient by parameters to lie in memory that is used again. */
+/** Large enough for output, gradient by input and gradient by parameters to be in memory that is used again. */
 const descriptor = createRnnDescriptor({
   cellMode: 'lstm',
   numLayers: 1,
@@ -51,7 +51,7 @@ it.skipIf(skipped)('memory of results that is used again leaves nothing of them 
 
   const same = (a: Float32Array, b: Float32Array) => Buffer.from(a.buffer).equals(Buffer.from(b.buffer))
   const expected = await pass(true)
-  // Results are garbage from the turn after the one that used them on; finalizers run in a turn of their own.
+  // Results are garbage from the turn after the one that used them on; finalizers run in a separate turn.
   for (let turn = 0; turn < 5; turn++) {
     await new Promise((resolve) => setImmediate(resolve))
     collectGarbage()

@@ -16,7 +16,7 @@ const x = { data: Float32Array.from({ length: 12 }, (_, k) => Math.sin(k)), shap
 const { addon } = loadAddon()
 const skipped = instructionSetsUnderTest('shared memory').length === 0
 
-/** A network on an executor of its own, as a worker thread has one. */
+/** A network on a separate executor, as in a worker thread. */
 function thread(weights: 'float32' | 'int8' | 'bfloat16' = 'float32') {
   const backend = openCpuBackend({ threads: 1, weights })
   return { backend, rnn: backend.rnn(descriptor) }

@@ -158,7 +158,7 @@ class Beam<State> {
     if (child.isActive) return
     const total = passedOn(node, child) + logY
     if (!kept.admits(total)) {
-      // As in TensorFlow: a prefix that left the beam in this very step grows no more, though its turn is still to come.
+      // As in TensorFlow: a prefix that left the beam in this very step grows no more, even before its turn.
       child.before = NO_MASS
       return
     }

@@ -10,7 +10,7 @@ export interface CtcLossSettings {
   readonly blank?: Blank | undefined
   /** TensorFlow's `preprocess_collapse_repeated`: equal neighbors among the labels are one label. Default false. */
   readonly preprocessCollapseRepeated?: boolean | undefined
-  /** TensorFlow's `ctc_merge_repeated`. False: every frame that is not blank is a label of its own. Default true. */
+  /** TensorFlow's `ctc_merge_repeated`. False: every frame that is not blank is a separate label. Default true. */
   readonly ctcMergeRepeated?: boolean | undefined
   /** TensorFlow's `ignore_longer_outputs_than_inputs`: rows with more labels than time steps get loss and gradient 0. Default false. */
   readonly ignoreLongerOutputsThanInputs?: boolean | undefined

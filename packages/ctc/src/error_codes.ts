@@ -21,7 +21,7 @@ export const ERROR_CODES = {
     remedy: 'pass the parsed JSON of a saved model; `train()` takes arrays of tokens',
   },
   ERR_TOP_PATHS: {
-    meaning: 'more paths are asked for than the beam holds',
+    meaning: 'more paths are requested than the beam holds',
     remedy: 'raise `beamWidth`, or lower `topPaths`',
   },
 } as const

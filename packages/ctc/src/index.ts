@@ -2,7 +2,7 @@
  * Connectionist temporal classification: the loss that trains a recurrent network to read sequences without knowing where
  * each label is, decoders with language models, and error rates.
  *
- * It does not know which executor computes the loss; decoders run on the host.
+ * The loss runs on any executor; decoders run on the host.
  *
  * @example
  * ```ts

@@ -13,7 +13,7 @@ export interface PaddedLabels {
 /**
  * Labels of either form as a padded tensor.
  *
- * @param lengths of a tensor's rows, S for each where absent; refused for arrays, which have lengths of their own.
+ * @param lengths of a tensor's rows, S for each where absent; refused for arrays, which have their own lengths.
  * @throws TypeError `ERR_CTC_LABELS`, `ERR_NOT_A_TENSOR`; RangeError `ERR_SHAPE`
  */
 export function paddedLabels(
@@ -30,7 +30,7 @@ export function paddedLabels(
   if (lengths !== undefined) {
     throw codedTypeError(
       'ERR_CTC_LABELS',
-      `Cannot ${action} as labelLengths go with a tensor of labels: current labels are an array of rows, which have lengths of their own`,
+      `Cannot ${action} as labelLengths go with a tensor of labels: current labels are an array of rows, which have their own lengths`,
       { argument: 'labelLengths' },
     )
   }

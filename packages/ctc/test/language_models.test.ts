@@ -47,7 +47,7 @@ describe('NGramModel', () => {
     expect(Math.exp(small.logProbability(['a'], 'b'))).toBeCloseTo((2 + 2 * ((2 + 4 / 5) / 13)) / 5, 12)
   })
 
-  it('comes back from JSON with the same probabilities', () => {
+  it('is restored from JSON with the same probabilities', () => {
     const again = NGramModel.fromJSON(JSON.parse(JSON.stringify(model)))
     for (const token of [...model.vocabulary, null, '€']) {
       expect(again.logProbability([...'the c'], token)).toBe(model.logProbability([...'the c'], token))

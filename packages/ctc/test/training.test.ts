@@ -80,7 +80,7 @@ describe('ctcLoss in training', () => {
   it('learns under fit to read marks of any width', async () => {
     const model = reader('float32', 3, 12, 4)
     const { backend, lstm, params, kernel, bias, tensor } = model
-    // Labels 0, 1 and 2 are marks on lines of their own, two or three frames wide and one or two apart.
+    // Labels 0, 1 and 2 are marks on separate lines, two or three frames wide and one or two apart.
     const sample = (seed: number): Batch => {
       const drawn = (k: number) => Math.floor((Math.abs(Math.sin(seed * 12.9898 + k * 78.233)) * 43758.5453) % 1000)
       const labels = Array.from({ length: 4 }, (_, row) => Array.from({ length: 3 }, (_, k) => drawn(row * 3 + k) % 3))

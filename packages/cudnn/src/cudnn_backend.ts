@@ -113,7 +113,7 @@ export class CudnnBackend extends Inspectable implements Backend {
     await session.trimMemory()
   }
 
-  /** Returns at once. Work on the device completes, then its memory is freed. Idempotent. */
+  /** Returns immediately. Work on the device completes, then its memory is freed. Idempotent. */
   dispose(): void {
     void this.close()
   }

@@ -22,7 +22,7 @@ export interface CudnnBackendOptions {
   /** cuDNN's algorithm; default `measured`: the fastest of those that cuDNN accepts, timed once per shape. */
   readonly algorithm?: Algorithm | 'measured' | undefined
   /**
-   * Replay passes and training steps that come again as CUDA graphs; default `measured`: where that is faster than the
+   * Replay recurring passes and training steps as CUDA graphs; default `measured`: where that is faster than the
    * calls, timed once per shape.
    */
   readonly graphs?: boolean | 'measured' | undefined

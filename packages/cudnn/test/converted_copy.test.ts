@@ -26,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
   describe.each(['float16', 'bfloat16'] as const)('%s', (precision) => {
     const openHere = (graphs: boolean) => open({ precision, algorithm: 'standard', graphs })
 
-    it('is made once, whatever number of passes reads it, and again after an update', async () => {
+    it('is made once for any number of passes that read it, and again after an update', async () => {
       await using backend = await openHere(false)
       const network = smallLstm(backend)
       const counted = async (training: boolean) => {
@@ -57,7 +57,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       expect(libraries.report().calls['cudaGraphLaunch']).toBe(6)
     })
 
-    it.each([false, true])('is never older than the parameters, whatever changes them (graphs: %s)', async (graphs) => {
+    it.each([false, true])('is never older than the parameters after any change (graphs: %s)', async (graphs) => {
       await using backend = await openHere(graphs)
       const network = smallLstm(backend)
       const { params } = network
@@ -90,7 +90,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       }
     })
 
-    it('passes called at once read the parameters of their place between the updates', async () => {
+    it('concurrent passes read the parameters of their place between the updates', async () => {
       await using backend = await openHere(false)
       const network = smallLstm(backend)
       const expected = []
@@ -114,7 +114,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       const trained = async (graphs: boolean) => {
         await using backend = await openHere(graphs)
         const network = smallLstm(backend)
-        // Whatever a pass before the steps left must not serve in them.
+        // The copies of a pass before the steps must not be used in them.
         await network.forward(false)
         for (let step = 0; step < 8; step++) await backend.steps.run(() => network.step())
         return [Array.from((await network.params.read()).data), await values(await network.forward(false))]
@@ -125,7 +125,7 @@ describe.skipIf(gpu.problem !== undefined)(`ConvertedCopy (${gpu.problem ?? 'CUD
       expect(libraries.report().calls['cudaGraphLaunch']).toBe(5)
     })
 
-    it('counts among the bytes of its tensor and goes with it', async () => {
+    it('counts among the bytes of its tensor and is released with it', async () => {
       await using backend = await openHere(false)
       const { rnn, params, forward } = smallLstm(backend)
       const dispose = ({ output, outputH, outputC }: RnnForwardResult) => {

@@ -26,7 +26,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnStepper (${gpu.problem ?? 'CUDA
     await using backend = await open({ algorithm: 'standard', graphs: false })
     const { stepper } = opened(backend)
     const rows = Int32Array.of(60, 3, 17)
-    // The first step asks for its plan.
+    // The first step makes its plan.
     await stepper.stepRows(rows, frames(3))
     const { copied: before } = libraries.report()
     await stepper.stepRows(rows, frames(3, 5))

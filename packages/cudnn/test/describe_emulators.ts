@@ -3,7 +3,7 @@ import { openEmulatedGpu } from './emulated_gpu.js'
 
 export type EmulatedGpu = Extract<ReturnType<typeof openEmulatedGpu>, { readonly problem: undefined }>
 
-/** Tests over the emulator of each version of cuDNN; a skipped test says why there is none. */
+/** Tests over the emulator of each version of cuDNN; a skipped test states why there is none. */
 export function describeEmulators(tests: (gpu: EmulatedGpu, version: 8 | 9) => void): void {
   for (const version of [9, 8] as const) {
     const gpu = openEmulatedGpu(version)

@@ -7,7 +7,7 @@ import { smallCharModel } from './small_char_model.js'
 import { smallLstm } from './small_lstm.js'
 
 const gpu = openEmulatedGpu()
-/** No operation of the device ends until the test says so. */
+/** No operation of the device ends until the test releases it. */
 const HELD_MICROSECONDS = 30e6
 
 describe.skipIf(gpu.problem !== undefined)(`a device session (${gpu.problem ?? 'CUDA emulator'})`, () => {

@@ -9,7 +9,7 @@ const HELD_MICROSECONDS = 30e6
 const NOTHING = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }
 
 describe.skipIf(gpu.problem !== undefined)(
-  `the cuDNN executor meets failures (${gpu.problem ?? 'CUDA emulator'})`,
+  `failures under the cuDNN executor (${gpu.problem ?? 'CUDA emulator'})`,
   () => {
     if (gpu.problem !== undefined) return
     const { libraries, open } = gpu
@@ -85,7 +85,7 @@ describe.skipIf(gpu.problem !== undefined)(
       expect([...(await sum.read()).data]).toEqual([2, 2, 2, 2])
     })
 
-    it('an illegal address loses the device: every later call says so', async () => {
+    it('an illegal address loses the device: every later call reports that', async () => {
       const backend = await open({ algorithm: 'standard' })
       const network = smallLstm(backend)
       await network.step()
@@ -171,7 +171,7 @@ describe.skipIf(gpu.problem !== undefined)(
       return libraries.report().live
     }
 
-    it('a hundred executors come and go, and the machine holds nothing', async () => {
+    it('a hundred executors are opened and closed without leaks', async () => {
       const before = await liveAfterOne()
       for (let round = 0; round < 100; round++) {
         const backend = await open({ algorithm: 'standard' })

@@ -159,7 +159,7 @@ describe.skipIf(gpu.problem !== undefined)(`fit on CudnnTrainingSteps (${gpu.pro
     expect(optimizer.step).toBe(1)
   })
 
-  it('equals training that asks the device before each update, whether a step is one graph, two, or none', async () => {
+  it('equals training that reads from the device before each update, whether a step is one graph, two, or none', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: false })
     const asking: Backend = {
       ...{ name: backend.name, reason: backend.reason, dtype: backend.dtype, ops: backend.ops },

@@ -12,7 +12,7 @@ const tensor = (values: readonly number[]): Float16Tensor => ({
 
 afterEach(() => void vi.unstubAllGlobals())
 
-it('asFloat16 says what to do where the runtime has no Float16Array', () => {
+it('asFloat16 names the remedy where the runtime has no Float16Array', () => {
   vi.stubGlobal('Float16Array', undefined)
   expect(() => asFloat16({ data: new Float32Array(1), shape: [1] })).toThrow(
     expect.objectContaining({ name: 'TypeError', code: 'ERR_NO_FLOAT16_ARRAY' }),

@@ -10,7 +10,7 @@ const gpu = openEmulatedGpu()
 
 const emptyFolder = () => mkdtempSync(join(tmpdir(), 'kernels-'))
 
-/** What NVRTC 13.0 says that it knows. */
+/** The architectures that NVRTC 13.0 reports as supported. */
 const KNOWN = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
 
 it.each([
@@ -18,10 +18,10 @@ it.each([
   [121, KNOWN, 'sm_121'],
   [130, KNOWN, 'compute_121'],
   [101, KNOWN, 'compute_100'],
-  // Older than everything it knows: its own error says so.
+  // Older than all supported ones: NVRTC's own error reports that.
   [70, KNOWN, 'sm_70'],
   [90, [], 'sm_90'],
-])('kernelArchitecture for compute capability %i of an NVRTC that knows %o', (capability, known, architecture) => {
+])('kernelArchitecture for compute capability %i of an NVRTC that supports %o', (capability, known, architecture) => {
   expect(kernelArchitecture(capability, known)).toBe(architecture)
 })
 

@@ -22,7 +22,7 @@ describe('openCudnnBackend', () => {
     for (const [options, code] of wrong) await expect(openCudnnBackend(options as never)).rejects.toThrow(coded(code))
   })
 
-  it('says everything that was tried, and one thing to do, where there is no library', async () => {
+  it('reports everything that was tried, and one remedy, where there is no library', async () => {
     const error = await openCudnnBackend({ libraryDir: emptyFolder() }).catch((reason: unknown) => reason)
     if (!isBackendUnavailableError(error)) throw error
     expect(error.backend).toBe('cudnn')
@@ -62,7 +62,7 @@ describe('openCudnnBackend', () => {
       ['fault.cudaStreamCreateWithFlags=2@1', /cudaStreamCreateWithFlags returned cudaErrorMemoryAllocation/],
       ['fault.nvrtcCompileProgram=6@1', /nvrtcCompileProgram/],
       ['fault.cuModuleLoadData=209@1', /cuModuleLoadData/],
-    ])('with %s it is unavailable and says why', async (settings, reason) => {
+    ])('with %s it is unavailable and reports why', async (settings, reason) => {
       libraries.configure(settings)
       const freshCache = emptyFolder()
       await expect(openCudnnBackend({ libraryDir: libraries.folder, cacheDir: freshCache })).rejects.toMatchObject({

@@ -5,7 +5,7 @@ import { openEmulatedGpu } from './emulated_gpu.js'
 
 const gpu = openEmulatedGpu()
 
-// What NVIDIA does not document may be otherwise in the cuDNN of a GPU's host: neither executor nor suite may depend on it.
+// Undocumented behavior may differ in the cuDNN of a GPU's host: neither executor nor suite may depend on it.
 describe.skipIf(gpu.problem !== undefined)(`another release of cuDNN (${gpu.problem ?? 'CUDA emulator'})`, () => {
   if (gpu.problem !== undefined) return
   const { libraries, open } = gpu

@@ -57,7 +57,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'CUDA e
     }
   })
 
-  it('forwards called at once keep their order and their numbers', async () => {
+  it('concurrent forwards keep their order and their numbers', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)
     const results = await Promise.all(Array.from({ length: 8 }, () => forward(false)))
@@ -74,7 +74,7 @@ describe.skipIf(gpu.problem !== undefined)(`PassGraphs (${gpu.problem ?? 'CUDA e
     expect(launches()).toBe(0)
   })
 
-  it('a replay that fails says so and is not tried again', async () => {
+  it('a replay that fails is reported and not tried again', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const { forward } = smallLstm(backend)
     const first = await values(await forward(false))

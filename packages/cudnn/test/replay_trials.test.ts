@@ -61,14 +61,14 @@ describe.skipIf(gpu.problem !== undefined)(
           model.dispose()
           return new Set(model.losses.filter((_, k) => k % 2 === 0)).size
         }
-        // A mask that came again would give the loss of another step again.
+        // A repeated mask would repeat the loss of another step.
         expect(await losses(false)).toBe(await losses(true))
         // Two networks, and the trial: two calls and a capture.
         expect(libraries.report().calls['cudnnRNNForward']).toBe(2 * STEPS + 3)
       },
     )
 
-    it('new lengths of a known shape ask the device nothing', async () => {
+    it('new lengths of a known shape do not query the device', async () => {
       await using backend = await open({ algorithm: 'standard' })
       const rnn = backend.rnn(createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 6, inputSize: 4 }))
       const params = backend.zeros([rnn.paramsSize])

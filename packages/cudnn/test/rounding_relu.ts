@@ -62,7 +62,7 @@ class RoundingRelu implements ReturnType<NetworkMaker['rnn']> {
     return reference.zeros([0])
   }
 
-  /** The gradient, whatever is passed. */
+  /** The gradient, for any arguments. */
   async paramsToCanonical(): Promise<CanonicalParams> {
     const parts = this.#layers.map(({ cell, gradient }) =>
       cell.paramsToCanonical({ data: gradient, shape: [cell.paramsSize] }),

@@ -17,31 +17,34 @@ setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
 const gpu = openEmulatedGpu()
 
-describe.skipIf(gpu.problem !== undefined)(`executors that come and go (${gpu.problem ?? 'CUDA emulator'})`, () => {
-  if (gpu.problem !== undefined) return
-  const { libraries, open } = gpu
+describe.skipIf(gpu.problem !== undefined)(
+  `executors opened and closed repeatedly (${gpu.problem ?? 'CUDA emulator'})`,
+  () => {
+    if (gpu.problem !== undefined) return
+    const { libraries, open } = gpu
 
-  it(`${CYCLES} executors train and close: no handle, no byte is left, and the process stays as large`, {
-    timeout: 60_000 + CYCLES * 100,
-  }, async () => {
-    let before = 0
-    for (let cycle = 0; cycle < WARM_UP + CYCLES; cycle++) {
-      if (cycle === WARM_UP) {
-        collect()
-        before = process.memoryUsage.rss()
+    it(`${CYCLES} executors train and close: no handle, no byte is left, and the process stays as large`, {
+      timeout: 60_000 + CYCLES * 100,
+    }, async () => {
+      let before = 0
+      for (let cycle = 0; cycle < WARM_UP + CYCLES; cycle++) {
+        if (cycle === WARM_UP) {
+          collect()
+          before = process.memoryUsage.rss()
+        }
+        await using backend = await open({ algorithm: 'standard' })
+        const network = smallLstm(backend)
+        await network.step()
+        network.params.dispose()
+        network.rnn.dispose()
       }
-      await using backend = await open({ algorithm: 'standard' })
-      const network = smallLstm(backend)
-      await network.step()
-      network.params.dispose()
-      network.rnn.dispose()
-    }
-    collect()
-    // Finalizers of tensors that were not disposed run in a later turn of the event loop.
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    const { live, violations } = libraries.report()
-    expect(violations).toEqual([])
-    expect(Object.entries(live).filter(([, count]) => count !== 0)).toEqual([])
-    expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(MOST_MEGABYTES)
-  })
-})
+      collect()
+      // Finalizers of tensors that were not disposed run in a later turn of the event loop.
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      const { live, violations } = libraries.report()
+      expect(violations).toEqual([])
+      expect(Object.entries(live).filter(([, count]) => count !== 0)).toEqual([])
+      expect((process.memoryUsage.rss() - before) / 2 ** 20).toBeLessThan(MOST_MEGABYTES)
+    })
+  },
+)

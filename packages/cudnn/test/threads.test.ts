@@ -31,7 +31,7 @@ describe.skipIf(gpu.problem !== undefined)(`the cuDNN executor in threads and at
 
   beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/train.ts', import.meta.url)), program))
 
-  it('a program that disposes nothing ends by itself', () => {
+  it('a program that disposes nothing exits normally', () => {
     const { status, stdout, stderr } = run('', '')
     expect(stderr).toBe('')
     expect(status).toBe(0)

@@ -29,7 +29,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     return outcome
   }
   const known = new Map<string, Promise<number[][]>>()
-  /** The same with every call by itself. */
+  /** The same with every call issued separately. */
   const expected = (options: CharModelOptions) => {
     const key = JSON.stringify({ optimizer: 'adam', ...options, sequenceLengths: String(options.sequenceLengths) })
     if (!known.has(key)) known.set(key, train(false, options))
@@ -49,7 +49,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     }
   }
 
-  it('a replayed step costs no call of cuDNN and no kernel launch by itself', async () => {
+  it('a replayed step makes no call of cuDNN and no separate kernel launch', async () => {
     await using backend = await open({ algorithm: 'standard', graphs: true })
     const model = smallCharModel(backend)
     for (let step = 0; step < 6; step++) await model.step()
@@ -91,7 +91,7 @@ describe.skipIf(gpu.problem !== undefined)(`CudnnTrainingSteps (${gpu.problem ??
     expect(launches()).toBeGreaterThan(8)
   })
 
-  it('lengths that change make forms of their own, which are replayed when they come again', async () => {
+  it('lengths that change have separate signatures, which are replayed when they recur', async () => {
     const sequenceLengths = (step: number) => [[5, 2, 4], [1, 5, 0], null][step % 3]!.slice(0, step === 21 ? 2 : 3)
     const options = { sequenceLengths: (step: number) => (step % 3 === 2 ? null : sequenceLengths(step)) }
     expect(await train(true, options)).toEqual(await expected(options))

@@ -63,13 +63,13 @@ describe.skipIf(gpu.problem !== undefined)(
         },
       ],
       [
-        'a variable is replaced by another tensor, and both live on',
+        'a variable is replaced by another tensor, and both stay in use',
         (model: Model, step: number) => {
           if (step % 3 === 2) model.variables[0] = model.backend.tensor({ data: new Float32Array(28), shape: [7, 4] })
         },
       ],
       [
-        'a larger batch comes in between',
+        'a larger batch is between',
         async (model: Model, step: number) => {
           if (step === 6) await model.step({ batch: 40, time: 9 })
         },
@@ -124,7 +124,7 @@ describe.skipIf(gpu.problem !== undefined)(
       expect(await model.outcome()).not.toEqual(before)
     })
 
-    it('a launch that fails changes nothing, says so, and is not tried again', async () => {
+    it('a launch that fails changes nothing, is reported, and not tried again', async () => {
       await using backend = await open({ algorithm: 'standard', graphs: true })
       const model = smallCharModel(backend)
       for (let step = 0; step < 6; step++) await model.step()
@@ -232,7 +232,7 @@ describe.skipIf(gpu.problem !== undefined)(
       model.dispose()
       await backend.zeros([1]).read()
       expect(graphs()).toBe(0)
-      // Held: the graph of a tensor that is collected goes with it.
+      // Held: the graph of a tensor that is collected is released too.
       const tensors = Array.from({ length: 70 }, (_, k) => backend.zeros([k + 1]))
       for (const tensor of tensors) {
         for (let step = 0; step < 4; step++) await backend.steps.run(async () => backend.ops.accumulate(tensor, tensor))

@@ -29,7 +29,7 @@ export async function runDifferential(options: DifferentialOptions): Promise<voi
     try {
       await expectAgreement(program, suspects)
     } catch (error) {
-      // Only the one that failed is asked while the program is made smaller.
+      // Only the one that failed runs while the program is made smaller.
       if (error instanceof Disagreement) suspects = error.executor === undefined ? [] : [error.executor]
       throw error
     }

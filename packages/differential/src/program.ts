@@ -116,7 +116,7 @@ interface GradientsStatement {
   readonly output?: Argument | undefined
   readonly h?: Argument | undefined
   readonly c?: Argument | undefined
-  /** Asks the newest model instead of the one that made the tape. */
+  /** Uses the newest model instead of the one that made the tape. */
   readonly elsewhere: boolean
 }
 

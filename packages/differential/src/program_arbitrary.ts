@@ -56,7 +56,7 @@ const model: fc.Arbitrary<StatementOf<'model'>> = fc
     direction: fc.constantFrom('unidirectional', 'bidirectional'),
     seed: fc.nat(3),
     numProj: sometimes(size, 4),
-    // Not 1: saturated cells come to rest a rounding error beside it, where the gradient jumps.
+    // Not 1: saturated cells settle a rounding error beside it, where the gradient jumps.
     cellClip: sometimes(fc.constantFrom(0.3, 0.7, -0.7), 5),
     isSound: fc.nat(15),
   } as const)

@@ -47,7 +47,7 @@ export class ProgramState {
   /** Another executor, whose tensors are foreign to this one. */
   readonly elsewhere: Backend
   readonly program: Program
-  /** A folder of its own, for checkpoints. */
+  /** A folder for checkpoints. */
   readonly folder: string
   readonly models: MadeModel[] = []
   readonly opaques: MadeOpaque[] = []

@@ -20,7 +20,7 @@ interface Outcome {
 /** Observable results of a program on one executor. */
 export type Trace = readonly Outcome[]
 
-/** A rule of every executor that a program found broken, whatever other executors do. */
+/** A rule of every executor that a program found broken, independent of the other executors. */
 class BrokenRule extends Error {}
 
 /** The tensors of one statement whose values are to be compared. */

@@ -17,7 +17,7 @@ import { beginReset, beginRestoreStream, beginStep, beginStream, beginStreamStat
 import { beginDense, beginNorm, beginRead, beginTensor, beginUpdate } from './tensor_statements.js'
 import { beginApply, beginOptimizer, beginTrain } from './training_statements.js'
 
-/** Statements that hold others; the program's runner knows those. */
+/** Statements that contain others; the program's runner handles those. */
 export type Block = StatementOf<'together' | 'gathered'>
 
 export function isBlock(statement: Statement): statement is Block {
@@ -65,7 +65,7 @@ const TABLE: { readonly [Op in Exclude<Statement['op'], Block['op']>]: Begin<Sta
   closeExecutor: beginClose,
 }
 
-/** Executors that have no steppers keep the state of streams on the host, and know of no end of the executor. */
+/** Executors that have no steppers keep the state of streams on the host, and do not notice the executor's end. */
 const NOT_ONCE_CLOSED: ReadonlySet<Statement['op']> = new Set(['stream', 'reset', 'streamState', 'restoreStream'])
 
 /** Starts one statement that is not a block. Never throws: failures reject. */

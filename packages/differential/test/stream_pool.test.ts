@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { testedExecutors } from '../src/executors.js'
 import type { Program } from '../src/program.js'
 
-/** Runs of a test run; `CUDNN_RNN_POOL_SCHEDULES` asks for more, `CUDNN_RNN_POOL_SEED` for others. */
+/** Runs of a test run; `CUDNN_RNN_POOL_SCHEDULES` sets their number, `CUDNN_RNN_POOL_SEED` their seed. */
 const { CUDNN_RNN_POOL_SCHEDULES: asked, CUDNN_RNN_POOL_SEED: seed = '20261122' } = process.env
 
 const SIZES = { numLayers: 2, numUnits: 20, inputSize: 3 }
@@ -59,7 +59,7 @@ if (cases.some(({ name }) => name.startsWith('cpu'))) {
   }
 }
 
-/** Sends a schedule to a pool without awaiting, and the same calls to streams of their own one by one. */
+/** Sends a schedule to a pool without awaiting, and the same calls to separate streams one by one. */
 async function runSchedule(backend: Backend, calls: readonly Call[], poolOptions: object): Promise<void> {
   const isGru = calls.length % 3 === 0
   const model: RecurrentModel = isGru ? new CudnnGRU(backend, SIZES) : new CudnnLSTM(backend, { ...SIZES, numProj: 7 })

@@ -17,7 +17,7 @@ const program = join(mkdtempSync(join(tmpdir(), 'cudnn-rnn-program-')), 'stream_
 const frame = (start: number) => ({ data: Float32Array.from({ length: 3 }, (_, k) => Math.sin(start + k)), shape: [3] })
 const crash = (kind: 1000 | 2000) => ({ data: Float32Array.of(kind, 0, 0), shape: [3] })
 
-/** Where the addon of this repository was built; the bundled program stands elsewhere. */
+/** Where the addon of this repository was built; the bundled program is elsewhere. */
 function cpuAddon(): string {
   const folder = fileURLToPath(new URL('../../../native/cpu/prebuilds/', import.meta.url))
   const built = existsSync(folder) ? readdirSync(folder) : []
@@ -84,7 +84,7 @@ async function recovered(pool: WorkerPool): Promise<void> {
 describe.each(cases)('a pool of workers on $name $weights', (executor) => {
   beforeAll(() => bundleProgram(fileURLToPath(new URL('./programs/stream_worker.ts', import.meta.url)), program))
 
-  it('gives the outputs and states of streams of their own', async () => {
+  it('gives the outputs and states of separate streams', async () => {
     const { lstm, params, pool } = await openPool(executor)
     const streams = Array.from({ length: 4 }, () => pool.open())
     expect(pool.stats().workers.map(({ streams }) => streams)).toEqual([2, 2])

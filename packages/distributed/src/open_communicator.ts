@@ -28,7 +28,7 @@ const DEFAULT_SILENCE_SECONDS = 8
  * or where it started one process. 'nccl' under a launcher of MPI sums on the GPUs, and the ranks meet over MPI.
  *
  * MPI can be opened once per process. A process that ends with an error, or is ended, before `dispose` ends all ranks; one
- * that ends by itself closes the communicator first.
+ * that ends normally closes the communicator first.
  *
  * @throws CommunicatorError `ERR_COMMUNICATOR_UNAVAILABLE`, `ERR_WORLD_MISMATCH`, `ERR_COMMUNICATOR_OPENED`,
  *   `ERR_LAUNCHER_ENVIRONMENT`, `ERR_COMMUNICATOR`; TypeError `ERR_INVALID_ARGUMENT`, `ERR_UNKNOWN_OPTION`,
@@ -41,7 +41,7 @@ export async function openCommunicator(
   checkArguments('open communicator', { engine }, { engine: ENGINE })
   checkOptions('open communicator', options, OPTIONS)
   const { timeoutSeconds = DEFAULT_TIMEOUT_SECONDS, silenceSeconds = DEFAULT_SILENCE_SECONDS, library } = options
-  if (engine === 'none') return soleCommunicator('none: one process, as asked for')
+  if (engine === 'none') return soleCommunicator('none: one process, as requested')
   const launcher = detectLauncher()
   if (engine === 'auto') {
     if (launcher === undefined) return soleCommunicator('none: no launcher has started this process')

@@ -1,6 +1,6 @@
 import { CheckedCommunicator } from './checked_communicator.js'
 
-/** The communicator of one process: every call is done at once. */
+/** The communicator of one process: every call completes immediately. */
 export function soleCommunicator(reason: string): CheckedCommunicator {
   return new CheckedCommunicator(
     { engine: 'none', reason, rank: 0, size: 1, localRank: 0, localSize: 1 },

@@ -6,7 +6,7 @@ export interface MpiLauncher {
   readonly name: string
   readonly command: string
   readonly options: readonly string[]
-  /** A library of the other family, which sees every process as a world of its own. */
+  /** A library of the other family, which sees every process as a separate world. */
   readonly foreign: string
 }
 

@@ -46,7 +46,7 @@ async function ended(child: ChildProcess) {
   return { code, output, errors }
 }
 
-/** Runs `program` in processes with the variables of torchrun, each with an emulated GPU of its own. */
+/** Runs `program` in processes with the variables of torchrun, each with its own emulated GPU. */
 async function torchrun(
   ranks: number,
   what: string,

@@ -67,7 +67,7 @@ await fit({
     batches++
     if (fails && world.rank === 1 && batches === 3) throw new Error('no memory')
     if (kill?.rank === world.rank && kill.batches === batches) {
-      // From outside, so that it may come anywhere: in a kernel, in a collective call, in a save.
+      // From outside, so that it can occur anywhere: in a kernel, in a collective call, in a save.
       spawn('sh', ['-c', `sleep ${kill.milliseconds / 1000}; kill -KILL ${process.pid}`])
     }
     const rows = batch.length

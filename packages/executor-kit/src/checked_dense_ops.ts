@@ -239,7 +239,7 @@ export class CheckedDenseOps<Own extends VersionedTensor> extends CheckedLayerOp
   }
 
   /**
-   * Checks all operands, then updates. A step of training makes one such call per variable, so the operands lie in arrays:
+   * Checks all operands, then updates. A step of training makes one such call per variable, so the operands are in arrays:
    * building an object of them takes longer than the checks.
    *
    * @param names of the operands in the public API

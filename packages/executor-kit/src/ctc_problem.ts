@@ -10,7 +10,7 @@ import {
 import { checkHyperparameter } from './dense_arguments.js'
 import { checkIsHostTensor, checkTensor } from './tensor_arguments.js'
 
-/** The checked arguments of one CTC loss, in arrays of its own. */
+/** The checked arguments of one CTC loss, in separate arrays. */
 export interface CtcProblem {
   /** T */
   readonly time: number

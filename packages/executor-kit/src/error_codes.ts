@@ -42,7 +42,7 @@ export const ERROR_CODES = {
   },
   ERR_HYPERPARAMETER: {
     meaning: 'a rate, limit or coefficient is not a number in its range',
-    remedy: 'the message says the range',
+    remedy: 'the message states the range',
   },
   ERR_ID_OUT_OF_RANGE: {
     meaning: 'an id or a label is outside 0…count-1',

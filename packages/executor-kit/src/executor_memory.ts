@@ -3,11 +3,11 @@ import { type CodedError, codedRangeError, codedTypeError, describeValue } from 
 import type { Ledger } from './ledger.js'
 import type { Lifetime } from './lifetime.js'
 
-/** A tensor that knows how often it was written in place. */
+/** A tensor that counts how often it was written in place. */
 export interface VersionedTensor extends BackendTensor {
   /** Grows with every write; a tape compares it to notice overwritten operands. */
   version: number
-  /** The id of the shared memory that the tensor lies in, which is read-only; undefined for memory of its own. */
+  /** The id of the shared memory that the tensor is in, which is read-only; undefined for its own memory. */
   readonly sharedId?: string | undefined
 }
 

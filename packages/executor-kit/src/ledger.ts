@@ -4,7 +4,7 @@ import { noteInScope } from './tensor_scope.js'
 type Kind = Exclude<keyof BackendStats, 'bytes'>
 type Counts = { -readonly [Name in keyof BackendStats]: number }
 
-/** One thing that a ledger counts. It knows nothing of its owner, which may be collected at any time. */
+/** One thing that a ledger counts. It has no reference to its owner, which may be collected at any time. */
 export class LedgerEntry {
   readonly #counts: Counts
   readonly #kind: Kind
@@ -37,7 +37,7 @@ export class LedgerEntry {
 
 /**
  * Counts live objects: created, less disposed, less garbage-collected. The collector reports in a
- * task of its own some time after a collection.
+ * separate task some time after a collection.
  */
 export class Ledger {
   readonly #counts: Counts = { tensors: 0, bytes: 0, tapes: 0, rnns: 0, steppers: 0 }

@@ -4,7 +4,7 @@ import { codedRangeError, describeValue } from '@cudnn-rnn/canonical'
  * Philox4x32-10, the counter-based generator of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC'11).
  *
  * It belongs to the contract so that every host executor draws the same dropout masks and every model the same initial
- * weights from one seed: word w of block n is a pure function of (key, n), whatever thread computes it.
+ * weights from one seed: word w of block n is a pure function of (key, n), on any thread.
  */
 export class Philox {
   readonly #key: Uint32Array

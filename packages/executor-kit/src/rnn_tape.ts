@@ -15,7 +15,7 @@ export interface RnnTapeRecord<Contents> {
 }
 
 /**
- * The tape of one training forward of a network, in the ledger while it is open. Each executor has a class of its own, by
+ * The tape of one training forward of a network, in the ledger while it is open. Each executor has its own class, by
  * which it passes to its tapes, and overrides `free` if the contents need an explicit release.
  */
 export class RnnTape<Contents> extends OpenTape {

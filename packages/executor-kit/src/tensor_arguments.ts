@@ -19,7 +19,7 @@ import {
   wasTransferred,
 } from '@cudnn-rnn/canonical'
 
-/** A dimension of a shape that is asked for: its size, or the letter of one that is free. */
+/** A dimension of a shape that is requested: its size, or the letter of one that is free. */
 export type Dimension = number | string
 
 /** The required dtype and shape of an argument. */

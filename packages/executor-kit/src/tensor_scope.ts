@@ -15,7 +15,7 @@ class Scope {
   }
 }
 
-/** Knows the current scope; AsyncLocalStorage is one. */
+/** Stores the current scope; AsyncLocalStorage is one. */
 interface ScopeStorage {
   getStore(): Scope | undefined
   run<Result>(scope: Scope, body: () => Result): Result
@@ -71,7 +71,7 @@ export function noteInScope(made: object): void {
 }
 
 /**
- * Disposes every tensor and tape of any executor that `body` makes, except those in its result: tensors by themselves, in
+ * Disposes every tensor and tape of any executor that `body` makes, except those in its result: single tensors, in
  * arrays, maps and objects, variables and models included. Scopes nest: the result of an inner scope belongs to the outer.
  *
  * Asynchronous bodies may run side by side in Node.js; in browsers one after another.

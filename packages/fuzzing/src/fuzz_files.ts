@@ -58,7 +58,7 @@ export async function fuzzFiles(options: FuzzOptions): Promise<FuzzCounts> {
   const prototypes = prototypeKeys()
   let floor = peakBytes()
   for (let file = first; file < first + files; file++) {
-    // Each file has a stream of its own, so that one can be repeated alone.
+    // Each file has its own stream, so that one can be repeated alone.
     const random = new Random(seed, file)
     const { name: grammar, build } = choices[file % choices.length]
     onFile?.(file, grammar)

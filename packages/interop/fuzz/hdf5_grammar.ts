@@ -8,7 +8,7 @@ let written = 0
 
 /**
  * A file of the HDF5 library whose links are then led elsewhere: words that are addresses are exchanged for others, so that
- * groups contain themselves, datasets share their elements, and headers lie in elements.
+ * groups contain themselves, datasets share their elements, and headers are in elements.
  */
 export async function hdf5File(random: Random): Promise<{ bytes: Uint8Array; heldBytes: number }> {
   const { default: h5wasm } = await import('h5wasm')
@@ -46,7 +46,7 @@ function fill(group: Group, random: Random, depth: number): void {
     try {
       make()
     } catch {
-      // The library refuses some names and shapes: the file goes without them.
+      // The library refuses some names and shapes: the file omits them.
     }
   }
   for (let item = random.pick([1, 2, 3, 6]); item > 0; item--) {

@@ -32,7 +32,7 @@ export function npyBytes(random: Random): Uint8Array {
   ])
 }
 
-/** A `.npz` archive whose directory lies in some places: sizes, offsets, methods, two files in one. */
+/** A `.npz` archive with a corrupt directory: sizes, offsets, methods, two files in one. */
 export function npzFile(random: Random): { bytes: Uint8Array; heldBytes: number } {
   const unnamed = random.chance(0.3)
   const files = Array.from({ length: random.pick([1, 1, 2, 2, 3, 4, 30]) }, (_, index): ZipFile => {

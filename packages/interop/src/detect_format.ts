@@ -43,7 +43,7 @@ function adviceFor(begins: (magic: readonly number[]) => boolean): string {
     return 'It is a pickle, as PyTorch before 1.6 wrote: load it there and save the state_dict again, or as safetensors'
   }
   if (begins(GZIP)) return 'It is compressed: unpack it first'
-  return 'Name one by the option format if you know better'
+  return 'Name one by the option format if this is wrong'
 }
 
 function unknown(path: string, advice: string): WeightFileError {

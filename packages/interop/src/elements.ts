@@ -2,7 +2,7 @@ import type { FloatArray } from '@cudnn-rnn/canonical'
 import { bfloat16ToNumber, float16ToNumber } from '@cudnn-rnn/files'
 import { corrupt, unsupported } from './errors.js'
 
-/** Bytes of one element and how float32 or float64 values come out of them; all little-endian. */
+/** Bytes of one element and their decoding to float32 or float64; all little-endian. */
 interface ElementType {
   readonly bytes: number
   readonly decode?: (bytes: Uint8Array<ArrayBuffer>) => FloatArray

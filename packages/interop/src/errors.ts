@@ -6,7 +6,7 @@ export type WeightFileErrorCode = Extract<InteropErrorCode, `ERR_WEIGHTS_${strin
 /** An option of `importWeights` that decides between interpretations. */
 export type DecidingOption = 'convention' | 'cellMode' | 'direction'
 
-/** A weight file that cannot be read or written as asked; nothing was changed. */
+/** A weight file that cannot be read or written as requested; nothing was changed. */
 export class WeightFileError extends Error {
   override readonly name = 'WeightFileError'
   readonly code: WeightFileErrorCode

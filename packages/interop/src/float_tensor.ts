@@ -1,6 +1,6 @@
 import { arrayTypeOf, kind, liveLength, type Rule } from '@cudnn-rnn/arguments'
 
-/** A tensor of float32 or float64 on the host, as many elements as its shape says. */
+/** A tensor of float32 or float64 on the host, as many elements as its shape specifies. */
 export const FLOAT_TENSOR: Rule = kind('a tensor of floats', (value) => {
   if (typeof value !== 'object' || value === null || !('data' in value && 'shape' in value)) return false
   const { data, shape } = value

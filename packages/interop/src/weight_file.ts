@@ -15,7 +15,7 @@ export const WEIGHT_FORMATS = [
 
 export type WeightFormat = (typeof WEIGHT_FORMATS)[number]
 
-/** A tensor of a file, known by name and shape; its elements are read when they are asked for. */
+/** A tensor of a file, known by name and shape; its elements are read when they are requested. */
 export interface StoredTensor {
   readonly name: string
   readonly shape: readonly number[]
@@ -30,7 +30,7 @@ export interface StoredTensor {
   integers?(): Promise<readonly number[]>
 }
 
-/** An opened weight file, whatever its format. */
+/** An opened weight file of any format. */
 export interface WeightFile {
   readonly format: WeightFormat
   readonly path: string

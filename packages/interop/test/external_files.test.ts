@@ -14,7 +14,7 @@ async function temporaryFolder(): Promise<string> {
   return folder
 }
 
-/** A copy of the model in `folder` in which `text` stands instead of another text of the same length. */
+/** A copy of the model in `folder` in which `text` replaces another text of the same length. */
 async function changedModel(folder: string, from: string, text: string): Promise<string> {
   expect(text).toHaveLength(from.length)
   const model = Buffer.from(fixtureBytes('onnx/lstm_external.onnx')).toString('latin1').replaceAll(from, text)
@@ -55,7 +55,7 @@ describe('importWeights of an ONNX model with external data', () => {
     const path = await changedModel(await temporaryFolder(), LOCATION, location.slice(0, 23).padEnd(23, '_'))
     await expect(importWeights(path)).rejects.toMatchObject({
       code: 'ERR_WEIGHTS_CORRUPT',
-      message: expect.stringContaining('must lie in its own folder'),
+      message: expect.stringContaining('must be in its own folder'),
     })
   })
 
@@ -67,7 +67,7 @@ describe('importWeights of an ONNX model with external data', () => {
     await copyFile(fixturePath('onnx/lstm_external.onnx'), join(folder, 'model.onnx'))
     await expect(importWeights(join(folder, 'model.onnx'))).rejects.toMatchObject({
       code: 'ERR_WEIGHTS_CORRUPT',
-      message: expect.stringContaining('must lie in its own folder'),
+      message: expect.stringContaining('must be in its own folder'),
     })
   })
 
@@ -87,7 +87,7 @@ describe('importWeights of an ONNX model with external data', () => {
     })
   })
 
-  it('asks for the path of a model that was given as bytes', async () => {
+  it('requires the path of a model that was given as bytes', async () => {
     await expect(importWeights(fixtureBytes('onnx/lstm_external.onnx'))).rejects.toMatchObject({
       code: 'ERR_WEIGHTS_UNSUPPORTED',
       message: expect.stringContaining('Give its path'),

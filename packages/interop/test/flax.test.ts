@@ -19,7 +19,7 @@ describe.each(Object.entries(expected.cases))('importWeights of a Flax %s cell',
     expectClose((await compute(networks[0]!, input)).output, output)
   })
 
-  it('comes back with the same weights and sums of biases', async () => {
+  it('is restored with the same weights and sums of biases', async () => {
     const { networks } = await importWeights(fixtureBytes(`flax/${name}.msgpack`), options)
     const again = await importWeights(await exportWeights(networks, { format: 'flax' }), options)
     expect(again.networks[0]!.canonical).toEqual(networks[0]!.canonical)
@@ -37,7 +37,7 @@ it('importWeights puts together the arrays that Flax writes in chunks', async ()
   expect(chunked.networks[0]!.canonical).toEqual(whole.networks[0]!.canonical)
 })
 
-it('importWeights asks for the activation of a SimpleCell', async () => {
+it('importWeights requires the activation of a SimpleCell', async () => {
   await expect(importWeights(fixtureBytes('flax/simple.msgpack'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
   })

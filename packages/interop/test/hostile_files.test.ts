@@ -17,7 +17,7 @@ const FILES = [
   'flax/lstm_chunked.msgpack',
 ]
 
-/** Whatever a damaged file does, it ends in numbers or in a coded error. */
+/** A damaged file gives numbers or a coded error. */
 async function outcome(bytes: Uint8Array): Promise<string> {
   try {
     const file = await openWeightFile(bytes)
@@ -57,7 +57,7 @@ describe.each(FILES)('importWeights of damaged copies of %s', (file) => {
     for (let copy = 0; copy < 100; copy++) {
       const changed = bytes.slice()
       for (let change = 0; change < 3; change++) {
-        // Headers lie at the beginning or the end; elements, between them, cannot be wrong.
+        // Headers are at the beginning or the end; elements, between them, cannot be wrong.
         const at = random.chance(0.5) ? fraction() ** 3 : 1 - fraction() ** 3
         changed[Math.floor(at * (changed.length - 1))] = random.below(256)
       }
@@ -159,7 +159,7 @@ it.each([
   },
 )
 
-it('importWeights says which formats it knows', async () => {
+it('importWeights lists its formats', async () => {
   await expect(importWeights(new TextEncoder().encode('no weights at all'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_FORMAT',
     message: expect.stringContaining('safetensors, PyTorch zip'),

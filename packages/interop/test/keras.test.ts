@@ -81,7 +81,7 @@ it('importWeights refuses another activation', async () => {
   })
 })
 
-it('importWeights asks for the cell of a SimpleRNN without description', async () => {
+it('importWeights requires the cell of a SimpleRNN without description', async () => {
   const bytes = fixtureBytes('keras/simple_rnn.weights.h5')
   await expect(importWeights(bytes)).rejects.toMatchObject({ code: 'ERR_WEIGHTS_AMBIGUOUS' })
   const { networks } = await importWeights(bytes, { cellMode: 'rnn_tanh' })

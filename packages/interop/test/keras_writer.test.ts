@@ -8,7 +8,7 @@ const { cases } = fixtureJson<{
 }>('pytorch/expected.json')
 
 describe.each(['lstm_2_layers_bidirectional', 'gru', 'rnn_relu'])('exportWeights of %s for Keras', (name) => {
-  it('writes layers that come back as a network that computes the same', async () => {
+  it('writes layers that are imported as a network that computes the same', async () => {
     const cellMode = 'rnn_relu'
     const { networks } = await importWeights(fixtureBytes(`pytorch/${name}.safetensors`), { cellMode })
     const bytes = await exportWeights(networks, { format: 'keras' })

@@ -12,7 +12,7 @@ const descriptor = createRnnDescriptor({
   inputMode: 'linear_input',
 })
 const layout = flatLayout(descriptor)
-// Canonical biases that are halves of their sum come back from formats that keep the sum.
+// Formats that keep the sum restore canonical biases that are halves of it.
 const canonical = unpackCanonical(
   layout,
   Float32Array.from({ length: layout.size }, (_, k) => Math.sin(k)),
@@ -51,7 +51,7 @@ describe.each(['safetensors', 'onnx', 'flax', 'npz', 'keras'] as const)(
   },
 )
 
-/** `deep/layer_12`, `lstm_12`; formats list names in an order of their own. */
+/** `deep/layer_12`, `lstm_12`; formats list names in different orders. */
 function layerOf(name: string): number {
   return Number(/(\d+)$/.exec(name)?.[1] ?? 0)
 }

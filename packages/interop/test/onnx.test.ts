@@ -134,7 +134,7 @@ describe.each(Object.entries(EXPORTED))('exportWeights of torch.nn %s as ONNX', 
     if (c !== undefined) expectClose(c, expected['final_c']!)
   })
 
-  it('comes back bit for bit', async () => {
+  it('is restored bit for bit', async () => {
     const network = await load()
     const again = await importWeights(await exportWeights([network], { format: 'onnx' }), { cellMode })
     expect(stackNetworks(again.networks).canonical).toEqual(network.canonical)

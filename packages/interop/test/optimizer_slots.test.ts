@@ -109,7 +109,7 @@ const CASES: readonly (readonly [
 ]
 
 describe.each(CASES)('importWeights of the slots of %s', (_, format, weights, slotNames) => {
-  it('lists it apart, whatever stands first', async () => {
+  it('lists it apart, in any order', async () => {
     const slots = slotted(weights, slotNames)
     for (const all of [
       { ...slots, ...weights },

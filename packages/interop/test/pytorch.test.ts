@@ -21,7 +21,7 @@ describe.each(Object.entries(expected.cases))('importWeights of torch.nn %s', (n
     expectClose((await compute(networks[0]!, input)).output, output)
   })
 
-  it.each(['safetensors', 'npz'] as const)('comes back bit for bit through %s', async (format) => {
+  it.each(['safetensors', 'npz'] as const)('is restored bit for bit through %s', async (format) => {
     const { networks } = await importWeights(fixtureBytes(`pytorch/${name}.safetensors`), options)
     const again = await importWeights(await exportWeights(networks, { format }), options)
     expect(again.networks[0]!.descriptor).toEqual(networks[0]!.descriptor)
@@ -68,7 +68,7 @@ it('openWeightFile reads views with their strides and float64 as it is', async (
   expect(double).toEqual(Float64Array.of(1, 1))
 })
 
-it('importWeights asks for the cell where a plain RNN could be two', async () => {
+it('importWeights requires the cell where a plain RNN could be two', async () => {
   const imported = importWeights(fixtureBytes('pytorch/rnn_relu.safetensors'))
   await expect(imported).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_AMBIGUOUS',
@@ -86,7 +86,7 @@ it.each([
   })
 })
 
-it('importWeights says how to save a file of PyTorch before 1.6 again', async () => {
+it('importWeights states how to save a file of PyTorch before 1.6 again', async () => {
   await expect(importWeights(fixtureBytes('pytorch/tagger_legacy.pt'))).rejects.toMatchObject({
     code: 'ERR_WEIGHTS_FORMAT',
     message: expect.stringContaining('save the state_dict again'),
@@ -105,7 +105,7 @@ it.each([
   ['a module of quantized layers', 'torch.ao.nn.quantized.dynamic.modules.rnn.LSTM', /quantized.*before/],
   ['a whole module', '__main__.Net', /whole object.*save model\.state_dict\(\)/],
   ['a whole layer', 'torch.nn.modules.rnn.LSTM', /whole object.*save model\.state_dict\(\)/],
-])('importWeights refuses %s and says how to save its weights', async (_, name, advice) => {
+])('importWeights refuses %s and states how to save its weights', async (_, name, advice) => {
   const dot = name.lastIndexOf('.')
   const pickle = new PickleBytes().global(name.slice(0, dot), name.slice(dot + 1))
   const file = zipBytes([{ name: 'm/data.pkl', bytes: pickle.finish() }])
@@ -115,7 +115,7 @@ it.each([
   })
 })
 
-it('importWeights refuses a program of torch.export and says how to save its weights', async () => {
+it('importWeights refuses a program of torch.export and states how to save its weights', async () => {
   const empty = new Uint8Array()
   const file = zipBytes([
     { name: 'm/data/weights/weight_0', bytes: empty },

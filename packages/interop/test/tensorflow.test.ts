@@ -37,7 +37,7 @@ it('importWeights lists optimizer slots apart from other variables', async () =>
   expect(optimizer.map(({ name }) => name)).toEqual(['rnn/multi_rnn_cell/cell_0/basic_lstm_cell/kernel/Adam'])
 })
 
-it('importWeights says that a forget bias was added, and adds another on demand', async () => {
+it('importWeights states that a forget bias was added, and adds another on demand', async () => {
   const { networks } = await importWeights(fixturePath('tensorflow/basic_lstm'))
   expect(networks[0]!.notes).toEqual([expect.stringContaining('1 was added')])
   const none = await importWeights(fixturePath('tensorflow/basic_lstm'), { forgetBias: 0 })

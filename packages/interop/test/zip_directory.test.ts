@@ -119,7 +119,7 @@ describe('readZipDirectory', () => {
     await expect(read(bytes)).rejects.toThrow(corrupt)
   })
 
-  it('refuses a ZIP64 end that is not where its locator says', async () => {
+  it('refuses a ZIP64 end that is not at the place of its locator', async () => {
     const bytes = directoryOf({ name: 'a', sizes: [1, 2, 3], extra: new Uint8Array() }, true)
     const locatorAt = bytes.length - END_BYTES - 20
     for (const place of [0, bytes.length]) {

@@ -14,7 +14,7 @@ import { type LayerStream, statelessStream } from './layer_stream.js'
 export interface ActivationLayerOptions extends LayerOptions, ActivationOptions {}
 
 /**
- * An activation by itself: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.
+ * An activation without weights: [...,E] to [...,E]. `activation('relu', { maximum: 6 })` is bounded.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */

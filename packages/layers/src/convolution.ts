@@ -88,7 +88,7 @@ export function conv1d(options: Conv1DOptions): LayerDefinition {
 }
 
 /**
- * A convolution over a picture that comes column by column, such as a line of text or a spectrogram: [T,B,height·C] to
+ * A convolution over a picture that arrives column by column, such as a line of text or a spectrogram: [T,B,height·C] to
  * [T',B,height'·O]. Variables as TensorFlow's: `kernel` [time,height,C,O], `bias` [O]. Sequence lengths become those of the
  * output.
  *

@@ -50,7 +50,7 @@ export const ERROR_CODES = {
     remedy: 'export in the other format, or without the layer',
   },
   ERR_NO_WHOLE_CHECKPOINT: {
-    meaning: 'every checkpoint of a run is damaged, lacks a file or is gone',
+    meaning: 'every checkpoint of a run is damaged, lacks a file or is missing',
     remedy: 'put the files of one back from a copy, or begin a new run',
   },
   ERR_RUN_LOCKED: {
@@ -58,7 +58,7 @@ export const ERROR_CODES = {
     remedy: 'wait for it, stop it, or train in another directory',
   },
   ERR_UNKNOWN_LAYOUT: {
-    meaning: 'a checkpoint of training holds the buffer of a model that it does not know',
+    meaning: 'a checkpoint of training holds the buffer of an unknown model',
     remedy: 'name all models: `new TrainingCheckpoints(backend, directory, { models })`',
   },
 } as const

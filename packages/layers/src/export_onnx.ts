@@ -16,7 +16,7 @@ import { TimeDistributedLayer } from './time_distributed.js'
 import type { WholeModel } from './whole_model.js'
 import type { Padding } from './windows.js'
 
-/** An operator set that ONNX Runtime 1.6 and later know, and the file version that came with it. */
+/** An operator set of ONNX Runtime 1.6 and later, and its file version. */
 const OPSET = 14
 const IR_VERSION = 7
 

@@ -62,11 +62,11 @@ export interface ModelFitOptions extends ClippingOptions {
   readonly accumulate?: number | undefined
   /** Evaluated after every epoch (or `evaluateEvery` steps); the metrics go to `onStep` and to `earlyStopping`. */
   readonly validation?: LayerData | undefined
-  /** Metrics of your own, in place of `validation`. */
+  /** Your own metrics, in place of `validation`. */
   readonly evaluate?: (() => Promise<Readonly<Record<string, number>>>) | undefined
   /** Steps between evaluations. Default: an epoch. */
   readonly evaluateEvery?: number | undefined
-  /** `metric` is `loss` unless it says otherwise. */
+  /** `metric` is `loss` by default. */
   readonly earlyStopping?: (Omit<EarlyStoppingOptions, 'metric'> & { readonly metric?: string | undefined }) | undefined
   /**
    * A directory for TensorFlow checkpoints, a store such as one of a browser, or a saver: a run that has some continues

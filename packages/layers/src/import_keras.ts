@@ -34,7 +34,7 @@ const RECURRENT = {
 
 const RECURRENT_CLASSES = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'Bidirectional', 'RNN'])
 
-/** Weights of older files stand under names. */
+/** Older files have weights by name. */
 const OWN_NAMES = ['kernel', 'bias', 'embeddings', 'gamma', 'beta'] as const
 type OwnName = (typeof OWN_NAMES)[number]
 
@@ -140,7 +140,7 @@ async function importedLayer(
 ): Promise<Imported[]> {
   const config = configOf(layer)
   const className = classOf(layer)
-  // Older files group weights by the layers of the model: those of a wrapped one stand under its wrapper.
+  // Older files group weights by the layers of the model: those of a wrapped one are under its wrapper.
   const given = wrapper ?? config['name']
   const own = wrapper === undefined ? given : `${wrapper}_${snakeCase(className)}`
   const name = typeof own === 'string' && /^[A-Za-z0-9._-]+$/.test(own) ? { name: own } : {}

@@ -19,9 +19,9 @@ export interface LayerDefinition {
   readonly name: string | undefined
   /** The options as they are saved. */
   readonly config: LayerConfig
-  /** The input that the layer asks for itself, where it does: an embedding takes class ids. */
+  /** The input that the layer requires, where it requires one: an embedding takes class ids. */
   readonly input?: Signal | undefined
-  /** Treats every step of a sequence by itself, and keeps no state. */
+  /** Treats every step of a sequence separately, and keeps no state. */
   readonly isStepwise?: boolean | undefined
   /** Fixes the sizes, and makes the variables. Throws RangeError `ERR_LAYERS_DO_NOT_FIT`. */
   build(input: Signal, build: LayerBuild): Layer
@@ -104,7 +104,7 @@ export abstract class Layer {
   /**
    * Runs a batch.
    *
-   * @param input as {@link Layer.input} says: [T,B,I] or [B,I], class ids without the last dimension.
+   * @param input as {@link Layer.input} specifies: [T,B,I] or [B,I], class ids without the last dimension.
    * @throws RangeError `ERR_SHAPE`, `ERR_SEQUENCE_LENGTHS`, `ERR_LAYER_STATES`, `ERR_ID_OUT_OF_RANGE`; TypeError `ERR_DTYPE`,
    *   `ERR_NOT_A_TENSOR`
    */

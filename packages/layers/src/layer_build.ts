@@ -18,7 +18,7 @@ export type LayerInitializer =
   | LayerInitializerFunction
   | Tensor<FloatArray>
 
-/** Initial values of plain layers draw from streams of their own, after those of masks (0) and recurrent networks (1). */
+/** Initial values of plain layers draw from separate streams, after those of masks (0) and recurrent networks (1). */
 const FIRST_STREAM = 2
 
 /** The state that layers share while a model is built: the executor, names, and the random numbers of one seed. */

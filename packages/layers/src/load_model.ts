@@ -103,7 +103,7 @@ async function describedModel(prefix: string, store: FileStore | undefined): Pro
   }
 }
 
-/** The loss of a description; undefined for one that this release does not know: the model predicts all the same. */
+/** The loss of a description; undefined for one that this release does not have: the model can still predict. */
 function savedLoss(model: SequentialModel, loss: unknown): Loss | undefined {
   try {
     return checkLoss('load a model', loss, model)

@@ -93,7 +93,7 @@ export function checkLoss(
   return checked
 }
 
-/** A loss by itself. Throws as {@link checkLoss}. */
+/** A loss without a model. Throws as {@link checkLoss}. */
 function knownLoss(action: string, loss: unknown): CheckedLoss {
   const isObject = typeof loss === 'object' && loss !== null
   const given = (isObject ? loss : { name: loss }) as Partial<CtcLoss>

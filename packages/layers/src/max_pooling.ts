@@ -46,7 +46,7 @@ export function maxPool1d(options: MaxPool1DOptions = {}): LayerDefinition {
 }
 
 /**
- * The maximum of each channel over windows of a picture that comes column by column: [T,B,height·C] to [T',B,height'·C].
+ * The maximum of each channel over windows of a picture that arrives column by column: [T,B,height·C] to [T',B,height'·C].
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`; RangeError `ERR_INVALID_OPTION`
  */

@@ -63,7 +63,7 @@ export class ModelStream {
     return this.#stream.state()
   }
 
-  /** Goes on from what {@link state} gave. Throws RangeError `ERR_STREAM_BUSY`, `ERR_LAYER_STATES`. */
+  /** Continues from the result of {@link state}. Throws RangeError `ERR_STREAM_BUSY`, `ERR_LAYER_STATES`. */
   restore(state: unknown): void {
     this.#checkIdle('restore the state of a stream')
     if (!Array.isArray(state)) {

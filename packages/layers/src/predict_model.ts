@@ -63,7 +63,7 @@ export async function* predictBatches(
   if (options.sequenceLengths !== undefined) {
     throw codedRangeError(
       'ERR_INVALID_OPTION',
-      'Cannot predict as sequenceLengths are for one batch: a list of inputs has lengths of its own',
+      'Cannot predict as sequenceLengths are for one batch: a list of inputs has its own lengths',
       { option: 'sequenceLengths' },
     )
   }

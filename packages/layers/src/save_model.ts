@@ -9,7 +9,7 @@ import { RecurrentLayer, type RecurrentModel } from './recurrent.js'
 import { saveablesOf, savedOnly } from './variable_saveables.js'
 import type { WholeModel } from './whole_model.js'
 
-/** Where the description of a model stands in its checkpoint: JSON in UTF-8. */
+/** Where the description of a model is in its checkpoint: JSON in UTF-8. */
 export const MODEL_KEY = 'model_config'
 
 /** Version of the description; a change of its form changes the number. */
@@ -22,7 +22,7 @@ export function modelNote({ definition }: Layer, loss: Loss | undefined): Readon
   return { [MODEL_KEY]: { data, shape: [data.length] } }
 }
 
-/** The models of a model's recurrent layers: they know how their buffers are saved. */
+/** The models of a model's recurrent layers: they save their buffers. */
 export function recurrentModels({ layers }: WholeModel): RecurrentModel[] {
   return allLayers(layers).flatMap((layer) => (layer instanceof RecurrentLayer ? [layer.model] : []))
 }
@@ -33,7 +33,7 @@ function allLayers(layers: readonly Layer[]): Layer[] {
 }
 
 export interface SaveModelOptions {
-  /** More tensors, by names of their own: a vocabulary, scales. `openCheckpoint(path)` reads them. */
+  /** More tensors, by separate names: a vocabulary, scales. `openCheckpoint(path)` reads them. */
   readonly notes?: Readonly<Record<string, NumericTensor>> | undefined
   /** A folder outside the system's files, such as one of a browser; the path is then a name in it. */
   readonly store?: FileStore | undefined

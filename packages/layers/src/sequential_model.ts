@@ -176,7 +176,7 @@ export class SequentialModel extends Layer implements WholeModel {
   }
 
   /**
-   * Steps through sequences as they come, the states carried inside.
+   * Steps through sequences as they arrive, with the states inside.
    *
    * @throws RangeError `ERR_NO_STREAM`, naming the layer that needs the whole sequence, `ERR_BIDIRECTIONAL_STREAM`
    */

@@ -8,8 +8,8 @@ import type { LayerStream } from './layer_stream.js'
 import { savedLayer } from './saved_layer.js'
 
 /**
- * Applies a layer to every step of a sequence by itself, as Keras' `TimeDistributed`. Dense, dropout, normalization and
- * activations do that anyway; this says it, and refuses layers that look at more than one step.
+ * Applies a layer to every step of a sequence separately, as Keras' `TimeDistributed`. Dense, dropout, normalization and
+ * activations do that anyway; this makes it explicit, and refuses layers that read more than one step.
  *
  * @throws TypeError `ERR_UNKNOWN_OPTION`, `ERR_NOT_A_LAYER`; RangeError `ERR_INVALID_OPTION`
  */
@@ -17,7 +17,7 @@ export function timeDistributed(layer: LayerDefinition, options: LayerOptions = 
   checkIsLayer('make timeDistributed', layer)
   checkLayerOptions('timeDistributed', options, [])
   if (layer.isStepwise !== true) {
-    throw invalidOption('timeDistributed', 'layer', 'one that treats every step by itself', layer.kind)
+    throw invalidOption('timeDistributed', 'layer', 'one that treats every step separately', layer.kind)
   }
   const definition: LayerDefinition = {
     kind: 'timeDistributed',

@@ -61,7 +61,7 @@ const RECORD = fields({
 /** The rule of a folder outside the system's files. */
 export const STORE = kind('a FileStore such as directoryStore(handle)', isFileStore)
 
-/** Where the record of a run stands in its checkpoint: JSON in UTF-8. */
+/** Where the record of a run is in its checkpoint: JSON in UTF-8. */
 const RECORD_KEY = 'training_record'
 
 /** Name of all checkpoints, before the step. */
@@ -206,7 +206,7 @@ export class TrainingCheckpoints implements TrainingSaver {
     })
   }
 
-  /** Checkpoints in the order in which they are tried; a damaged state file goes to `skipped`. */
+  /** Checkpoints in the order in which they are tried; a damaged state file is added to `skipped`. */
   async #candidates(kind: 'latest' | 'best', skipped: SkippedCheckpoint[]): Promise<Candidate[]> {
     const listed = async (kind: 'latest' | 'best') => {
       const { folder, store } = this.#place(kind)

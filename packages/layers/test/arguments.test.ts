@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { coded } from '../../../scripts/coded.mjs'
 import { cudnnGRU, dense, lossOf, sequential, signalText } from '../src/index.js'
 
-it('functions of their own refuse arguments of another kind with a code', () => {
+it('every function refuses arguments of another kind with a code', () => {
   using backend = openReferenceBackend()
   expect(() => signalText(undefined as never)).toThrow(coded('ERR_INVALID_OPTION_TYPE'))
   const row = { data: new Float32Array(2), shape: [1, 2] }

@@ -41,7 +41,7 @@ const model = (backend: Backend, layers: readonly LayerDefinition[] = [cudnnLSTM
 
 const FIT = { loss: 'softmax_cross_entropy', learningRate: 0.02, maxSteps: 20 } as const
 
-/** Losses of a training written by hand, the states in tensors of their own. */
+/** Losses of a training written by hand, the states in separate tensors. */
 async function byHand(backend: Backend): Promise<number[]> {
   const { ops } = backend
   using own = model(backend)
@@ -123,7 +123,7 @@ describe.each([
   })
 })
 
-it('metrics of your own go where those of validation data would', async () => {
+it('custom metrics take the place of those of validation data', async () => {
   using backend = openReferenceBackend()
   using own = model(backend)
   const seen: unknown[] = []

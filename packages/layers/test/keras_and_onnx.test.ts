@@ -121,7 +121,7 @@ describe('Keras', () => {
     await expect(model.export('keras')).rejects.toThrow(coded('ERR_NO_EXPORT'))
   })
 
-  test('export knows its formats', async () => {
+  test('export accepts its formats only', async () => {
     using backend = openReferenceBackend()
     using model = EXPORTED.mean(backend)
     await expect(model.export('torch' as never)).rejects.toThrow(coded('ERR_INVALID_OPTION'))

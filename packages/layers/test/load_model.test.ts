@@ -46,7 +46,7 @@ it('loadModel reads a description that another program wrote', async () => {
   expect([...(await model.predict({ data: Float32Array.of(1, 1), shape: [1, 2] })).data]).toEqual([9, 12])
 })
 
-it('loadModel reads a model whose loss it does not know, to predict', async () => {
+it('loadModel reads a model with an unknown loss, to predict', async () => {
   using backend = openReferenceBackend()
   for (const loss of ['focal', { name: 'ctc', blank: 'middle' }, 7, 'ctc']) {
     using model = await loadModel(backend, await saved({ ...WHOLE, loss }))

@@ -82,7 +82,7 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     `)
   })
 
-  test('fit learns, evaluate says how well, predict answers sentence by sentence', async () => {
+  test('fit learns, evaluate measures it, predict answers sentence by sentence', async () => {
     using backend = open()
     using model = classifier(backend)
     const before = await model.evaluate(SENTENCES, { loss: 'softmax_cross_entropy', batchSize: 24 })
@@ -95,7 +95,7 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
       { batchSize: 5 },
     )
     expect(logits.map(({ data }) => Number(data[1] > data[0]))).toEqual(SENTENCES.map(({ label }) => label))
-    // The same row, whatever it is batched with.
+    // The same row in any batch.
     const [alone] = await model.predict([SENTENCES[3].input])
     expect(alone.data[0]).toBeCloseTo(logits[3].data[0], 5)
   })
@@ -119,7 +119,7 @@ describe.each(Object.entries(EXECUTORS))('on %s', (_, open) => {
     expect(steps[0]).toBe(6)
     expect(second.values).toEqual(whole.values)
     expect(second.result.best).toEqual(whole.result.best)
-    // The best of the run is a model by itself.
+    // The best of the run is a separate model.
     using best = await loadModel(backend, cut)
     const { loss } = await best.evaluate(SENTENCES, { batchSize: 8 })
     expect(loss).toBeCloseTo(second.result.best!.value, 6)

@@ -4,7 +4,7 @@ import { transpose } from '../src/index.js'
 
 const matrix = { data: Float32Array.of(1, 2, 3, 4, 5, 6), shape: [2, 3] }
 
-it('transpose reverses axes, and orders them as asked', () => {
+it('transpose reverses axes, and orders them as requested', () => {
   expect(transpose(matrix)).toEqual({ data: Float32Array.of(1, 4, 2, 5, 3, 6), shape: [3, 2] })
   const cube = { data: Float64Array.from({ length: 24 }, (_, k) => k), shape: [2, 3, 4] }
   const turned = transpose(cube, [1, 2, 0])

@@ -175,7 +175,7 @@ describe('a causal convolution streams', () => {
     expectClose(outputs, whole.data)
   })
 
-  it('with states of its own: restored, and zeroed by rows', async () => {
+  it('with its own states: restored, and zeroed by rows', async () => {
     using backend = openReferenceBackend({ dtype: 'float64' })
     using model = sequential(backend, layers, { seed: 1, inputSize: 2 })
     using stream = model.stream({ batch: 2 })

@@ -140,7 +140,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
           { maxQueued, waiting: stream.waiting, steps },
         )
       }
-      // A single frame of an idle stream goes straight to its place in the round. Others are copied here, as the caller may
+      // A single frame of an idle stream is copied to its place in the round. Others are copied here, as the caller may
       // reuse its memory.
       const direct = steps === 1 && stream.calls.length === 0 && !stream.held
       const call: QueuedStep = {
@@ -207,7 +207,7 @@ export class BatchingPool<State> extends Inspectable implements StreamPool<State
     this.#advance(stream)
   }
 
-  /** Applies queued changes at once, and adds the next time step to the round that is gathered. */
+  /** Applies queued changes immediately, and adds the next time step to the round that is gathered. */
   #advance(stream: StreamQueue): void {
     while (!stream.held && stream.ended === undefined) {
       const call = stream.calls[0]

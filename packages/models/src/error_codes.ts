@@ -34,7 +34,7 @@ export const ERROR_CODES = {
   },
   ERR_SHARED_PARAMS: {
     meaning: 'a value is not a handle of shared parameters, or one of another executor or dtype',
-    remedy: 'pass a result of `shareParams()` that came by `postMessage` or `workerData`',
+    remedy: 'pass a result of `shareParams()` received by `postMessage` or `workerData`',
   },
   ERR_STREAM_BUSY: {
     meaning: 'the state of a stream was to change while a step is running',
@@ -49,7 +49,7 @@ export const ERROR_CODES = {
     remedy: 'await earlier steps or drop input; nothing of the refused call was taken',
   },
   ERR_STREAM_WORKER_LOST: {
-    meaning: 'the worker thread that held a stream ended; `cause` says why',
+    meaning: 'the worker thread that held a stream ended; `cause` states why',
     remedy: '`open()` another stream, and restore a state that was read before',
   },
   ERR_WORKER_ENDED: {

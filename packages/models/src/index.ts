@@ -1,6 +1,6 @@
 /**
  * `tf.contrib.cudnn_rnn`'s models over any executor: one opaque parameter buffer, canonical conversion, training and
- * streaming. The models do not know which executor computes or where parameters are saved.
+ * streaming. The models depend neither on the executor nor on the place where parameters are saved.
  *
  * @example
  * ```ts

@@ -18,7 +18,7 @@ export type Initializer = InitializerFunction | 'glorot_uniform' | 'orthogonal' 
 export interface InitializerOptions {
   /** Seed of the initial values; an integer ≥ 0. Default 0. */
   readonly seed?: number | undefined
-  /** Default `glorot_uniform`, drawn for each canonical tensor [H, columns] by itself, as TensorFlow's layer does. */
+  /** Default `glorot_uniform`, drawn for each canonical tensor [H, columns] separately, as TensorFlow's layer does. */
   readonly kernelInitializer?: Initializer | undefined
   /** Default 0. Both biases of a gate are filled, so a constant counts twice in the pre-activation, as in TensorFlow. */
   readonly biasInitializer?: Initializer | undefined

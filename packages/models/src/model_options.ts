@@ -10,7 +10,7 @@ export interface ModelOptions {
   readonly inputSize: number
   /**
    * Default `auto_select`: skip_input when I = H, else linear_input. A network of skip_input has no input matrices, and no
-   * other framework has such a network: ask for `linear_input` to export it.
+   * other framework has such a network: request `linear_input` to export it.
    */
   readonly inputMode?: InputMode | undefined
   /** Default `unidirectional`. */

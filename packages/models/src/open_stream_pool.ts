@@ -26,7 +26,7 @@ export function openStreamPool(backend: Backend, rnn: Rnn, params: TensorLike, o
 }
 
 /**
- * Opens a pool over a network of your own: a model that has layers beside its recurrent ones.
+ * Opens a pool over your own network: a model that has layers beside its recurrent ones.
  *
  * @throws RangeError `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`, `ERR_INVALID_ARGUMENT`
  */

@@ -55,7 +55,7 @@ export interface CreateParamsOptions extends InitializerOptions {
   readonly name?: string | undefined
 }
 
-/** Option names that all four models know. */
+/** Option names of all four models. */
 export const MODEL_OPTION_NAMES: readonly (keyof ModelOptions)[] = [
   'numLayers',
   'numUnits',
@@ -110,7 +110,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     this.descriptor = createRnnDescriptor({ ...options, cellMode: rnnMode })
     this.#backend = backend
     this.#rnn = backend.rnn(this.descriptor)
-    // TensorFlow code passes methods on by themselves: RNNParamsSaveable(lstm.paramsToCanonical, …).
+    // TensorFlow code passes unbound methods: RNNParamsSaveable(lstm.paramsToCanonical, …).
     this.paramsToCanonical = this.paramsToCanonical.bind(this)
     this.canonicalToParams = this.canonicalToParams.bind(this)
     this.paramsSize = this.paramsSize.bind(this)
@@ -237,7 +237,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
   }
 
   /**
-   * Opens a pool of streams that share batched steps: whatever has input by the end of a turn of the event loop is one step.
+   * Opens a pool of streams that share batched steps: all streams with input at the end of a turn of the event loop share one step.
    * For servers of many streams; every round reads the parameters and uses the model: dispose the pool first.
    *
    * @throws RangeError `ERR_BIDIRECTIONAL_STREAM`, `ERR_INVALID_OPTION`; TypeError `ERR_UNKNOWN_OPTION`
@@ -276,7 +276,7 @@ export abstract class RecurrentModel<Cell extends CellMode = CellMode> extends I
     this.#rnn.restoreDropoutState(state)
   }
 
-  /** Releases the executor's preparation; variables and tapes live on by themselves. */
+  /** Releases the executor's preparation; variables and tapes stay valid. */
   dispose(): void {
     this.#rnn.dispose()
   }
@@ -353,7 +353,7 @@ function checkSignal(signal: unknown): void {
   )
 }
 
-/** Options that only some models know and that a descriptor of any model lists, as undefined. */
+/** Options of some models that a descriptor of any model lists, as undefined. */
 function absentNames(options: object): string[] {
   if (typeof options !== 'object' || options === null) return []
   return ['numProj', 'cellClip'].filter((name) => (options as Record<string, unknown>)[name] === undefined)

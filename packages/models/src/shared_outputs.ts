@@ -6,7 +6,7 @@ interface WorkerThreads {
   markAsUntransferable(buffer: ArrayBufferLike): void
 }
 
-/** A buffer of its own costs more than the step of a small network: results share buffers of this size. */
+/** A buffer per result costs more than the step of a small network: results share buffers of this size. */
 const BLOCK_BYTES = 16384
 
 /**
@@ -34,7 +34,7 @@ export class SharedOutputs {
       this.#threads?.markAsUntransferable === undefined ? 1 : Math.max(1, Math.floor(BLOCK_BYTES / this.#rowBytes))
   }
 
-  /** Copies one row of `outputs` [rows, columns]; rows are asked for from the first to the last. */
+  /** Copies one row of `outputs` [rows, columns]; rows are requested from the first to the last. */
   copyOf(outputs: FloatArray, row: number, rows: number): FloatArray {
     const place = row % this.#blockRows
     if (place === 0) {

@@ -15,7 +15,7 @@ import { Variable } from './variable.js'
 
 /**
  * A handle of opaque parameters that threads share: a plain object that `postMessage` and `workerData` carry. Its elements
- * lie in a `SharedArrayBuffer`, which every copy of the handle refers to. The last thread that lets go of its copies frees
+ * are in a `SharedArrayBuffer`, which every copy of the handle refers to. The last thread that lets go of its copies frees
  * them; a message that carries the handle counts as one, and so it does not matter who drops it first.
  */
 export interface SharedParams {
@@ -97,13 +97,13 @@ function checkHandle({ backend, descriptor, paramsSize }: ParamsOwner, handle: S
   const isArray = arrayTypeOf(elements) === array.name
   if (!isArray || !isShared(elements.buffer) || typeof id !== 'string' || typeof name !== 'string') {
     throw notAHandle(
-      'its elements must lie in a SharedArrayBuffer: JSON and other processes lose it, postMessage() and workerData of a thread keep it',
+      'its elements must be in a SharedArrayBuffer: JSON and other processes lose it, postMessage() and workerData of a thread keep it',
     )
   }
   if (liveLength(elements) !== paramsSize) {
     throw notAHandle(`it must have ${paramsSize} elements: current number is ${liveLength(elements)}`)
   }
-  // A view of its own: the caller may overwrite properties of the array.
+  // A separate view: the caller may overwrite properties of the array.
   const view = floatView(dtype, elements.buffer, elements.byteOffset, paramsSize)
   return { kind: 'SharedParams', executor, dtype, layout, id, name, elements: view }
 }

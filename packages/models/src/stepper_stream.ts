@@ -83,7 +83,7 @@ export class StepperStream extends Inspectable implements Stream {
     return { kind: 'Stream', batch: this.batch, waiting: this.#waiting, state: this.#disposed ? 'disposed' : 'live' }
   }
 
-  /** Runs a step after the ones called before it: at once where none of them waits and the input is at hand. */
+  /** Runs a step after the ones called before it: immediately where none of them waits and the input is at hand. */
   async #inOrder(input: TensorLike, run: (given: Tensor) => Tensor): Promise<Tensor> {
     const given = checkIsTensor('step a stream', 'input', input)
     if (this.#waiting === 0 && !isBackendTensor(given)) return run(given)

@@ -16,7 +16,7 @@ export interface Stream {
   /** One step [B,I] → [B,·], or T steps [T,B,I] → [T,B,·]; a new host tensor. Steps run in the order of the calls. */
   step(input: TensorLike): Promise<Tensor>
   /**
-   * As {@link step}, at once on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
+   * As {@link step}, synchronously on the calling thread; writes into `out` when given and then allocates nothing. The cudnn
    * executor blocks the thread until the device has done everything queued before, and allocates per call.
    *
    * @throws RangeError `ERR_STREAM_BUSY` before an earlier {@link step} is done, `ERR_EXECUTOR_BUSY` while another call of
@@ -28,7 +28,7 @@ export interface Stream {
    * `rows[r]`. The states of the other rows stay as they are. Rejects with `ERR_STREAM_ROW`; otherwise as {@link step}.
    */
   stepRows(rows: RowNumbers, input: TensorLike): Promise<Tensor>
-  /** As {@link stepRows}, at once on the calling thread; as {@link stepSync} otherwise. */
+  /** As {@link stepRows}, synchronously on the calling thread; as {@link stepSync} otherwise. */
   stepRowsSync(rows: RowNumbers, input: Tensor, out?: Tensor): Tensor
   /** Zeroes the state of all streams, or of the batch rows named. Throws `ERR_STREAM_ROW`, `ERR_STREAM_BUSY`. */
   reset(rows?: RowNumbers): void

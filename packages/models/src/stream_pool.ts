@@ -41,7 +41,7 @@ export interface StreamPool<State = RnnStreamState> {
 /** One stream of a pool. Its calls take effect in their order: a `reset()` comes after the steps called before it. */
 export interface PooledStream<State = RnnStreamState> {
   /**
-   * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused at once. The
+   * One time step [I] → [P or H], or T of them [T,I] → [T,P or H]; a new host tensor. `frame` may be reused immediately. The
    * arrays of small results share buffers, which cannot be transferred to another thread: transfer a `slice()`.
    *
    * Rejects with the executor's error, or with a RangeError `ERR_STREAM_QUEUE_FULL` (nothing is queued),

@@ -15,7 +15,7 @@ describe('checkPoolOptions', () => {
     ['ERR_INVALID_OPTION', { maxStreams: 2 ** 20 + 1 }],
     ['ERR_INVALID_OPTION', { maxStreams: 1.5 }],
     ['ERR_INVALID_OPTION', { maxDelayMs: -1 }],
-    // setTimeout would run at once.
+    // setTimeout would run immediately.
     ['ERR_INVALID_OPTION', { maxDelayMs: 2 ** 31 }],
     ['ERR_INVALID_OPTION', { maxDelayMs: Number.NaN }],
     ['ERR_INVALID_OPTION', { maxQueued: 0 }],

@@ -21,7 +21,7 @@ describe('RecentSamples', () => {
     expect(summaryOf(1000, samples)).toEqual(expected)
   })
 
-  it('forgets the oldest', () => {
+  it('drops the oldest', () => {
     expect(summaryOf(3, [100, 100, 1, 2, 3])).toEqual({ mean: 2, p50: 2, p99: 3, max: 3 })
     expect(summaryOf(3, [1, 2, 3, 9])).toEqual({ mean: 14 / 3, p50: 3, p99: 9, max: 9 })
   })

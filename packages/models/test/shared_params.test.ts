@@ -55,7 +55,7 @@ describe('shared parameters', () => {
     expect((await valuesOf(shared.value)).some((value) => value !== 0)).toBe(true)
   })
 
-  it('are copied where the executor computes in memory of its own', async () => {
+  it('are copied where the executor computes in its own memory', async () => {
     const lstm = open()
     const handle = await lstm.shareParams(lstm.createParams({ seed: 1 }))
     const elsewhere = openReferenceBackend()

@@ -67,7 +67,7 @@ describe.each([
     await expect(stream.step(floats(Float32Array, 2, 2))).rejects.toThrow(coded('ERR_STREAM_DISPOSED'))
   })
 
-  it('steps, reads and restores single rows as streams of their own', async () => {
+  it('steps, reads and restores single rows as separate streams', async () => {
     const backend = open()
     const lstm = new CudnnLSTM(backend, { ...SIZES, numProj: 2 })
     const params = lstm.createParams({ seed: 1 })
@@ -114,7 +114,7 @@ describe.each([
     const stream = gru.stream(params)
     const steps = [stream.step(backend.tensor(first)), stream.step(second)]
     const state = stream.state()
-    // The caller may reuse its array at once.
+    // The caller may reuse its array immediately.
     second.data.fill(9)
     expect((await Promise.all(steps)).map(({ data }) => Array.from(data))).toEqual(expected)
     expect((await state).h).toEqual((await awaited.state()).h)

@@ -7,7 +7,7 @@ const step = (reject: (reason: unknown) => void = () => {}): QueuedStep => ({
 })
 
 describe('StreamQueue', () => {
-  it('rejects every call that waits, each with an error of its own, and takes no more', () => {
+  it('rejects every call that waits, each with its own error, and takes no more', () => {
     const queue = new StreamQueue(3)
     const rejects = [vi.fn(), vi.fn()] as const
     queue.calls.push(step(rejects[0]), { apply: () => {}, reject: rejects[1] })

@@ -35,7 +35,7 @@ describe('Variable.assign', () => {
 })
 
 describe('createParams', () => {
-  it('draws glorot uniform for every canonical tensor by itself, the same from the same seed', async () => {
+  it('draws glorot uniform for every canonical tensor separately, the same from the same seed', async () => {
     using backend = openReferenceBackend()
     const lstm = new CudnnLSTM(backend, { numLayers: 2, numUnits: 64, inputSize: 16 })
     const { weights } = await lstm.paramsToCanonical(lstm.createParams({ seed: 9 }))

@@ -28,7 +28,7 @@ export interface LayerParams {
   readonly recurrentBias: number | undefined
 }
 
-/** Offsets of every pseudo-layer's parameters: the gates of one side stand one after another, so they are one matrix. */
+/** Offsets of every pseudo-layer's parameters: the gates of one side are contiguous, so they are one matrix. */
 export function layerParams(descriptor: RnnDescriptor, layout: ParamLayout): LayerParams[] {
   // The first region of a side that is there. Networks of many layers need the index.
   const places = new Map<string, number>()

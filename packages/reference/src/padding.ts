@@ -3,7 +3,7 @@ import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 
 /**
  * Zeroes every step past a row's length of a sequence tensor [T,B,·], and returns it. The large products run over padded
- * steps too, with gradients of 0 there, and 0 times whatever the caller left there must be 0: not so for NaN.
+ * steps too, with gradients of 0 there, and 0 times the caller's values there must be 0: not so for NaN.
  */
 export function withoutPadding(sequence: FloatArray, { time, batch, sequenceLengths }: RnnPassSizes): FloatArray {
   const columns = sequence.length / (time * batch)

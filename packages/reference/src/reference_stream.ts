@@ -120,7 +120,7 @@ function move(
 interface LayerBuffers {
   /** [B, P or H] */
   readonly hidden: FloatArray
-  /** [B, H]; empty but for LSTM. */
+  /** [B, H]; empty except for LSTM. */
   readonly cell: FloatArray
   /** [B, H]: h before a projection; `hidden` itself without one. */
   readonly unprojected: FloatArray

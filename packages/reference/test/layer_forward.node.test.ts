@@ -28,7 +28,7 @@ it.each(['lstm', 'gru', 'rnn_relu'] as const)(
     for (let round = 0; round < 5; round++) await run(5000) // until the code is optimized
     const time = 20_000
     // V8 compiles in the background and its own objects count too: an allocation per step is in every run, so the least of
-    // several decides. The elements of large typed arrays lie outside this heap; the smallest object per step is 16 bytes.
+    // several decides. The elements of large typed arrays are outside this heap; the smallest object per step is 16 bytes.
     const growths: number[] = []
     while (growths.length < 10 && !growths.some((growth) => growth < 16)) growths.push((await run(time)) / time)
     expect(Math.min(...growths)).toBeLessThan(16)

@@ -16,7 +16,7 @@ describe('lstmStep.forward', () => {
     ['keeps the cell state where the forget gate alone is open', [CLOSED, OPEN, OPEN, OPEN], -0.7],
     ['takes the new memory where the input gate alone is open', [OPEN, CLOSED, OPEN, OPEN], 1],
     ['adds both where both are open', [OPEN, OPEN, OPEN, OPEN], 0.3],
-    ['forgets where both are closed', [CLOSED, CLOSED, OPEN, OPEN], 0],
+    ['clears the state where both are closed', [CLOSED, CLOSED, OPEN, OPEN], 0],
   ])('%s', (_, x, expected) => {
     const { h, c } = stepped(lstmStep, { x, r: NOTHING, c: -0.7 })
     expect(c).toBeCloseTo(expected, 12)

@@ -7,7 +7,7 @@ const sizes = (sequenceLengths: number[] | null) => ({
 })
 
 describe('withoutPadding', () => {
-  it('zeroes the steps past the length of a row, whatever is there', () => {
+  it('zeroes the steps past the length of a row', () => {
     const sequence = Float32Array.of(1, 2, 3, 4, 5, 6, 7, 8, Number.NaN, Number.POSITIVE_INFINITY, 11, 12)
     expect(withoutPadding(sequence, sizes([2, 3]))).toBe(sequence)
     expect([...sequence]).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 0, 0, 11, 12])

@@ -4,7 +4,7 @@ import { coded } from '../../../scripts/coded.mjs'
 import { openReferenceBackend } from '../src/index.js'
 
 describe('openReferenceBackend', () => {
-  it('opens float32 by default and float64 by name, and says so', () => {
+  it('opens float32 by default and float64 by name, and reports the type', () => {
     expect(openReferenceBackend()).toMatchObject({ name: 'reference', dtype: 'float32' })
     expect(openReferenceBackend({ dtype: 'float64' }).reason).toContain('float64')
   })

@@ -8,7 +8,7 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
   ['"', '&quot;'],
 ])
 
-/** `text` as it must stand in HTML text and quoted attributes; controls are shown, line ends stay. */
+/** `text` escaped for HTML text and quoted attributes; controls are shown, line ends stay. */
 export function escapeHtml(text: string): string {
   checkArguments('escape HTML', { text }, { text: TEXT })
   return visibleLines(text).replaceAll(/[&<>"]/g, (character) => entryOf(ENTITIES, character))

@@ -41,7 +41,7 @@ const FRAME_WIDTH = 18
 const SHORTEST_BAR = 4
 const LONGEST_BAR = 24
 
-/** Shows how a run goes: a bar on a terminal, plain lines anywhere else. */
+/** Shows the progress of a run: a bar on a terminal, plain lines anywhere else. */
 export class TerminalProgress {
   readonly #stream: ProgressStream
   readonly #total: number
@@ -64,7 +64,7 @@ export class TerminalProgress {
     this.#bar.start(total, done, { figures: '' })
   }
 
-  /** @param important prints a line whatever the time since the last one: an evaluation. */
+  /** @param important prints a line regardless of the time since the last one: an evaluation. */
   update(step: number, figures: readonly string[], important = false): void {
     checkArguments('show progress', { step, figures, important }, UPDATE)
     const text = figures.map(visibleText).join('  ')

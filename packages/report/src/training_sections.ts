@@ -130,6 +130,6 @@ function cutOff(losses: readonly Point[], top: number): string {
   const above = losses.filter(({ y }) => y > top)
   const highest = Math.max(...above.map(({ y }) => y)).toPrecision(3)
   return above.length === 1
-    ? `The loss of step ${above[0].x}, ${highest}, lies above the chart.`
-    : `The losses of ${above.length} steps up to step ${above[above.length - 1].x} lie above the chart, at most ${highest}.`
+    ? `The loss of step ${above[0].x}, ${highest}, is above the chart.`
+    : `The losses of ${above.length} steps up to step ${above[above.length - 1].x} are above the chart, at most ${highest}.`
 }

@@ -2,7 +2,7 @@ import { parseHTML } from 'linkedom'
 import { expect, it } from 'vitest'
 import { htmlPage } from '../src/index.js'
 
-it('htmlPage stands by itself and shows titles as text', () => {
+it('htmlPage is self-contained and shows titles as text', () => {
   const page = htmlPage({
     title: 'A model of <Moby & Dick>',
     resultHtml: '<b>2.1</b> bits',

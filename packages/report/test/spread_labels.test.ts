@@ -11,7 +11,7 @@ it('spread moves labels that are near each other apart, evenly around where they
   expect(spread([5, 5, 5], 10)).toEqual([-5, 5, 15])
 })
 
-it('spread keeps order and distance whatever the places', () => {
+it('spread keeps order and distance for any places', () => {
   const place = fc.double({ min: -1000, max: 1000, noNaN: true })
   fc.assert(
     fc.property(fc.array(place, { maxLength: 12 }), (places) => {

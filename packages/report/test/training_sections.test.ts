@@ -59,7 +59,7 @@ it('trainingSections draws loss, rate, norm, throughput and the weights of every
 it('trainingSections scales to the later losses, and names the values above the chart', () => {
   const reports = Array.from({ length: 100 }, (_, k) => report(k + 1, { loss: k === 0 ? 6.9 : 1 + 0.1 * Math.sin(k) }))
   const [loss] = trainingSections({ ...curves, reports, rules: [] })
-  expect(loss?.html).toContain('The loss of step 1, 6.90, lies above the chart.')
+  expect(loss?.html).toContain('The loss of step 1, 6.90, is above the chart.')
   expect(parseHTML(loss.html).document.querySelector('svg')?.textContent).not.toContain('6.5')
 })
 
@@ -74,6 +74,6 @@ it('trainingSections draws the mean of the steps around each step, which does no
   const [thin, thick] = [...parseHTML(loss.html).document.querySelectorAll('svg.wide [aria-label=line] path')].map(
     (path) => path.getAttribute('d')!.match(/[-\d.]+,[-\d.]+/g)!,
   )
-  // Of a straight line the mean is the line itself, but for its ends.
+  // Of a straight line the mean is the line itself, except at its ends.
   expect(thick[50]).toBe(thin[50])
 })

@@ -73,7 +73,7 @@ export interface BackendReport {
   readonly advice: string
 }
 
-/** Tries every executor, best first, and says which can be opened here. */
+/** Tries every executor, best first, and reports which can be opened here. */
 export async function inspectBackends(options: OpenBackendOptions = {}): Promise<BackendReport[]> {
   checkOptionNames('inspect backends', options, OPTION_NAMES)
   const reports: BackendReport[] = []

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type OracleOutcome, outcomeOf } from './oracle_outcome.js'
 import { Pack } from './oracle_pack.js'
 
-// Made by fixtures/interop/make_{keras,pytorch,onnx}_oracle.py: whatever a file holds, it is imported as its own framework
+// Made by fixtures/interop/make_{keras,pytorch,onnx}_oracle.py: every file is imported as its own framework
 // computes it, or refused by name with a reason.
 describe.each(['keras', 'pytorch', 'onnx'])('importWeights and modelFromNetwork on models of %s', (framework) => {
   it('agree with each or refuse it for the recorded reason', { timeout: 60_000 }, async () => {

@@ -11,7 +11,7 @@ beforeEach(() => {
 })
 
 describe('openBackend', () => {
-  it('takes the best executor there is and says why not a better one', async () => {
+  it('takes the best executor there is and reports why not a better one', async () => {
     using backend = await openBackend()
     expect(backend.name).toBe('wasm')
     expect(backend.reason).toMatch(/^wasm: .*cudnn: .*cpu: .*addon\.node/)

@@ -75,7 +75,7 @@ it('TrainingCheckpoints resumes fit bit for bit, from files that hold the canoni
   expect(best).toContain(`model-${second.result.best?.step}"`)
 })
 
-it('TrainingCheckpoints refuses buffers of a model that it does not know', async () => {
+it('TrainingCheckpoints refuses buffers of an unknown model', async () => {
   using backend = openReferenceBackend()
   const lstm = new CudnnLSTM(backend, { numLayers: 1, numUnits: H, inputSize: 1 })
   const checkpoints = new TrainingCheckpoints(backend, join(folder, 'other'))
@@ -133,7 +133,7 @@ it('TrainingCheckpoints finds checkpoints whose state file is lost or damaged', 
   expect((await train(folder, 15)).losses).toEqual(whole.losses.slice(13))
 })
 
-it('TrainingCheckpoints does not start over where every checkpoint is damaged or gone', async () => {
+it('TrainingCheckpoints does not start over where every checkpoint is damaged or missing', async () => {
   await train(folder, 10)
   await rm(join(folder, 'best'), { recursive: true })
   for (const name of await names()) await rm(join(folder, name))

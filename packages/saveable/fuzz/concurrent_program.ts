@@ -1,4 +1,4 @@
-// Saves some rounds, in a process or a worker thread of its own: DIRECTORY NAME ROUNDS MAX_TO_KEEP (own | same)
+// Saves some rounds, in a separate process or worker thread: DIRECTORY NAME ROUNDS MAX_TO_KEEP (own | same)
 // Prints nothing where every save succeeds; rejects otherwise.
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'

@@ -36,7 +36,7 @@ type Method = (...args: never[]) => unknown
  * Counts the calls by which this process opens and changes files of one directory, and fails or kills it at a chosen one.
  * Works for every module that imports `node:fs` or `node:fs/promises`, bundled or not.
  *
- * @returns puts everything back, and says whether the fault came.
+ * @returns puts everything back, and returns whether the fault occurred.
  */
 export function injectFault(directory: string, fault: Fault): () => boolean {
   const root = resolve(directory) + sep

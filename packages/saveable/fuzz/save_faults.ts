@@ -135,6 +135,6 @@ async function killAfter(child: ChildProcess, saves: number, milliseconds: numbe
   await new Promise((resolve) => setTimeout(resolve, milliseconds))
   child.kill('SIGKILL')
   const [, signal] = await closed
-  if (signal !== 'SIGKILL') throw new Error(`the program ended by itself: ${output}`)
+  if (signal !== 'SIGKILL') throw new Error(`the program exited: ${output}`)
   return Number(/saved (\d+)\n(?:saved \d*)?$/.exec(output)?.[1] ?? 0)
 }

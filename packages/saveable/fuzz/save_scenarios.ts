@@ -21,7 +21,7 @@ interface Scenario {
   /** The step whose save is interrupted. */
   readonly step: number
   readonly maxToKeep: number
-  /** Whether each step has a prefix of its own; else all are saved over `model`. */
+  /** Whether each step has its own prefix; else all are saved over `model`. */
   readonly named: boolean
 }
 

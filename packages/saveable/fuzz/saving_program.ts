@@ -1,4 +1,4 @@
-// Saves in a process of its own: node saving_program.mjs DIRECTORY SCENARIO (FAULT as JSON | forever)
+// Saves in a separate process: node saving_program.mjs DIRECTORY SCENARIO (FAULT as JSON | forever)
 // Prints `saved STEP` after every save, `failed CODE` where one rejects.
 import { type Fault, injectFault } from './file_faults.js'
 import { latestStep, SCENARIOS, type ScenarioName, saveStep } from './save_scenarios.js'

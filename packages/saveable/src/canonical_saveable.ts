@@ -71,7 +71,7 @@ export abstract class CanonicalSaveable implements Saveable {
     this.#variables = [...paramVariables]
   }
 
-  /** Where the parameters stand in a checkpoint of this naming. */
+  /** The places of the parameters in a checkpoint of this naming. */
   protected abstract savedNetwork(naming: Naming): SavedNetwork
 
   protected scheme(naming: Naming): KeyScheme {

@@ -96,7 +96,7 @@ function structuresByName(saved: ReadonlyMap<Group, RnnDescriptor[]>): ReadonlyM
 }
 
 /**
- * The structures of networks whose parameters have the size of an opaque buffer and stand near it: TensorFlow's layers save
+ * The structures of networks whose parameters have the size of an opaque buffer and are near it: TensorFlow's layers save
  * them twice, within the layer's scope or in the scope around it.
  */
 function structuresBeside(

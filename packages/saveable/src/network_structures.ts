@@ -16,7 +16,7 @@ type SavedForm = Exclude<StorageForm, 'opaque'>
 
 const MODES = Object.keys(CELL_MODES) as CellMode[]
 
-/** No network is deeper; the shapes of every guess are compared, and a file of small tensors could ask for millions. */
+/** No network is deeper; the shapes of every guess are compared, and a file of small tensors could require millions. */
 const MOST_LAYERS = 4096
 
 /** Every network whose parameters, in this form and under this name, are just the tensors given. */
@@ -33,7 +33,7 @@ export function networkStructures(form: SavedForm, name: string, shapes: Shapes)
       })
     )
   }
-  // A network cannot have more layers than tensors, whatever keys say.
+  // A network cannot have more layers than tensors, for any keys.
   const mostLayers = Math.min(shapes.size, MOST_LAYERS)
   const guesses = GUESSES[form](shapes).filter(({ numLayers }) => numLayers <= mostLayers)
   return guesses.flatMap(descriptorOf).filter(fits)

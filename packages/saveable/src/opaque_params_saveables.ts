@@ -7,7 +7,7 @@ import type { CanonicalToParams, ParamsToCanonical, ParamVariable } from './para
 import type { SavedNetwork } from './parsed_key.js'
 
 export interface OpaqueParamsSaveableOptions {
-  /** Variable scope of the keys: the one in which the CPU cells stand. Default none. */
+  /** Variable scope of the keys: that of the CPU cells. Default none. */
   readonly scope?: string | undefined
   /** Default `cudnn_rnn_saveable`. */
   readonly name?: string | undefined
@@ -16,7 +16,7 @@ export interface OpaqueParamsSaveableOptions {
 /**
  * The saveables of TensorFlow 1.4 to 1.15, which write the variables of its CPU cells: train with CudnnLSTM, restore into
  * `CudnnCompatibleLSTMCell` or `LSTMBlockFusedCell`, and back. Lossy as there: only the sum of a gate's biases survives.
- * Whatever the Saver's naming is, their keys are these.
+ * They have these keys for every naming of the Saver.
  */
 abstract class CudnnOpaqueParamsSaveable extends CanonicalSaveable {
   readonly #rnnMode: CellMode

@@ -74,7 +74,7 @@ export class Saver {
     if (duplicate !== undefined) {
       throw codedRangeError(
         'ERR_DUPLICATE_SAVEABLE',
-        `Cannot make a saver as its saveables need names of their own: current name of two is ${duplicate}`,
+        `Cannot make a saver as its saveables need distinct names: current name of two is ${duplicate}`,
         { saveable: duplicate },
       )
     }
@@ -132,7 +132,7 @@ export class Saver {
    * Restores everything from a checkpoint, or changes nothing. Where saves replace the checkpoint meanwhile, it is read again.
    *
    * @throws RestoreError naming every missing, extra or misshapen tensor at once; CheckpointError, of which
-   *   `ERR_CHECKPOINT_REPLACED` says that a save with `maxToKeep` removed the checkpoint: restore the latest one
+   *   `ERR_CHECKPOINT_REPLACED` states that a save with `maxToKeep` removed the checkpoint: restore the latest one
    */
   async restore(prefix: string): Promise<void> {
     for (let left = MOST_ATTEMPTS; ; ) {

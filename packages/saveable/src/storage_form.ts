@@ -9,7 +9,7 @@ import { tf13Scheme } from './tf13_scheme.js'
 export const DEFAULT_NAME = 'params_canonical'
 
 /**
- * How a network's parameters stand in a checkpoint: a {@link Naming} of `RNNParamsSaveable`; `cells`, the variables of
+ * The form of a network's parameters in a checkpoint: a {@link Naming} of `RNNParamsSaveable`; `cells`, the variables of
  * TensorFlow's CPU cells as its releases from 1.4 on write them; `opaque`, cuDNN's buffer as it is.
  */
 export type StorageForm = Naming | 'cells' | 'opaque'

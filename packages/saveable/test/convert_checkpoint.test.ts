@@ -35,7 +35,7 @@ describe('convertCheckpoint', () => {
     { model: 'CudnnLSTM' },
     { model: 'CudnnGRU', direction: 'bidirectional' },
     { model: 'CudnnRNNRelu' },
-  ] as Case[])('goes around through the keys of TensorFlow 1.2 and 1.3 bit for bit: %o', async (options) => {
+  ] as Case[])('round-trips through the keys of TensorFlow 1.2 and 1.3 bit for bit: %o', async (options) => {
     const { prefix, model } = await trained(options)
     const { cellMode, direction } = model.descriptor
     let current = prefix
@@ -50,7 +50,7 @@ describe('convertCheckpoint', () => {
     expect(await contents(current)).toEqual(await contents(prefix))
   })
 
-  it('writes the cells that CudnnLSTMSaveable writes, and says that biases were summed', async () => {
+  it('writes the cells that CudnnLSTMSaveable writes, and states that biases were summed', async () => {
     const { prefix, model, params } = await trained({ model: 'CudnnLSTM', direction: 'bidirectional', numProj: 4 })
     const target = await temporaryPrefix()
     const converted = await convertCheckpoint(prefix, target, { to: 'cells' })
@@ -71,7 +71,7 @@ describe('convertCheckpoint', () => {
     expect(await valuesOf(params)).not.toEqual(Array.from(zeros.data))
   })
 
-  it('asks for the cell if sizes are ambiguous, and writes nothing', async () => {
+  it('requires the cell if sizes are ambiguous, and writes nothing', async () => {
     const { prefix } = await trained({ model: 'CudnnRNNTanh' })
     const target = await temporaryPrefix()
     await expect(convertCheckpoint(prefix, target, { to: 'tf-1.2' })).rejects.toEqual(

@@ -85,7 +85,7 @@ describe('Saver.save', () => {
   })
 
   describe.skipIf(process.platform === 'win32')('leaves the checkpoint before as it was, with a coded error', () => {
-    /** Saves twice, then lets the program fail; nothing but the two checkpoints may be there after it. */
+    /** Saves twice, then lets the program fail; only the two checkpoints may be left. */
     async function failing(name: string, start: (directory: string) => ChildProcess): Promise<string> {
       const directory = join(folder, name)
       await mkdir(directory, { mode: 0o755 })
@@ -123,7 +123,7 @@ describe('Saver.save', () => {
     })
   })
 
-  it('is refused where a file stands in the place of the directory', async () => {
+  it('is refused where a file is in the place of the directory', async () => {
     const path = join(folder, 'file')
     await writeFile(path, 'not a directory')
     const { saveables } = savedTensors(1, 1)

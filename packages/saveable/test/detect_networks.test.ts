@@ -93,7 +93,7 @@ const calamari = fileURLToPath(new URL('../../../../shared/models/5_calamari_tf1
 const there = existsSync(calamari)
 
 describe.skipIf(!there)(`Calamari's checkpoints${there ? '' : ` (skipped: ${calamari} is absent)`}`, () => {
-  it('list exactly as Fraktur.expected.txt says', async () => {
+  it('list exactly as Fraktur.expected.txt specifies', async () => {
     const expected = [
       ...readFileSync(`${calamari}Fraktur.expected.txt`, 'utf8').matchAll(
         /^(\S+) dtype \[1\] shape \[(.*)\] off \d+ size (\d+)$/gm,

@@ -29,7 +29,7 @@ async function stepOf(prefix: string): Promise<number> {
 }
 
 describe.each([true, false])('A reader with verifyTensors %s', (verifyTensors) => {
-  it.each([1, 2, 3])('of a prefix that was saved over %i times says that it was replaced', async (times) => {
+  it.each([1, 2, 3])('of a prefix that was saved over %i times states that it was replaced', async (times) => {
     const prefix = await save(join(await newDirectory(), 'model'), 1)
     const reader = await openCheckpoint(prefix, { verifyTensors })
     for (let step = 2; step <= 1 + times; step++) await save(prefix, step)
@@ -40,7 +40,7 @@ describe.each([true, false])('A reader with verifyTensors %s', (verifyTensors) =
     expect(await stepRead(prefix, verifyTensors)).toBe(1 + times)
   })
 
-  it('of a checkpoint that maxToKeep removed says that it was removed', async () => {
+  it('of a checkpoint that maxToKeep removed states that it was removed', async () => {
     const path = join(await newDirectory(), 'model')
     const prefix = await save(path, 1, 1)
     const reader = await openCheckpoint(prefix, { verifyTensors })
@@ -51,7 +51,7 @@ describe.each([true, false])('A reader with verifyTensors %s', (verifyTensors) =
   })
 })
 
-/** Saves in a process and a thread of their own until both are done; `look` runs again and again meanwhile. */
+/** Saves in a separate process and a separate thread until both are done; `look` runs again and again meanwhile. */
 async function whileSaving(directory: string, prefixes: 'own' | 'same', look: () => Promise<void>): Promise<void> {
   const parameters = (name: string) => [directory, name, '25', '1', prefixes]
   const child = spawn(process.execPath, [program, ...parameters('process')], { stdio: 'inherit' })
@@ -67,7 +67,7 @@ async function whileSaving(directory: string, prefixes: 'own' | 'same', look: ()
 /** Errors after which a reader opens the latest checkpoint again. */
 const RETRIED = ['ERR_CHECKPOINT_NOT_FOUND', 'ERR_CHECKPOINT_REPLACED']
 
-it('Readers beside savers with maxToKeep 1 read one whole checkpoint, or hear that it is gone', async () => {
+it('Readers beside savers with maxToKeep 1 read one whole checkpoint, or report that it was removed', async () => {
   const directory = await newDirectory()
   await save(join(directory, 'first'), 1, 1)
   const counts = { whole: 0, gone: 0 }

@@ -38,7 +38,7 @@ describe('Saver.save', () => {
     expect(await latestCheckpoint(dirname(path))).toBe(`${path}-300`)
   })
 
-  it('deletes every data file of an old checkpoint, and nothing outside its directory, whatever the state file says', async () => {
+  it('deletes every data file of an old checkpoint, and nothing outside its directory, for any state file', async () => {
     const { saveable } = box('v', Float32Array.of(1))
     const path = await temporaryPrefix()
     const directory = dirname(path)

@@ -16,7 +16,7 @@ export interface Case {
   readonly numProj?: number
 }
 
-/** A model and its variable, both biases random, so that their sum says less than they do. */
+/** A model and its variable, both biases random, so that their sum does not determine them. */
 export function build({ model, ...options }: Case, seed = 1): { model: RecurrentModel; params: Variable } {
   const backend = openReferenceBackend()
   const sizes = { numLayers: 2, numUnits: 7, inputSize: 3, inputMode: 'linear_input', ...options } as const
@@ -35,7 +35,7 @@ export async function valuesOf({ value }: Variable): Promise<number[]> {
   return Array.from((await value.read()).data)
 }
 
-/** A prefix in a directory of its own, which is removed when the test ends. */
+/** A prefix in a separate directory, which is removed when the test ends. */
 export async function temporaryPrefix(name = 'model'): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'saver-'))
   onTestFinished(() => rm(directory, { recursive: true, force: true }))

@@ -222,7 +222,7 @@ describe('CudnnParamsFormatConverterTest: cells to canonical tensors and back ar
 })
 
 describe('trap', () => {
-  it('2: columns of a saved LSTM kernel stand in the order i, c, f, o, not cuDNN’s i, f, c, o', async () => {
+  it('2: columns of a saved LSTM kernel are in the order i, c, f, o, not cuDNN’s i, f, c, o', async () => {
     const run = build({ model: 'CudnnLSTM', numLayers: 1, numUnits: 2, inputSize: 3 })
     const { weights } = await run.model.paramsToCanonical(run.params)
     const kernel = (await cells('CudnnLSTM', run).tensors('default')).get(

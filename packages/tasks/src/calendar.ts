@@ -29,7 +29,7 @@ export function calendarOf(dates: readonly Date[] | undefined): Calendar {
 /** Numbers of one date: of a week seven weekdays and three waves, of a year two waves. */
 export const CALENDAR_SIZES: Readonly<Record<Calendar, number>> = { none: 0, week: 13, year: 4 }
 
-/** The numbers of a date; as many as {@link CALENDAR_SIZES} says. */
+/** The numbers of a date; as many as {@link CALENDAR_SIZES} specifies. */
 export function calendarFeatures(calendar: Calendar, date: Date): number[] {
   if (calendar === 'none') return []
   const time = date.getTime()

@@ -14,7 +14,7 @@ export interface ForecastShape {
   readonly heldOut: number
 }
 
-/** Origins (index of the last value that is known) of each part: all values that are forecast lie in the part. */
+/** Origins (index of the last value that is known) of each part: all values that are forecast are in the part. */
 export interface Origins {
   readonly train: readonly number[]
   readonly calibration: readonly number[]

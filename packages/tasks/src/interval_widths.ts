@@ -1,6 +1,6 @@
 /**
  * Split conformal prediction (Papadopoulos et al. 2002): for each step ahead the ⌈(n+1)·coverage⌉-th smallest of n absolute
- * errors; later ones lie within it as often if the distribution of errors does not change.
+ * errors; later ones are within it as often if the distribution of errors does not change.
  *
  * @param errors [n][horizon]; NaN where the value is missing.
  */

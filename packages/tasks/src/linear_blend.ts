@@ -130,7 +130,7 @@ function robust(inputs: Matrix, targets: Matrix, ridge: number): number[][] {
 /** Coefficients [F][horizon] of weighted ridge regression, by the normal equations. */
 function solved(inputs: Matrix, targets: Matrix, ridge: number, weights?: readonly number[]): number[][] {
   const roots = weights?.map(Math.sqrt)
-  // Both sides by the root: the product is symmetric to the last bit, which the decomposition asks for.
+  // Both sides by the root: the product is symmetric to the last bit, which the decomposition requires.
   const weighted = roots === undefined ? inputs : inputs.clone().mulColumnVector(roots)
   const transposed = weighted.transpose()
   const gram = transposed.mmul(weighted)

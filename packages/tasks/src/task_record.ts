@@ -3,7 +3,7 @@ import { codedRangeError } from '@cudnn-rnn/canonical'
 import { isCheckpointError, openCheckpoint } from '@cudnn-rnn/checkpoint'
 
 /**
- * Records that a checkpoint holds beside its model. `file` is its place in a run of the command line: in a folder of its own,
+ * Records that a checkpoint holds beside its model. `file` is its place in a run of the command line: in a separate folder,
  * as the state file of the run lists the checkpoints of the training alone.
  */
 const TASKS = {
@@ -55,7 +55,7 @@ async function recordAt(task: TaskName, prefix: string): Promise<Readonly<Record
     const record: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data as Uint8Array))
     if (typeof record === 'object' && record !== null) return record as Record<string, unknown>
   } catch {
-    // The error below says so.
+    // The error below covers this.
   }
   throw notATask(task, prefix, `its ${task} must be a JSON object in UTF-8`)
 }

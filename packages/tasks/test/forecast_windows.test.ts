@@ -12,7 +12,7 @@ it('splitOrigins keeps targets inside their part, and the held-out part out of t
   expect([test[0] + 1, test.at(-1)! + shape.horizon]).toEqual([50, 59])
 })
 
-it('splitOrigins refuses a series that leaves a part empty, and says how long it must be', () => {
+it('splitOrigins refuses a series that leaves a part empty, and states how long it must be', () => {
   expect(() => splitOrigins(32, shape)).toThrow(
     expect.objectContaining({ code: 'ERR_SERIES_TOO_SHORT', length: 32, needed: 33 }),
   )

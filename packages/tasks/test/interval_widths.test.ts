@@ -40,7 +40,7 @@ describe('intervalWidths', () => {
     expect(errors).toEqual(column(3, -1, 2))
   })
 
-  it('covers new errors of the same distribution as often as it says', () => {
+  it('covers new errors of the same distribution at its nominal rate', () => {
     const random = new Philox(2)
     const draw = () => Math.abs(random.normal()) ** 3
     let [covered, trials] = [0, 0]

@@ -12,7 +12,7 @@ const reading = (changes: Partial<SeriesReading> = {}): SeriesReading => ({
 const days = (count: number) => Array.from({ length: count }, (_, k) => new Date(Date.UTC(2024, 0, 1 + k)))
 
 describe('prepareSeries', () => {
-  it('ends at the last value, fills gaps and knows which values it filled', () => {
+  it('ends at the last value, fills gaps and marks the filled values', () => {
     const { values, isKnown } = prepareSeries({ values: [1, gap, 3, gap, gap] }, reading(), false)
     expect([...values]).toEqual([1, 2, 3])
     expect([...isKnown]).toEqual([1, 0, 1])

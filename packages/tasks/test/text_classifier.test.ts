@@ -44,7 +44,7 @@ describe('TextClassifier', () => {
     expect(await loaded.classify([])).toEqual([])
   })
 
-  it('knows the most frequent words, reads so many words, and never none', () => {
+  it('has the most frequent words, reads at most so many words, and at least one', () => {
     using backend = openReferenceBackend()
     const short = createTextClassifier(backend, texts, { vocabularySize: 4, maxLength: 2 })
     expect(short.encoding.words.symbols).toEqual(['<unknown>', '<2 digits>', '$', 'at'])

@@ -100,7 +100,7 @@ describe('WindowEncoder.anchor', () => {
 })
 
 describe('WindowEncoder.actuals', () => {
-  it('are the values that came, not those that were filled in', () => {
+  it('are the actual values, not those that were filled in', () => {
     const { encoder, series } = open([1, 2, 3, 4, gap, 6])
     expect(encoder.actuals({ series, origin: 3 })).toEqual([gap, 6])
   })

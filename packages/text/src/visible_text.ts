@@ -37,7 +37,7 @@ export function visibleJson(value: unknown): string {
   })
 }
 
-/** {@link visibleText} for messages of errors: of a long one the middle is left out, where names stand. */
+/** {@link visibleText} for messages of errors: of a long one the middle, where names are, is left out. */
 export function visibleMessage(text: string): string {
   if (text.length <= LONGEST_MESSAGE) return visibleText(text)
   const half = LONGEST_MESSAGE / 2

@@ -9,7 +9,7 @@ import type { TensorFlow } from './tensor_flow.js'
 export interface CtcLossOptions {
   /** Time steps of each row, 0..T; default T. */
   readonly logitLengths?: readonly number[] | Int32Array | undefined
-  /** Labels of each row of a tensor of labels, 0..S; default S. Arrays of labels have lengths of their own. */
+  /** Labels of each row of a tensor of labels, 0..S; default S. Arrays of labels have their own lengths. */
   readonly labelLengths?: readonly number[] | Int32Array | undefined
   /** Class of the blank, 0..K-1; default K-1, as in TensorFlow 1 and Keras. */
   readonly blank?: number | undefined

@@ -22,14 +22,14 @@ export interface CellOperands {
   readonly reversed: boolean
   /** The outputs of all steps, in their order; otherwise of the last. */
   readonly returnSequences: boolean
-  /** Whether the final states are asked for. */
+  /** Whether the final states are requested. */
   readonly returnStates: boolean
 }
 
 export interface CellResults {
   /** [B,T,H] or [B,H] */
   readonly output: Tensor
-  /** [B,H] each; none unless asked for. */
+  /** [B,H] each; none unless requested. */
   readonly states: readonly Tensor2D[]
 }
 

@@ -6,7 +6,7 @@
 export const ERROR_CODES = {
   ERR_AXIS: {
     meaning: "an axis is not one of the tensor's",
-    remedy: 'the message says the range',
+    remedy: 'the message states the range',
   },
   ERR_BATCH_WEIGHT: {
     meaning: 'the weight of a batch is not a finite number >= 0',
@@ -37,7 +37,7 @@ export const ERROR_CODES = {
     remedy: 'fix the place that `row` and `column` name',
   },
   ERR_DATA_VALUE: {
-    meaning: 'a value of a data file is not of the kind that was asked for',
+    meaning: 'a value of a data file is not of the kind that was requested',
     remedy: 'fix the place that `row` and `column` name',
   },
   ERR_GRADIENT_COUNT: {

@@ -2,7 +2,7 @@
  * Training on any executor: losses and a gradient check, optimizers and schedules, resumable data pipelines, a loop that
  * resumes exactly, decoding, and logs for TensorBoard.
  *
- * It does not know which executor computes nor which file format a checkpoint has: backends and savers are passed in.
+ * It depends neither on the executor nor on the file format of checkpoints: backends and savers are passed in.
  *
  * @example
  * ```ts

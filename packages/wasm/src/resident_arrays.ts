@@ -28,7 +28,7 @@ export class ResidentArrays {
     this.#heap = heap
   }
 
-  /** The address of a copy of `array` in its `version`; valid until this is asked about another array. */
+  /** The address of a copy of `array` in its `version`; valid until the next call for another array. */
   addressOf(array: FloatArray, version: number): Address {
     let copy = this.#copies.get(array)
     if (copy !== undefined && this.#order.has(copy)) {

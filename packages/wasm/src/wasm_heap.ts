@@ -64,7 +64,7 @@ export class WasmHeap implements HeapMemory {
     throw codedRangeError('ERR_BACKEND_DISPOSED', 'Cannot compute as the backend was disposed')
   }
 
-  /** All elements of the memory. A view of its own for every size: the memory's buffer is another one when it has grown. */
+  /** All elements of the memory. A separate view for every size: the memory's buffer is another one when it has grown. */
   get floats(): FloatArray {
     const { memory } = this.exports
     if (this.#floats.buffer !== memory.buffer) this.#floats = this.#viewOf(memory)

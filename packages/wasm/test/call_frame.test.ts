@@ -38,7 +38,7 @@ describe('CallFrame', () => {
     const fail = () =>
       heap.call('test', (frame, exports) => {
         frame.write(result)
-        // A network of no cell that the kernels know, at an address that is none.
+        // A network of an unknown cell, at an invalid address.
         exports.networkParamsSize(-1)
       })
     expect(fail).toThrow(expect.objectContaining({ code: 'ERR_WASM_OPERATION' }))

@@ -8,7 +8,7 @@ describe('hasInstructionSet', () => {
   it.each([
     ['relaxed-simd', relaxed],
     ['simd128', simd128],
-  ] as const)('says of %s whether the engine takes its module', async (set, text) => {
+  ] as const)('reports for %s whether the engine takes its module', async (set, text) => {
     expect(hasInstructionSet(set)).toBe(WebAssembly.validate(await decode(text)))
   })
 

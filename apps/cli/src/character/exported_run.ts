@@ -31,7 +31,7 @@ export async function networkOfRun(directory: string): Promise<NetworkToExport> 
   }
 }
 
-/** The executor's memory goes with it. */
+/** Also frees the executor's memory. */
 function copy({ data, shape }: Tensor): Tensor<Float32Array> {
   return { data: Float32Array.from(data as Float32Array), shape }
 }

@@ -19,7 +19,7 @@ export interface TrainingRequest {
   readonly directory: string
   readonly textFile: string | undefined
   readonly resume?: boolean
-  /** Names of the options that stand on the command line. */
+  /** Names of the options that are given on the command line. */
   readonly given: ReadonlySet<string>
   /** Replace a run that the directory holds. */
   readonly overwrite?: boolean

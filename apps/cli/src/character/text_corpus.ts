@@ -52,13 +52,13 @@ export async function readTextFile(path: string): Promise<{ name: string; text: 
   }
 }
 
-/** Melville's Moby-Dick: 1.2 million characters that come with the installation. */
+/** Melville's Moby-Dick: 1.2 million characters that are part of the installation. */
 export async function readMobyDick(): Promise<{ name: string; text: string }> {
   const ownFolder = dirname(createRequire(import.meta.url).resolve('@cudnn-rnn/cli/package.json'))
   return { name: 'Moby-Dick', text: await readFile(join(ownFolder, 'data/moby_dick.txt'), 'utf8') }
 }
 
-/** The corpus of a text file, or of the book that comes with the installation. Throws as the functions it calls. */
+/** The corpus of a text file, or of the book in the installation. Throws as the functions it calls. */
 export async function loadCorpus(textFile: string | undefined, vocabulary?: Vocabulary): Promise<TextCorpus> {
   const { name, text } = textFile === undefined ? await readMobyDick() : await readTextFile(textFile)
   return createCorpus(name, text, vocabulary)

@@ -45,7 +45,7 @@ export interface TrainingPlan {
 export interface CharacterSettings extends RunSettings {
   readonly format: typeof CHARACTER_FORMAT
   readonly corpus: string
-  /** Path of the text file; undefined for the book that comes with the installation. */
+  /** Path of the text file; undefined for the book in the installation. */
   readonly textFile: string | undefined
   /** Begun by `demo`, so that the next one may replace it. */
   readonly isDemo?: boolean | undefined

@@ -21,7 +21,7 @@ export function classifyTable({ classifiers }: ClassifyResult): ResultTable {
   }
 }
 
-/** One sentence that says whether the network was worth it. */
+/** One sentence that states whether the network was worth it. */
 export function verdict({ classifiers }: ClassifyResult): string {
   const [network, baseline] = classifiers.map(({ matrix }) => accuracyOf(matrix)) as [number, number]
   const total = totalOf(classifiers[0].matrix)

@@ -20,7 +20,7 @@ import { type CorpusSource, corpusPath, readCorpus } from './corpus.js'
 export interface ClassifyRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
-  /** Names of the options that stand on the command line. */
+  /** Names of the options that are given on the command line. */
   readonly given: ReadonlySet<string>
   readonly overwrite?: boolean | undefined
   readonly json?: boolean | undefined

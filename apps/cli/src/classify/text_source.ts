@@ -5,7 +5,7 @@ import { csvDataset, DataError, jsonLinesDataset } from '@cudnn-rnn/rnn/train'
 import { codedRangeError } from '../coded_error.js'
 import { delimiterOf } from '../csv_delimiter.js'
 
-/** A text, where it stands, and its class where that is known. */
+/** A text, its place in the data, and its class where that is known. */
 export interface SourceText {
   /** A file, with the row of a table. */
   readonly source: string

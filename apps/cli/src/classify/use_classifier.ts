@@ -33,7 +33,7 @@ export interface UseClassifierRequest {
   readonly textField: string
   readonly labelField: string
   readonly delimiter?: string | undefined
-  /** Names of the options that stand on the command line. */
+  /** Names of the options that are given on the command line. */
   readonly given: ReadonlySet<string>
   readonly out?: string | undefined
   readonly backend: string
@@ -74,7 +74,7 @@ async function textsOfFiles(request: UseClassifierRequest, saved: ClassifySettin
   const { files, format, given } = request
   if (files.length === 0)
     throw new DataError('ERR_DATA_EMPTY', 'Cannot classify as there must be a file, a folder or -', { path: '' })
-  // The run knows the names of its fields.
+  // The run records the names of its fields.
   const columns = {
     textField: given.has('textField') ? request.textField : saved.textField,
     labelField: given.has('labelField') ? request.labelField : saved.labelField,

@@ -41,7 +41,7 @@ interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'
 export function addClassifyCommand(program: Command): void {
   program
     .command('classify')
-    .description('sort texts into classes: real spam and ham, or texts of your own')
+    .description('sort texts into classes: real spam and ham, or your own texts')
     .argument('[files...]', 'with --run: texts, CSV, JSON lines or folders to classify; - for standard input')
     .option('--run <dir>', 'classify the files with the classifier of this run, without training')
     .addOption(
@@ -54,7 +54,7 @@ export function addClassifyCommand(program: Command): void {
     .option('--label-field <name>', 'column or field of the label', 'label')
     .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
     .option('--limit <n>', 'texts to use at most', integerAtLeast(20), 3000)
-    .option('--words <n>', 'most frequent words to know', integerAtLeast(2), 3000)
+    .option('--words <n>', 'size of the vocabulary: the most frequent words', integerAtLeast(2), 3000)
     .option('--length <n>', 'words of a text to read', integerAtLeast(1), 100)
     .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('gru'))
     .option('--embedding <n>', 'size of a word vector', integerAtLeast(1), 24)
@@ -68,7 +68,7 @@ export function addClassifyCommand(program: Command): void {
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 33)
     .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 5)
-    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
     .option(
@@ -94,7 +94,7 @@ export function addClassifyCommand(program: Command): void {
     })
 }
 
-/** Options that may stand beside --run. */
+/** Options that may be given with --run. */
 const USE_OPTIONS = ['run', 'format', 'textField', 'labelField', 'delimiter', 'out', 'backend', 'json']
 
 function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): ClassifyRequest {

@@ -3,7 +3,7 @@ import { runTraining } from '../character/run_training.js'
 import { givenOptions } from '../resume_options.js'
 import { addTrainingOptions, type TrainOptions, trainingRequest } from './train.js'
 
-/** Whatever the machine, the demo's training ends after this. */
+/** The demo's training ends after this on any machine. */
 const DEMO_SECONDS = 75
 
 export function addDemoCommand(program: Command): void {

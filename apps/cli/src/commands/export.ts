@@ -58,7 +58,7 @@ export function addExportCommand(program: Command): void {
   })
 }
 
-/** Says by which option one network is chosen. */
+/** Names the option that chooses one network. */
 function checkCount(networks: readonly NetworkToExport[], format: ExportFormat): void {
   if (format !== 'onnx' || networks.length === 1) return
   const names = networks.map(({ name }) => name).join(', ')

@@ -39,7 +39,7 @@ interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'
 export function addForecastCommand(program: Command): void {
   program
     .command('forecast')
-    .description('forecast a time series: CO₂ in the air, or a CSV file of your own')
+    .description('forecast a time series: CO₂ in the air, or your own CSV file')
     .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
     .option('--delimiter <text>', 'separator of columns (default: , or ; or tab or |, as in the header)')
     .option('--run <dir>', 'forecast --csv with the forecaster of this run, without training')
@@ -62,7 +62,7 @@ export function addForecastCommand(program: Command): void {
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 25)
     .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 10)
-    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/forecast-<name of the series>)')
     .option(
@@ -77,13 +77,13 @@ export function addForecastCommand(program: Command): void {
       if (options.run === undefined) return runForecast(forecastRequest(options, given))
       checkUseOptions('forecast', given, USE_OPTIONS)
       if (options.csv === undefined) {
-        throw codedRangeError('ERR_INVALID_OPTION', 'Cannot forecast as --run must stand with --csv <file>')
+        throw codedRangeError('ERR_INVALID_OPTION', 'Cannot forecast as --run must be given with --csv <file>')
       }
       return useForecaster({ ...options, run: options.run, csv: options.csv })
     })
 }
 
-/** Options that may stand beside --run. */
+/** Options that may be given with --run. */
 const USE_OPTIONS = ['run', 'csv', 'delimiter', 'value', 'date', 'series', 'out', 'backend', 'json']
 
 function names(text: string): string[] {

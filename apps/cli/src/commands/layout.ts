@@ -21,7 +21,7 @@ interface LayoutOptions {
 export function addLayoutCommand(program: Command): void {
   program
     .command('layout')
-    .description("show where every canonical tensor lies in a model's opaque buffer")
+    .description("show the place of every canonical tensor in a model's opaque buffer")
     .addOption(new Option('--mode <mode>', 'cell').choices(Object.keys(CELL_MODES)).default('lstm'))
     .option('--layers <n>', 'layers', integerAtLeast(1), 1)
     .option('--units <n>', 'units per layer', integerAtLeast(1), 128)

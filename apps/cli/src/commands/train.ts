@@ -21,7 +21,7 @@ export function addTrainingOptions(command: Command): Command {
     )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--steps <n>', 'updates of the whole run', integerAtLeast(1), 1300)
-    .option('--max-seconds <s>', 'stop in time, whatever the steps', numberAtLeast(0))
+    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
     .option('--units <n>', 'LSTM units per layer', integerAtLeast(1), 128)
     .option('--layers <n>', 'LSTM layers', integerAtLeast(1), 1)
     .option('--embedding <n>', 'size of a character vector', integerAtLeast(1), 32)
@@ -39,8 +39,8 @@ export function addTrainingOptions(command: Command): Command {
 export function addTrainCommand(program: Command): void {
   const command = program
     .command('train')
-    .description('train a character language model on a text file of your own')
-    .option('--text <file>', 'UTF-8 text to learn from; a resumed run knows its own')
+    .description('train a character language model on your own text file')
+    .option('--text <file>', 'UTF-8 text to learn from; a resumed run has recorded its text')
   addTrainingOptions(command).action(async (options: TrainOptions, command: Command) => {
     if (options.text === undefined && !options.resume)
       command.error("error: required option '--text <file>' not specified")

@@ -22,7 +22,7 @@ export function forecastErrors({ forecasts, actuals }: Backtest): ForecastErrors
   return { mae: mean(Math.abs), rmse: Math.sqrt(mean((error) => error ** 2)) }
 }
 
-/** The share of actual values that lie within their interval. */
+/** The share of actual values within their interval. */
 export function coverageOf(
   forecasts: readonly { readonly low: readonly number[]; readonly high: readonly number[] }[],
   actuals: readonly (readonly number[])[],

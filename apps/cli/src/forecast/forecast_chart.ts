@@ -38,7 +38,7 @@ export function forecastChart(
     const before = chosen.at(-1)
     if (before === undefined || origin >= forecasts[before].origin + horizon) chosen.push(n)
   }
-  // Each forecast is a line of its own, from the last value known on: a gap stands before it.
+  // Each forecast is a separate line that starts at the last known value: a gap precedes it.
   const points = (origin: number, forecast: readonly number[]) => [
     { x: x(origin), y: Number.NaN },
     { x: x(origin), y: values[origin] },

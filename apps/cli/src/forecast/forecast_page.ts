@@ -11,7 +11,7 @@ import type { SeriesTable } from './series.js'
 /** Series that the page draws, at most. */
 const DRAWN = 12
 
-/** Model, errors, and how much of the seasonal-naive error is gone, in a table that an outsider can read. */
+/** Model, errors, and the reduction of the seasonal-naive error, in a table that an outsider can read. */
 export function forecastTable({ backtests }: ForecastResult): ResultTable {
   const errors = backtests.map(forecastErrors)
   const naive = errors[errors.length - 1].mae
@@ -109,11 +109,9 @@ function chartsHtml({ settings, table }: ForecastRun, { series }: ForecastResult
     const heading = each.series.name === '' ? '' : `<h3>${escapeHtml(visibleText(each.series.name))}</h3>\n`
     return heading + forecastChart(each, { column: table.columns.value, shape: settings.shape, coverage: COVERAGE })
   })
-  const after = series.some(({ future }) => future !== undefined)
-    ? ' The last one lies after the end of the series.'
-    : ''
+  const after = series.some(({ future }) => future !== undefined) ? ' The last one is after the end of the series.' : ''
   const rest = series.length > DRAWN ? `\n<p>${series.length - DRAWN} more series are in forecast.csv.</p>` : ''
-  return `${drawn.join('\n')}\n<p>Each line is one forecast: it begins at the last value that was known and goes ${settings.shape.horizon} steps ahead, where the next one begins.${after}</p>${rest}`
+  return `${drawn.join('\n')}\n<p>Each line is one forecast: it begins at the last known value and ends ${settings.shape.horizon} steps ahead, where the next one begins.${after}</p>${rest}`
 }
 
 function adviceHtml(run: ForecastRun, result: ForecastResult): string {

@@ -29,7 +29,7 @@ import { readSeries, type SeriesTable } from './series.js'
 export interface ForecastRequest {
   readonly directory: string
   readonly resume?: boolean | undefined
-  /** Names of the options that stand on the command line. */
+  /** Names of the options that are given on the command line. */
   readonly given: ReadonlySet<string>
   readonly overwrite?: boolean | undefined
   readonly json?: boolean | undefined

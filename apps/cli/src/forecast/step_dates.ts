@@ -58,7 +58,7 @@ export function afterSteps(date: Date, { months, milliseconds }: DateStep, count
   return later
 }
 
-/** How many steps lie between two dates; not an integer where `to` is off the step. */
+/** The number of steps between two dates; not an integer where `to` is off the step. */
 export function stepsBetween(from: Date, to: Date, { months, milliseconds }: DateStep): number {
   if (months === 0) return (to.getTime() - from.getTime()) / milliseconds
   const apart = 12 * (to.getUTCFullYear() - from.getUTCFullYear()) + to.getUTCMonth() - from.getUTCMonth()

@@ -27,7 +27,7 @@ export interface UseForecasterRequest {
   readonly json?: boolean | undefined
 }
 
-/** Earlier forecasts of each series that are compared with the values that came, at most. */
+/** Earlier forecasts of each series that are compared with the actual values, at most. */
 const BACKTESTED = 100
 
 /** Steps that the terminal shows, at most. */
@@ -77,7 +77,7 @@ interface Comparison {
   readonly coverage: number
 }
 
-/** How forecasts from earlier places of the file compare with the values that came; undefined where it is too short for one. */
+/** How forecasts from earlier places of the file compare with the actual values; undefined where it is too short for one. */
 function comparison(results: readonly ChartedForecasts[]): Comparison | undefined {
   const forecasts = results.flatMap((result) => result.forecasts)
   if (forecasts.length === 0) return undefined

@@ -28,7 +28,7 @@ describe('sample', () => {
     expect(await write({ seed: 8 })).not.toBe(text)
   })
 
-  it('takes the likeliest character at temperature 0, whatever the seed', async () => {
+  it('takes the likeliest character at temperature 0, for any seed', async () => {
     expect(await write({ seed: 1, temperature: 0 })).toBe(await write({ seed: 2, temperature: 0 }))
   })
 

@@ -11,7 +11,7 @@ usesProgram()
 const SMALL = ['--units', '12', '--embedding', '4', '--batch', '3', '--time', '10', '--evaluate-every', '5']
 
 describe('cudnn-rnn train', () => {
-  it('prints a table against bigram and trigram, and leaves a page that stands by itself', async () => {
+  it('prints a table against bigram and trigram, and writes a self-contained page', async () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const text = await writeSmallText(directory)

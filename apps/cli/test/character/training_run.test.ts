@@ -38,7 +38,7 @@ describe('TrainingRun', () => {
     expect(uninterrupted.reports.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
   })
 
-  it('evaluates as often as the plan says, learns, and keeps its last two checkpoints and the best', async () => {
+  it('evaluates as often as the plan specifies, learns, and keeps its last two checkpoints and the best', async () => {
     const directory = await temporaryDirectory()
     const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
     await trainOn(run)
@@ -100,7 +100,7 @@ describe('restoreModel', () => {
     expect(model.variables).toHaveLength(4)
   })
 
-  it('says that nothing was saved yet', async () => {
+  it('reports that nothing was saved yet', async () => {
     const directory = await temporaryDirectory()
     const run = await TrainingRun.create(directory, 'reference', smallRun(await writeSmallText(directory), {}))
     await trainOn(run, 1)

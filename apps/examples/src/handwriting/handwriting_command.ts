@@ -129,7 +129,7 @@ function characterModel(words: readonly string[]): NGramModel {
 
 const percent = (rate: number) => `${(100 * rate).toFixed(2)} %`
 
-/** The book of the command line's demo, as it lies in the repository. */
+/** The book of the command line's demo, in the repository. */
 function bundledBook(): string {
   const places = ['../../cli/data/moby_dick.txt', '../../../cli/data/moby_dick.txt']
   const paths = places.map((place) => fileURLToPath(new URL(place, import.meta.url)))

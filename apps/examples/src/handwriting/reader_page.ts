@@ -46,6 +46,6 @@ function lineHtml({ image, text, font }: Line, read: string): string {
   const truth = new Set(text.split(' '))
   const words = read.split(' ').map((word) => (truth.has(word) ? escapeHtml(word) : `<mark>${escapeHtml(word)}</mark>`))
   const edits = editDistance([...read], [...text], { normalize: false })
-  const note = edits === 0 ? escapeHtml(font) : `${escapeHtml(font)}: ${edits} wrong, it says “${escapeHtml(text)}”`
+  const note = edits === 0 ? escapeHtml(font) : `${escapeHtml(font)}: ${edits} wrong, it reads “${escapeHtml(text)}”`
   return `<div class="line"><img alt="${escapeHtml(text)}" src="${pngOf(image)}"><code>${words.join(' ')}</code> <small>${note}</small></div>`
 }

@@ -252,7 +252,7 @@ class Matrix {
     this.#bias = tensor(bias, [this.#outputs])
   }
 
-  /** The first `rows` rows of x [·,inputs] → an array of its own, [rows,outputs]. */
+  /** The first `rows` rows of x [·,inputs] → a new array, [rows,outputs]. */
   async apply(x: Float32Array, rows: number): Promise<Float32Array> {
     const input = { data: x.subarray(0, rows * this.#inputs), shape: [rows, this.#inputs] }
     const result = this.#backend.ops.linear(input, this.#kernel, this.#bias)

@@ -80,7 +80,7 @@ function speechPage(samples: Float32Array, probabilities: readonly number[], tim
   })
   return htmlPage({
     title: 'Voice activity',
-    // The waveform lies behind the curve.
+    // The waveform is drawn behind the curve.
     style: ':root { --band: color-mix(in srgb, var(--baseline) 45%, transparent); }',
     resultHtml: `<b>${(100 * share).toFixed(1)} %</b> of ${seconds(probabilities.length).toFixed(1)} s is speech. ${timing}`,
     sections: [{ heading: 'Probability over the waveform', html: chart }],

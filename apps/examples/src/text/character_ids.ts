@@ -4,7 +4,7 @@ import { codedRangeError } from '../coded_error.js'
 /**
  * A vocabulary file: a JSON object of each character's id, from 1 on.
  *
- * @param most the largest id that the model knows.
+ * @param most the largest id of the model's vocabulary.
  * @throws RangeError `ERR_NOT_A_VOCABULARY`
  */
 export async function readCharacterIds(path: string, most: number): Promise<ReadonlyMap<string, number>> {

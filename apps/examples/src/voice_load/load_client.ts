@@ -46,7 +46,7 @@ export class LoadClient {
   async resize(count: number): Promise<void> {
     for (const { socket } of this.#connections.splice(count)) socket.terminate()
     while (this.#connections.length < count) {
-      // A few at a time: the handshakes of all would be a load of their own.
+      // A few at a time: the handshakes of all would be a separate load.
       const opening = Math.min(16, count - this.#connections.length)
       this.#connections.push(...(await Promise.all(Array.from({ length: opening }, () => this.#connect()))))
     }

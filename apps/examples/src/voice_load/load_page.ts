@@ -89,7 +89,7 @@ export function loadPage({ date, machine, loadBefore, implementations }: LoadRep
       },
       {
         heading: 'Method',
-        html: `<p>Every implementation computes Silero VAD 6.2 from the same file, in a server process of its own behind the same
+        html: `<p>Every implementation computes Silero VAD 6.2 from the same file, in a separate server process behind the same
 WebSocket front end. The client is another process on the same cores, so its work is part of the load: it sends each
 stream a frame of 512 samples every 32 ms, spread evenly, and measures from sending to the probability. A load is held
 where the p99 of a window is at most ${LIMIT_MS} ms, 99 % of the frames are answered and no connection is lost. The last

@@ -1,9 +1,9 @@
-// The server of one implementation, in a process of its own: a child of the load test.
+// The server of one implementation, in a separate process: a child of the load test.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { VoiceServer } from '../voice_server/voice_server.js'
 import { IMPLEMENTATIONS, type ImplementationName, type ImplementationOptions } from './load_implementations.js'
 
-/** Asks the server for its usage since the last question. */
+/** Requests the server's usage since the last request. */
 interface UsageRequest {
   readonly usage: true
 }

@@ -12,7 +12,7 @@ export type RefusalReason =
   | 'stream_lost'
   | 'silent_peer'
 
-/** The metrics of one server, in a registry of their own. */
+/** The metrics of one server, in a separate registry. */
 export class ServerMetrics {
   readonly registry = new Registry()
   readonly frames: Counter
@@ -35,7 +35,7 @@ export class ServerMetrics {
     gauge('voice_connections', 'WebSocket connections that are open', connections)
     gauge('voice_streams_max', 'Streams that the workers which are ready may have', () => pool.stats().maxStreams)
     gauge('voice_frames_waiting', 'Frames that wait for their result', () => pool.stats().waiting)
-    gauge('voice_workers_lost', 'Worker threads that ended by themselves', () => pool.stats().lostWorkers ?? 0)
+    gauge('voice_workers_lost', 'Worker threads that ended unexpectedly', () => pool.stats().lostWorkers ?? 0)
     this.frames = new Counter({ name: 'voice_frames_total', help: 'Frames computed, 32 ms each', registers })
     this.events = new Counter({ name: 'voice_events_total', help: 'Events sent', labelNames: ['type'], registers })
     this.refusals = new Counter({

@@ -108,7 +108,7 @@ export class VoiceServer {
       refuse(socket, '503 Service Unavailable')
       return
     }
-    // Until the handshake is done, the socket alone knows that its client is gone.
+    // Until the handshake is done, only the socket detects that its client has disconnected.
     const release = () => stream.close()
     socket.once('close', release)
     this.#sockets.handleUpgrade(request, socket, head, (client) => {

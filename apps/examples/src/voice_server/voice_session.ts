@@ -29,7 +29,7 @@ const FULL_SCALE = 32_768
 
 /**
  * One connection: 16-bit little-endian samples at 16 kHz in, in messages of any even length; events as JSON out. A text
- * message `{"type":"end"}` asks for the events of all samples sent so far and the end of the connection.
+ * message `{"type":"end"}` requests the events of all samples sent so far and the end of the connection.
  */
 export class VoiceSession {
   readonly #socket: WebSocket

@@ -17,7 +17,7 @@ it('SpeechDetector begins at 0.5 and ends after a tenth of a second below 0.35',
   ])
 })
 
-it('SpeechDetector goes over short silence and the range between both limits', () => {
+it('SpeechDetector ignores short silence and the range between both limits', () => {
   expect(eventsOf([0.6, 0.1, 0.6, 0.4, 0.4, 0.4, 0.4])).toEqual([
     { type: 'speech_start', time: 0 },
     { type: 'speech_end', time: expect.closeTo(0.35) },

@@ -33,7 +33,7 @@ export class VoiceClient {
     return this
   }
 
-  /** Asks for the rest of the events; resolves when the server closed the connection. */
+  /** Requests the rest of the events; resolves when the server closed the connection. */
   end(): Promise<{ readonly code: number; readonly reason: string }> {
     this.socket.send('{"type":"end"}')
     return this.closed

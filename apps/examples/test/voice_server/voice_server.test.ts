@@ -51,7 +51,7 @@ describe('VoiceServer', () => {
     expect(text).toMatch(/nodejs_eventloop_lag_p99_seconds \S/)
   })
 
-  it('sends probabilities to those who ask, and ends speech with the input', async () => {
+  it('sends probabilities to clients that request them, and ends speech with the input', async () => {
     const { port } = await serve()
     const client = await new VoiceClient(port, '?probabilities=1').open()
     client.send(tone(1024, 0.125))

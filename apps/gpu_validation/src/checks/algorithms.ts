@@ -43,7 +43,7 @@ export const algorithms: CheckGroup = (context) =>
               if (Object.keys(stages).length === 0) continue
               const ran = (stage: number | string | undefined) => typeof stage === 'number'
               const holds = ran(stages.standard?.forward) && (!training || ran(stages.standard?.backwardWeights))
-              const expected = stages.standard === undefined ? 'an earlier process asked standard' : 'standard works'
+              const expected = stages.standard === undefined ? 'an earlier process ran standard' : 'standard works'
               const isJudged = stages.standard !== undefined
               report({ ...judged('7.1', what, expected, stages, holds || !isJudged), ...shape } as never)
             }
@@ -73,7 +73,7 @@ async function tried(session: DeviceSession, options: RawOptions): Promise<Stage
     stages.forward = await timed(made, (list) => made.forward(list))
     if (options.training === false) return stages
     stage = 'backwardData'
-    // A backward needs a forward of its own before it; the difference is its time.
+    // A backward needs its own forward before it; the difference is its time.
     const both = await timed(made, (list) => {
       made.forward(list)
       made.backwardData(list)

@@ -90,7 +90,7 @@ async function dropout(session: DeviceSession, report: Parameters<CheckGroup>[0]
   }
 }
 
-/** Whether a replayed pass keeps the lengths of its rows, after passes of other lengths whose descriptors are gone. */
+/** Whether a replayed pass keeps the lengths of its rows, after passes of other lengths whose descriptors were destroyed. */
 async function ragged(session: DeviceSession, report: Parameters<CheckGroup>[0]['report']) {
   const expected = 'the bits of the calls'
   for (const training of [false, true]) {

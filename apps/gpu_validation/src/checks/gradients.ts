@@ -42,7 +42,7 @@ export const gradients: CheckGroup = (context) =>
     }
   })
 
-/** Section 8, last: the reserve space used twice, which cuDNN leaves undefined. Runs in a process of its own. */
+/** Section 8, last: the reserve space used twice, which cuDNN leaves undefined. Runs in a separate process. */
 export const reserveTwice: CheckGroup = (context) =>
   withSession(context, async (session) => {
     using network = await RawNetwork.make(session, SHAPE)

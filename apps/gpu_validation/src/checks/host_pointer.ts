@@ -6,7 +6,7 @@ import { RawNetwork } from '../raw_network.js'
 const SHAPE = { cellMode: 'gru', numLayers: 1, numUnits: 8, inputSize: 8, time: 4, batch: 2, training: false } as const
 
 /**
- * Section 11: a pointer of the host where one of the device belongs. Runs in a process of its own, which it may ruin.
+ * Section 11: a pointer of the host where one of the device belongs. Runs in a separate process, which it may ruin.
  */
 export const hostPointer: CheckGroup = (context) =>
   withSession(context, async (session) => {

@@ -57,7 +57,7 @@ const weights = ({ options, isQuick, report, deadline }: CheckContext) =>
         precision === 'float64' ? undefined : precision,
       )
       const descriptor = session.newId<RnnDescriptorId>()
-      const list = session.list('ask for the layout')
+      const list = session.list('query the layout')
       setRnnDescriptor(list, descriptor, network, {
         ...{ arithmetic, algorithm: 'standard', dropout: null, hasPaddedIo: true },
       })
@@ -116,7 +116,7 @@ const reserves = ({ options, isQuick, report, deadline }: CheckContext) =>
       }
     }
     const holds = counted.differing === 0 && counted.refused < counted.asked
-    // Another release may need other sizes: the executor asks for them.
+    // Another release may need other sizes: the executor queries them.
     report(noted('3.2', holds ? 'reserve spaces: the closed form' : 'reserve spaces: not the closed form', counted))
     report(noted('3.3', 'work spaces', workspaces))
     for (const [precision, batch, work, reserve] of [

@@ -8,10 +8,10 @@ import { referencePass } from '../reference_pass.js'
 const BASE = { numLayers: 2, numUnits: 8, inputSize: 5, time: 7, batch: 3, lengths: [7, 3, 5] } as const
 const RESULTS = ['y', 'hy', 'cy', 'dx', 'dhx', 'dcx', 'dw'] as const
 const TOLERANCE = 1e-5
-/** Nothing that a kernel would write by itself. */
+/** A value that no kernel writes. */
 const UNTOUCHED = 123
 
-/** Section 6: what cuDNN does with rows of unequal length, asked without the executor's corrections around it. */
+/** Section 6: what cuDNN does with rows of unequal length, measured without the executor's corrections. */
 export const padding: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const { report } = context
@@ -79,7 +79,7 @@ const ODD = {
 } as const
 export const ODD_ROWS = Object.keys(ODD)
 
-/** Section 6, last: inputs that may end the process, each kind in a process of its own. */
+/** Section 6, last: inputs that may end the process, each kind in a separate process. */
 export const oddRows: CheckGroup = (context) =>
   withSession(context, async (session) => {
     const id = `6.${8 + ODD_ROWS.indexOf(context.argument)}`
@@ -169,7 +169,7 @@ function worstOf(actual: Values, expected: Values, options: RawOptions, names: r
   return worst
 }
 
-/** True for element `k` of a padded sequence of `elements` that lies past its row's end. */
+/** True for element `k` of a padded sequence of `elements` past its row's end. */
 function isPast(k: number, elements: number, { time, batch, lengths }: RawOptions): boolean {
   const columns = elements / (time * batch)
   const vector = Math.floor(k / columns)

@@ -19,7 +19,7 @@ export const soak: CheckGroup = async (context) => {
   await networks(context, half)
   const free = () =>
     withSession(context, async (session) => {
-      const list = session.list('ask')
+      const list = session.list('query')
       list.add('memoryInfo', {})
       return (await session.run(list))[0]
     })

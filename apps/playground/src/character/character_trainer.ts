@@ -28,7 +28,7 @@ const EMBEDDING = 32
 const PEAK_RATE = 0.005
 const WARM_UP_STEPS = 20
 const MAXIMUM_NORM = 1
-/** Below it a text has no window, or a held-out part that says nothing. */
+/** Below it a text has no window, or a held-out part too small to measure. */
 const SHORTEST_TEXT = 2000
 /** Steps between samples and evaluations. */
 const SAMPLE_EVERY = 50

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Whether the reader's system asks for dark pages; follows changes. */
+/** Whether the reader's system prefers dark pages; follows changes. */
 export function useDarkMode(): boolean {
   const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches)
   useEffect(() => {

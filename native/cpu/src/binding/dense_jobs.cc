@@ -217,7 +217,7 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
-// The operands and numbers of each operation stand in packages/cpu/src/native_addon.ts; `counts` are their numbers of
+// The operands and numbers of each operation are in packages/cpu/src/native_addon.ts; `counts` are their numbers of
 // elements, which Elements() compares with the arrays.
 template <typename T>
 Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {

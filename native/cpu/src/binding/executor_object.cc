@@ -163,7 +163,7 @@ void ExecutorObject::Settle() {
 }
 
 // resultBuffer(bytes): ArrayBuffer with undefined contents, aligned to a cache line. The garbage collector returns its
-// memory to the cache of results (memory/block_cache.h says why).
+// memory to the cache of results (memory/block_cache.h states why).
 Napi::Value ExecutorObject::ResultBuffer(const Napi::CallbackInfo& info) {
   // The block and a share of its cache: JavaScript may hold the buffer for longer than the executor lives.
   struct Lent {

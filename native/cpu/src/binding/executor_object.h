@@ -31,7 +31,7 @@ class ExecutorObject : public Napi::ObjectWrap<ExecutorObject> {
   void Wait(const Napi::CallbackInfo& info);
   void Close(const Napi::CallbackInfo& info);
 
-  // Queues the operation whose arguments `read` reads, or runs it at once where it is brief and nothing is queued.
+  // Queues the operation whose arguments `read` reads, or runs it immediately where it is brief and nothing is queued.
   template <Job (*read)(const JobContext&, const Napi::Object&)>
   Napi::Value Queue(const Napi::CallbackInfo& info);
 

@@ -37,7 +37,7 @@ NetworkOptions OptionsOf(const Napi::Object& descriptor) {
   return options;
 }
 
-// The slot of a key, or one of its own without a key.
+// The slot of a key, or a new one without a key.
 std::shared_ptr<QuantizedSlot> SlotOf(const Napi::Value& key) {
   return key.IsString() ? QuantizedSlot::Shared(key.ToString().Utf8Value()) : std::make_shared<QuantizedSlot>();
 }

@@ -6,7 +6,7 @@
 namespace cudnn_rnn {
 
 // Each reads the arguments of one operation of NativeExecutor (packages/cpu/src/native_addon.ts). They throw RangeError
-// ERR_TENSOR_TRANSFERRED for an array of another length than the network and the sizes ask for, TypeError ERR_DTYPE for
+// ERR_TENSOR_TRANSFERRED for an array of another length than the network and the sizes require, TypeError ERR_DTYPE for
 // one of another element type.
 
 // forward({ network, time, batch, input, h, c, params, quantized, lengths, dropoutPosition, output, hFinal, cFinal,

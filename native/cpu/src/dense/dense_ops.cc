@@ -22,7 +22,7 @@ constexpr ptrdiff_t kStreamedRows = 4;
 // the first-level cache.
 constexpr ptrdiff_t kStreamedBytes = 4096;
 
-// Few rows by a matrix of contiguous rows, which is read once, from where it lies. Each thread has columns of its own,
+// Few rows by a matrix of contiguous rows, which is read once, from where it lies. Each thread has its own columns,
 // so no sums of threads are added, and the sum of a column has one order for any number of threads.
 template <typename T>
 void MultiplyStreamed(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, bool accumulate, T* c,

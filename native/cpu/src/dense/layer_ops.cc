@@ -170,7 +170,7 @@ void Multiply(const Engine<T>& engine, const LayerOperands<T>& on) {
 
 // dropout: y, x; count, seed low, seed high, draw low, draw high, threshold, kept
 // An element is dropped if the upper 24 bits of its word are below `threshold`, rate·2^24. `draw` is the number of the
-// mask, so every call has one of its own.
+// mask, so every call has its own.
 template <typename T>
 void Dropout(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];

@@ -13,7 +13,7 @@ namespace cudnn_rnn {
 inline constexpr size_t kMaxLayerOperands = 6;
 inline constexpr size_t kMaxLayerNumbers = 8;
 
-// The order of LAYER_OPS in packages/executor-kit/src/kernels/kernel_boundary.ts; there stand the operands and numbers
+// The order of LAYER_OPS in packages/executor-kit/src/kernels/kernel_boundary.ts, with the operands and numbers
 // of each.
 enum class LayerOp {
   kActivate,

@@ -17,7 +17,7 @@ inline constexpr int kVectorsOfChunk = static_cast<int>(kChunk<typename V::Eleme
 template <typename V>
 inline constexpr int kGroupRows = kVectorsOfChunk<V> < 4 ? 4 / kVectorsOfChunk<V> : 1;
 
-// Forward and backward of one cell stand together, as each is the other's check.
+// The forward and the backward of a cell are side by side, as each checks the other.
 //
 // LSTM (Hochreiter and Schmidhuber 1997; the forget gate: Gers, Schmidhuber and Cummins 2000), as cuDNN computes it:
 // https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html (cudnnRNNMode_t)

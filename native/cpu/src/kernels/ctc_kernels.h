@@ -30,7 +30,7 @@ static inline V LogOf1To3(V x) {
 template <typename V>
 static inline V LogSum(V a, V b, V c) {
   // Sorting three numbers takes three pairs of Min and Max without a branch. The largest is factored out, so both
-  // exponentials are at most 1 and the logarithm's argument lies in [1, 3], where LogOf1To3 holds.
+  // exponentials are at most 1 and the logarithm's argument is in [1, 3], where LogOf1To3 holds.
   const V high = Max(a, b);
   const V low = Min(a, b);
   const V largest = Max(high, c);

@@ -92,7 +92,8 @@ void Tile(const PanelProduct<float>& p, ptrdiff_t row) {
       __m512i w[kChunks];
       for (int j = 0; j < kChunks; j++) w[j] = _mm512_loadu_si512(weights + j * kLanes);
       for (int i = 0; i < kRows; i++) {
-        // One broadcast of four bytes of a row meets 16 columns of four weights each: 64 products an instruction.
+        // One broadcast of four bytes of a row is multiplied by 16 columns of four weights each: 64 products an
+        // instruction.
         const __m512i l = _mm512_set1_epi32(static_cast<int>(digits[i * blocks * 2 * kQuads + quad]));
         const __m512i h = _mm512_set1_epi32(static_cast<int>(digits[(i * blocks * 2 + 1) * kQuads + quad]));
         for (int j = 0; j < kChunks; j++) {

@@ -4,7 +4,7 @@
 
 namespace cudnn_rnn {
 
-// In a file of its own, compiled for the baseline instruction set: an inline function of <cmath> in a kernel file could
+// In a separate file, compiled for the baseline instruction set: an inline function of <cmath> in a kernel file could
 // be compiled with AVX-512 and be kept by the linker for all.
 double InverseRoot(double x) { return 1 / std::sqrt(x); }
 

@@ -50,7 +50,7 @@ static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Eleme
   }
 }
 
-// The rate of a single row, of which MembersFor asks, is that of reading weights: 100 GB/s from a second-level cache
+// The rate of a single row, which MembersFor uses, is that of reading weights: 100 GB/s from a second-level cache
 // are 25 float32 multiply-adds a nanosecond, 50 operations. float64 moves half the elements in as many bytes.
 template <typename V>
 static constexpr KernelTable<typename V::Element> TableOf(double float32_operations_per_ns) {

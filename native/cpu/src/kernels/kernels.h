@@ -1,6 +1,6 @@
 // The kernels that exist once per instruction set, and the tables through which the drivers call them.
 //
-// Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, whatever the instruction set, so
+// Letters: T time steps, B batch, H units, G gates. A *chunk* is 64 bytes of units, for every instruction set, so
 // that one layout of the parameters serves all. A *panel* is up to four chunks side by side: the gates of one chunk of
 // units, or four chunks of a matrix without gates. Matrices are stored panel by panel as [depth][chunks of the panel],
 // the order in which the kernels stream through them.
@@ -46,7 +46,7 @@ template <typename T>
 struct PanelProduct {
   const T* a;
   ptrdiff_t a_stride;  // between rows; ignored where a is packed in tiles, [depth][rows of the tile] each
-  // Where a itself lies in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
+  // Where a itself is in panels: elements of a row in each, whole chunks, and elements between them. 0 for one panel.
   ptrdiff_t a_panel_width;
   ptrdiff_t a_panel_stride;
   ptrdiff_t rows;
@@ -157,8 +157,8 @@ struct CellBackward {
   T clip;
 };
 
-// One time step of one row of an LSTM in TensorFlow's order of gates, i g f o, whose units lie side by side without
-// padding. Norms stand in the order i g f o c'. Pointers of norms are null without layer normalization.
+// One time step of one row of an LSTM in TensorFlow's order of gates, i g f o, whose units are side by side without
+// padding. Norms are in the order i g f o c'. Pointers of norms are null without layer normalization.
 template <typename T>
 struct LstmRowForward {
   T* z;              // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations

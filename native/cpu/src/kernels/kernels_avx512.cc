@@ -7,7 +7,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// AVX-512 VNNI is a feature of its own (CPUID leaf 7, ECX bit 11), so it has a table of its own, equal but for one
+// AVX-512 VNNI is a separate feature (CPUID leaf 7, ECX bit 11), so it has its own table, equal except for one
 // function. https://www.intel.com/content/www/us/en/docs/intrinsics-guide/index.html#avx512techs=AVX512_VNNI
 constexpr KernelTable<float> WithInt8Dots(KernelTable<float> table) {
   table.product_int8 = ProductByInt8Dots;

@@ -10,7 +10,7 @@ namespace {
 
 using namespace cudnn_rnn;
 
-// Rows lie in JavaScript's arrays, without padding: the elements after the last whole vector of a row belong to the
+// Rows are in JavaScript's arrays, without padding: the elements after the last whole vector of a row belong to the
 // next row. Bodies of ForColumns load and store by way of one of these two.
 template <typename V>
 struct AllLanes {

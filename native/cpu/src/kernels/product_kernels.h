@@ -58,11 +58,11 @@ static inline void PrefetchLine(const void* line) {
 
 // A tile narrower than the panel reads lines a panel's row apart, 16 of them in a page of 4 KiB. Hardware prefetchers
 // follow consecutive lines within a page (AMD, "Software Optimization Guide for the Zen4 Microarchitecture", 2.8), so
-// such a tile asks for its lines itself. A step takes 6 cycles: 16 steps are longer than the third-level cache needs.
+// such a tile prefetches its lines itself. A step takes 6 cycles: 16 steps are longer than the third-level cache needs.
 // The first tile of a deep panel finds its lines in memory, which needs four times as long.
 constexpr ptrdiff_t PrefetchedSteps(ptrdiff_t depth) { return depth > 512 ? 64 : 16; }
 
-// Adds kSteps steps of the depth to the sums; step s goes to sums[s % kSplit]. Three forms of the same:
+// Adds kSteps steps of the depth to the sums; step s is added to sums[s % kSplit]. Three forms of the same:
 //  - lanes (NEON): one load brings the next four steps of a row, and FMLA multiplies by one lane of it, without a
 //  broadcast;
 //  - few rows: the rows are held and the weights pass by;
@@ -126,7 +126,7 @@ static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRo
   }
 }
 
-// kRows x kVectors vectors of the product, from `row` and column `column` on. A function of its own, which panels of
+// kRows x kVectors vectors of the product, from `row` and column `column` on. A separate function, as panels of
 // any width share and scripts/check_hot_loops.mjs finds by its name.
 template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bool kPrefetches>
 [[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column) {
@@ -156,7 +156,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
                                           PrefetchedSteps(p.depth) * p.panel_stride};
   const T* a_panel = p.a + (kPacked ? row * p.depth : row * p.a_stride);
   const ptrdiff_t panel_width = p.a_panel_width > 0 ? p.a_panel_width : p.depth;
-  // a may itself lie in panels (the pre-activations of a backward pass do): the sums stay in registers across them.
+  // a may itself be in panels (the pre-activations of a backward pass do): the sums stay in registers across them.
   for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
     operands.Start(a_panel, kPacked);
     const ptrdiff_t depth = left < panel_width ? left : panel_width;
@@ -201,7 +201,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   }
 }
 
-// The tiles from number kTile on that lie side by side over the panel, for kRows rows.
+// The tiles from number kTile on that are side by side over the panel, for kRows rows.
 template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked, int kTile = 0>
 static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row) {
   constexpr int kTiles = TilesAcross<V>(kRows, kPanelVectors);

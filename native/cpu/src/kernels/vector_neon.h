@@ -48,7 +48,7 @@ static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {vmulq_f32(
 static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {vdivq_f32(a.v, b.v)}; }
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) { return {vfmaq_f32(c.v, a.v, b.v)}; }
 // a[lane] · b + c. The instruction takes the lane as it is, where loading a scalar into all lanes would cost the units
-// that multiply an operation of their own.
+// that multiply a separate operation.
 static inline VectorF32 MultiplyAddLane(VectorF32 a, int lane, VectorF32 b, VectorF32 c) {
   switch (lane) {
     case 0:

@@ -10,7 +10,7 @@ class Arena {
  public:
   explicit Arena(char* data) : data_(data) {}
 
-  // Room for `count` elements; null while measuring. Every part begins a cache line of its own: vector loads then never
+  // Room for `count` elements; null while measuring. Every part begins a separate cache line: vector loads then never
   // straddle two lines, and threads that write neighboring parts do not invalidate each other's lines.
   template <typename T>
   T* Take(ptrdiff_t count) {

@@ -15,7 +15,7 @@ MemoryBlock BlockCache::Take(size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     for (MemoryBlock& block : free_) {
-      // Exact sizes: a larger block would hide its surplus from kept_bytes, and repeated steps ask for equal sizes.
+      // Exact sizes: a larger block would hide its surplus from kept_bytes, and repeated steps request equal sizes.
       if (block.bytes() != bytes) continue;
       MemoryBlock found = std::move(block);
       std::swap(block, free_.back());

@@ -1,5 +1,5 @@
 // Recycled memory of passes, tapes and results. The operating system zeroes a fresh page of 4 KiB at its first touch,
-// in the time of some ten thousand multiply-adds. A training loop asks for the same sizes at every step, so a block
+// in the time of some ten thousand multiply-adds. A training loop requests the same sizes at every step, so a block
 // that is given back serves the next request of its size.
 #pragma once
 

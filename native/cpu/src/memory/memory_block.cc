@@ -17,7 +17,7 @@ constexpr size_t kCacheLine = 64;
 constexpr size_t kHugePage = SIZE_MAX;
 #else
 // With transparent huge pages one page fault maps 2 MiB instead of 4 KiB, and one entry of the TLB covers it. The
-// kernel gives them to aligned ranges that ask: https://docs.kernel.org/admin-guide/mm/transhuge.html
+// kernel gives them to aligned ranges that request them: https://docs.kernel.org/admin-guide/mm/transhuge.html
 constexpr size_t kHugePage = size_t{2} << 20;
 #endif
 

@@ -38,7 +38,7 @@ PanelMatrix RecurrentMatrix(ptrdiff_t units) {
 }
 
 // Sizes, addresses and the packed recurrent matrix, common to both directions. Unlike the networks of
-// weights/network.h, gates lie as TensorFlow stores them, [T·B,4H] with four blocks of H columns, so a panel of the
+// weights/network.h, gates are in TensorFlow's order, [T·B,4H] with four blocks of H columns, so a panel of the
 // matrix may span two gates.
 template <typename T>
 class LstmSteps {
@@ -142,7 +142,7 @@ class LstmForwardSteps : LstmSteps<T> {
   // Only for H whose 4H elements are not a multiple of 64 bytes.
   bool is_padded() const { return columns_ % kChunk<T> != 0; }
 
-  // Asks for h at once, as other threads have written a part of it.
+  // Prefetches h, as other threads have written a part of it.
   void PrefetchState(ptrdiff_t t) const {
     constexpr ptrdiff_t kPrefetched = 2048;
     const T* h = s_.hidden + t * state_size_;
@@ -163,7 +163,7 @@ class LstmForwardSteps : LstmSteps<T> {
     product.panel_stride = width;
     product.chunks = matrix_.ChunksOf(panel);
     const bool in_place = valid == width;
-    // Only the last panel goes by way of the tile: no other item uses it.
+    // Only the last panel passes through the tile: no other item uses it.
     // The product accumulates: c is also its initial value.
     product.c = in_place ? z : tiles_;
     product.c_stride = in_place ? columns_ : kPanelWidth<T>;
@@ -331,7 +331,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     typename TransposedMatrix<T>::Product product{};
     product.a = is_padded() ? padded_ : this->GatesAt(t, 0);
     product.a_stride = is_padded() ? padded_columns() : columns_;
-    // Gates lie side by side in a row of z, so the next panel of outputs begins one panel's width further on.
+    // Gates are side by side in a row of z, so the next panel of outputs begins one panel's width further on.
     product.a_panel_stride = kPanelWidth<T>;
     product.rows = s_.batch;
     product.c = g_.dh;

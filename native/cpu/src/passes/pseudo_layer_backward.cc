@@ -28,7 +28,7 @@ PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const Backw
       batch_(pass.tape->batch),
       order_(pass.order(pseudo_layer % network_.options().directions)) {}
 
-// A step's panels need dh of their own columns only, so each begins with the product that the step after owes it.
+// A step's panels need only their own columns of dh, so each begins with the product that the step after owes it.
 template <typename T>
 void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output) const {
   const TransposedMatrix<T>& recurrent = matrices_.recurrent;

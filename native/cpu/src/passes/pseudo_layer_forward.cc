@@ -139,7 +139,7 @@ inline RecurrentStep<T> PseudoLayerForward<T>::StepAt(const TimeBlock& time_bloc
 }
 
 // Copies columns of h to the output and, at a row's last step, to the final state. Past a row's end the states are
-// zeros, which keeps whatever padding computes finite.
+// zeros, which keeps the results of padding finite.
 template <typename T>
 inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) const {
   const auto [first, last] = columns;

@@ -56,7 +56,7 @@ class PseudoLayerForward {
     if (memory_.record.cells == nullptr) return nullptr;
     return memory_.record.cells + (is_training_ ? n : 0) * pass_.batch * network_.padded_units();
   }
-  // Version numbers of the products' left operands, from which int8 kernels know whether they have quantized an operand
+  // Version numbers of the products' left operands, by which int8 kernels detect whether they have quantized an operand
   // already: the inputs from a row on; the state before a step; that number plus one, the state that it projects.
   uint64_t InputVersion(ptrdiff_t row) const {
     return 4 * static_cast<uint64_t>(pseudo_layer_ * pass_.time * pass_.batch + row) + 1;

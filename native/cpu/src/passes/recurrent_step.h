@@ -69,7 +69,7 @@ struct RecurrentStep {
   bool keep;
   // Elements: 8 KiB of float32, a part of the first-level cache.
   static constexpr ptrdiff_t kPrefetched = 2048;
-  // int8 only: the calling thread's, and an even number of its own for every step.
+  // int8 only: the calling thread's, and its own even number for every step.
   Int8Rows* int8_rows;
   uint64_t version;
 
@@ -84,7 +84,7 @@ struct RecurrentStep {
     return {panel * width, std::min(network.columns(), (panel + 1) * width)};
   }
 
-  // Asks for all of h at once, as other threads have written most of it: line by line each would be waited for.
+  // Prefetches all of h, as other threads have written most of it: line by line each would be waited for.
   void PrefetchState() const {
     const ptrdiff_t count = std::min(batch * network.padded_columns(), kPrefetched);
     for (ptrdiff_t k = 0; k < count; k += kChunk<T>) Prefetch(h_previous + k);

@@ -61,7 +61,7 @@ class Stepper {
     // Large batches are cut into blocks of rows, each of which one thread takes through all layers: its weights are
     // read once per block, and threads meet once. Small batches divide the panels of each layer instead.
     if (batch_ > kBlockRows) return RunRowsOf(engine, params, {nullptr, 0, batch_}, input, output, steps);
-    // Asked at every run, because the pool's measurement of its threads improves over time.
+    // Computed at every run, because the pool's measurement of its threads improves over time.
     const int members = MembersFor(*engine.pool, *engine.kernels, OperationsOfLayer(batch_));
     RunShared(engine, members, [&](auto* runner, int index) {
       for (ptrdiff_t t = 0; t < steps; t++) StepAll(runner, engine, params, input, output, t, index);
@@ -227,7 +227,7 @@ class Stepper {
     }
   }
 
-  // `steps` steps of the rows, whose inputs and outputs lie side by side in every step.
+  // `steps` steps of the rows, whose inputs and outputs are side by side in every step.
   void RunRowsOf(const Engine<T>& engine, const Params<T>& params, const BatchRows& rows, const T* input, T* output,
                  ptrdiff_t steps) {
     const ptrdiff_t blocks = BlocksOf(rows.count);

@@ -32,7 +32,7 @@ struct Tape {
   std::vector<T*> outputs;              // [T·B][output size] of every layer but the last, after dropout
   MemoryBlock memory;
 
-  // Where the parts lie in `arena`; returns nothing new for an arena that only measures.
+  // The places of the parts in `arena`; returns nothing new for an arena that only measures.
   void Carve(const Network<T>& network, Arena* arena) {
     const auto& options = network.options();
     // At H 512, T 100, B 32 in float32 an LSTM layer takes 26 MB for z and 6.5 MB each for h and c.

@@ -10,7 +10,7 @@
 namespace cudnn_rnn {
 namespace {
 
-// Some 60 µs: a caller that awaits one result mostly asks for the next soon, and waking this thread takes as long.
+// Some 60 µs: a caller that awaits one result usually requests the next one soon, and waking this thread takes as long.
 constexpr int kPolls = 3 * kSpins;
 
 }  // namespace
@@ -47,7 +47,7 @@ bool JobQueue::Await(uint64_t number) {
   // awaited_ becomes the minimum of itself and `number`: one notification serves all waiters up to it.
   while (number < awaited && !awaited_.compare_exchange_weak(awaited, number)) {
   }
-  // Done meanwhile: its completion may have looked before the number stood there.
+  // Done meanwhile: its completion may have looked before the number was stored.
   return completed_.load() < number;
 }
 
@@ -58,12 +58,12 @@ void JobQueue::Wait(uint64_t number) const {
 
 JobQueue::Failure JobQueue::FailureOf(uint64_t number) {
   std::lock_guard<std::mutex> lock(mutex_);
-  // Failures stay in the table: they are rare, and several promises may ask for one.
+  // Failures stay in the table: they are rare, and several promises may request one.
   const auto found = failures_.find(number);
   return found == failures_.end() ? Failure{} : found->second;
 }
 
-// The job at work ends by itself: it reads `cancelled` between the items of its loops. A thread cannot be killed while
+// The running job ends early: it reads `cancelled` between the items of its loops. A thread cannot be killed while
 // it writes to JavaScript's memory.
 void JobQueue::Stop() {
   std::deque<Job> dropped;

@@ -33,7 +33,7 @@ class JobQueue {
   // The number of the last job that is done; all before it are.
   uint64_t completed() const { return completed_.load(std::memory_order_acquire); }
 
-  // Asks to be notified when job `number` is done. False when it already is.
+  // Requests a notification when job `number` is done. False when it already is.
   bool Await(uint64_t number);
 
   // Blocks until job `number` is done.

@@ -34,7 +34,7 @@ class SharedLoops {
   // One thread's place in the sequence of loops. All threads must run the same loops in the same order.
   class Member {
    public:
-    // A thread with home -1 has no items of its own and only helps.
+    // A thread with home -1 has no items and only helps.
     Member(SharedLoops* loops, int home) : loops_(loops), home_(home) {}
 
     // Runs body(item) for every item of [0, items) that falls to this thread; returns when all are done. Consecutive

@@ -74,7 +74,7 @@ ThreadPool::~ThreadPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-// Times empty loops, in which the threads do nothing but meet. Of a round the slowest thread counts, as one that was
+// Times empty loops, in which the threads only meet. Of a round the slowest thread counts, as one that was
 // descheduled meanwhile finds the loops finished, and of the rounds the best: other work on the machine can only make
 // one slower.
 void ThreadPool::MeasureMeeting(int rounds) {

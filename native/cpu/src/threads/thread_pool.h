@@ -43,9 +43,9 @@ class ThreadPool {
   int size() const { return size_; }
 
   // Nanoseconds from the moment at which the last thread ends its part of a loop (shared_loops.h) to the moment at
-  // which all know it: a fraction of a microsecond within a processor, several between distant cores, 0 for one thread.
-  // Measured when the pool is made, and after calls from then on as MeasurementSchedule has it; the smallest value
-  // stands, because a loaded machine can only make a measurement larger. Any thread may ask.
+  // which all receive it: a fraction of a microsecond within a processor, several between distant cores, 0 for one
+  // thread. Measured when the pool is made, and after calls from then on as MeasurementSchedule has it; the smallest
+  // value remains, because a loaded machine can only make a measurement larger. Any thread may read it.
   double meeting_ns() const { return meeting_ns_.load(std::memory_order_relaxed); }
 
   // Runs work(0) here and work(1…members-1) on those other threads that arrive before work(0) returns: work must not
@@ -78,7 +78,7 @@ class ThreadPool {
   const Work* work_ = nullptr;
   int members_ = 0;
   std::atomic<bool> stopping_{false};
-  // Threads poll this one: a cache line of its own, so that no write to a neighbor makes them read it again.
+  // Threads poll this one: its own cache line, so that no write to a neighbor makes them read it again.
   alignas(64) std::atomic<int> calls_{0};
   // Threads inside the present call, and kClosed once no more may enter.
   alignas(64) std::atomic<int> inside_;

@@ -1,8 +1,8 @@
-// A recurrent network: its sizes, and where every parameter lies in the opaque buffer.
+// A recurrent network: its sizes, and where every parameter is in the opaque buffer.
 //
 // The opaque buffer, pseudo-layer by pseudo-layer:  W panels | R panels | projection panels | b_W | b_R.
 // A matrix is a list of panels (kernels.h); its columns of a panel are [chunk 0][chunk 1]…, a chunk of LSTM and GRU
-// being one gate of the panel's units, of plain cells and projections the next units. Biases stand in the order of the
+// being one gate of the panel's units, of plain cells and projections the next units. Biases are in the order of the
 // columns of their matrix. Lanes beyond the last unit are padding: zero in fresh parameters and in every gradient,
 // never read into a result.
 //

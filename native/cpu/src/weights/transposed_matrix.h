@@ -19,7 +19,7 @@ class TransposedMatrix {
   // Columns of the product that one panel of the transpose gives.
   static constexpr ptrdiff_t kPanelColumns = 4 * kChunk<T>;
 
-  // c [rows, columns of the matrix] (+)= a · matrixᵀ, where a lies in the panels of the matrix's outputs.
+  // c [rows, columns of the matrix] (+)= a · matrixᵀ, where a is in the panels of the matrix's outputs.
   struct Product {
     const T* a;
     ptrdiff_t a_stride;        // between rows

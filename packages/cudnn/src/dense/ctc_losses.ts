@@ -25,11 +25,11 @@ interface CtcPlan {
 
 /**
  * The CTC loss by cudnnCTCLoss_v8, queued like any other operation; on the host where cuDNN does not compute the problem:
- * in float64, and as {@link cudnnCtcProblem} says. The first loss of a shape asks the device for its workspace.
+ * in float64, and as {@link cudnnCtcProblem} specifies. The first loss of a shape queries the size of its workspace.
  */
 export class CtcLosses {
   readonly #executor: CudnnExecutor
-  /** The least recently used first. null is kept too, so cuDNN is asked once about a shape that it refuses. */
+  /** The least recently used first. null is kept too, so a shape that cuDNN refuses is queried once. */
   readonly #plans = new Map<string, CtcPlan | null>()
 
   constructor(executor: CudnnExecutor) {
@@ -43,7 +43,7 @@ export class CtcLosses {
     const key = given && `${given.time} ${given.batch} ${given.classes} ${given.maxLabels}`
     const known = key === undefined ? null : this.#known(key)
     if (given === undefined || key === undefined || known === null) return this.#onHost(logits, problem)
-    // The common case: nothing is asked of the device and nothing waits.
+    // The common case: the device is not queried and nothing waits.
     if (known !== undefined) {
       const list = session.begin(ACTION)
       const operand = memory.operand(list, logits)
@@ -106,7 +106,7 @@ export class CtcLosses {
     return results
   }
 
-  /** Asks the device for the workspace of a shape; null where cuDNN refuses the shape. */
+  /** Queries the workspace of a shape; null where cuDNN refuses the shape. */
   async #plan(queue: CommandQueue, { time, batch, classes, maxLabels }: CudnnCtcProblem): Promise<CtcPlan | null> {
     const { session } = this.#executor
     const probs = session.newId<TensorDescriptor>()

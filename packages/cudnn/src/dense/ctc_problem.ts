@@ -10,7 +10,7 @@ export interface CudnnCtcProblem {
   readonly batch: number
   readonly classes: number
   readonly blank: number
-  /** Columns of the labels, rounded up: every other number needs a workspace and a graph of its own. */
+  /** Columns of the labels, rounded up: every other number needs another workspace and another graph. */
   readonly maxLabels: number
   /** [B·maxLabels], the labels of all rows one behind the other, then zeros. The blank is 0; classes before it move up. */
   readonly labels: Int32Array
@@ -51,7 +51,7 @@ export function cudnnCtcProblem(problem: CtcProblem): CudnnCtcProblem | undefine
   return { time, batch, classes, blank, maxLabels, labels, labelLengths, logitLengths, rowWeights }
 }
 
-/** Frames that labels need at least: a blank stands between equal ones. */
+/** Frames that labels need at least: a blank separates equal ones. */
 function framesOf(labels: Int32Array): number {
   let frames = labels.length
   for (let k = 1; k < labels.length; k++) if (labels[k] === labels[k - 1]) frames++

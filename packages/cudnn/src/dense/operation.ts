@@ -29,7 +29,7 @@ export class Operation {
     return tensor && this.operand(tensor)
   }
 
-  /** Queues the operation. Operands are released at once: the worker frees their memory after the commands. */
+  /** Queues the operation. Operands are released immediately: the worker frees their memory after the commands. */
   post(): void {
     for (const buffer of this.#owned) buffer.release()
     this.#executor.session.post(this.list)

@@ -126,7 +126,7 @@ export interface Slot {
 }
 
 /**
- * Commands as data. Buffers are named by their place in `slots` and scalars lie apart, so that `words` are the same for
+ * Commands as data. Buffers are named by their place in `slots` and scalars are stored separately, so that `words` are the same for
  * every list that does the same: they are the key of a graph.
  */
 export class CommandList {
@@ -157,7 +157,7 @@ export class CommandList {
     return this.words.length === this.actions.length
   }
 
-  /** Begins a segment: commands that stand or fall together. */
+  /** Begins a segment: commands that succeed or fail together. */
   segment(action: string): this {
     this.actions.push(action)
     this.words.push(SEGMENT)
@@ -209,7 +209,7 @@ export class CommandList {
     this.words.push(UPLOAD, buffer.slot, 0, this.sources.push(read) - 1)
   }
 
-  /** Adds a command. Its fields are encoded in the order of the table, whatever the order of the object's properties. */
+  /** Adds a command. Its fields are encoded in the order of the table, not in that of the object's properties. */
   add<Name extends Exclude<CommandName, Special>>(name: Name, fields: CommandFields<Name>): void {
     const encoder = COMMAND_ENCODERS[name]
     this.words.push(encoder.code)

@@ -104,7 +104,7 @@ export class CommandQueue {
     if (this.#isClosed) return
     this.#releases.push(id)
     if (this.#isFlushScheduled) return
-    // It goes with the next submission; where none comes, by itself.
+    // It is sent with the next submission, or alone where none follows.
     this.#isFlushScheduled = true
     setImmediate(() => {
       this.#isFlushScheduled = false

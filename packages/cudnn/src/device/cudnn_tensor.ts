@@ -7,7 +7,7 @@ import type { DeviceBuffer } from './device_buffer.js'
 import type { DeviceSession } from './device_session.js'
 import { asFloat16, type Float16Tensor } from './float16_values.js'
 
-/** The memory that a tensor lies in, as far as the tensor needs it. */
+/** The memory of a tensor, as far as the tensor needs it. */
 export interface TensorHome {
   readonly session: DeviceSession
   readonly ledger: Ledger
@@ -17,7 +17,7 @@ export interface TensorHome {
   unwatch(tensor: CudnnTensor, holding: TensorHolding): void
 }
 
-/** Resources of a tensor, in an object of their own so that they can be released after the tensor is collected. */
+/** Resources of a tensor, in a separate object so that they can be released after the tensor is collected. */
 export interface TensorHolding {
   readonly buffer: DeviceBuffer
   readonly entry: LedgerEntry

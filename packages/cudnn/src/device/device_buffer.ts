@@ -14,7 +14,7 @@ export interface BufferHome {
  * Device memory with a count of owners; the last one's release frees it once the commands that were queued have run.
  */
 export class DeviceBuffer {
-  /** The number by which the worker knows it. */
+  /** Its number in the worker. */
   readonly id: number
   readonly bytes: number
   /** The command list that named it last, and its index there. */

@@ -75,7 +75,7 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     return new CudnnTensor(this, buffer, shape, dtype, layout)
   }
 
-  /** A tensor of zeros, queued by itself. */
+  /** A tensor of zeros, queued separately. */
   zeros(shape: readonly number[], layout?: string): CudnnTensor {
     const list = this.session.begin('make zeros')
     const to = this.allocate(list, elementCount(shape))
@@ -84,7 +84,7 @@ export class DeviceMemory implements ExecutorMemory<CudnnTensor>, TensorHome {
     return this.tensor(to, shape, { layout })
   }
 
-  /** A copy of a host tensor of this dtype, queued by itself. */
+  /** A copy of a host tensor of this dtype, queued separately. */
   fromHost(host: Tensor, dtype: DType, layout?: string): CudnnTensor {
     const list = this.session.begin('make a tensor')
     const buffer = this.operand(list, host, dtype)

@@ -38,7 +38,7 @@ export class DeviceSession implements BufferHome {
   readonly #exclusive: CommandQueue
   readonly #graphs: GraphCache
   #nextId = 1
-  /** The list that is being put together, to be submitted by itself. */
+  /** The list that is being put together, to be submitted separately. */
   #open: CommandList | undefined
   #step: CommandList | undefined
   #stepsUnderWay = 0
@@ -93,7 +93,7 @@ export class DeviceSession implements BufferHome {
     return this.#stepsUnderWay > 0
   }
 
-  /** Begins a segment of the step under way, or a list of its own. */
+  /** Begins a segment of the step in progress, or a separate list. */
   begin(action: string): CommandList {
     if (!this.isRecording) return this.list(action)
     this.#step = this.#step?.segment(action) ?? new CommandList(this, action, true)
@@ -101,7 +101,7 @@ export class DeviceSession implements BufferHome {
     return this.#step
   }
 
-  /** Begins a list of its own, in a step too. */
+  /** Begins a separate list, in a step too. */
   list(action: string): CommandList {
     this.#open = new CommandList(this, action)
     return this.#open
@@ -112,7 +112,7 @@ export class DeviceSession implements BufferHome {
     if (list !== this.#step && !list.isEmpty) this.queue.post(list)
   }
 
-  /** As `post`, and as a graph where it comes again; settles once it was issued to the device, or recorded. */
+  /** As `post`, and as a graph where it recurs; settles once it was issued to the device, or recorded. */
   async submit(list: CommandList): Promise<void> {
     if (list !== this.#step) await this.#graphs.submit(list)
   }

@@ -7,10 +7,10 @@ import type { CommandQueue } from './command_queue.js'
 import { type BufferHome, BufferOwner, type DeviceBuffer } from './device_buffer.js'
 import { GraphTrial } from './graph_trial.js'
 
-/** Whether command lists that come again are replayed as CUDA graphs: where that proves faster, or regardless. */
+/** Whether recurring command lists are replayed as CUDA graphs: where that proves faster, or regardless. */
 export type GraphPolicy = 'measured' | 'always' | 'never'
 
-/** Times that a list comes before it is captured: the first makes plans, the second shows which buffers change. */
+/** Times that a list is submitted before it is captured: the first makes plans, the second shows which buffers change. */
 const WARM_UPS = 2
 /** Captures of one signature, each because a buffer changed that had not, until it is left to calls. */
 const MOST_CAPTURES = 4
@@ -46,7 +46,7 @@ export class GraphCache {
   /** Queues `list`, in one way or another; settles once it was issued to the device. */
   submit(list: CommandList): Promise<unknown> {
     if (this.#policy === 'never') return this.#queue.settle(list, { mode: MODE.promise | MODE.step })
-    // Comparing a list with the cached signatures costs microseconds; most steps match the most recent one at once.
+    // Comparing a list with the cached signatures costs microseconds; most steps match the most recent one.
     const entry = this.#entryOf(list)
     const next = entry.next(list)
     if (next === 'replay') return this.#replay(entry, list)
@@ -189,7 +189,7 @@ export class GraphCache {
   }
 }
 
-/** One signature: how often it came, which buffers were the same every time, and its graph. */
+/** One signature: how often it was submitted, which buffers were the same every time, and its graph. */
 class CacheEntry {
   readonly trial: GraphTrial | undefined
   /** Slots of buffers from outside that were others before. */

@@ -1,4 +1,4 @@
-/** Times of each way that are compared; the best counts, as whatever disturbs only adds. */
+/** Times of each way that are compared; the minimum counts, as disturbances only add time. */
 const SAMPLES = 3
 
 /** Whether a graph is faster than the calls that it was made of. */

@@ -50,7 +50,7 @@ export class AlgorithmTrials {
       const measure = () => this.#tried(algorithm, (pass) => this.#milliseconds(pass))
       let time = await measure()
       // Note [Stale errors]. After a refused persistent kernel cuDNN's own CUDA runtime may hold an error that the next
-      // call reports, whatever it does; cudaGetLastError of ours does not clear it.
+      // call reports, for any call; cudaGetLastError of ours does not clear it.
       if (time === undefined && isRefused) time = await measure()
       isRefused = time === undefined
       if (time === undefined || time >= bestMilliseconds) continue
@@ -68,7 +68,7 @@ export class AlgorithmTrials {
     return false
   }
 
-  /** A standard pass that may meet the error of a refused one, see Note [Stale errors]. */
+  /** A standard pass that may report the error of a refused one, see Note [Stale errors]. */
   async #takeStaleError(): Promise<void> {
     await this.#runs('standard')
   }

@@ -34,7 +34,7 @@ export class Conversion {
   }
 
   /**
-   * `tensor` in cuDNN's element type, converted once for all passes until it changes, in a list of its own. Undefined
+   * `tensor` in cuDNN's element type, converted once for all passes until it changes, in a separate list. Undefined
    * if no conversion is needed, and for a changed tensor in a step: the outputs of a failed step carry no error, so a
    * copy shared with later passes could be stale without notice, and the step converts for itself.
    */

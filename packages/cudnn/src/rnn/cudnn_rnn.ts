@@ -93,7 +93,7 @@ export class CudnnRnn extends Inspectable implements Rnn {
 
   /**
    * Queues a forward. The arguments are checked and read before the first `await`, so later calls see the tensors'
-   * versions in the order of calls. Resolves when the work is issued to the device; results can be used at once.
+   * versions in the order of calls. Resolves when the work is issued to the device; results can be used immediately.
    */
   async forward(inputs: RnnForwardInputs): Promise<RnnForwardResult> {
     const action = 'run forward'
@@ -127,9 +127,9 @@ export class CudnnRnn extends Inspectable implements Rnn {
         return { ...outputs, tape }
       }
       if (known !== undefined) return await this.#submit(record(reading, known), known, reading)
-      // A list of its own is queued here; one of a step is submitted by the flush of the section.
+      // A separate list is queued here; one of a step is submitted by the flush of the section.
       session.post(reading)
-      // The device must be asked for a plan first.
+      // The device must make a plan first.
       return await session.runExclusive(action, async (queue) => {
         const plan = await this.#planner.plan(queue, key, sizes, training, dropout)
         const list = session.list(action)

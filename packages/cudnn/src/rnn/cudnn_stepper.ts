@@ -50,7 +50,7 @@ const dropped = new FinalizationRegistry<BufferOwner>((owner) => owner.release()
 
 /**
  * Streams whose states stay on the device. A step gathers the states of its rows, runs a forward and scatters the new
- * ones, as one list of commands that is replayed as a graph. The scattering is a segment of its own: where the forward
+ * ones, as one list of commands that is replayed as a graph. The scattering is a separate segment: where the forward
  * fails, the states are not written.
  */
 export class CudnnStepper implements RnnQueuedStepper {
@@ -202,7 +202,7 @@ export class CudnnStepper implements RnnQueuedStepper {
         issued = known.isReplayable ? session.submit(list) : session.run(list)
       } else {
         session.post(list)
-        // The device must be asked for a plan first.
+        // The device must make a plan first.
         y = await session.runExclusive(ACTION, async (queue) => {
           const plan = await planner.plan(queue, key, sizes, false, undefined)
           const planned = session.list(ACTION)

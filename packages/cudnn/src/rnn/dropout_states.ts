@@ -11,7 +11,7 @@ export interface DropoutGenerator {
   readonly ready: Promise<unknown>
 }
 
-/** cuDNN's dropout generator of one network: its states live on the device and advance at every training forward. */
+/** cuDNN's dropout generator of one network: its states are on the device and advance at every training forward. */
 export class DropoutStates {
   readonly #session: DeviceSession
   readonly #rate: number

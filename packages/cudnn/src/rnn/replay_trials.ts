@@ -73,7 +73,7 @@ const SMALL = createRnnDescriptor({ cellMode: 'lstm', numLayers: 1, numUnits: 32
 
 /**
  * True where a replayed pass keeps the lengths of its rows. cuDNN does not say how the lengths of a descriptor reach
- * the device: if it stages them in memory of its own, a graph holds the copy, and a replay would read the lengths of
+ * the device: if it stages them in its own memory, a graph holds the copy, and a replay would read the lengths of
  * the last other pass. So it is tried, in an exclusive section: a pass is captured, another with other lengths runs,
  * and the replay must leave the states of the first.
  */

@@ -21,7 +21,7 @@ const ZERO = new Uint8Array(8)
 
 /**
  * Adds the descriptors of x, y, h and c to `list`. Sequences are SEQ_MAJOR_UNPACKED: [T,B,columns] with the same stride
- * for every row, whatever its length. h is [L·D,B,C], c [L·D,B,H].
+ * for every row, of any length. h is [L·D,B,C], c [L·D,B,H].
  */
 export function setPassDescriptors(
   session: DeviceSession,
@@ -58,7 +58,7 @@ export function setPassDescriptors(
   }
 }
 
-/** From this release on devSeqLengths should be NULL, as NVIDIA's documentation of cudnnRNNForward says. */
+/** From this release on devSeqLengths should be NULL, as NVIDIA's documentation of cudnnRNNForward specifies. */
 const FIRST_WITHOUT_DEVICE_LENGTHS = 8901
 
 /**

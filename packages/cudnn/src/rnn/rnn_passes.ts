@@ -169,7 +169,7 @@ export class RnnPasses {
     return { input, inputH, inputC, params }
   }
 
-  /** Tensors of a forward's results, which take shares of their own in the buffers. */
+  /** Tensors of a forward's results, which take their own shares in the buffers. */
   outputs({ plan: { shapes }, output, outputH, outputC }: ForwardBuffers) {
     return {
       output: this.#tensor(output, shapes.output),
@@ -178,7 +178,7 @@ export class RnnPasses {
     }
   }
 
-  /** Tensors of a backward's results, which take shares of their own in the buffers. */
+  /** Tensors of a backward's results, which take their own shares in the buffers. */
   gradients({ shapes }: RnnPlan, { input, inputH, inputC, params }: BackwardBuffers, layout: string) {
     return {
       input: this.#tensor(input, shapes.input),
@@ -195,7 +195,7 @@ export class RnnPasses {
     return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
   }
 
-  /** A tensor with an ownership of its own: `made` releases the pass's. */
+  /** A tensor with its own reference: `made` releases the pass's. */
   #tensor(buffer: DeviceBuffer, shape: readonly number[], layout?: string): CudnnTensor {
     return this.#executor.memory.tensor(buffer.retain(), shape, { layout })
   }

@@ -104,7 +104,7 @@ export class RnnPlanner {
   }
 
   /**
-   * The plan for new lengths of a known shape, of which nothing must be asked of the device; undefined where something
+   * The plan for new lengths of a known shape, for which the device need not be queried; undefined where something
    * must.
    */
   planNow(key: string, sizes: RnnPassSizes, training: boolean): RnnPlan | undefined {
@@ -199,7 +199,7 @@ export class RnnPlanner {
     const hasPaddedIo = sizes.sequenceLengths !== null
     const options = { arithmetic, algorithm, dropout: dropout?.descriptor ?? null, hasPaddedIo }
     setRnnDescriptor(list, descriptor, this.#network, options)
-    // Built for one batch size, before anything is asked of it, and never again.
+    // Built for one batch size, before its first use, and never again.
     if (algorithm === 'persist_dynamic') list.add('buildRnnDynamic', { descriptor, batch: sizes.batch })
     try {
       yield list
@@ -212,7 +212,7 @@ export class RnnPlanner {
     return descriptor
   }
 
-  /** Asked once per shape, for rows of T steps: rows of unequal length never need more. */
+  /** Queried once per shape, for rows of T steps: rows of unequal length never need more. */
   *#tempSpace(
     queue: CommandQueue,
     descriptor: RnnDescriptorId,
@@ -280,7 +280,7 @@ export class RnnPlanner {
     size.add('weightSpaceSize', { descriptor })
     const [reported] = yield size
     if (reported !== bytes) throw layoutError('the weight space', reported, bytes)
-    const list = this.#executor.session.list('ask for the weight layout')
+    const list = this.#executor.session.list('query the weight layout')
     for (let pseudoLayer = 0; pseudoLayer < layers; pseudoLayer++) {
       for (let linLayerID = 0; linLayerID < linearLayers; linLayerID++) {
         list.add('weightParams', { descriptor, pseudoLayer, weightSpaceSize: bytes, linLayerID })

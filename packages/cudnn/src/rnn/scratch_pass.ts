@@ -34,7 +34,7 @@ type Buffers = Readonly<
   >
 >
 
-/** A pass on memory and descriptors of its own, in an exclusive section. */
+/** A pass on separate memory and descriptors, in an exclusive section. */
 export class ScratchPass {
   readonly #session: DeviceSession
   readonly #queue: CommandQueue
@@ -62,7 +62,7 @@ export class ScratchPass {
     const ids: ObjectId<string>[] = []
     const buffers: DeviceBuffer[] = []
     try {
-      // A descriptor of its own: a refused algorithm must not leave a network's descriptor half set.
+      // A separate descriptor: a refused algorithm must not leave a network's descriptor half set.
       const rnn = session.newId<RnnDescriptorId>()
       const asked = session.list('try an algorithm')
       setRnnDescriptor(asked, rnn, network, { ...options, hasPaddedIo: sizes.sequenceLengths !== null })

@@ -44,7 +44,7 @@ export interface CommandShape {
  * https://docs.nvidia.com/deeplearning/cudnn/latest/api/cudnn-adv-library.html.
  */
 export const COMMANDS = {
-  /** Begins a segment: commands that stand or fall together. */
+  /** Begins a segment: commands that succeed or fail together. */
   segment: { fields: {} },
   /** The memory of a buffer, before the other commands of the segment run. */
   allocate: { fields: { buffer: 'out', bytes: 'size' } },
@@ -343,7 +343,7 @@ export const KERNELS = {
     ...{ rows: 'size', classes: 'size' },
   },
   sum_losses: { loss: 'out', rows: 'in', count: 'size' },
-  // Optimizer rules; the equations stand at each kernel in native/cudnn/kernels/dense.cu.
+  // Optimizer rules; the equations are at each kernel in native/cudnn/kernels/dense.cu.
   apply_momentum: {
     ...{ x: 'inout', v: 'inout', g: 'in', count: 'size' },
     ...{ momentum: 'scalar', rateIn: 'scalar', rateOut: 'scalar', nesterov: 'size', guard: 'in?' },
@@ -363,7 +363,7 @@ export const KERNELS = {
     ...{ rate: 'scalar', epsilon: 'scalar', epsilonInRoot: 'size', guard: 'in?' },
   },
   apply_weight_decay: { x: 'inout', mask: 'in?', count: 'size', rate: 'scalar', guard: 'in?' },
-  // Layers; the equations stand at each kernel in native/cudnn/kernels/layers.cu.
+  // Layers; the equations are at each kernel in native/cudnn/kernels/layers.cu.
   activate: { y: 'out', x: 'in', count: 'size', activation: 'size' },
   activation_gradient: { dx: 'out', y: 'in', dy: 'in', count: 'size', activation: 'size' },
   bounded_relu: { y: 'out', x: 'in', count: 'size', maximum: 'scalar' },
@@ -460,7 +460,7 @@ export const MODE = Object.freeze({
   timed: 32,
   /** A list that may hold many operations: a segment that fails before it runs leaves the objects it writes valid. */
   step: 64,
-  /** Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued at once. */
+  /** Runs only if the last capture of the session succeeded. The worker decides, so both ways are queued together. */
   ifCaptured: 128,
   unlessCaptured: 256,
 } as const)

@@ -31,7 +31,7 @@ const ADVICE: Readonly<Record<LibraryKind | 'cublasLt', string>> = {
 }
 
 /**
- * Finds, opens and binds NVIDIA's libraries. Never ends the process, whatever half-installed state it meets.
+ * Finds, opens and binds NVIDIA's libraries. Does not end the process, even with half an installation.
  *
  * Note [Preloading]. libcudnn is a shim that opens its sub-libraries at the first call, and aborts the process when the
  * graph library is missing; and a sub-library of another version on LD_LIBRARY_PATH would win. So the sub-libraries
@@ -102,7 +102,7 @@ class LibrarySearch {
           this.files[kind] = realPath(file || path)
           return this.files[kind]
         }
-        // That the loader knows no such file is said once, for all names and folders together.
+        // A file that the loader does not find is reported once, for all names and folders together.
         const isAbsent = folder === '' && error.startsWith(`${name}: cannot open shared object file`)
         if (!isAbsent) this.attempts.push({ name: kind, reason: error })
       }

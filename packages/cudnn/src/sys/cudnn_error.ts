@@ -26,7 +26,7 @@ export class CudnnError extends Error {
   readonly statusName: string
   /** The library's own text about this failure; often empty. */
   readonly detail: string
-  /** Bytes of device memory asked for and free, where memory ran out; else 0. */
+  /** Bytes of device memory requested and free, where memory ran out; else 0. */
   readonly requestedBytes: number
   readonly freeBytes: number
 
@@ -51,7 +51,7 @@ export function isCudnnError(error: unknown, ...codes: CudnnErrorCode[]): error 
 }
 
 /**
- * Turns an error of the addon into a {@link CudnnError}; anything else comes back as it is.
+ * Turns an error of the addon into a {@link CudnnError}; any other error is returned unchanged.
  *
  * @param action "run forward": completes "Cannot <action> as …".
  */
@@ -99,7 +99,7 @@ function ruleOf(code: CudnnErrorCode, fields: NativeErrorFields): string {
       return 'the backend was disposed'
     case 'ERR_OUT_OF_DEVICE_MEMORY':
       if (requestedBytes === 0) return `${call} ran out of device memory${text}. Use smaller batches.`
-      return `${requestedBytes} bytes of device memory were asked for and ${freeBytes} of ${totalBytes} are free. Use smaller batches, or dispose tensors and tapes that are not needed.`
+      return `${requestedBytes} bytes of device memory were requested and ${freeBytes} of ${totalBytes} are free. Use smaller batches, or dispose tensors and tapes that are not needed.`
     case 'ERR_DEVICE_LOST':
       return `the device failed in an earlier call, ${statusName} (${status})${text}, and cannot be used again in this process. Restart the process.`
     default:

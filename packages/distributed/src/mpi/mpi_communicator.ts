@@ -45,7 +45,7 @@ export async function openMpiCommunicator(
   const { rank, size, localRank, localSize } = world
   let isOpen = true
   const disposeAtEnd = (code: number) => {
-    // The process ends by itself, and all ranks may do so.
+    // The process ends normally, and all ranks may do so.
     if (isOpen && code === 0) void communicator.dispose().catch(() => {})
   }
   let uncaught: { readonly error: unknown } | undefined

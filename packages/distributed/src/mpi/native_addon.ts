@@ -25,7 +25,7 @@ interface NativeWorld {
   readonly size: number
   readonly localRank: number
   readonly localSize: number
-  /** MPI may be called from two threads, so that the watchdog can ask which ranks are missing. */
+  /** MPI may be called from two threads, so that the watchdog can find the missing ranks. */
   readonly namesMissingRanks: boolean
   /** The name it was opened by. */
   readonly library: string

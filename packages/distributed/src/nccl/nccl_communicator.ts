@@ -61,7 +61,7 @@ export async function openNcclCommunicator(
     return result
   }
   const disposeAtEnd = (code: number) => {
-    // The process ends by itself, and all ranks may do so.
+    // The process ends normally, and all ranks may do so.
     if (isOpen && code === 0) void world.dispose().catch(() => {})
   }
   process.on('beforeExit', disposeAtEnd)

@@ -47,7 +47,7 @@ interface StateChain {
   readonly classes: Int32Array
   /** 1 where a path may stay. */
   readonly stays: Uint8Array
-  /** 1 where a path may come from two states before. */
+  /** 1 where a path may skip a state. */
   readonly skips: Uint8Array
 }
 

@@ -35,7 +35,7 @@ export interface HostExecutor<OwnRnn extends Rnn> {
   prepare(descriptor: RnnDescriptor): OwnRnn
 }
 
-/** An executor whose tensors lie in host memory. */
+/** An executor whose tensors are in host memory. */
 export class HostBackend<OwnRnn extends Rnn = Rnn> extends Inspectable implements Backend {
   readonly name: string
   readonly reason: string

@@ -19,7 +19,7 @@ export interface OperationQueue {
   close(): void
 }
 
-/** The memory of one executor that computes on the host: makes tensors, counts them, and knows its own from foreign ones. */
+/** The memory of one executor that computes on the host: makes tensors, counts them, and detects foreign ones. */
 export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   readonly dtype: FloatDType
   readonly ledger = new Ledger()
@@ -32,7 +32,7 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
 
   /**
    * @param queue absent where every operation is done when it returns.
-   * @param allocation absent where nothing is asked of an array's address.
+   * @param allocation absent where arrays may have any address.
    */
   constructor(dtype: FloatDType, queue?: OperationQueue, allocation?: HostAllocation) {
     this.dtype = dtype

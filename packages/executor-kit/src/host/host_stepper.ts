@@ -207,7 +207,7 @@ export class HostStepper extends Inspectable implements RnnStepper {
     return { kind: 'Stream', cell: cellMode, batch: this.batch, state: this.#life.ended ? 'disposed' : 'live' }
   }
 
-  /** Throws where the parameters are gone since the stream was opened. */
+  /** Throws where the parameters were disposed after the stream was opened. */
   #checkParams(action: string): void {
     if (isBackendTensor(this.#params)) {
       if (this.#params.disposed) checkIsTensor(action, 'params', this.#params)

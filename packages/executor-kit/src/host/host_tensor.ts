@@ -4,7 +4,7 @@ import { ExecutorTensor } from '../executor_tensor.js'
 import type { Ledger, LedgerEntry } from '../ledger.js'
 import type { Lifetime } from '../lifetime.js'
 
-/** The memory a tensor lives in: it counts tensors, takes them along when it goes, and waits for queued work. */
+/** The memory of a tensor: it counts tensors, disposes them with itself, and waits for queued work. */
 export interface HostTensorHome {
   readonly ledger: Ledger
   readonly life: Lifetime

@@ -4,7 +4,7 @@ import type { CtcProblem } from '../ctc_problem.js'
 
 /**
  * Elementwise updates in place, in the order of `UpdateRule` in native/cpu/src/dense/optimizer_updates.h: the operands, of which
- * the first is written (others where their name says so), and the numbers that go with them.
+ * the first is written (others where their name states it), and the numbers that go with them.
  */
 export const UPDATE_RULES = Object.freeze([
   /** variable, source */
@@ -91,7 +91,7 @@ export interface KernelTapeMemory {
 
 export interface KernelStepper {
   /**
-   * Called before each step where kernels work in a memory of their own and keep a copy of the parameters there.
+   * Called before each step where kernels work in a separate memory and keep a copy of the parameters there.
    *
    * @param version changes with the contents of the parameters; undefined where they may change unnoticed.
    */

@@ -69,7 +69,7 @@ export class KernelRnn extends Inspectable implements Rnn {
   async paramsToCanonical(params: TensorLike): Promise<CanonicalParams> {
     const given = this.#checkParams('convert opaque parameters', params)
     const { memory, operations } = this.#executor
-    // A copy in the queue: the values of now, whatever is queued meanwhile.
+    // A copy in the queue: the present values, before later work of the queue.
     const copy = memory.allocate(this.paramsSize)
     const operands = [copy, memory.floats(given)]
     await memory.done(operations.update({ rule: 0, operands, numbers: new Float64Array(0) }))

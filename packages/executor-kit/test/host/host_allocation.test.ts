@@ -46,7 +46,7 @@ describe('HostMemory.allocate', () => {
     expect(memory.ledger.snapshot()).toMatchObject({ tensors: 0, bytes: 0 })
   })
 
-  it('asks the executor for arrays at addresses that it wants', () => {
+  it('requests arrays at addresses that the executor chooses', () => {
     const own = new Float32Array(3)
     const memory = new HostMemory('float32', undefined, { own: () => own, shared: sharedAllocator('float32') })
     expect(memory.zeros([3]).data).toBe(own)

@@ -18,7 +18,7 @@ describe('HostTensor', () => {
     expect(String(tensor)).toBe('BackendTensor { shape: [2], dtype: "float32", layout: "lstm/1", state: "live" }')
   })
 
-  it('reads the live memory each time, in an array of its own type', async () => {
+  it('reads the live memory each time, in an array of its type', async () => {
     const { tensor } = open()
     const { data, shape } = await tensor.read()
     tensor.data[0] = 7
@@ -58,7 +58,7 @@ describe('HostTensor', () => {
     await expect(tensor.read()).rejects.toThrow(refusal)
   })
 
-  it('cannot be cloned: the error says what to do', () => {
+  it('cannot be cloned: the error states the remedy', () => {
     expect(() => structuredClone(open().tensor)).toThrow(/read\(\) it and send the host tensor/)
   })
 

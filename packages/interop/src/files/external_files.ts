@@ -64,12 +64,12 @@ export class ExternalFiles {
     const folders = [await realpath(folder), dirname(await realpath(this.#model))]
     if (!folders.some((inside) => path.startsWith(inside.endsWith(sep) ? inside : inside + sep)))
       throw this.#outside(location)
-    if (!(await stat(path)).isFile()) throw corrupt(this.#model, `its tensors lie in ${location}, which is not a file`)
+    if (!(await stat(path)).isFile()) throw corrupt(this.#model, `its tensors are in ${location}, which is not a file`)
     return path
   }
 
   #outside(location: string): WeightFileError {
-    return corrupt(this.#model, `its tensors must lie in its own folder: ${JSON.stringify(location)} does not`)
+    return corrupt(this.#model, `its tensors must be in its own folder: ${JSON.stringify(location)} does not`)
   }
 
   #notFound(location: string, cause?: unknown): WeightFileError {

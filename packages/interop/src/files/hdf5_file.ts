@@ -32,7 +32,7 @@ interface Hdf5Service {
 const GROUPS_PER_REQUEST = 256
 
 /**
- * Opens an HDF5 file with the HDF5 library itself, compiled to WebAssembly, in a thread of its own where there are threads.
+ * Opens an HDF5 file with the HDF5 library itself, compiled to WebAssembly, in a separate thread where there are threads.
  *
  * @param size of the file, in bytes.
  * @throws WeightFileError `ERR_WEIGHTS_CORRUPT`, also where the library does not finish; `ERR_WEIGHTS_UNSUPPORTED` for bytes

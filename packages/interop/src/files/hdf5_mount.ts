@@ -23,12 +23,12 @@ const EIO = 29
 /** Largest size of a file in memory; a file that is read by its path needs none. */
 const LARGEST_IN_MEMORY = 2 ** 31
 
-/** Files open at the same time have names of their own. */
+/** Files open at the same time have their own names. */
 let filesMounted = 0
 
 /**
  * Makes a file visible to the HDF5 library, whose file system is its own: links in a file lead nowhere. A file given by its
- * path is read as the library asks for parts of it, as Emscripten's `createLazyFile` does with files of servers.
+ * path is read where the library requests parts of it, as Emscripten's `createLazyFile` does with files of servers.
  *
  * @throws WeightFileError `ERR_WEIGHTS_UNSUPPORTED` for bytes beyond 2 GiB, `ERR_WEIGHTS_IO`
  */

@@ -11,7 +11,7 @@ const LONGEST_REQUEST = 30
 const BYTES_PER_SECOND = 2 ** 24
 
 /**
- * The HDF5 library in a thread of its own, for one file. The library was not written for hostile files: some keep it busy
+ * The HDF5 library in a separate thread, for one file. The library was not written for hostile files: some keep it busy
  * without end, some leave it broken. The thread is ended then, and the next file gets another one.
  */
 export class Hdf5Thread {
@@ -89,7 +89,7 @@ export class Hdf5Thread {
     else resolve(answer.value)
   }
 
-  /** Counts seconds in which this thread ran too: answers may have come while it did not. */
+  /** Counts seconds in which this thread ran too: answers may have arrived while it did not. */
   #tick(): void {
     if (++this.#seconds <= this.#secondsPerRequest) return
     this.#end(corrupt(this.#path, `the HDF5 library does not finish within ${Math.ceil(this.#secondsPerRequest)} s`))

@@ -6,7 +6,7 @@ import type { Hdf5Answer, Hdf5Request } from './hdf5_messages.js'
 import { Hdf5Session } from './hdf5_session.js'
 
 let session: Hdf5Session | undefined
-/** Requests are answered in order, also those that come while a file is opened. */
+/** Requests are answered in order, also those that arrive while a file is opened. */
 let last: Promise<void> = Promise.resolve()
 
 const port = required(parentPort, 'the port of a worker')

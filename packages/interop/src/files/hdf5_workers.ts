@@ -52,14 +52,14 @@ const NO_THREADS: ReadonlySet<string> = new Set([
   'MODULE_NOT_FOUND',
 ])
 
-/** The thread's program says when it is loaded. */
+/** The thread's program reports when it is loaded. */
 function startedWorker(): Promise<Worker> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL('./hdf5_worker.js', import.meta.url))
     worker.once('error', reject)
     worker.once('message', () => {
       worker.off('error', reject)
-      // A thread that ends by itself is noticed by the file that it serves, or serves no other.
+      // The file that a thread serves reports the end of the thread.
       worker.on('error', () => undefined)
       worker.once('exit', () => {
         if (idle?.worker === worker) idle = undefined

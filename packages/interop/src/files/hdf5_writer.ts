@@ -1,7 +1,7 @@
 import type { FloatArray, Tensor } from '@cudnn-rnn/canonical'
 import { loadHdf5 } from './hdf5_library.js'
 
-/** Files open at the same time have names of their own in the library's memory. */
+/** Files open at the same time have their own names in the library's memory. */
 let filesWritten = 0
 
 /** An HDF5 file of variables by their paths, `layers/dense/vars/0` for example. */

@@ -17,7 +17,7 @@ const LONGEST_HEADER = 9
 /** Keys and names of types are short. */
 const LONGEST_TEXT = 65_536
 
-/** Bytes of the values that are nothing but a first byte and these: nil, booleans, floats. */
+/** Bytes of the values that consist of a first byte and these: nil, booleans, floats. */
 const FIXED: Readonly<Record<number, number>> = { 192: 0, 194: 0, 195: 0, 202: 4, 203: 8 }
 
 /** Values whose length, of so many bytes, follows the first byte. */

@@ -31,7 +31,7 @@ const LONGEST_SHOWN = 200
 /** Arrays start at a multiple of this, as NumPy writes them. */
 const ALIGNMENT = 64
 
-/** A decoded array; its elements are converted when they are asked for. */
+/** A decoded array; its elements are converted when they are requested. */
 interface NpyArray {
   readonly shape: readonly number[]
   readonly dtype: string

@@ -10,7 +10,7 @@ const SUFFIX = '.npy'
 /** The longest header of an array of numbers, version 1.0, with its prefix. */
 const LONGEST_HEADER = 10 + 0xffff
 
-/** Opens the arrays of a NumPy `.npz` archive: of each only the header is read until its elements are asked for. */
+/** Opens the arrays of a NumPy `.npz` archive: of each only the header is read until its elements are requested. */
 export async function openNpz(
   path: string,
   entries: ReadonlyMap<string, ArchiveEntry>,

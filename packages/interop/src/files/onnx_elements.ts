@@ -108,7 +108,7 @@ function externalRange(
   const offset = number('offset', 0)
   const length = number('length', size - offset)
   if (offset + length <= size && length >= 0) return [offset, length]
-  throw corrupt(path, `${name} lies at ${offset}..${offset + length} of ${size} bytes of ${place.get('location')}`)
+  throw corrupt(path, `${name} is at ${offset}..${offset + length} of ${size} bytes of ${place.get('location')}`)
 }
 
 /** Elements that are not raw bytes; those of 16 bits are bit patterns in 32-bit integers. */

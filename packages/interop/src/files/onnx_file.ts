@@ -10,7 +10,7 @@ import { decodeOnnxTensor } from './onnx_tensor.js'
 import { TensorList } from './tensor_list.js'
 
 /**
- * Opens an ONNX model: the constant tensors of its graphs and its recurrent nodes. Elements are read when they are asked
+ * Opens an ONNX model: the constant tensors of its graphs and its recurrent nodes. Elements are read when they are requested
  * for, also those in files beside the model.
  *
  * @param isPath whether the source's name is a path, so that there can be files beside it.

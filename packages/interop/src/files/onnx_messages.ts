@@ -5,11 +5,11 @@ import { type ByteRange, LONGEST_VALUE, type ProtobufField, ProtobufScanner } fr
 
 /**
  * The messages of onnx/onnx.proto as far as weights need them: models, graphs, nodes, attributes, and of tensors all but
- * their elements, which stay in the file. Field numbers stand beside the fields. A list of numbers may be packed or not:
+ * their elements, which stay in the file. Field numbers are beside the fields. A list of numbers may be packed or not:
  * readers must take both.
  */
 
-/** Where the elements of a tensor lie beside the model, in the words of `TensorProto.external_data`. */
+/** The place of a tensor's elements outside the model, with the keys of `TensorProto.external_data`. */
 export type ExternalData = ReadonlyMap<string, string>
 
 /** TensorProto without its elements. */

@@ -66,7 +66,7 @@ function list(reader: BinaryReader, wireType: WireType, single: WireType, read: 
   while (reader.pos < end) read()
 }
 
-/** A list of floating-point numbers that cannot be longer than the message that it comes from. */
+/** A list of floating-point numbers that cannot be longer than its message. */
 class Numbers<List extends Float32Array | Float64Array> {
   readonly #make: { new (length: number): List; readonly BYTES_PER_ELEMENT: number }
   readonly #most: number

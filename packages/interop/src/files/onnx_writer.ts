@@ -14,7 +14,7 @@ import { WeightFileError } from '../errors.js'
 import type { NetworkToExport } from '../network_to_export.js'
 import { encodeOnnxModel, type GraphToWrite, type NodeToWrite, type OnnxElementType } from './onnx_encoder.js'
 
-/** The first operator set whose recurrent operators know both layouts, and the file version that came with it. */
+/** The first operator set whose recurrent operators have both layouts, and its file version. */
 const OPSET = 14
 const IR_VERSION = 7
 

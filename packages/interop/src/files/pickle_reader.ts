@@ -12,7 +12,7 @@ const MARK = Symbol('mark')
 /** Characters of a refused name that its message shows. */
 const LONGEST_SHOWN = 200
 
-/** Any pickle may take this much memory, whatever its size. */
+/** Any pickle may take this much memory, at any size. */
 const FREE_MEMORY = 2 ** 25
 
 /**
@@ -103,7 +103,7 @@ class PickleMachine {
     },
     charge: (cost) => this.#charge(cost),
     global: (name) => {
-      if (!isAllowedGlobal(name)) throw this.#refused(`it asks for ${name.slice(0, LONGEST_SHOWN)}`, adviceFor(name))
+      if (!isAllowedGlobal(name)) throw this.#refused(`it names ${name.slice(0, LONGEST_SHOWN)}`, adviceFor(name))
       return new PickleGlobal(name)
     },
     wrong: (rule) => corrupt(this.#path, rule),

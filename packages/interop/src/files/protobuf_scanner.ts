@@ -5,7 +5,7 @@ import { ByteWindow } from './byte_window.js'
 
 const decoder = new TextDecoder()
 
-/** Where bytes lie in a file. */
+/** The place of bytes in a file. */
 export interface ByteRange {
   readonly start: number
   readonly end: number

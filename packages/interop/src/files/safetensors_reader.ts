@@ -74,7 +74,7 @@ function checkedEntry(path: string, name: string, entry: unknown, room: number):
   }
   const [begin, end] = offsets as [number, number]
   if (!(begin >= 0 && begin <= end && end <= room)) {
-    throw corrupt(path, `${name} lies at ${begin}..${end} of ${room} bytes`)
+    throw corrupt(path, `${name} is at ${begin}..${end} of ${room} bytes`)
   }
   const type = DTYPES.get(dtype)
   if (type !== undefined) {

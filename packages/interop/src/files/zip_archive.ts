@@ -48,7 +48,7 @@ export async function openZip(source: ByteSource): Promise<ReadonlyMap<string, A
   return entries
 }
 
-/** Throws for files that lie in each other: a small archive could unpack the same bytes any number of times. */
+/** Throws for files that overlap: a small archive could unpack the same bytes any number of times. */
 function checkOverlaps(path: string, size: number, places: readonly ZipPlace[]): void {
   const ordered = places.toSorted((a, b) => a.offset - b.offset)
   for (const [index, { name, offset, packedSize }] of ordered.entries()) {
@@ -122,7 +122,7 @@ class PackedEntry implements ArchiveEntry {
     if (view.getUint32(0, true) === LOCAL_SIGNATURE) {
       return offset + LOCAL_HEADER_BYTES + view.getUint16(26, true) + view.getUint16(28, true)
     }
-    throw corrupt(this.#source.name, `${name} is not where the directory says`)
+    throw corrupt(this.#source.name, `${name} is not at the place in its directory`)
   }
 
   #pieces(start: number, length: number): ReadableStream<BufferSource> {

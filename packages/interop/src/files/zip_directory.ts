@@ -131,7 +131,7 @@ async function wideDirectory(
   const locator = viewOf(await source.read(end - ZIP64_LOCATOR.bytes, ZIP64_LOCATOR.bytes))
   if (locator.getUint32(0, true) !== ZIP64_LOCATOR.signature) return undefined
   const place = wideNumber(path, locator, 8)
-  if (place + ZIP64_END.bytes > end) throw corrupt(path, 'the end of its directory is not where it says')
+  if (place + ZIP64_END.bytes > end) throw corrupt(path, 'the end of its directory is not at the recorded place')
   const view = viewOf(await source.read(place, ZIP64_END.bytes))
   if (view.getUint32(0, true) !== ZIP64_END.signature) throw corrupt(path, 'the end of its directory is damaged')
   const [count, size, offset] = [wideNumber(path, view, 32), wideNumber(path, view, 40), wideNumber(path, view, 48)]

@@ -39,7 +39,7 @@ export interface KerasLayer {
   readonly directions: readonly KerasDirection[]
   /** Of a `Bidirectional`. */
   readonly mergeMode?: unknown
-  /** Why the layer cannot be imported, whatever its cells are. */
+  /** Why the layer cannot be imported, for any cells. */
   readonly refusal?: string
   readonly notes: readonly string[]
 }
@@ -47,7 +47,7 @@ export interface KerasLayer {
 /** Deeper nesting is a trap. */
 const DEEPEST = 64
 const LONGEST_NAME = 256
-/** Layers with a cell of their own, or one that they are given. */
+/** Layers with their own cell, or one that they are given. */
 const RECURRENT = new Set(['LSTM', 'GRU', 'SimpleRNN', 'CuDNNLSTM', 'CuDNNGRU', 'RNN'])
 const CELLS = new Set(['LSTMCell', 'GRUCell', 'SimpleRNNCell'])
 const MODELS = new Set(['Sequential', 'Functional', 'Model'])
@@ -72,7 +72,7 @@ export function describedLayers(path: string, model: unknown): KerasLayer[] {
   return layersOfModel(model, { path, prefix: '', place: '', group: undefined, trainable: true, notes, depth: 0 })
 }
 
-/** Where the walk stands. */
+/** The position of the walk. */
 interface Place {
   readonly path: string
   /** Of names: ends in `/` unless empty. */

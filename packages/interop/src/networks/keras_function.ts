@@ -62,7 +62,7 @@ export function unlikeDirections(
 }
 
 function wrongOption(option: string, rule: string, value: unknown): string {
-  const words = typeof value === 'object' && value !== null ? 'a function of its own' : String(value)
+  const words = typeof value === 'object' && value !== null ? 'a custom function' : String(value)
   return `${option} must be ${rule}: current value is ${words}. No weights make the two equal`
 }
 

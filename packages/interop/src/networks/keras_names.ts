@@ -66,7 +66,7 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
     parts.push(names?.get(segments.slice(0, index + 1).join('/')) ?? segment)
   }
   const cell = parts.at(-1) ?? ''
-  // Keras 2's weights stand under their layer's name: whatever follows repeats it.
+  // Keras 2's weights are under their layer's name: the rest repeats it.
   if (!segments.includes('cell')) return { name: parts[0] ?? '', side, cell }
   const isStacked = segments.includes('cells')
   return { name: parts.join('/'), side, cell: isStacked ? cell : '' }

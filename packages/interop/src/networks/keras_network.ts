@@ -82,7 +82,7 @@ export function networkInterpretation(
   }
 }
 
-/** The layout of both GRUs is the same but for the bias: [3H], which takes the place of the input-side one. */
+/** The layout of both GRUs is the same except for the bias: [3H], which takes the place of the input-side one. */
 function resetBeforeCanonical(descriptor: RnnDescriptor, groups: readonly NamedTensors[]): CanonicalParams {
   const both = groups.map(({ bias, ...kernels }) => {
     if (bias === undefined) return kernels

@@ -14,7 +14,7 @@ const MOST_TENSORS = 2 ** 15
 
 /**
  * Bounds the memory of imported networks by the size of their file: a small file can name the same elements
- * for any number of networks, and each that does not share them would have a copy of its own.
+ * for any number of networks, and each that does not share them would have its own copy.
  */
 export class MemoryBudget {
   readonly #path: string

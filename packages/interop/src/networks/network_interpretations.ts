@@ -11,7 +11,7 @@ import { unnamedInterpretations } from './unnamed_arrays.js'
 /** Every interpretation of the tensors of a file, by any framework's names. */
 export function networkInterpretations(file: WeightFile, options: InterpretationOptions): Interpretation[] {
   const saved = savedInterpretations(file.tensors)
-  // TensorFlow 1.3 saved its cells' variables and, beside their sum, both biases: that says more than the cells alone.
+  // TensorFlow 1.3 saved its cells' variables and, beside their sum, both biases: they preserve more than the cells alone.
   const owned = new Set(saved.flatMap(({ tensors }) => tensors))
   return [
     ...onnxInterpretations(file, options),

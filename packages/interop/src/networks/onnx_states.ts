@@ -26,12 +26,12 @@ const SHAPING: ReadonlyMap<string, 'first' | 'all'> = new Map([
 /** Exporters write a few nodes between a constant and an initial state. More are not followed: the state counts as computed. */
 const MOST_VALUES = 64
 
-/** Whether a node may stand between a constant and an initial state. */
+/** Whether a node may be between a constant and an initial state. */
 export function shapesConstants({ opType, domain }: OnnxNodeMessage): boolean {
   return ['', 'ai.onnx'].includes(domain) && (opType === 'ConstantOfShape' || SHAPING.has(opType))
 }
 
-/** Where an initial state comes from. */
+/** The source of an initial state. */
 export interface StateSource {
   /** Constants that it is made of. */
   readonly constants: readonly StoredTensor[]

@@ -42,6 +42,6 @@ export function optimizerSlots({ format, tensors }: Pick<WeightFile, 'format' | 
 function isSlotOfVariable(segments: readonly string[], shape: string, shapes: ReadonlyMap<string, string>): boolean {
   if (segments.some((segment, index) => index > 0 && SLOT.test(segment))) return true
   if (AVERAGES.has(segments.at(-1) ?? '')) return false
-  // The optimizer's scopes stand before the variable's.
+  // The optimizer's scopes are before the variable's.
   return segments.slice(0, -2).some((_, scopes) => shapes.get(segments.slice(scopes, -1).join('/')) === shape)
 }

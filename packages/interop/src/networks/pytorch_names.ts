@@ -129,7 +129,7 @@ function sizesOf(
   if (modes === undefined || input[1] < 1) return undefined
   let numLayers = 0
   for (const own of tensors.keys()) numLayers = Math.max(numLayers, 1 + Number(/_l(\d+)/.exec(own)?.[1]))
-  // A file cannot have more layers than matrices, whatever its names say.
+  // A file cannot have more layers than matrices, for any names.
   if (2 * numLayers > tensors.size) return undefined
   const direction = tensors.has('weight_ih_l0_reverse') ? 'bidirectional' : 'unidirectional'
   return { modes, options: { numLayers, numUnits, inputSize: input[1], direction, numProj: projection?.[0] } }

@@ -28,7 +28,7 @@ export class SharedParameters {
     this.tensors = tensors.map((tensor) => ({ ...tensor, read: this.#reader(tensor.read) }))
   }
 
-  /** Counts how often the elements of each tensor will be asked for. */
+  /** Counts how often the elements of each tensor will be requested. */
   expect(
     interpretations: readonly {
       readonly tensors: readonly StoredTensor[]
@@ -45,7 +45,7 @@ export class SharedParameters {
   /**
    * The canonical parameters that `convert` makes of a group of tensors; of equal groups and descriptors the same arrays.
    *
-   * @param convert depends on nothing but its argument and `descriptor`.
+   * @param convert depends only on its argument and `descriptor`.
    */
   canonical(
     descriptor: RnnDescriptor,

@@ -30,7 +30,7 @@ const PEEPHOLES = ['w_i_diag', 'w_f_diag', 'w_o_diag'] as const
 /** TensorFlow's cells add this to the forget gate at run time; it is in no variable. */
 const DEFAULT_FORGET_BIAS = 1
 
-/** One cell and where it stands in its network. */
+/** One cell and its place in its network. */
 interface Cell extends StoredGroup {
   readonly network: string
   readonly layer: number
@@ -82,7 +82,7 @@ function placed({ prefix, tensors }: StoredGroup): Cell {
   if (both !== null) {
     return { prefix, tensors, network: `${both[1] ?? ''}bidirectional_rnn`, layer: 0, isBackward: both[2] === 'bw' }
   }
-  // Within bidirectional_rnn/fw and /bw these are stacks of their own: neither feeds the other.
+  // Within bidirectional_rnn/fw and /bw these are separate stacks: neither feeds the other.
   const stacked = STACKED.exec(prefix)
   if (stacked === null) return { prefix, tensors, network: prefix, layer: 0, isBackward: false }
   return { prefix, tensors, network: `${stacked[1] ?? ''}multi_rnn_cell`, layer: Number(stacked[2]), isBackward: false }

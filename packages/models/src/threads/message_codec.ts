@@ -37,7 +37,7 @@ export class MessageWriter {
     this.#values.push(value)
   }
 
-  /** Copies the elements: the caller may overwrite them at once. */
+  /** Copies the elements: the caller may overwrite them immediately. */
   writeTensor({ data, shape }: Tensor): void {
     const dtype = DTYPE_NAMES.indexOf(dtypeOf(data) as DType)
     this.#numbers.push(dtype, shape.length, ...shape)

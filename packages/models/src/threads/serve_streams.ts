@@ -11,7 +11,7 @@ export interface ServingPort {
   postMessage(message: unknown, transfer?: readonly ArrayBuffer[]): void
 }
 
-/** A pool that worker threads can serve: that of a model, or one of your own. */
+/** A pool that worker threads can serve: that of a model, or your own. */
 export type ServedPool<State = RnnStreamState> = Pick<StreamPool<State>, 'open' | 'stats'>
 
 /**

@@ -216,7 +216,7 @@ export class StreamWorker implements WorkerOperations {
 
 function readAnswer(reader: MessageReader, answer: number): unknown {
   if (answer === STREAM_ANSWER.tensor) {
-    // An array of its own: the message holds the results of other streams too.
+    // A separate array: the message holds the results of other streams too.
     const { data, shape } = reader.readTensor()
     return { data: data.slice(), shape }
   }

@@ -16,11 +16,11 @@ export interface WorkerPoolOptions {
   readonly start: () => WorkerThread
   /** Calls of `step` that may wait in one stream, those being computed included. Default 1024. */
   readonly maxQueued?: number | undefined
-  /** Called when a worker ended by itself, after its streams were rejected. */
+  /** Called when a worker ended unexpectedly, after its streams were rejected. */
   readonly onWorkerLost?: ((loss: WorkerLoss) => void) | undefined
 }
 
-/** A worker that ended by itself. */
+/** A worker that ended unexpectedly. */
 export interface WorkerLoss {
   /** Streams that were open in it. */
   readonly streams: number
@@ -38,7 +38,7 @@ export interface WorkerPoolStats {
   readonly steps: number
   /** Calls refused with `ERR_STREAM_QUEUE_FULL`. */
   readonly refused: number
-  /** Workers that ended by themselves. */
+  /** Workers that ended unexpectedly. */
   readonly lostWorkers: number
   /** Streams that were open in them. */
   readonly lostStreams: number

@@ -117,7 +117,7 @@ export class Dataset<T> implements AsyncIterable<T> {
   }
 
   /**
-   * The share of one rank of each batch: of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Every element goes to
+   * The share of one rank of each batch: of L elements those from ⌊L·rank/size⌋ up to ⌊L·(rank+1)/size⌋. Every element belongs to
    * one rank, and every rank sees the same number of batches: a share may be empty, `[]`, and `map` passes that on. Positions
    * are those of the whole batches, so that another number of ranks can go on from them. Put transforms that cost time
    * after it.
@@ -161,7 +161,7 @@ export class Dataset<T> implements AsyncIterable<T> {
 
 const CURSOR = methods('a cursor, which a source opens', 'next', 'close')
 
-/** One pass over a dataset, which knows where it is. */
+/** One pass over a dataset, with its position. */
 export class DatasetIterator<T> implements AsyncIterableIterator<T> {
   readonly #cursor: Cursor<T>
   #position: Position

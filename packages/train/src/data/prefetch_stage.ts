@@ -11,7 +11,7 @@ export function prefetched<T>(source: Source<T>, size: number): Source<T> {
       const ready: Promise<Item<T> | undefined>[] = []
       let last: Promise<unknown> = Promise.resolve()
       let ended = false
-      // A cursor is asked one element at a time, so each request waits for the one before.
+      // A cursor returns one element at a time, so each request waits for the one before.
       const request = () => {
         const next = last.then(() => (ended ? undefined : upstream.next()))
         next.then(

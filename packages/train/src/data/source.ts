@@ -1,5 +1,5 @@
 import { ASYNC_ITERABLE, checkArguments, either, ITERABLE } from '@cudnn-rnn/arguments'
-/** Where a cursor stands, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
+/** The position of a cursor, as plain JSON: saved with a checkpoint, given back to {@link Source.open}. */
 export type Position = string | number | boolean | null | readonly Position[] | { readonly [key: string]: Position }
 
 /** An element, and the position just after it. */
@@ -8,7 +8,7 @@ export interface Item<T> {
   readonly position: Position
 }
 
-/** One pass over a source. Nothing is read before `next` asks for it: that is the back-pressure. */
+/** One pass over a source. Nothing is read before `next` requests it: that is the back-pressure. */
 export interface Cursor<T> {
   /** The next element; undefined at the end. Not called again before it settles. */
   next(): Promise<Item<T> | undefined>

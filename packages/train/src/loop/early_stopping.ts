@@ -3,7 +3,7 @@ import type { TrainingRecord } from './training_saver.js'
 export interface EarlyStoppingOptions {
   /** Name of a metric that `evaluate` returns. */
   readonly metric: string
-  /** Evaluations without an improvement until training stops; default Infinity: only remember the best. */
+  /** Evaluations without an improvement until training stops; default Infinity: only record the best. */
   readonly patience?: number | undefined
   /** Default 'min'. */
   readonly mode?: 'min' | 'max' | undefined

@@ -321,7 +321,7 @@ export class SeveralRanks implements TrainingRanks {
     })
   }
 
-  /** Where the rows of a rank stand in the whole tensor. */
+  /** Where the rows of a rank are in the whole tensor. */
   #placeOf(
     { tensors, axes }: BatchRows,
     index: number,

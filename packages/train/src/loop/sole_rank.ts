@@ -4,7 +4,7 @@ import type { TrainedTensors, TrainingRanks } from './training_ranks.js'
 import type { RestoredRecord, TrainingRecord, TrainingSaver } from './training_saver.js'
 import { type TrainingStep, type TrainingStepOptions, trainingStep } from './training_step.js'
 
-/** The ranks of a training in one process: every call runs its work, and its errors are thrown at once. */
+/** The ranks of a training in one process: every call runs its work, and its errors are thrown immediately. */
 export class SoleRank implements TrainingRanks {
   readonly #signal: AbortSignalLike | undefined
 

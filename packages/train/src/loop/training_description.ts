@@ -2,7 +2,7 @@ import { version } from '../../package.json'
 import type { Trainable } from '../optimizers/trainable.js'
 import type { FitOptions } from './fit_options.js'
 
-/** The settings that all ranks of a training must share; each is compared by itself, under its name. */
+/** The settings that all ranks of a training must share; each is compared separately, under its name. */
 export function trainingDescription<Batch>(options: FitOptions<Batch>): Readonly<Record<string, unknown>> {
   const { backend, optimizer, state, learningRate } = options
   const { accumulate, clipNorm, clipValue, evaluateEvery, saveEvery, earlyStopping, maxSkipped, maxSteps, wire } =

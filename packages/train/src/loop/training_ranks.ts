@@ -30,7 +30,7 @@ type SavedState = Pick<TrainingRecord, 'extra' | 'ranks'>
  * ({@link SeveralRanks}); all ranks call the same methods in the same order.
  */
 export interface TrainingRanks extends Disposable {
-  /** A rank asks for the end of the training: one process at once, several after the step in which it asked. */
+  /** A rank requests the end of the training: one process immediately, several after the step of the request. */
   readonly isStopping: boolean
   /** Runs `work` here. Its error is thrown at the next call that all ranks make; then the result is undefined. */
   attempt<Result>(work: () => Promise<Result> | Result): Promise<Result | undefined>
@@ -48,7 +48,7 @@ export interface TrainingRanks extends Disposable {
   ownState(record: TrainingRecord): { readonly saved: Position; readonly by: World }
   /** The state of every rank, for a checkpoint. */
   gatherState(own: () => Promise<Position>): Promise<SavedState>
-  /** Knows from now on of a signal of any rank that came before the first step. */
+  /** Records from now on a signal of any rank that came before the first step. */
   shareSignal(): Promise<void>
   /**
    * One update over the batches of all ranks.

@@ -35,7 +35,7 @@ export interface RestoredRecord extends TrainingRecord {
 }
 
 /**
- * Where checkpoints go; file formats are its business. An opaque buffer's `value.layout` says that it must be saved
+ * Where checkpoints go; file formats are its responsibility. An opaque buffer's `value.layout` states that it must be saved
  * through its model's canonical map to be read by another executor.
  */
 export interface TrainingSaver {

@@ -13,7 +13,7 @@ export interface GradientCheckOptions {
   /** Half the distance of the two points of a central difference; default 1e-5. Use about 1e-2 with float32 losses. */
   readonly delta?: number | undefined
   /**
-   * 'jacobian' (default) moves every element by itself and can name the worst; 'directional' moves each input along one
+   * 'jacobian' (default) moves every element separately and can name the worst; 'directional' moves each input along one
    * random direction, two evaluations per input however large it is.
    */
   readonly method?: 'jacobian' | 'directional' | undefined

@@ -20,7 +20,7 @@ export class Adam extends Optimizer {
   readonly #beta2: number
   readonly #epsilon: number
   readonly #definition: Definition
-  /** Counts updates on an executor with `steps`, which alone knows which ones it skips. */
+  /** Counts updates on an executor with `steps`, where only the device determines which ones are skipped. */
   readonly #count: UpdateCount | undefined
 
   constructor(backend: Backend, variables: readonly Trainable[], options: AdamOptimizerOptions = {}) {

@@ -65,7 +65,7 @@ export abstract class Optimizer {
     )
   }
 
-  /** Updates done. With `Backend.steps` an update counts once it is queued, until {@link uncount} says it was skipped. */
+  /** Updates done. With `Backend.steps` an update counts once it is queued, until {@link uncount} states it was skipped. */
   get step(): number {
     return this.#step
   }
@@ -146,7 +146,7 @@ export abstract class Optimizer {
 }
 
 /**
- * Whose formula: they differ in where ε stands and whether the rate enters a velocity. 'pytorch' (default) or
+ * Whose formula: they differ in the place of ε and in whether the rate enters a velocity. 'pytorch' (default) or
  * 'tensorflow' (Keras).
  */
 export type Definition = 'pytorch' | 'tensorflow'
@@ -169,7 +169,7 @@ export function checkOptimizer(
   checkOptions(action, options, { ...Object.fromEntries(rules), weightDecay: ANYTHING, decayMask: optional(FUNCTION) })
 }
 
-/** What `fit`, optimizers and savers ask of an executor. */
+/** The part of an executor that `fit`, optimizers and savers use. */
 export const BACKEND = methods('what openBackend() resolves to', 'tensor', 'zeros', 'rnn', 'owns')
 
 const TENSOR = kind('a tensor of the executor', isBackendTensor)

@@ -78,7 +78,7 @@ it('fit stops early, and keeps the best apart from the latest', async () => {
   expect(await fit(linearTask(backend, saver, options).options)).toMatchObject({ step: 10, ending: 'stopped early' })
 })
 
-it('fit skips updates whose gradients are not finite, says so, and gives up after too many', async () => {
+it('fit skips updates whose gradients are not finite, reports them, and gives up after too many', async () => {
   using backend = openReferenceBackend()
   const saver = new MemorySaver(backend)
   let calls = 0
@@ -255,7 +255,7 @@ it('fit holds the lock of its saver until it ends, and trains a finished run lon
   expect(held).toBe(0)
 })
 
-it('fit says at its start, in its log and in its result which checkpoints a resume passed over', async () => {
+it('fit reports at its start, in its log and in its result which checkpoints a resume passed over', async () => {
   using backend = openReferenceBackend()
   const saver = new MemorySaver(backend)
   await fit(linearTask(backend, saver, { maxSteps: 7 }).options)

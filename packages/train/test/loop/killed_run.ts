@@ -1,4 +1,4 @@
-// A training run as a process of its own, for kill.test.ts: node killed_run.mjs <directory> <steps>.
+// A training run as a separate process, for kill.test.ts: node killed_run.mjs <directory> <steps>.
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deserialize, serialize } from 'node:v8'

@@ -49,7 +49,7 @@ export function linearTask(backend: Backend, saver: MemorySaver, more: Partial<F
     backend,
     data: Dataset.fromArray(numbers).shuffle({ bufferSize: 23, seed: 4 }).repeat().batch(5).prefetch(2),
     async batchGradients(batch) {
-      // Stands for a dropout generator: the result depends on how often it was drawn from.
+      // Represents a dropout generator: the result depends on how often it was drawn from.
       const noise = 0.01 * Math.sin(random.draws++)
       const x = { data: Float32Array.from(batch.flatMap((k) => [Math.sin(k), Math.cos(3 * k)])), shape: [5, 2] }
       using y = backend.ops.linear(x, kernel.value, bias)

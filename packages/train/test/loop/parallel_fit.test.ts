@@ -52,7 +52,7 @@ async function train(
   const world = communicator ?? { rank: 0, size: 1 }
   using backend = openReferenceBackend()
   const gru = new CudnnGRU(backend, { numLayers: 2, numUnits: UNITS, inputSize: 1 })
-  // Ranks begin with the first one's values, whatever their own.
+  // Ranks begin with the first one's values, not with their own.
   const params = gru.createParams({ seed: 1 + world.rank })
   const passOf = async (batch: ReturnType<typeof padSequences<Float32Array>>, isTraining: boolean) => {
     const sequenceLengths = batch.lengths
@@ -182,7 +182,7 @@ describe('fit over several ranks', () => {
     expect(lengths).toEqual([6, 5, 4, 4])
   })
 
-  it('keeps the state of each rank, and says whose it is after a change of their number', async () => {
+  it('keeps the state of each rank, and names the rank after a change of their number', async () => {
     const backend = openReferenceBackend()
     const saver = new MemorySaver(backend)
     const restored: unknown[] = []
