@@ -217,6 +217,7 @@ Job UpdateJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// One job serves all operations on layers: a new one is a case of RunLayerOp.
 // The operands and numbers of each operation are in packages/cpu/src/native_addon.ts; `counts` are their numbers of
 // elements, which Elements() compares with the arrays.
 template <typename T>
@@ -243,6 +244,7 @@ Job LayerJobOf(const JobContext& context, const Napi::Object& arguments) {
 }  // namespace
 
 // The exported functions choose the element type of the executor; a job never mixes the two.
+// Each returns the job of one call; ExecutorObject queues it, or runs it immediately where it is brief.
 Job LinearJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return LinearJobOf<T>(context, arguments); });
 }

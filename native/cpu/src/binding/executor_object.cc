@@ -52,6 +52,7 @@ void ExecutorObject::RunNow(const Napi::CallbackInfo& info) {
   if (!failure.message.empty()) throw Napi::Error::New(env_, failure.message);
 }
 
+// Queue<…> returns the number of the operation, which JavaScript awaits by done(); RunNow<…> blocks until its end.
 Napi::Function ExecutorObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeExecutor",
                      {

@@ -59,6 +59,8 @@ void MultiplyStreamed(const Engine<T>& engine, Operand<T> a, Operand<T> b, const
   });
 }
 
+// Blocked as GotoBLAS and BLIS: a panel of b in the first-level and second-level cache, a block of rows of a in the
+// second-level cache, the tile of c in registers (https://doi.org/10.1145/1356052.1356053).
 // Packs b to panels, multiplies block by block, all in one call of the pool. Packing b costs depth · columns moves
 // against rows · depth · columns multiply-adds; a of unit column stride is read in place.
 template <typename T>
@@ -189,12 +191,14 @@ void AddTransposedProduct(const Engine<T>& engine, const T* a, ptrdiff_t a_strid
 
 }  // namespace
 
+// c = a·b + bias, the bias a row that is added to every row of c.
 template <typename T>
 void Multiply(const Engine<T>& engine, Operand<T> a, Operand<T> b, const T* bias, T* c, ptrdiff_t rows, ptrdiff_t depth,
               ptrdiff_t columns) {
   MultiplyInto(engine, a, b, bias, false, c, columns, rows, depth, columns);
 }
 
+// c += a·b: gradients of weights are sums over steps and batches.
 template <typename T>
 void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdiff_t c_stride, ptrdiff_t rows,
                 ptrdiff_t depth, ptrdiff_t columns) {

@@ -51,7 +51,8 @@ T Value(Activation activation, T x) {
   return x;
 }
 
-// The derivative, from the result.
+// φ'(x) as a function of y = φ(x), so that a backward needs no copy of x:
+//   tanh 1 - y²   σ y(1 - y)   relu [y > 0]   elu y + 1 below 0, else 1   softplus 1 - e^-y
 template <typename T>
 T Slope(Activation activation, T y) {
   switch (activation) {
@@ -159,6 +160,7 @@ void ActivationGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // multiply: y, a, b; count
+// y = a ⊙ b. The gradients are two more products: da = dy ⊙ b and db = dy ⊙ a.
 template <typename T>
 void Multiply(const Engine<T>& engine, const LayerOperands<T>& on) {
   T* y = on.data[0];
@@ -169,6 +171,8 @@ void Multiply(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // dropout: y, x; count, seed low, seed high, draw low, draw high, threshold, kept
+// Element k draws word k % 4 of block ⌊k/4⌋ of Philox4x32-10, with the number of the mask in the other half of the
+// counter, so the backward computes the mask again instead of storing it, on any number of threads.
 // An element is dropped if the upper 24 bits of its word are below `threshold`, rate·2^24. `draw` is the number of the
 // mask, so every call has its own.
 template <typename T>
@@ -235,6 +239,7 @@ void LayerNorm(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // layerNormGradients: dx, dgamma, dbeta, x, gamma, dy; rows, columns, epsilon
+// dγ = Σ_n dy ⊙ x̂ and dβ = Σ_n dy over the rows; dx per row, below.
 template <typename T>
 void LayerNormGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *dx = on.data[0], *d_gamma = on.data[1], *d_beta = on.data[2];
@@ -375,6 +380,8 @@ void PoolSequenceGradient(const Engine<T>& engine, const LayerOperands<T>& on) {
   const auto pooling = static_cast<Pooling>(on.size(3));
   ForEach(engine, stride, std::max(kChunk<T>, kElementwisePart / 4 / std::max<ptrdiff_t>(1, time)),
           [&](ptrdiff_t begin, ptrdiff_t end) {
+            // Every element of dx is written, as the memory of a result is not cleared: zeros first, then the chosen
+            // steps.
             for (ptrdiff_t t = 0; t < time; t++) {
               for (ptrdiff_t k = begin; k < end; k++) {
                 const ptrdiff_t length = LengthOf(on, k / columns, time);
@@ -400,6 +407,7 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
   ForEach(engine, batch, RowsPerPart(time * columns), [&](ptrdiff_t begin, ptrdiff_t end) {
     for (ptrdiff_t b = begin; b < end; b++) {
       const ptrdiff_t length = LengthOf(on, b, time);
+      // Scores of a row are a column of [T,B]: its elements are `batch` apart.
       // Over the row's own steps only; past its end the weights are 0, as a mask of -∞ before the softmax would give.
       SoftmaxLine(weights + b, scores + b, batch, length);
       for (ptrdiff_t t = length; t < time; t++) weights[t * batch + b] = T{0};
@@ -414,7 +422,8 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
 }
 
 // attendGradients: dx, dscores, x, weights, dy; time, batch, columns
-// dx[t,b] = w[t,b]·dy[b], dw[t,b] = x[t,b]·dy[b], and dscores from dw by the gradient of softmax. Past a row's end w is
+// dx[t,b] = w[t,b]·dy[b], dw[t,b] = x[t,b]·dy[b], and by the gradient of softmax over time
+// dscores[t,b] = w[t,b]·(dw[t,b] - Σ_s w[s,b]·dw[s,b]). Past a row's end w is
 // 0, so dx and dscores are 0 without a test of the length.
 template <typename T>
 void AttendGradients(const Engine<T>& engine, const LayerOperands<T>& on) {

@@ -34,7 +34,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       for (ptrdiff_t i = begin; i < end; i++) x[i] += scale * source[i];
       return;
     }
-    // Polyak 1964; Nesterov as in Sutskever et al. 2013.
+    // Polyak 1964; Nesterov as in Sutskever et al. 2013 (https://proceedings.mlr.press/v28/sutskever13.html).
     case UpdateRule::kMomentum: {
       T* velocity = update.data[1];
       const T* gradient = update.data[2];
@@ -52,7 +52,9 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
-    // Kingma and Ba 2015, algorithm 1. The corrections of both moments are constants of the step.
+    // Kingma and Ba 2015, algorithm 1 (https://arxiv.org/abs/1412.6980):
+    //   m = β₁m + (1-β₁)g   v = β₂v + (1-β₂)g²   x -= rate·(m/(1-β₁^t)) / (√(v/(1-β₂^t)) + ε)
+    // The corrections of both moments are constants of the step.
     case UpdateRule::kAdam: {
       T* first = update.data[1];
       T* second = update.data[2];
@@ -74,7 +76,8 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
-    // Tieleman and Hinton 2012, with momentum as in tf.train.RMSPropOptimizer.
+    // Tieleman and Hinton 2012, with momentum as in tf.train.RMSPropOptimizer:
+    //   s = ρs + (1-ρ)g²   v = m·v + rate·g/√(s + ε)   x -= v
     case UpdateRule::kRmsProp: {
       T* square = update.data[1];
       T* velocity = update.data[2];
@@ -95,7 +98,7 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
-    // Duchi, Hazan and Singer 2011.
+    // Duchi, Hazan and Singer 2011 (https://jmlr.org/papers/v12/duchi11a.html): s += g², x -= rate·g/(√s + ε).
     case UpdateRule::kAdagrad: {
       T* square = update.data[1];
       const T* gradient = update.data[2];
@@ -110,7 +113,8 @@ void ApplyUpdate(UpdateRule rule, const UpdateOperands<T>& update, ptrdiff_t beg
       }
       return;
     }
-    // Decoupled from the gradient: Loshchilov and Hutter 2019.
+    // Decoupled from the gradient: Loshchilov and Hutter 2019 (https://arxiv.org/abs/1711.05101). x -= rate·mask ⊙ x,
+    // with the product of learning rate and decay in `rate`.
     case UpdateRule::kWeightDecay: {
       const T* mask = update.data[1];
       const T rate = number(0);

@@ -2,6 +2,10 @@
 
 namespace cudnn_rnn {
 
+// Philox4x32-10, a counter-based generator: a block of four words is a function of key and counter, so any thread can
+// draw any part of a mask (Salmon et al., Parallel Random Numbers: As Easy as 1, 2, 3, SC11,
+// https://www.thesalmons.org/john/random123/papers/random123sc11.pdf). TensorFlow and cuRAND have the same generator.
+//
 // Ten rounds of two 32 x 32 → 64 bit multiplications: the high halves are mixed with the other words and the key, the
 // low halves pass on. Multipliers and key increments (the golden ratio and √3 - 1 in 32 bits): Salmon et al. 2011.
 void PhiloxBlock(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]) {

@@ -77,6 +77,7 @@ static inline VectorF32 Round(VectorF32 a) { return {vrndnq_f32(a.v)}; }
 static inline VectorF32 PowerOfTwo(VectorF32 n) {
   return {vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtq_s32_f32(n.v), vdupq_n_s32(127)), 23))};
 }
+// x where a < b, else 0: FCMGT gives a mask of ones, AND applies it. False for a NaN, as the C operator.
 static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vandq_u32(vcltq_f32(a.v, b.v), vreinterpretq_u32_f32(x.v)))};
 }
@@ -84,6 +85,7 @@ static inline VectorF32 WhereLess(VectorF32 a, VectorF32 b, VectorF32 x) {
 static inline VectorF32 UnlessAtLeast(VectorF32 a, VectorF32 b, VectorF32 x) {
   return {vreinterpretq_f32_u32(vbicq_u32(vreinterpretq_u32_f32(x.v), vcgeq_f32(a.v, b.v)))};
 }
+// FADDP twice: pairs, then pairs of pairs.
 static inline float Sum(VectorF32 a) { return vaddvq_f32(a.v); }
 static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   // FADDP adds neighbors of two registers: two levels give the four sums in order.
@@ -92,6 +94,7 @@ static inline void StoreSums(const VectorF32 a[4], float* p, bool accumulate) {
   vst1q_f32(p, sums);
 }
 
+// The same for double: two lanes, so twice the registers for a panel of as many bytes.
 struct VectorF64 {
   using Element = double;
   static constexpr ptrdiff_t kLanes = 2;
@@ -123,6 +126,7 @@ static inline VectorF64 CopySign(VectorF64 magnitude, VectorF64 sign) {
   return {vbslq_f64(vdupq_n_u64(0x8000000000000000u), sign.v, magnitude.v)};
 }
 static inline VectorF64 Round(VectorF64 a) { return {vrndnq_f64(a.v)}; }
+// n + 1023 in bits 52 to 62, the exponent field of float64.
 static inline VectorF64 PowerOfTwo(VectorF64 n) {
   return {vreinterpretq_f64_s64(vshlq_n_s64(vaddq_s64(vcvtq_s64_f64(n.v), vdupq_n_s64(1023)), 52))};
 }

@@ -34,6 +34,7 @@ struct PortableVector {
       return static_cast<T>(x);
     });
   }
+  // Row `row` of a quad is byte `row` of the word, in little-endian order of significance, not of memory.
   // The conversion to int8_t of the lowest byte extends its sign.
   static PortableVector LoadRow(const cudnn_rnn::Int8Quad* p, int row) {
     return Map([&](int k) { return static_cast<T>(static_cast<int8_t>(p[k].bits >> 8 * row)); });
@@ -42,6 +43,7 @@ struct PortableVector {
   void Store(T* p) const {
     for (int k = 0; k < 4; k++) p[k] = v[k];
   }
+  // Unrolled by hand: four independent expressions, which GCC and Clang combine to one vector operation (SLP).
   template <typename Function>
   static PortableVector Map(Function function) {
     return {{function(0), function(1), function(2), function(3)}};
@@ -103,6 +105,7 @@ struct PortableVector {
       return x;
     });
   }
+  // Selections without branches: compilers turn them into masks where the target has vectors.
   friend PortableVector WhereLess(PortableVector a, PortableVector b, PortableVector x) {
     return Map([&](int k) { return a.v[k] < b.v[k] ? x.v[k] : T{0}; });
   }

@@ -45,7 +45,7 @@ static inline VectorF32 operator-(VectorF32 a, VectorF32 b) { return {wasm_f32x4
 static inline VectorF32 operator*(VectorF32 a, VectorF32 b) { return {wasm_f32x4_mul(a.v, b.v)}; }
 static inline VectorF32 operator/(VectorF32 a, VectorF32 b) { return {wasm_f32x4_div(a.v, b.v)}; }
 // relaxed_madd rounds once or twice, by the processor: results differ in their last bits between machines
-// (https://github.com/WebAssembly/relaxed-simd, "Relaxed fused multiply-add").
+// (https://github.com/WebAssembly/relaxed-simd/blob/main/proposals/relaxed-simd/Overview.md).
 static inline VectorF32 MultiplyAdd(VectorF32 a, VectorF32 b, VectorF32 c) {
 #if defined(__wasm_relaxed_simd__)
   return {wasm_f32x4_relaxed_madd(a.v, b.v, c.v)};

@@ -28,7 +28,14 @@ PseudoLayerBackward<T>::PseudoLayerBackward(const Engine<T>& engine, const Backw
       batch_(pass.tape->batch),
       order_(pass.order(pseudo_layer % network_.options().directions)) {}
 
-// A step's panels need only their own columns of dh, so each begins with the product that the step after owes it.
+// Backpropagation through one pseudo-layer, with δz_n the gradient with respect to the pre-activations of step n:
+//   dh_n = dy_n + δz_(n+1)·R       (GRU: + u ⊙ dh_(n+1), which bypasses the matrix)
+//   d(o ⊙ tanh c)_n = dh_n·W_proj  (with a projection; else dh_n itself)
+//   δz_n, dc_(n-1) from dh_n and dc_n, by the equations of cell_kernels.h
+// Each step waits for the one after it: T products of B rows by the recurrent matrix, one after another. The gradients
+// of weights, biases and input have no such chain and follow as products over T·B rows (rnn_layer_gradients.cc).
+//
+// A step's panels need only their own columns of dh, so the product δz_(n+1)·R is fused with the cell of step n.
 template <typename T>
 void PseudoLayerBackward<T>::Run(SharedLoops::Member* member, const T* d_output) const {
   const TransposedMatrix<T>& recurrent = matrices_.recurrent;
@@ -76,6 +83,7 @@ template <typename T>
 template <typename Body>
 void PseudoLayerBackward<T>::RunParts(SharedLoops::Member* member, ptrdiff_t n, ptrdiff_t columns, ptrdiff_t width,
                                       const Body& body) const {
+  // A grid of columns by `width` and rows by kStepRows, so that a step of few rows still has an item for each thread.
   // Items count columns slowest: neighboring items share a part of the matrix, and mostly run on the same thread.
   const ptrdiff_t groups = (batch_ + kStepRows - 1) / kStepRows;
   member->Run((columns + width - 1) / width * groups,
@@ -134,6 +142,7 @@ void PseudoLayerBackward<T>::AddOutputGradients(ptrdiff_t n, const T* d_output, 
   }
 }
 
+// With a projection: dh of every step is kept, as dW_proj = Σ_n dh_nᵀ·(o ⊙ tanh c)_n is one product over all steps.
 // The last part takes the padding along.
 template <typename T>
 void PseudoLayerBackward<T>::KeepProjected(ptrdiff_t n, const Part& part) const {
@@ -145,7 +154,8 @@ void PseudoLayerBackward<T>::KeepProjected(ptrdiff_t n, const Part& part) const 
   }
 }
 
-// dh before the projection.
+// h = (o ⊙ tanh c)·W_projᵀ in the forward, so the gradient of the cell's output is dh·W_proj: a product with the
+// transpose of the matrix that the forward multiplies by.
 template <typename T>
 void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) const {
   const ptrdiff_t padded = network_.padded_columns();
@@ -258,6 +268,7 @@ void PseudoLayerBackward<T>::FinishHidden(const Part& part) const {
   }
 }
 
+// After the last product dc is the gradient with respect to the initial c: dc_(n-1) = f ⊙ dc_n of every step.
 template <typename T>
 void PseudoLayerBackward<T>::FinishCells() const {
   const ptrdiff_t units = network_.options().units;

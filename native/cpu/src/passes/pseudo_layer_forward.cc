@@ -53,6 +53,7 @@ void PseudoLayerForward<T>::StartStates() const {
   }
 }
 
+// x of step n of every row, in time order. Layers of the forward direction without lengths read their input in place.
 template <typename T>
 void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) const {
   if (!gathers()) return;
@@ -69,7 +70,9 @@ void PseudoLayerForward<T>::Gather(const TimeBlock& time_block, ptrdiff_t n) con
   }
 }
 
-// Independent of the recurrence, so it runs over many steps at once, at the peak rate of the multiply-add units.
+// z_n = W·x_n + b_W + b_R for all steps of a time block (GRU's candidate: x_n = W·x_n + b_W, without b_R). The
+// recurrent product is added later, step by step. Independent of the recurrence, so the rows of many steps form one
+// large product that runs at the peak rate of the multiply-add units.
 template <typename T>
 void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t panel, ptrdiff_t first, ptrdiff_t last,
                                           Int8Rows* int8_rows) const {
@@ -159,6 +162,7 @@ inline void PseudoLayerForward<T>::FinishHidden(ptrdiff_t n, Columns columns) co
   }
 }
 
+// The same for c, which has no output: only final states are copied.
 template <typename T>
 inline void PseudoLayerForward<T>::FinishCells(ptrdiff_t n, Columns units) const {
   // Without lengths only the last step has a final state.

@@ -8,11 +8,15 @@
 
 namespace cudnn_rnn {
 
+// One block for the whole pass, from the executor's cache: training repeats the same sizes, and pages that the process
+// has touched need no page faults.
 template <typename T>
 BackwardMemory<T>::BackwardMemory(const Engine<T>& engine, const BackwardPass<T>& pass) : blocks_(engine.blocks) {
   block_ = blocks_->TakeFor([&](Arena* arena) { Carve(pass, arena); });
 }
 
+// dh and dc hold one step, as only they pass between steps; dh_projected and dx hold all T·B rows. Runs twice, first
+// over an arena that only measures (memory/arena.h).
 template <typename T>
 void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, Arena* arena) {
   const Network<T>& network = *pass.network;

@@ -52,6 +52,8 @@ void ForwardMemory<T>::Carve(const ForwardPass<T>& pass, const ForwardSchedule& 
   }
 }
 
+// The memory of one pseudo-layer in inference: z of one time block, two states h and one c, against T of each in a
+// tape.
 template <typename T>
 void ForwardMemory<T>::CarveRecord(const ForwardPass<T>& pass, const ForwardSchedule& schedule, int pseudo_layer,
                                    Arena* arena) {

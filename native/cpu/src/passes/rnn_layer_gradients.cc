@@ -123,6 +123,7 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_
 }
 
 // Adds dx [T·B][size] in time order to d_input [T,B,size].
+// Step n of a row is time TimeOf(n, row): a permutation of the row's own steps, so this is a scatter without conflicts.
 template <typename T>
 void LayerGradients<T>::AddInTime(SharedLoops::Member* all, int direction, const T* dx, ptrdiff_t size,
                                   T* d_input) const {

@@ -28,6 +28,9 @@ int LogicalCores() { return static_cast<int>(std::max(1u, std::thread::hardware_
 
 }  // namespace
 
+// The default number of threads. Two hyperthreads share the multiply-add units and the first-level and second-level
+// caches of a core (Agner Fog, The microarchitecture of Intel, AMD and VIA CPUs, https://www.agner.org/optimize/), so a
+// second thread per core adds no arithmetic to these kernels and halves the cache of the first.
 int PhysicalCores() {
 #if defined(__linux__)
   // Threads of one core have the same pair of package and core number:

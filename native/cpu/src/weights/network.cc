@@ -47,6 +47,7 @@ Network<T>::Network(const NetworkOptions& options) : options_(options) {
   }
 }
 
+// G: LSTM i f g o, GRU r u n, plain cells one. cuDNN counts twice as many linear layers, G for each side.
 template <typename T>
 int Network<T>::gates() const {
   switch (options_.cell) {
@@ -99,6 +100,7 @@ int Network<T>::ChunkOfGate(Side side, int gate) const {
   return options_.cell == Cell::kGru && side == Side::kInput ? (gate + 1) % 3 : gate;
 }
 
+// The matrix of a canonical tensor. W [H,in], R [H,C] and the projection [P,H] are row-major there.
 template <typename T>
 const PanelMatrix& Network<T>::MatrixOf(int pseudo_layer, Side side) const {
   const LayerLayout& layout = layers_[pseudo_layer];
@@ -123,6 +125,8 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   const ptrdiff_t panel_rows = gated ? kChunk<T> : matrix.chunks * kChunk<T>;
   const ptrdiff_t panel_size = matrix.depth * matrix.chunks * kChunk<T>;
   const ptrdiff_t column = gated ? ChunkOfGate(side, gate) * kChunk<T> : 0;
+  // element (row, k) of the canonical matrix is element (k, row % panel_rows) of the panel: a panel is the transpose of
+  // a block of rows, so a kernel loads the weights of consecutive outputs as one vector.
   for (ptrdiff_t row = 0; row < rows; row++) {
     const ptrdiff_t panel = row / panel_rows;
     const ptrdiff_t width = matrix.ChunksOf(panel) * kChunk<T>;
@@ -139,6 +143,8 @@ void Network<T>::MoveWeight(T* params, T* canonical, int pseudo_layer, Side side
   }
 }
 
+// Biases have the order of the chunks of a panel: gate g of unit u is at chunk u / kChunk · G + ChunkOfGate(g).
+// Elements of the padding are never written and stay 0.
 template <typename T>
 void Network<T>::MoveBias(T* params, T* canonical, int pseudo_layer, Side side, int gate, bool into) const {
   const LayerLayout& layout = layers_[pseudo_layer];

@@ -28,6 +28,7 @@ Int8Rows TakeInt8Rows(const Network<float>& network, ptrdiff_t rows, Arena* aren
   return {0, arena->Take<float>(rows * blocks), arena->Take<uint32_t>(rows * blocks * kInt8BlockRows / 2)};
 }
 
+// Two passes over the matrices: the first assigns places, the second converts into one allocation.
 QuantizedWeights::QuantizedWeights(const Network<float>& network, const float* params, WeightFormat format)
     : format_(format), place_of_(network.params_size() / kChunk<float> + 1) {
   std::vector<PanelMatrix> matrices;

@@ -47,6 +47,8 @@ class TransposedMatrix {
   // Panels that can be packed in parallel.
   ptrdiff_t items() const { return is_packed() ? matrix_.panels : 0; }
 
+  // Wᵀ in panels as GotoBLAS packs B: Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008
+  // (https://doi.org/10.1145/1356052.1356053).
   // Copies one panel of outputs.
   void Pack(ptrdiff_t item) const {
     const ptrdiff_t width = matrix_.ChunksOf(item) * kChunk<T>;
