@@ -1,10 +1,10 @@
 import { openBackend } from '@cudnn-rnn/rnn'
 import { expect, it } from 'vitest'
+import { LINE_HEIGHT, LineDrawing, pngOf } from '../src/handwriting/generator/line_drawing.js'
+import { registerFonts, TRAINING_FONTS, UNSEEN_FONT } from '../src/handwriting/generator/line_fonts.js'
+import { labelsOf, textOf, wordsOf } from '../src/handwriting/generator/line_texts.js'
 import { batchOf, FRAME_SIZE, randomLines } from '../src/handwriting/line_batch.js'
-import { LINE_HEIGHT, LineDrawing, pngOf } from '../src/handwriting/line_drawing.js'
-import { registerFonts, TRAINING_FONTS, UNSEEN_FONT } from '../src/handwriting/line_fonts.js'
 import { lineReader, readTexts } from '../src/handwriting/line_reader.js'
-import { labelsOf, textOf, wordsOf } from '../src/handwriting/line_texts.js'
 
 const { training: words } = wordsOf('Call me “Ishmael”. Some years ago—never mind how long 1851 precisely—having')
 const lines = (seed: number) => {

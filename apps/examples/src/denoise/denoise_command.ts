@@ -5,7 +5,8 @@ import type { Command } from 'commander'
 import { readAudio, SAMPLE_RATE, writeAudio } from '../audio_file.js'
 import { FrameClock } from '../frame_clock.js'
 import { BLOCK, Dtln, SHIFT } from './dtln.js'
-import { spectrogram, spectrogramChart } from './spectrogram.js'
+import { spectrogram } from './spectrogram.js'
+import { spectrogramChart } from './spectrogram_picture.js'
 
 export function addDenoiseCommand(program: Command): void {
   program
@@ -42,7 +43,7 @@ export async function denoise(backend: Backend, weights: string, noisy: Float32A
       frame.set(noisy.subarray(start, Math.min(start + SHIFT, noisy.length)))
       const clean = await clock.time(() => model.process(frame))
       // The first samples out are of the time before the first ones in.
-      for (const [n, value] of clean.entries()) if (start + n >= delay) samples[start + n - delay] = value
+      if (start >= delay) samples.set(clean.subarray(0, noisy.length + delay - start), start - delay)
     }
   } finally {
     model.dispose()

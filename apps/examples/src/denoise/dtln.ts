@@ -1,8 +1,9 @@
 import { type Backend, dense, importWeights, layerNorm, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import { openWeightFile, stackNetworks } from '@cudnn-rnn/rnn/interop'
 import { type ModelStream, multiply } from '@cudnn-rnn/rnn/layers'
-import FFT from 'fft.js'
 import { lstmLayer, lstmsOf, weightReader } from '../named_weights.js'
+import { OverlapAdd, SlidingBlock } from '../signal/overlap_add.js'
+import { RealFourier } from '../signal/real_fourier.js'
 
 /** Samples of a block, and of its step: 32 ms and 8 ms at 16 kHz. */
 export const BLOCK = 512
@@ -20,9 +21,9 @@ export class Dtln {
   readonly #models: readonly SequentialModel[]
   readonly #first: ModelStream
   readonly #second: ModelStream
-  readonly #fft = new FFT(BLOCK)
-  readonly #input = new Float32Array(BLOCK)
-  readonly #output = new Float32Array(BLOCK)
+  readonly #fourier = new RealFourier(BLOCK)
+  readonly #input = new SlidingBlock(BLOCK)
+  readonly #output = new OverlapAdd(BLOCK, SHIFT)
 
   private constructor(first: SequentialModel, second: SequentialModel) {
     this.#models = [first, second]
@@ -71,24 +72,9 @@ export class Dtln {
 
   /** The next {@link SHIFT} samples in, as many out: those of {@link BLOCK} − {@link SHIFT} samples before. */
   async process(samples: Float32Array): Promise<Float32Array> {
-    this.#input.copyWithin(0, SHIFT)
-    this.#input.set(samples, BLOCK - SHIFT)
-    const spectrum = this.#fft.createComplexArray()
-    this.#fft.realTransform(spectrum, this.#input)
-    const magnitudes = Float32Array.from({ length: BINS }, (_, k) => Math.hypot(spectrum[2 * k], spectrum[2 * k + 1]))
-    const mask = await this.magnitudeMask(magnitudes)
-    for (let k = 0; k < BINS; k++) {
-      spectrum[2 * k] *= mask[k]
-      spectrum[2 * k + 1] *= mask[k]
-    }
-    this.#fft.completeSpectrum(spectrum)
-    const inverse = this.#fft.createComplexArray()
-    this.#fft.inverseTransform(inverse, spectrum)
-    const block = await this.refine(Float32Array.from({ length: BLOCK }, (_, n) => inverse[2 * n]))
-    this.#output.copyWithin(0, SHIFT)
-    this.#output.fill(0, BLOCK - SHIFT)
-    for (let n = 0; n < BLOCK; n++) this.#output[n] += block[n]
-    return this.#output.slice(0, SHIFT)
+    const spectrum = this.#fourier.transform(this.#input.push(samples))
+    const mask = await this.magnitudeMask(this.#fourier.magnitudes(spectrum))
+    return this.#output.push(await this.refine(this.#fourier.inverse(spectrum, mask)))
   }
 
   /** The first half: magnitudes [257] → mask [257]. */

@@ -1,75 +1,20 @@
-import { imageChart } from '@cudnn-rnn/report'
-import FFT from 'fft.js'
-import { PNG } from 'pngjs'
-import { SAMPLE_RATE } from '../audio_file.js'
+import { hannWindow, RealFourier } from '../signal/real_fourier.js'
 import { BLOCK } from './dtln.js'
 
-const BINS = BLOCK / 2
-/** Quieter than this below the loudest point is black. */
-const RANGE_DB = 80
-/** Colours of the key. */
-const KEY_STEPS = 64
 /** Wide enough for a page; longer recordings leave frames out. */
 const WIDEST = 1200
+/** Keeps the level of silence finite. */
+const SILENCE = 1e-6
 
 /** Levels in dB, frame by frame [frames × bins]. */
 export function spectrogram(samples: Float32Array): readonly Float32Array[] {
-  const fft = new FFT(BLOCK)
+  const fourier = new RealFourier(BLOCK)
+  const window = hannWindow(BLOCK)
   const frames = Math.max(1, Math.min(WIDEST, Math.floor(samples.length / BLOCK)))
   const step = Math.max(1, (samples.length - BLOCK) / frames)
   return Array.from({ length: frames }, (_, frame) => {
     const start = Math.floor(frame * step)
-    const windowed = Float32Array.from({ length: BLOCK }, (__, n) => {
-      return (samples[start + n] ?? 0) * (0.5 - 0.5 * Math.cos((2 * Math.PI * n) / BLOCK))
-    })
-    const spectrum = fft.createComplexArray()
-    fft.realTransform(spectrum, windowed)
-    return Float32Array.from({ length: BINS }, (__, k) => {
-      return 10 * Math.log10(spectrum[2 * k] ** 2 + spectrum[2 * k + 1] ** 2 + 1e-12)
-    })
+    const windowed = window.map((weight, n) => weight * (samples[start + n] ?? 0))
+    return fourier.magnitudes(fourier.transform(windowed)).map((magnitude) => 20 * Math.log10(magnitude + SILENCE))
   })
-}
-
-/** Options of a drawn spectrogram. */
-export interface SpectrogramOptions {
-  readonly title: string
-  /** How long the recording is. */
-  readonly seconds: number
-  /** The level of the brightest colour, in dB. */
-  readonly loudest: number
-}
-
-/** A spectrogram as a chart: seconds to the right, kHz upwards, brighter is louder. */
-export function spectrogramChart(
-  levels: readonly Float32Array[],
-  { title, seconds, loudest }: SpectrogramOptions,
-): string {
-  const png = new PNG({ width: levels.length, height: BINS })
-  for (const [x, column] of levels.entries()) {
-    for (let k = 0; k < BINS; k++) {
-      const level = Math.max(0, Math.min(1, 1 + (column[k] - loudest) / RANGE_DB))
-      png.data.set([...heat(level), 255], 4 * ((BINS - 1 - k) * levels.length + x))
-    }
-  }
-  const colors = Array.from(
-    { length: KEY_STEPS },
-    (_, step) => `rgb(${heat((step + 0.5) / KEY_STEPS).map(Math.round)})`,
-  )
-  return imageChart({
-    title,
-    source: `data:image/png;base64,${PNG.sync.write(png).toString('base64')}`,
-    x: { label: 'time in s', from: 0, to: seconds },
-    y: { label: 'frequency in kHz', from: 0, to: SAMPLE_RATE / 2000 },
-    key: { label: 'level in dB, 0 the loudest', from: -RANGE_DB, to: 0, colors },
-  })
-}
-
-/** Black, violet, orange, pale yellow. */
-function heat(level: number): readonly [number, number, number] {
-  const part = (from: number, to: number) => Math.max(0, Math.min(1, (level - from) / (to - from)))
-  return [
-    255 * part(0.1, 0.7),
-    235 * part(0.45, 1),
-    255 * (part(0, 0.35) * 0.55 - part(0.4, 0.7) * 0.5 + part(0.8, 1) * 0.7),
-  ]
 }

@@ -8,10 +8,10 @@ import { type BackendName, openBackend, type SequentialModel } from '@cudnn-rnn/
 import { characterScorer, NGramModel } from '@cudnn-rnn/rnn/ctc'
 import type { Command } from 'commander'
 import { integerAtLeast } from '../number_options.js'
+import { TRAINING_FONTS, UNSEEN_FONT } from './generator/line_fonts.js'
+import { ALPHABET, wordsOf } from './generator/line_texts.js'
 import { batchOf, type Line } from './line_batch.js'
-import { TRAINING_FONTS, UNSEEN_FONT } from './line_fonts.js'
 import { readTexts } from './line_reader.js'
-import { ALPHABET, wordsOf } from './line_texts.js'
 import { type ReadLines, readerPage } from './reader_page.js'
 import { BATCH, characterErrorRate, heldOutLines, trainReader } from './train_reader.js'
 

@@ -1,7 +1,8 @@
 import type { LayerBatch } from '@cudnn-rnn/rnn'
 import { Philox } from '@cudnn-rnn/rnn/executors'
-import { LINE_HEIGHT, type LineDrawing, type LineImage } from './line_drawing.js'
-import { labelsOf, randomText } from './line_texts.js'
+import { transpose } from '@cudnn-rnn/rnn/layers'
+import { LINE_HEIGHT, type LineDrawing, type LineImage } from './generator/line_drawing.js'
+import { labelsOf, randomText } from './generator/line_texts.js'
 
 /** Pixels from frame to frame. */
 const STEP = 3
@@ -44,21 +45,18 @@ export function batchOf(lines: readonly Line[]): LayerBatch {
   const time = Math.max(...lengths)
   const data = new Float32Array(time * lines.length * FRAME_SIZE)
   for (const [row, { image }] of lines.entries()) {
-    for (let t = 0; t < lengths[row]; t++) writeFrame(data, (t * lines.length + row) * FRAME_SIZE, image, t)
+    const { data: columns } = transpose({ data: image.data, shape: [LINE_HEIGHT, image.width] })
+    for (let t = 0; t < lengths[row]; t++) {
+      // The columns around the frame; those outside the image are paper.
+      const first = t * STEP + (STEP - WINDOW) / 2
+      const [begin, end] = [Math.max(0, first), Math.min(image.width, first + WINDOW)]
+      const place = (t * lines.length + row) * FRAME_SIZE + (begin - first) * LINE_HEIGHT
+      data.set(columns.subarray(begin * LINE_HEIGHT, end * LINE_HEIGHT), place)
+    }
   }
   return {
     input: { data, shape: [time, lines.length, FRAME_SIZE] },
     sequenceLengths: lengths,
     labels: lines.map(({ text }) => labelsOf(text)),
-  }
-}
-
-/** Copies the columns around frame t. Columns outside the image are paper. */
-function writeFrame(data: Float32Array, at: number, { width, data: pixels }: LineImage, t: number): void {
-  const first = t * STEP + (STEP - WINDOW) / 2
-  for (let column = 0; column < WINDOW; column++) {
-    const x = first + column
-    if (x < 0 || x >= width) continue
-    for (let y = 0; y < LINE_HEIGHT; y++) data[at + column * LINE_HEIGHT + y] = pixels[y * width + x]
   }
 }

@@ -1,7 +1,7 @@
 import { type Backend, cudnnLSTM, dense, type LayerBatch, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import type { PrefixScorer } from '@cudnn-rnn/rnn/ctc'
+import { ALPHABET, textOf } from './generator/line_texts.js'
 import { FRAME_SIZE } from './line_batch.js'
-import { ALPHABET, textOf } from './line_texts.js'
 
 /** Features of a frame, learned from its pixels: fewer columns than pixels make the LSTM's first layer cheaper. */
 const FEATURES = 64

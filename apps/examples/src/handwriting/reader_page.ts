@@ -1,8 +1,8 @@
 import { escapeHtml, htmlPage, type ResultTable, settingsHtml, tableHtml, trainingSections } from '@cudnn-rnn/report'
 import type { StepReport } from '@cudnn-rnn/rnn'
 import { editDistance } from '@cudnn-rnn/rnn/ctc'
+import { pngOf } from './generator/line_drawing.js'
 import type { Line } from './line_batch.js'
-import { pngOf } from './line_drawing.js'
 
 /** Lines and the texts that the model read. */
 export interface ReadLines {

@@ -12,9 +12,9 @@ import {
 } from '@cudnn-rnn/rnn'
 import { labelErrorRate } from '@cudnn-rnn/rnn/ctc'
 import { MetricsFile, readMetrics } from '@cudnn-rnn/rnn/train'
+import { LineDrawing } from './generator/line_drawing.js'
+import { registerFonts, TRAINING_FONTS, UNSEEN_FONT } from './generator/line_fonts.js'
 import { batchOf, type Line, randomLines } from './line_batch.js'
-import { LineDrawing } from './line_drawing.js'
-import { registerFonts, TRAINING_FONTS, UNSEEN_FONT } from './line_fonts.js'
 import { lineReader } from './line_reader.js'
 
 export interface ReaderOptions {

@@ -9,6 +9,7 @@ import type {
   Variable,
 } from '@cudnn-rnn/rnn'
 import { transpose } from '@cudnn-rnn/rnn/layers'
+import { splitMagnitudes } from '../signal/split_magnitudes.js'
 import { lstmOf } from './lstm_model.js'
 import { BINS, CONTEXT, type Conv1d, FRAME, type SileroWeights, UNITS, WINDOW } from './silero_weights.js'
 
@@ -87,7 +88,7 @@ export class SileroRows implements RowNetwork<SileroState> {
   readonly #lstm: Stream
   readonly #transform: Matrix
   readonly #encoder: readonly Matrix[]
-  readonly #output: SharedMatrix
+  readonly #output: Matrix
   /** [maxStreams, CONTEXT] */
   readonly #contexts: Float32Array
   /** The operands of one block, written again for each; zeros stay where a window reaches over the end. */
@@ -107,7 +108,7 @@ export class SileroRows implements RowNetwork<SileroState> {
     this.#lstm = this.#model.stream(this.#params, { batch: maxStreams })
     this.#transform = new Matrix(backend, weights.transform)
     this.#encoder = weights.encoder.map((matrix) => new Matrix(backend, matrix))
-    this.#output = weights.output
+    this.#output = new Matrix(backend, weights.output)
     this.#contexts = new Float32Array(maxStreams * CONTEXT)
   }
 
@@ -123,11 +124,12 @@ export class SileroRows implements RowNetwork<SileroState> {
       )
     }
     const { data: hidden } = await this.#lstm.stepRows(rows, { data: features, shape: [count, UNITS] })
+    const probabilities = await this.#output.apply(hidden as Float32Array, count, { before: 'relu', after: 'sigmoid' })
     // States change after the last operation that can fail.
+    output.set(probabilities)
     for (let index = 0; index < count; index++) {
       const last = (index + 1) * FRAME
       this.#contexts.set(frames.subarray(last - CONTEXT, last), rows[index] * CONTEXT)
-      output[index] = this.#probability(hidden as Float32Array, index * UNITS)
     }
   }
 
@@ -155,7 +157,7 @@ export class SileroRows implements RowNetwork<SileroState> {
     this.#lstm.dispose()
     this.#params.dispose()
     this.#model.dispose()
-    for (const matrix of [this.#transform, ...this.#encoder]) matrix.dispose()
+    for (const matrix of [this.#transform, ...this.#encoder, this.#output]) matrix.dispose()
   }
 
   /** Frames [R,512] of a block → features [R,128]. */
@@ -164,10 +166,10 @@ export class SileroRows implements RowNetwork<SileroState> {
     const [first, second, third, fourth] = this.#encoder as [Matrix, Matrix, Matrix, Matrix]
     this.#gatherWindows(rows, frames)
     this.#gatherSpectra(await this.#transform.apply(this.#windows, count * STEPS), count)
-    gatherHalved(this.#second, await first.apply(this.#spectra, count * STEPS), count)
-    const two = relu(await second.apply(this.#second, count * 2)) // [R,2·64]: both steps are the third layer's taps
-    const one = relu(await third.apply(two, count))
-    return relu(await fourth.apply(one, count))
+    gatherHalved(this.#second, await first.apply(this.#spectra, count * STEPS, RELU), count)
+    const two = await second.apply(this.#second, count * 2, RELU) // [R,2·64]: both steps are the third layer's taps
+    const one = await third.apply(two, count, RELU)
+    return fourth.apply(one, count, RELU)
   }
 
   /** The context before, the samples, and their end mirrored: [R,640], of which each window is a row of the product. */
@@ -178,7 +180,7 @@ export class SileroRows implements RowNetwork<SileroState> {
       const context = rows[index] * CONTEXT
       padded.set(this.#contexts.subarray(context, context + CONTEXT))
       padded.set(frames.subarray(index * FRAME, (index + 1) * FRAME), CONTEXT)
-      for (let n = 1; n <= CONTEXT; n++) padded[last + n] = padded[last - n]
+      padded.set(padded.slice(last - CONTEXT, last).reverse(), last + 1)
       for (let t = 0; t < STEPS; t++) {
         const begin = t * (WINDOW / 2)
         this.#windows.set(padded.subarray(begin, begin + WINDOW), (index * STEPS + t) * WINDOW)
@@ -190,36 +192,21 @@ export class SileroRows implements RowNetwork<SileroState> {
   #gatherSpectra(spectrum: Float32Array, count: number): void {
     const to = this.#spectra
     const width = 3 * BINS
+    const magnitudes = splitMagnitudes(spectrum, BINS)
     for (let index = 0; index < count; index++) {
       for (let t = 0; t < STEPS; t++) {
         const step = index * STEPS + t
-        const from = step * 2 * BINS
         const middle = step * width + BINS
-        for (let k = 0; k < BINS; k++) {
-          const real = spectrum[from + k]
-          const imaginary = spectrum[from + BINS + k]
-          to[middle + k] = Math.sqrt(real * real + imaginary * imaginary)
-        }
+        to.set(magnitudes.subarray(step * BINS, (step + 1) * BINS), middle)
         if (t > 0) to.copyWithin((step - 1) * width + 2 * BINS, middle, middle + BINS)
         if (t < STEPS - 1) to.copyWithin((step + 1) * width, middle, middle + BINS)
       }
     }
   }
-
-  #probability(hidden: Float32Array, begin: number): number {
-    const { kernel, bias } = this.#output
-    let sum = bias[0]
-    for (let k = 0; k < UNITS; k++) {
-      const value = hidden[begin + k]
-      if (value > 0) sum += value * kernel[k]
-    }
-    return 1 / (1 + Math.exp(-sum))
-  }
 }
 
-/** relu of [R·4,128] as the windows [R·2,3·128] of a convolution of stride 2: steps -1, 0, 1 and 1, 2, 3. */
+/** [R·4,128] as the windows [R·2,3·128] of a convolution of stride 2: steps -1, 0, 1 and 1, 2, 3. */
 function gatherHalved(to: Float32Array, from: Float32Array, count: number): void {
-  relu(from)
   const width = 3 * UNITS
   for (let index = 0; index < count; index++) {
     const begin = index * STEPS * UNITS
@@ -229,10 +216,13 @@ function gatherHalved(to: Float32Array, from: Float32Array, count: number): void
   }
 }
 
-function relu(values: Float32Array): Float32Array {
-  for (let index = 0; index < values.length; index++) if (values[index] < 0) values[index] = 0
-  return values
+/** Activations around a product. */
+interface Activations {
+  readonly before?: 'relu'
+  readonly after?: 'relu' | 'sigmoid'
 }
+
+const RELU: Activations = { after: 'relu' }
 
 /** A matrix of the executor over shared memory where it computes on the host. */
 class Matrix {
@@ -253,11 +243,13 @@ class Matrix {
   }
 
   /** The first `rows` rows of x [·,inputs] → a new array, [rows,outputs]. */
-  async apply(x: Float32Array, rows: number): Promise<Float32Array> {
-    const input = { data: x.subarray(0, rows * this.#inputs), shape: [rows, this.#inputs] }
-    const result = this.#backend.ops.linear(input, this.#kernel, this.#bias)
-    const { data } = await result.read()
-    result.dispose()
+  async apply(x: Float32Array, rows: number, { before, after }: Activations = {}): Promise<Float32Array> {
+    const { ops } = this.#backend
+    const given = { data: x.subarray(0, rows * this.#inputs), shape: [rows, this.#inputs] }
+    using activated = before === undefined ? null : ops.activate(given, before)
+    using product = ops.linear(activated ?? given, this.#kernel, this.#bias)
+    using result = after === undefined ? null : ops.activate(product, after)
+    const { data } = await (result ?? product).read()
     return data as Float32Array
   }
 

@@ -1,6 +1,7 @@
 import { type Backend, dense, type SequentialModel, sequential } from '@cudnn-rnn/rnn'
 import { activation, conv1d, type ModelStream, transpose } from '@cudnn-rnn/rnn/layers'
 import { lstmLayer } from '../named_weights.js'
+import { splitMagnitudes } from '../signal/split_magnitudes.js'
 import { CONTEXT, type Conv1d, FRAME, readSileroWeights, type SileroWeights, UNITS } from './silero_weights.js'
 
 /**
@@ -45,12 +46,7 @@ export class SileroVad {
     const { data, shape } = await this.#transform.predict({ data: padded, shape: [padded.length, 1, 1] })
     const [steps, , columns] = shape as readonly [number, number, number]
     const bins = columns / 2
-    // Real parts of all frequencies, then imaginary ones.
-    const magnitudes = Float32Array.from({ length: steps * bins }, (_, k) => {
-      const real = Math.floor(k / bins) * columns + (k % bins)
-      return Math.hypot(data[real], data[real + bins])
-    })
-    const features = await this.#encoder.predict({ data: magnitudes, shape: [steps, 1, bins] })
+    const features = await this.#encoder.predict({ data: splitMagnitudes(data, bins), shape: [steps, 1, bins] })
     const { data: probability } = await this.#stream.step({ data: features.data, shape: [1, UNITS] })
     return probability[0]
   }

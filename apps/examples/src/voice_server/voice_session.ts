@@ -1,5 +1,6 @@
 import type { WebSocket } from 'ws'
 import { SAMPLE_RATE } from '../audio_file.js'
+import { samplesOfPcm16 } from '../signal/pcm_samples.js'
 import { FRAME } from '../speech/silero_weights.js'
 import { RateLimit } from './rate_limit.js'
 import type { RefusalReason, ServerMetrics } from './server_metrics.js'
@@ -23,9 +24,6 @@ type Sent =
 
 /** Close codes of RFC 6455 and of the registry of WebSocket close codes. */
 const CLOSE = Object.freeze({ normal: 1000, goingAway: 1001, unsupported: 1003, policy: 1008, failure: 1011 })
-
-/** Scale of 16-bit samples. */
-const FULL_SCALE = 32_768
 
 /**
  * One connection: 16-bit little-endian samples at 16 kHz in, in messages of any even length; events as JSON out. A text
@@ -91,13 +89,16 @@ export class VoiceSession {
       this.#refuse(CLOSE.unsupported, 'protocol', 'a message must hold whole samples of 16 bits')
       return
     }
-    const samples = data.length / 2
-    if (!this.#rate.take(samples)) {
+    let samples = samplesOfPcm16(data)
+    if (!this.#rate.take(samples.length)) {
       this.#refuse(CLOSE.policy, 'rate', 'samples arrive faster than the limit')
       return
     }
-    for (let index = 0; index < samples; index++) {
-      this.#frame[this.#filled++] = data.readInt16LE(2 * index) / FULL_SCALE
+    while (samples.length > 0) {
+      const part = samples.subarray(0, FRAME - this.#filled)
+      this.#frame.set(part, this.#filled)
+      this.#filled += part.length
+      samples = samples.subarray(part.length)
       if (this.#filled === FRAME) this.#step()
     }
   }
