@@ -1,7 +1,9 @@
 // Tests native/cpu under sanitizers, and its NEON kernels under an emulator where there is a cross compiler:
-//   node scripts/test_native_cpu.mjs [neon | thread | address | suite]…    (all of them when none is named)
-// neon: the C++ tests, cross-compiled, under qemu-user. thread, address: the same under ThreadSanitizer, and under
-// AddressSanitizer with UBSan. suite: the vitest project of packages/cpu under the latter, on every instruction set.
+//   node scripts/test_native_cpu.mjs [--every-kernel] [neon | thread | address | suite]…    (all of them when none is named)
+// neon: the C++ tests, cross-compiled, under qemu-user. thread: those of several threads under ThreadSanitizer, with the portable
+// kernels alone unless --every-kernel is given, since instrumented kernels take minutes to compile and all share the passes that split
+// the work. address: the C++ tests under AddressSanitizer with UBSan. suite: the vitest project of packages/cpu under the same, on
+// every instruction set.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,6 +49,8 @@ const library = (name) => spawnSync('g++', [`-print-file-name=${name}`], { encod
 const ASAN = ['-DCUDNN_RNN_ADDON=ON', '-DCUDNN_RNN_SANITIZE=address,undefined']
 const UBSAN_OPTIONS = 'halt_on_error=1:print_stacktrace=1'
 
+const everyKernel = process.argv.includes('--every-kernel')
+
 const tests = {
   neon() {
     if (!finds(`${CROSS}g++`) || !finds('qemu-aarch64')) {
@@ -66,7 +70,10 @@ const tests = {
   },
   thread() {
     if (!hasDoctest()) return
-    run(build('tsan', ['-DCUDNN_RNN_ADDON=OFF', '-DCUDNN_RNN_SANITIZE=thread'], 'native_test'), [])
+    const kernels = `-DCUDNN_RNN_VECTOR_KERNELS=${everyKernel ? 'ON' : 'OFF'}`
+    const test = build('tsan', ['-DCUDNN_RNN_ADDON=OFF', '-DCUDNN_RNN_SANITIZE=thread', kernels], 'native_test')
+    // Each of these calls one kernel on one thread.
+    run(test, ['--test-case-exclude=KernelTable*,activations*'])
   },
   address() {
     if (!hasDoctest()) return
@@ -88,7 +95,7 @@ const tests = {
   },
 }
 
-const named = process.argv.slice(2)
+const named = process.argv.slice(2).filter((argument) => argument !== '--every-kernel')
 const unknown = named.filter((name) => !(name in tests))
 if (unknown.length > 0)
   throw new Error(`Cannot test ${unknown.join(', ')} as there are ${Object.keys(tests).join(', ')}`)
