@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openBackend, writeCheckpoint } from '@cudnn-rnn/rnn'
+import { openBackend, type Tensor, writeCheckpoint } from '@cudnn-rnn/rnn'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import fixture from '../../../fixtures/ctc/models.json'
 import { openCalamari, readLines } from '../src/recognition/calamari.js'
@@ -22,14 +22,37 @@ interface Model {
 const count = (shape: readonly number[]) => shape.reduce((product, size) => product * size, 1)
 
 /** A checkpoint with the model's variables by the formula of fixtures/ctc/make_models.py; returns its prefix. */
-async function written(name: string, { scale, variables }: Model, rename = (key: string) => key): Promise<string> {
+async function written(
+  name: string,
+  { scale, variables }: Model,
+  rename = (key: string) => key,
+  change = (tensor: Tensor<Float32Array>) => tensor,
+): Promise<string> {
   const prefix = join(directory, name)
   const tensors = variables.map(([key, shape], k) => {
     const data = Float32Array.from({ length: count(shape as number[]) }, (_, n) => scale * Math.sin(0.77 * (n + 1) + k))
-    return [rename(key as string), { data, shape: shape as number[] }] as const
+    return [rename(key as string), change({ data, shape: shape as number[] })] as const
   })
   await writeCheckpoint(prefix, tensors)
   return prefix
+}
+
+/**
+ * A variable of layers of `units` in one of layers of `more`, whose additional units are 0 at every step: their weights
+ * and biases are 0. Each dimension has one block of units for each gate or operand.
+ */
+function widened({ data, shape }: Tensor<Float32Array>, units: number, more: number): Tensor<Float32Array> {
+  const isOfUnits = shape.map((size) => size % units === 0)
+  const sizes = shape.map((size, axis) => (isOfUnits[axis] ? (size / units) * more : size))
+  const place = (index: number, axis: number) =>
+    isOfUnits[axis] ? Math.floor(index / units) * more + (index % units) : index
+  const columns = shape.length - 1
+  const wide = new Float32Array(count(sizes))
+  for (const [n, value] of data.entries()) {
+    const row = columns === 0 ? 0 : place(Math.floor(n / shape[columns]), 0)
+    wide[row * sizes[columns] + place(n % shape[columns], columns)] = value
+  }
+  return { data: wide, shape: sizes }
 }
 
 const inputs = (length: number) => Float32Array.from({ length }, (_, n) => 0.5 + 0.5 * Math.sin(0.37 * (n + 1)))
@@ -62,10 +85,14 @@ it.each([
   expect(backend.stats().tensors).toBe(0)
 })
 
-it("openDeepSpeech computes TensorFlow's logits from a checkpoint", async () => {
-  using backend = await openBackend('reference')
+it.each([
+  ['12 units', 'reference', (tensor: Tensor<Float32Array>) => tensor],
+  ['2048 units, as the published ones', 'auto', (tensor: Tensor<Float32Array>) => widened(tensor, 12, 2048)],
+] as const)("openDeepSpeech computes TensorFlow's logits from a checkpoint of %s", async (name, executor, change) => {
+  using backend = await openBackend(executor)
   const { T, B } = fixture.deepSpeech
-  const model = await openDeepSpeech(backend, await written('deep speech', fixture.deepSpeech))
+  const prefix = await written(`deep speech ${name}`, fixture.deepSpeech, undefined, change)
+  const model = await openDeepSpeech(backend, prefix)
   expect(model.output).toEqual({ isSequence: true, features: 29 })
   const { data } = await model.predict({ data: inputs(T * B * 494), shape: [T, B, 494] })
   expectLogits(data, fixture.deepSpeech)
