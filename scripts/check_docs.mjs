@@ -34,7 +34,7 @@ writeFileSync(
     extends: '../tsconfig.base.json',
     // Examples are written for readers: they index arrays without saying that something is there.
     compilerOptions: { composite: false, noEmit: true, noUncheckedIndexedAccess: false, types: ['node'] },
-    // Sources are compiled with the examples, so the declarations they lean on come along.
+    // Sources are compiled with the examples, so the declarations that they use are there.
     include: ['*.ts', '../packages/*/src/**/*.d.ts'],
   }),
 )

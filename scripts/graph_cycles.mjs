@@ -1,4 +1,4 @@
-/** One cycle for every node from which a walk comes back to itself, each cycle once. */
+/** One cycle for every node that a walk from it reaches again, each cycle once. */
 export function cycles(graph) {
   const found = []
   const done = new Set()

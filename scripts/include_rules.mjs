@@ -11,7 +11,7 @@ const NAPI_SETUP = 'native/common/napi_setup.h'
 
 /**
  * Violations in the folders of `includeOrder`: a source folder → its subfolders from the bottom layer up. A file includes
- * headers of its own layer and of those below, named from the source folder on.
+ * headers of the same layer and of those below, named from the source folder on.
  */
 export function includeViolations(root, includeOrder) {
   return Object.entries(includeOrder).flatMap(([source, order]) => {

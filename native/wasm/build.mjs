@@ -43,7 +43,7 @@ const FLAGS = [
 ].concat(
   ['-fno-exceptions', '-fno-rtti', '-fvisibility=hidden', '-Wall', '-Wextra', '-Wno-missing-field-initializers'],
   ['-Istd', '-Isrc', '-Icpu'],
-  // Strength reduction drops "no unsigned wrap"; without it each load has an addition of its own for its address.
+  // Strength reduction drops "no unsigned wrap"; without it each load needs a separate addition for its address.
   ['-mllvm', '-disable-lsr'],
 )
 /** Nearly all time is spent in the kernels. */
@@ -127,7 +127,7 @@ function compileOnOneThread(left) {
 }
 
 /**
- * Anything else that is imported is a part of the C++ library that asks the system for something: a console, randomness.
+ * Anything else that is imported is a part of the C++ library that calls the system: a console, randomness.
  * Node.js 20 cannot compile relaxed SIMD, but the other module has the same objects but for the kernels.
  */
 function checkImports(name, module) {

@@ -10,7 +10,7 @@
 
 namespace emulator {
 
-/// A number that no handle had before: handles are not addresses, so that none can be read through and none comes back.
+/// A number that no handle had before: handles are not addresses, so that none can be read through and none is used twice.
 std::uintptr_t NextHandleValue();
 
 /// The live objects behind one kind of opaque handle. A handle that was destroyed, or was never made, finds nothing.

@@ -92,7 +92,7 @@ void operator delete[](void* memory, size_t) noexcept { cudnn_rnn::Free(memory);
 void operator delete[](void* memory, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
 void operator delete[](void* memory, size_t, std::align_val_t) noexcept { cudnn_rnn::Free(memory); }
 
-// The library's own would ask the system for the time, and print a message where that fails.
+// The library's own would read the system's time, and print a message where that fails.
 std::chrono::steady_clock::time_point std::chrono::steady_clock::now() noexcept {
   return time_point(nanoseconds(static_cast<int64_t>(cudnn_rnn::Now() * 1e6)));
 }

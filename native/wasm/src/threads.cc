@@ -1,4 +1,4 @@
-// Threads of a module: workers of JavaScript, each with an instance over the same memory and a stack of its own.
+// Threads of a module: workers of JavaScript, each with an instance over the same memory and its own stack.
 #include <atomic>
 #include <cstdlib>
 #include <mutex>

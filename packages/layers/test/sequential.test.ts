@@ -414,7 +414,7 @@ describe('data that does not fit is refused', () => {
     expect(alone.data).toEqual(empty.data)
   })
 
-  test('a tape is for one gradients of its own layer (ERR_LAYER_TAPE)', async () => {
+  test('a tape is for one gradients of the layer that made it (ERR_LAYER_TAPE)', async () => {
     using backend = openReferenceBackend()
     using one = sequential(backend, [dense({ units: 2 })], { inputSize: 3 })
     using other = sequential(backend, [dense({ units: 2 })], { inputSize: 3 })

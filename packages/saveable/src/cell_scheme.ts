@@ -32,7 +32,7 @@ export function cellPrefixes({ cellMode, numLayers, direction }: RnnDescriptor, 
 
 /**
  * Keys of TensorFlow 1.4 to 1.15: the variables of its CPU cells, so that those load parameters trained on a GPU and the other way
- * round. Lossy as there: the two biases of a gate are stored as their sum and come back as halves of it.
+ * round. Lossy as there: the two biases of a gate are stored as their sum and restored as halves of it.
  *
  * @param prefixesOf key prefixes by pseudo-layer.
  */

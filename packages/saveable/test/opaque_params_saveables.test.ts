@@ -91,7 +91,7 @@ describe.each(Object.keys(SAVEABLES) as (keyof typeof SAVEABLES)[])('testCudnnCo
     expectClose(outputs.data, await outputOf(run))
   })
 
-  it('comes back computing the same, with the sums of the biases', async () => {
+  it('is restored, computing the same, with the sums of the biases', async () => {
     const run = build({ model })
     const saver = new Saver([saveableOf({ model }, run)])
     const [output, canonical] = [await outputOf(run), await run.model.paramsToCanonical(run.params)]

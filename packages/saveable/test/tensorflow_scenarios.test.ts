@@ -184,7 +184,7 @@ it.each([1, 3])('testTrackable: cells of %i layers are restored into CudnnLSTM, 
   for (const [index, value] of outputs.data.entries()) expect(Math.abs(actual[index]! - value)).toBeLessThan(1e-6)
 })
 
-it('testSaveableGraphDeviceAssignment: constants 3.14 and 1.59 come back', async () => {
+it('testSaveableGraphDeviceAssignment: constants 3.14 and 1.59 are restored', async () => {
   const lstm = new CudnnLSTM(openReferenceBackend(), { numLayers: 2, numUnits: 3, inputSize: 4 })
   const params = lstm.createParams({ kernelInitializer: 3.14, biasInitializer: 1.59 })
   const saveable = new RNNParamsSaveable(lstm.paramsToCanonical, lstm.canonicalToParams, [params])

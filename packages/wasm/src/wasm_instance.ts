@@ -12,7 +12,7 @@ export interface WasmInstance {
   readonly exports: WasmExports
   /** The caller's, and those of workers. */
   readonly threads: number
-  /** Why there are fewer threads than were asked for; empty otherwise. */
+  /** Why there are fewer threads than requested; empty otherwise. */
   readonly shortage: string
   /** Ends the workers. */
   stop(): void

@@ -123,7 +123,7 @@ export function threadsRefused(): string {
   return nodeWorkers() === undefined ? 'this platform has no worker threads' : ''
 }
 
-/** Threads where none are asked for: half of the logical processors, which are two for a core of most machines, at most 4. */
+/** Threads where no number is requested: half of the logical processors, which are two for a core of most machines, at most 4. */
 export function defaultThreads(): number {
   const os = platform.process?.getBuiltinModule?.('node:os') as NodeOs | undefined
   const processors = os?.availableParallelism?.() ?? platform.navigator?.hardwareConcurrency ?? 1

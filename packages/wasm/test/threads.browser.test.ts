@@ -14,7 +14,7 @@ it('computes on the main thread of a page and a worker as on one thread', async 
   }
 })
 
-it('computes on one thread where the policy of the page stops workers, and says so', async () => {
+it('computes on one thread where the policy of the page stops workers, and reports it', async () => {
   const create = vi.spyOn(URL, 'createObjectURL').mockReturnValue('blob:http://localhost/none')
   using backend = await openWasmBackend({ threads: 2 })
   expect(backend.reason).toContain('1 thread (workers do not start: ')

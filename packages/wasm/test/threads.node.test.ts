@@ -47,7 +47,7 @@ describe('the threads of an executor', () => {
   })
 
   it.each(['throws', 'fails', 'ends'])(
-    'are one where a worker %s at its start, and the reason says so',
+    'are one where a worker %s at its start, and the reason states it',
     async (how) => {
       vi.spyOn(process, 'getBuiltinModule').mockReturnValue({
         Worker: class {

@@ -10,7 +10,7 @@ afterEach(() => {
 })
 
 describe('openWasmBackend', () => {
-  it('says which kernels compute', async () => {
+  it('reports which kernels compute', async () => {
     using backend = await openWasmBackend({ instructionSet: 'simd128', weights: 'int8', threads: 1 })
     expect(backend.reason).toBe('wasm: simd128, float32, 1 thread, int8 weights')
     expect(backend.implementation).toBe('wasm simd128, int8 weights')

@@ -145,7 +145,7 @@ export class TrainingRun {
   /**
    * Resumes from the last save of the run in `directory`.
    *
-   * @param asked the options of the command line; those given explicitly are in `given`.
+   * @param asked options of the command line; those given explicitly are in `given`.
    * @throws as `readRunSettings`, `checkFixedOptions`, `checkFingerprint` and the checkpoint reader
    */
   static async resume(

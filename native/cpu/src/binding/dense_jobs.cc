@@ -48,6 +48,7 @@ Job LinearGradientsJobOf(const JobContext& context, const Napi::Object& argument
   T* d_input = Required<T>(arguments, "dInput", rows * inputs);
   T* d_kernel = Required<T>(arguments, "dKernel", inputs * outputs);
   T* d_bias = Required<T>(arguments, "dBias", outputs);
+  // An operand is {data, row stride, column stride}: {kernel, 1, outputs} is kernelᵀ.
   const auto run = [=, engine = context.core->engine<T>()] {
     Multiply<T>(engine, {d_output, outputs, 1}, {kernel, 1, outputs}, nullptr, d_input, rows, outputs, inputs);
     Multiply<T>(engine, {input, 1, inputs}, {d_output, outputs, 1}, nullptr, d_kernel, inputs, rows, outputs);
@@ -117,11 +118,13 @@ Job EmbeddingJobOf(const JobContext& context, const Napi::Object& arguments, boo
       }
     }
   };
+  // A gather has no dependency between rows; a scatter does.
   // Rows that ids repeat are added one after another: on the queue, in order.
   if (is_gradient) return {run};
   return {run, kOperationsPerMove * static_cast<double>(count * columns)};
 }
 
+// The loss and its gradient in one pass over the logits, as both need the same exponentials.
 // loss is a scalar tensor of one element. Labels were checked against `classes` in TypeScript (CheckedDenseOps).
 template <typename T>
 Job SoftmaxCrossEntropyJobOf(const JobContext& context, const Napi::Object& arguments) {
@@ -164,6 +167,8 @@ Job CtcLossJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// Clipping by the global norm (Pascanu, Mikolov and Bengio 2013, https://proceedings.mlr.press/v28/pascanu13.html), as
+// tf.clip_by_global_norm.
 // The global norm of all tensors, and their scaling if it exceeds maxNorm.
 template <typename T>
 Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
@@ -193,6 +198,7 @@ Job NormJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {run};
 }
 
+// Elementwise, so the time is that of the memory traffic: Adam reads four arrays and writes three.
 // operands: the variable, its slots, then gradient, source or mask, all of one size. One job serves all rules: a new
 // rule is a case of ApplyUpdate.
 template <typename T>

@@ -48,6 +48,8 @@ Job LstmForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   return {[=, engine = context.core->engine<T>(context.cancelled)] { RunLstmForward(engine, sequence); }};
 }
 
+// gates, hidden and cells are those that the forward wrote. gates receives δz, from which the caller computes the
+// gradients of kernel, bias and input as products over all steps.
 template <typename T>
 Job LstmBackwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   const LstmSequence<T> sequence = SequenceOf<T>(arguments);

@@ -80,6 +80,8 @@ void NetworkObject::MoveRegion(const Napi::CallbackInfo& info) {
   }
 }
 
+// One tensor between the canonical form and the opaque buffer, in the direction of `into`. On JavaScript's thread:
+// saving and loading are rare.
 template <typename T>
 void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
   const int pseudo_layer = info[2].ToNumber().Int32Value();
@@ -99,6 +101,7 @@ void NetworkObject::MoveRegionOf(const Napi::CallbackInfo& info) {
   }
 }
 
+// release() drops JavaScript's share of the tape; a queued backward may still hold one.
 Napi::Function TapeObject::Define(Napi::Env env) {
   return DefineClass(env, "NativeTape", {InstanceMethod<&TapeObject::Release>("release")});
 }
@@ -111,6 +114,7 @@ Napi::Function QuantizedWeightsObject::Define(Napi::Env env) {
 QuantizedWeightsObject::QuantizedWeightsObject(const Napi::CallbackInfo& info)
     : Napi::ObjectWrap<QuantizedWeightsObject>(info), slot(SlotOf(info[0])) {}
 
+// How many objects share the slot, this one included: tests check that equal keys share one copy.
 // owners(): number
 Napi::Value QuantizedWeightsObject::Owners(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), static_cast<double>(slot.use_count()));

@@ -63,6 +63,7 @@ Job ForwardJobOf(const JobContext& context, const Napi::Object& arguments) {
   pass.c = Elements<T>(arguments, "c", c_size);
   pass.params.data = Required<T>(arguments, "params", network->params_size());
   pass.lengths = Elements<int32_t>(arguments, "lengths", pass.batch);
+  // The generator of masks is a counter: TypeScript stores the position, so a restored run draws the same masks.
   // Words of the generator that earlier passes used; exact in a double up to 2^53.
   pass.dropout_position = static_cast<uint64_t>(Number(arguments, "dropoutPosition"));
   pass.output = Required<T>(arguments, "output", rows * network->output_size());
@@ -128,6 +129,7 @@ Job BackwardJob(const JobContext& context, const Napi::Object& arguments) {
   return OfElementType(context, [&]<typename T>() { return BackwardJobOf<T>(context, arguments); });
 }
 
+// Converts the parameters to bfloat16 or int8, once for all networks that share the slot.
 // Queued like a pass, so it reads the parameters as earlier updates leave them.
 Job QuantizeJob(const JobContext&, const Napi::Object& arguments) {
   const auto network = NetworkOf<float>(arguments);

@@ -99,8 +99,8 @@ void StepperObject::BindOf(const Napi::CallbackInfo& info) {
   bound_output_ = Required<T>(info[2], "out", batch_ * network.columns());
 }
 
-// Without node-addon-api, which asks for the arguments, for `this` and for the object behind it: half the time of the
-// call.
+// Without node-addon-api, which reads the arguments, `this` and the object behind it in separate calls: half the time
+// of the call.
 napi_value StepperObject::StepBound(napi_env env, napi_callback_info info) {
   void* data = nullptr;
   if (napi_get_cb_info(env, info, nullptr, nullptr, nullptr, &data) != napi_ok) return nullptr;

@@ -58,6 +58,13 @@ struct Scratch {
 // For finite a and b; kCtcLogZero takes the place of -∞, for which a - b would be NaN.
 double LogAdd(double a, double b) { return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b))); }
 
+// Connectionist temporal classification (Graves et al. 2006,
+// https://doi.org/10.1145/1143844.1143891). With the labels l', blanks around each label, and y_t = softmax(z_t):
+//   α_t(s) = (α_(t-1)(s) + α_(t-1)(s-1) + [skip allowed] α_(t-1)(s-2)) · y_t(l'_s)      β_t(s) alike, from the end
+//   p = α_T(last) + α_T(last - 1)      loss = -ln p      ∂loss/∂z_t(k) = y_t(k) - Σ_(s: l'_s = k) α_t(s)·β_t(s) /
+//   (y_t·p)
+// All sums are of logarithms: a product of T probabilities underflows float64 at T of some hundreds.
+//
 // Loss and gradient of one row of the batch. Rows are independent, so each is one item of a loop over the threads,
 // which needs one Scratch for each thread.
 template <typename T>
@@ -202,6 +209,7 @@ class CtcRow {
     for (ptrdiff_t k = 0; k < problem_.classes; k++) gradient[k] -= static_cast<T>(weight_ * of_classes[k]);
   }
 
+  // No path has a probability, as the labels need more steps than there are.
   // The gradient holds the softmax.
   double Infeasible() const {
     if (problem_.infeasible == InfeasibleRows::kNan) FillGradient(0, time_, std::numeric_limits<T>::quiet_NaN());

@@ -212,6 +212,7 @@ void AddProduct(const Engine<T>& engine, Operand<T> a, Operand<T> b, T* c, ptrdi
   }
 }
 
+// sums [columns] = Σ over the rows of x [rows, columns].
 // In double precision: a gradient of biases sums thousands of rows of either sign.
 template <typename T>
 void SumRows(const T* x, T* sums, ptrdiff_t rows, ptrdiff_t columns) {
@@ -265,6 +266,7 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
 // gradients beyond 1e19 would overflow in float32. On one thread, so the sum has one order.
 template <typename T>
 double Norm(const std::vector<std::pair<T*, ptrdiff_t>>& tensors) {
+  // An addition of doubles takes 3 to 4 cycles, two can begin in each (https://www.agner.org/optimize/).
   // Eight sums side by side: one alone would wait for each addition.
   double sums[8] = {};
   for (const auto& [data, count] : tensors) {

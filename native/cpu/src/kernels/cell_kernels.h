@@ -37,6 +37,7 @@ static inline void LstmRows(const CellForward<typename V::Element>& p, ptrdiff_t
     const ptrdiff_t u = k % kVectors * V::kLanes;
     const ptrdiff_t cell = cell_row * p.state_stride + u;
     T* z = p.z + row * p.z_stride + u;
+    // Planes of z are i f g o, cuDNN's order; the three sigmoids are activated together, then g by tanh.
     V gates[] = {V::Load(z), V::Load(z + kPlane), V::Load(z + 3 * kPlane), V::Load(z + 2 * kPlane)};
     Activate<3>(gates);
     const auto& [i, f, o, g] = gates;
@@ -67,8 +68,9 @@ static void LstmForward(const CellForward<typename V::Element>& p) {
 
 // With σ' = σ·(1 - σ) and tanh' = 1 - tanh², all in terms of the activations that the forward kept in z:
 //   δc' += δh'·o·(1 - tanh²(c')), and 0 where the clip was active
-//   δa_i = δc'·g·i·(1 - i)   δa_f = δc'·c·f·(1 - f)   δa_g = δc'·i·(1 - g²)   δa_o = δh'·tanh(c')·o·(1 - o)   δc =
-//   δc'·f
+//   δa_i = δc'·g·i·(1 - i)   δa_f = δc'·c·f·(1 - f)
+//   δa_g = δc'·i·(1 - g²)    δa_o = δh'·tanh(c')·o·(1 - o)
+//   δc = δc'·f, the gradient that the step before receives
 // tanh(c') is computed a second time: that is cheaper than a fifth plane of the tape, which would be written and read
 // from memory.
 template <typename V>
@@ -181,6 +183,7 @@ struct Relu {
   }
 };
 
+// φ' = 1 - h²: the derivative of tanh in terms of its result.
 struct HyperbolicTangent {
   template <typename V>
   static V Forward(V a) {

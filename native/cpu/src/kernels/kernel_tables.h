@@ -15,12 +15,14 @@ namespace {
 
 using namespace cudnn_rnn;
 
+// Activations of whole arrays, for dense layers. The recurrent cells apply the same functions in registers.
 // count is a multiple of a chunk; x and y may be the same array.
 template <typename V>
 static void MapSigmoid(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
   for (ptrdiff_t k = 0; k < count; k += V::kLanes) Sigmoid(V::Load(x + k)).Store(y + k);
 }
 
+// The same loop for tanh; both are within the error bounds of docs/numerics.md.
 template <typename V>
 static void MapTanh(const typename V::Element* x, typename V::Element* y, ptrdiff_t count) {
   for (ptrdiff_t k = 0; k < count; k += V::kLanes) Tanh(V::Load(x + k)).Store(y + k);
@@ -40,6 +42,8 @@ static typename V::Element ExpSum(const typename V::Element* x, typename V::Elem
   return Sum(sum);
 }
 
+// bfloat16 and int8 weights are widened to float32 in registers: they halve and quarter the bytes that a step reads,
+// which bound it, not its arithmetic.
 // The formats of an inference's weights exist in float32 only.
 template <typename V, typename Weight>
 static constexpr void (*QuantizedProduct())(const PanelProduct<typename V::Element>&) {

@@ -15,6 +15,8 @@
 
 namespace {
 
+// 128 bits: four lanes of float32, two of float64. An engine maps these to SSE4.1 or NEON, mostly one instruction for
+// one (https://github.com/WebAssembly/simd).
 struct VectorF32 {
   using Element = float;
   static constexpr ptrdiff_t kLanes = 4;

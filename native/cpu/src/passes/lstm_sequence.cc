@@ -70,6 +70,9 @@ class LstmSteps {
   ptrdiff_t panels_size() const {
     return matrix_.template PanelBegin<T>(matrix_.panels - 1) + s_.units * PanelWidthOf(matrix_.panels - 1);
   }
+  // Why a copy: the kernel's rows are 4H apart, so a panel of 64 columns would touch a new page at each row of the
+  // depth (H 1024: 16 KiB apart). The data TLB of Zen 4 has 72 entries, that of Golden Cove 96 (Agner Fog, The
+  // microarchitecture of Intel, AMD and VIA CPUs, https://www.agner.org/optimize/).
   // Copies a panel of the kernel. The steps read the panels from end to end, T times; the copy costs the time of a few.
   // Each pass makes its own, in memory that the next one uses again: a tape would hold it for as long as JavaScript
   // holds the tape.
@@ -93,6 +96,7 @@ class LstmSteps {
   T* panels_ = nullptr;  // the recurrent matrix, in memory of the pass
 };
 
+// The input side, z = x·W + b of all steps, is the caller's product; only the part below depends on the step before.
 // Per step: z += h·R panel by panel, then all gates of a row, as a norm needs a gate whole. The threads meet twice in
 // each step: h of step t is complete only when every row is, and all panels of step t+1 read all of it.
 template <typename T>

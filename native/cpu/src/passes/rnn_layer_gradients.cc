@@ -88,6 +88,7 @@ void LayerGradients<T>::OfInput(SharedLoops::Member* all, int layer, T* d_input)
   }
 }
 
+// The gradient that the layer below receives as d_output, or the caller's d_input for layer 0.
 // dx [T·B][in] = dz·W, in time order.
 template <typename T>
 void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_layer, T* dx) const {

@@ -108,6 +108,7 @@ const PanelMatrix& Network<T>::MatrixOf(int pseudo_layer, Side side) const {
   return side == Side::kInput ? layout.input : layout.recurrent;
 }
 
+// Elements of one canonical matrix: H·in, H·C or P·H.
 template <typename T>
 ptrdiff_t Network<T>::WeightSize(int pseudo_layer, Side side) const {
   return (side == Side::kProjection ? options_.projection : options_.units) * MatrixOf(pseudo_layer, side).depth;

@@ -102,6 +102,7 @@ class TransposedMatrix {
   ptrdiff_t FullWidth() const { return matrix_.chunks * kChunk<T>; }
   T* PanelOf(ptrdiff_t panel) const { return packed_ + OutputsOf(matrix_) * WidthBefore(matrix_, panel); }
 
+  // The depth in blocks of whole panels of `a`, as pre-activations are stored panel by panel (weights/network.h).
   // All columns of one panel, the first of which is at p.c.
   void MultiplyPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);

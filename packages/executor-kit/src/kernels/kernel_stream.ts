@@ -9,7 +9,7 @@ import type { QuantizedParamsCache } from './quantized_params.js'
 /** Elements of input and output that a bound step copies at most: 8 KiB of float32 take about 0.1 µs. */
 const BOUND_ELEMENTS = 2048
 
-/** Of the built-in type: an array of the caller's may have a method of its own. */
+/** Of the built-in type: an array of the caller's may override the method. */
 const copyInto = (to: FloatArray, from: FloatArray): void => Float32Array.prototype.set.call(to, from)
 
 /** A step between two arrays of the stream, whose addresses the kernels have. */

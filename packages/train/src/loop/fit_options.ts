@@ -91,7 +91,7 @@ export interface FitOptions<Batch> extends ClippingOptions {
     | {
         readonly tensors?: readonly Trainable[] | undefined
         /**
-         * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of its own rows then, and a
+         * Of each of `tensors`, the axis that has the rows of a batch. Over ranks each has those of the rank's rows then, and a
          * checkpoint those of all. Default: all ranks have the same tensors.
          */
         readonly batchAxes?: readonly number[] | undefined

@@ -11,7 +11,7 @@ import {
 
 const w = { data: Float64Array.of(0.9, 0.5, 0.4, -0.6, -0.5), shape: [1, 5] }
 
-/** Minus the entropy of softmax(w), written as a cross-entropy of its own probabilities (Effective TensorFlow). */
+/** Minus the entropy of softmax(w), written as the cross-entropy of softmax(w) with itself (Effective TensorFlow). */
 const loss = ({ w: at }: Readonly<Record<string, typeof w>>) => -crossEntropy(at, softmax(at)).loss
 
 it.each(['jacobian', 'directional'] as const)(
