@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { HostLstm, HostLstmNorms } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { addRow } from '@cudnn-rnn/executor-kit'
@@ -69,12 +69,17 @@ export function fusedLSTMPass(
     backward(dOutputs, dState, gradients) {
       const c = copyTensor(dState.c)
       const h = copyTensor(dState.h)
-      const gamma = norms === null ? null : newArray(run.dtype, norms.gamma.length)
-      const beta = norms === null ? null : newArray(run.dtype, norms.beta.length)
-      pass.backward({ outputs: dOutputs.data, h: h.data, c: c.data, gamma, beta })
-      for (const [index, scope] of (scopes ?? []).entries()) {
-        addRow(entryOf(gradients, `${scope}/gamma`).data, 0, required(gamma, 'the gamma'), index * numUnits, numUnits)
-        addRow(entryOf(gradients, `${scope}/beta`).data, 0, required(beta, 'the beta'), index * numUnits, numUnits)
+      const given = { outputs: dOutputs.data, h: h.data, c: c.data }
+      if (norms === null || scopes === undefined) {
+        pass.backward({ ...given, gamma: null, beta: null })
+      } else {
+        const gamma = newArray(run.dtype, norms.gamma.length)
+        const beta = newArray(run.dtype, norms.beta.length)
+        pass.backward({ ...given, gamma, beta })
+        for (const [index, scope] of scopes.entries()) {
+          addRow(entryOf(gradients, `${scope}/gamma`).data, 0, gamma, index * numUnits, numUnits)
+          addRow(entryOf(gradients, `${scope}/beta`).data, 0, beta, index * numUnits, numUnits)
+        }
       }
       // The gates are now the gradients by all pre-activations, and the step after t read row t of the hidden states.
       const read = hidden.subarray(0, time * stateSize)

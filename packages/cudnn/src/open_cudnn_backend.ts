@@ -1,4 +1,4 @@
-import { checkOptionValues, either, FLAG, oneOf, optional, PATH, required } from '@cudnn-rnn/arguments'
+import { checkOptionValues, either, FLAG, oneOf, optional, PATH } from '@cudnn-rnn/arguments'
 import { type BackendAttempt, BackendUnavailableError, type FloatDType } from '@cudnn-rnn/backend'
 import { checkOptionNames, codedRangeError, describeValue } from '@cudnn-rnn/canonical'
 import type { CudnnBackend } from './cudnn_backend.js'
@@ -103,21 +103,17 @@ export function checkOptions(options: CudnnBackendOptions): Arithmetic {
 }
 
 /** The libraries, if there is a device to use them on. */
-function checkLibraries(
-  addon: NativeAddon,
-  { libraries, cudnnVersion, attempts, advice }: CudaLibraries,
-  device: number,
-  { precision }: Arithmetic,
-) {
-  if (libraries === undefined) throw unavailable(attempts, advice)
+function checkLibraries(addon: NativeAddon, found: CudaLibraries, device: number, { precision }: Arithmetic) {
+  if (found.libraries === undefined) throw unavailable(found.attempts, found.advice)
+  const { libraries, cudnnVersion } = found
   const { count, error } = addon.deviceCount(libraries)
   if (error !== '' || count === 0) {
     const reason = error === '' ? 'the driver sees no GPU' : `the driver sees no GPU (${error})`
     throw unavailable([{ name: 'cudnn', reason }], 'Run `nvidia-smi`: a driver that fits the CUDA libraries is needed.')
   }
   if (device >= count) throw invalidOption('device', device, `must be below the number of GPUs (${count})`)
-  if (precision === 'bfloat16' && required(cudnnVersion, 'the version of cuDNN') < FIRST_BFLOAT16_VERSION) {
-    const rule = `needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(required(cudnnVersion, 'the version of cuDNN'))} is here`
+  if (precision === 'bfloat16' && cudnnVersion < FIRST_BFLOAT16_VERSION) {
+    const rule = `needs cuDNN ${versionText(FIRST_BFLOAT16_VERSION)} and ${versionText(cudnnVersion)} is here`
     throw invalidOption('precision', precision, rule)
   }
   return libraries

@@ -230,11 +230,13 @@ function leavesOf(state: CellState): FloatTensor[] {
 
 /** The state that has these tensors. */
 function stateOf(size: StateSize, leaves: readonly FloatTensor[]): CellState {
-  const rest = [...leaves]
+  const rest = leaves.values()
+  // `leaves` has one tensor for each size: {@link sizesOf} made its list.
+  const next = (): FloatTensor => required(rest.next().value, 'a tensor of the state')
   const build = (part: StateSize): CellState => {
-    if (typeof part === 'number') return required(rest.shift(), 'a tensor of the state')
+    if (typeof part === 'number') return next()
     if (Array.isArray(part)) return part.map(build)
-    return { c: required(rest.shift(), 'a tensor of the state'), h: required(rest.shift(), 'a tensor of the state') }
+    return { c: next(), h: next() }
   }
   return build(size)
 }

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { CommandList } from '../device/command_list.js'
 import type { CommandQueue } from '../device/command_queue.js'
 import type { DeviceBuffer } from '../device/device_buffer.js'
@@ -90,7 +89,7 @@ export class AlgorithmTrials {
     const { dropout } = this.#trial
     const states = dropout?.states
     let pass: ScratchPass | undefined
-    let saved: DeviceBuffer | undefined
+    let saved: { readonly states: DeviceBuffer; readonly copy: DeviceBuffer } | undefined
     try {
       const options = { ...this.#trial, algorithm, dropout: dropout?.descriptor ?? null }
       pass = await ScratchPass.make(this.#session, this.#queue, options)
@@ -99,7 +98,7 @@ export class AlgorithmTrials {
         const copy = list.allocate(states.bytes)
         list.copy(copy, states)
         await this.#queue.run(list)
-        saved = copy
+        saved = { states, copy }
       }
       return await use(pass)
     } catch (error) {
@@ -108,10 +107,8 @@ export class AlgorithmTrials {
     } finally {
       pass?.release()
       if (saved !== undefined) {
-        const copy = saved
-        await this.#queue.run(
-          this.#list('restore the dropout state', (list) => list.copy(required(states, 'the dropout states'), copy)),
-        )
+        const { states, copy } = saved
+        await this.#queue.run(this.#list('restore the dropout state', (list) => list.copy(states, copy)))
         this.#queue.releaseNow([copy.discard()])
       }
     }

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { required } from '@cudnn-rnn/arguments'
 import type { BackendAttempt } from '@cudnn-rnn/backend'
 import { libraryFolders, libraryNames } from './library_places.js'
 import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
@@ -9,16 +8,24 @@ import type { Libraries, LibraryKind, NativeAddon } from './native_addon.js'
 export type LibraryFiles = Readonly<Partial<Record<LibraryKind | 'cublasLt', string>>>
 
 /** NVIDIA's libraries, found and bound; or the attempts, and one sentence of advice. */
-export interface CudaLibraries {
-  readonly libraries: Libraries | undefined
+export type CudaLibraries = BoundLibraries | MissingLibraries
+
+interface LibrarySearchResult {
   readonly files: LibraryFiles
-  /** As `cudnnGetVersion` numbers it. */
-  readonly cudnnVersion: number | undefined
   readonly attempts: readonly BackendAttempt[]
   readonly advice: string
 }
 
-const KINDS = ['cudart', 'cublas', 'nvrtc'] as const
+interface BoundLibraries extends LibrarySearchResult {
+  readonly libraries: Libraries
+  /** As `cudnnGetVersion` numbers it. */
+  readonly cudnnVersion: number
+}
+
+interface MissingLibraries extends LibrarySearchResult {
+  readonly libraries: undefined
+  readonly cudnnVersion: undefined
+}
 
 const ADVICE: Readonly<Record<LibraryKind | 'cublasLt', string>> = {
   driver: 'Install the NVIDIA driver; in a container, start it with the GPU (docker run --gpus all).',
@@ -54,21 +61,20 @@ export function openCudaLibraries(addon: NativeAddon, libraryDir?: string): Cuda
   if (mixed !== '') {
     return search.failure('cudnn', `${cudnn} and its sub-libraries are of different versions (${mixed})`)
   }
-  const cudaMajor = Math.floor(required(alone.cudnnCudart, 'the version of the CUDA runtime') / 1000)
+  const cudaMajor = Math.floor(alone.cudnnCudart / 1000)
 
-  const paths: Partial<Record<LibraryKind, string>> = { cudnn }
   // cuDNN opens cuBLASLt itself, at the first forward: better to miss it now.
   if (search.find('cublasLt', libraryNames('cublasLt', cudaMajor)) === undefined) return search.failure('cublasLt')
   if (driver === undefined) return search.failure('driver')
-  paths.driver = driver
-  for (const kind of KINDS) {
-    const found = search.find(kind, libraryNames(kind, cudaMajor))
-    if (found === undefined) return search.failure(kind)
-    paths[kind] = found
-  }
+  const cudart = search.find('cudart', libraryNames('cudart', cudaMajor))
+  if (cudart === undefined) return search.failure('cudart')
+  const cublas = search.find('cublas', libraryNames('cublas', cudaMajor))
+  if (cublas === undefined) return search.failure('cublas')
+  const nvrtc = search.find('nvrtc', libraryNames('nvrtc', cudaMajor))
+  if (nvrtc === undefined) return search.failure('nvrtc')
   // NVRTC looks for its built-ins by bare name only.
-  search.preload(required(paths.nvrtc, 'the path of NVRTC'), nvrtcBuiltins(required(paths.nvrtc, 'the path of NVRTC')))
-  const bound = addon.bindLibraries(paths)
+  search.preload(nvrtc, nvrtcBuiltins(nvrtc))
+  const bound = addon.bindLibraries({ cudnn, driver, cudart, cublas, nvrtc })
   if (bound.libraries === null) return search.failure('cudart', `symbols are missing: ${bound.missing.join(', ')}`)
   return {
     libraries: bound.libraries,
@@ -121,7 +127,7 @@ class LibrarySearch {
     return undefined
   }
 
-  failure(kind: LibraryKind | 'cublasLt', reason?: string): CudaLibraries {
+  failure(kind: LibraryKind | 'cublasLt', reason?: string): MissingLibraries {
     if (reason !== undefined) this.attempts.push({ name: kind, reason })
     const { files, attempts } = this
     return { libraries: undefined, files, cudnnVersion: undefined, attempts, advice: ADVICE[kind] }

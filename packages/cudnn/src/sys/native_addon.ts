@@ -42,13 +42,15 @@ export interface SessionInfo {
 }
 
 /** The result of bindLibraries; the versions are missing without cuDNN. */
-interface Bound {
-  readonly libraries: Libraries | null
-  /** "cudnn: cudnnRNNForward" */
-  readonly missing: readonly string[]
-  readonly cudnnVersion?: number
-  readonly cudnnCudart?: number
-}
+/** `missing`: "cudnn: cudnnRNNForward". The versions are those that cuDNN reports. */
+type Bound =
+  | {
+      readonly libraries: Libraries
+      readonly missing: readonly string[]
+      readonly cudnnVersion: number
+      readonly cudnnCudart: number
+    }
+  | { readonly libraries: null; readonly missing: readonly string[] }
 
 export type HostArray = Float32Array | Float64Array | Int32Array | Uint8Array
 
@@ -56,7 +58,7 @@ export interface NativeAddon {
   /** Opens a library for the life of the process; `file` is the path that the loader found. */
   openLibrary(path: string): { readonly file?: string; readonly error?: string }
   /** Looks up all symbols of the named libraries; `libraries` is null if required ones are missing. */
-  bindLibraries(paths: Partial<Record<LibraryKind, string>>): Bound
+  bindLibraries(paths: { readonly cudnn: string } & Partial<Record<LibraryKind, string>>): Bound
   /** The error of cudnnAdvVersionCheck(), or an empty string. */
   versionConflict(libraries: Libraries): string
   /** cudaGetDeviceCount(); `error` is its message, or empty. */

@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { RnnDescriptor } from '@cudnn-rnn/canonical'
 import { type DetectedNetwork, detectedToCanonical, detectNetworks } from '@cudnn-rnn/saveable'
 import type { StoredTensor } from '../weight_file.js'
@@ -46,11 +46,7 @@ function interpretationOf(
     tensors: [...own.values()],
     result: async () => {
       const [record] = await readGroups([own])
-      const canonical = detectedToCanonical(
-        network,
-        descriptor,
-        new Map(Object.entries(required(record, 'the variables'))),
-      )
+      const canonical = detectedToCanonical(network, descriptor, new Map(Object.entries(record)))
       return [{ name, convention, descriptor, canonical, reverse: false, inputs: {}, tensorNames: keys, notes: [] }]
     },
   }

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { AbortSignalLike, CanonicalParams, FloatArray, NamedTensors, RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { StoredTensor } from '../weight_file.js'
 import { readGroups } from './tensor_groups.js'
@@ -56,7 +55,7 @@ export class SharedParameters {
     const key = `${this.#textOf(descriptor)}${JSON.stringify(places)}`
     const known = this.#canonical.get(key)
     if (known !== undefined) return known
-    const made = readGroups([group]).then(([tensors]) => convert(required(tensors, 'the tensors of a group')))
+    const made = readGroups([group]).then(([tensors]) => convert(tensors))
     this.#canonical.set(key, made)
     return made
   }

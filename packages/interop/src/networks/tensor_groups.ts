@@ -28,8 +28,16 @@ export function groupTensors(
   return [...groups.values()]
 }
 
-/** Elements of every tensor of `groups`: all float64 where every one is, else all float32. */
-export async function readGroups(groups: readonly ReadonlyMap<string, StoredTensor>[]): Promise<NamedTensors[]> {
+type Group = ReadonlyMap<string, StoredTensor>
+
+/** Elements of every tensor of `groups`, one record for each: all float64 where every one is, else all float32. */
+export async function readGroups<Groups extends readonly Group[]>(
+  groups: readonly [...Groups],
+): Promise<{ [Index in keyof Groups]: NamedTensors }> {
+  return (await readEach(groups)) as { [Index in keyof Groups]: NamedTensors }
+}
+
+async function readEach(groups: readonly Group[]): Promise<NamedTensors[]> {
   const read: Record<string, Tensor<FloatArray>>[] = []
   for (const group of groups) {
     const record: Record<string, Tensor<FloatArray>> = {}

@@ -197,8 +197,7 @@ function blockCellInterpretation(cell: Cell, { forgetBias }: InterpretationOptio
   const added = isLstm && addsForgetBias(cell) ? (forgetBias ?? DEFAULT_FORGET_BIAS) : 0
   const stored = [...tensors.values()]
   const found = async (): Promise<ImportedCell> => {
-    const [record] = await readGroups([tensors])
-    const read = required(record, 'the variables of a cell')
+    const [read] = await readGroups([tensors])
     return {
       name: prefix,
       convention: 'tensorflow',
