@@ -4,7 +4,7 @@ import { samplesOfPcm16 } from '../src/signal/pcm_samples.js'
 import { hannWindow, RealFourier } from '../src/signal/real_fourier.js'
 import { splitMagnitudes } from '../src/signal/split_magnitudes.js'
 
-it('the magnitudes of a tone stand at its frequency, and the inverse transform gives the samples', () => {
+it('the magnitudes of a tone are at its frequency, and the inverse transform gives the samples', () => {
   const fourier = new RealFourier(16)
   const tone = Float32Array.from({ length: 16 }, (_, n) => 3 * Math.cos((2 * Math.PI * 2 * n) / 16))
   const spectrum = fourier.transform(tone)
@@ -15,7 +15,7 @@ it('the magnitudes of a tone stand at its frequency, and the inverse transform g
   for (const [n, value] of half.entries()) expect(value).toBeCloseTo(tone[n] / 2, 5)
 })
 
-it('Hann windows half a block apart add up to one, and so the signal comes back a block later', () => {
+it('Hann windows half a block apart add up to one, and so the signal is restored a block later', () => {
   const window = hannWindow(8)
   const [input, output] = [new SlidingBlock(8), new OverlapAdd(8, 4)]
   const signal = Float32Array.from({ length: 40 }, (_, n) => Math.sin(n))
