@@ -99,7 +99,7 @@ export function buildCudaEmulator({
   return { build }
 }
 
-/** The file that says that this test run has built `build`: CMake takes a second to find that nothing is out of date. */
+/** Exists once this test run has built `build`: CMake takes a second to find that nothing is out of date. */
 function upToDateFile(build, tests) {
   const run = process.env.CUDNN_RNN_TEST_RUN
   return run === undefined ? undefined : join(run, `${basename(build)}-emulator${tests ? '-tests' : ''}`)
