@@ -16,6 +16,7 @@ struct SequenceCase {
   ptrdiff_t batch;
   ptrdiff_t units;
   bool normalizes;
+  GateActivation gate_activation;
   std::vector<int32_t> lengths;
 };
 
@@ -23,10 +24,12 @@ struct SequenceCase {
 std::vector<SequenceCase> SequenceCases() {
   std::vector<SequenceCase> cases;
   for (const bool normalizes : {false, true}) {
-    cases.push_back({7, 1, 64, normalizes, {}});
-    cases.push_back({5, 3, 37, normalizes, {5, 0, 2}});
-    cases.push_back({60, 6, 18, normalizes, {}});
+    cases.push_back({7, 1, 64, normalizes, GateActivation::kSigmoid, {}});
+    cases.push_back({5, 3, 37, normalizes, GateActivation::kSigmoid, {5, 0, 2}});
+    cases.push_back({60, 6, 18, normalizes, GateActivation::kSigmoid, {}});
   }
+  cases.push_back({7, 1, 64, false, GateActivation::kHardSigmoid, {}});
+  cases.push_back({5, 3, 37, false, GateActivation::kHardSigmoid, {5, 0, 2}});
   return cases;
 }
 
@@ -40,7 +43,7 @@ SequenceResults<T> Train(const Kernels& kernels, int threads, const SequenceCase
   ThreadPool pool(threads);
   BlockCache blocks;
   const Engine<T> engine = EngineOf<T>(&pool, &blocks, kernels);
-  const auto [time, batch, units, normalizes, lengths] = each;
+  const auto [time, batch, units, normalizes, gate_activation, lengths] = each;
   const auto size = [](ptrdiff_t count) { return static_cast<size_t>(count); };
   SequenceResults<T> r;
   r.hidden = Sine<T>(size((time + 1) * batch * units), 0.3);
@@ -64,6 +67,7 @@ SequenceResults<T> Train(const Kernels& kernels, int threads, const SequenceCase
   sequence.batch = batch;
   sequence.units = units;
   sequence.lengths = lengths.empty() ? nullptr : lengths.data();
+  sequence.gate_activation = gate_activation;
   sequence.forget_bias = 1;
   sequence.dropout = dropout.data();
   if (normalizes) {

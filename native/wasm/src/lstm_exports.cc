@@ -13,6 +13,7 @@ LstmSequence<T> SequenceOf(const double* sizes, void* const* operands) {
   sequence.units = static_cast<ptrdiff_t>(sizes[2]);
   sequence.forget_bias = static_cast<T>(sizes[3]);
   sequence.epsilon = sizes[4];
+  sequence.gate_activation = sizes[5] == 0 ? GateActivation::kSigmoid : GateActivation::kHardSigmoid;
   sequence.kernel = static_cast<const T*>(operands[0]);
   sequence.lengths = static_cast<const int32_t*>(operands[1]);
   sequence.dropout = static_cast<const T*>(operands[2]);
@@ -28,7 +29,7 @@ LstmSequence<T> SequenceOf(const double* sizes, void* const* operands) {
 
 }  // namespace
 
-// sizes: time, batch, units, forget bias, epsilon
+// sizes: time, batch, units, forget bias, epsilon, whether the gates are hard sigmoids
 CUDNN_RNN_EXPORT(lstmForward) void LstmForward(const double* sizes, void* const* operands) {
   OfElementType([&]<typename T>() { RunLstmForward(EngineOf<T>(), SequenceOf<T>(sizes, operands)); });
 }

@@ -10,6 +10,9 @@ export interface HostLstmNorms {
   readonly epsilon: number
 }
 
+/** σ of the gates i, f and o: the logistic sigmoid, or Keras 2's hard sigmoid, 0.2·x + 0.5 within [0, 1]. */
+export type LstmGateActivation = 'sigmoid' | 'hardSigmoid'
+
 /** The operands of one layer over a sequence, in the executor's dtype. Gates are in TensorFlow's order i, g, f, o. */
 export interface HostLstmOperands {
   readonly time: number
@@ -20,6 +23,8 @@ export interface HostLstmOperands {
   /** The cell's kernel [·,4H]; its recurrent rows [H,4H] begin at element `kernelBegin`. */
   readonly kernel: FloatArray
   readonly kernelBegin: number
+  /** `sigmoid` where there are norms: no cell of TensorFlow has both. */
+  readonly gateActivation: LstmGateActivation
   readonly forgetBias: number
   /** [T,B,H], factors of the candidate g; null for none. */
   readonly dropout: FloatArray | null
@@ -62,6 +67,6 @@ export interface HostLstmPass {
  * the caller's.
  */
 export interface HostLstm {
-  /** @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError `ERR_TENSOR_TRANSFERRED` where an array has another length */
+  /** @throws `ERR_BACKEND_DISPOSED`, `ERR_OUT_OF_MEMORY`; RangeError `ERR_TENSOR_TRANSFERRED` where an array has another length, `ERR_INVALID_OPTION` for norms without sigmoid gates */
   forward(operands: HostLstmOperands): HostLstmPass
 }

@@ -45,7 +45,14 @@ export type {
 } from './dense_ops.js'
 export { DTYPES, type DType, dtypeOf, type FloatDType } from './dtype.js'
 export type { BackendErrorCode } from './error_codes.js'
-export type { HostLstm, HostLstmGradients, HostLstmNorms, HostLstmOperands, HostLstmPass } from './host_lstm.js'
+export type {
+  HostLstm,
+  HostLstmGradients,
+  HostLstmNorms,
+  HostLstmOperands,
+  HostLstmPass,
+  LstmGateActivation,
+} from './host_lstm.js'
 export type { HostProducts, MatrixView } from './host_products.js'
 export {
   ACTIVATIONS,

@@ -54,6 +54,7 @@ export function fusedLSTMPass(
     lengths,
     kernel: kernel.data,
     kernelBegin: inputSize * 4 * numUnits,
+    gateActivation: 'sigmoid',
     forgetBias,
     dropout,
     norms,

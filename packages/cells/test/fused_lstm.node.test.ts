@@ -124,3 +124,19 @@ test('a disposed executor refuses the backward of a tape, which stays open', () 
   backend.dispose()
   expect(() => tape.gradients({})).toThrowError(expect.objectContaining({ code: 'ERR_BACKEND_DISPOSED' }))
 })
+
+test('the kernel refuses norms with other gates than sigmoids', () => {
+  using backend = openCpuBackend({ threads: 1 })
+  const norm = new Float32Array(5)
+  const operands = {
+    ...{ time: 1, batch: 1, units: 1, lengths: null, kernel: new Float32Array(4), kernelBegin: 0 },
+    ...({ gateActivation: 'hardSigmoid', forgetBias: 0, dropout: null } as const),
+    ...{ gates: new Float32Array(4), hidden: new Float32Array(2), cells: new Float32Array(2) },
+  }
+  const norms = { gamma: norm, beta: norm, epsilon: 0 }
+  expect(() => backend.lstm?.forward({ ...operands, norms })).toThrow(
+    expect.objectContaining({ code: 'ERR_INVALID_OPTION' }),
+  )
+  backend.lstm?.forward({ ...operands, norms: null })
+  expect(operands.gates).toEqual(Float32Array.of(0.5, 0, 0.5, 0.5))
+})

@@ -26,7 +26,7 @@ export interface AccelerateOptions {
 
 /** TensorFlow.js with its recurrent layers on an executor, until it is disposed. */
 export interface Acceleration {
-  /** One entry for the name of each recurrent layer that was called, in the order of their first calls. */
+  /** One entry for each recurrent layer that was called, in the order of their first calls; two models' layers may have one name. */
   report(): LayerReport[]
   /** TensorFlow.js computes its layers itself again, those that exist included. The executor stays open. Idempotent. */
   dispose(): void
@@ -63,16 +63,21 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
       'Cannot accelerate as this TensorFlow.js is accelerated already. Dispose the result of the first call.',
     )
   }
-  const reports = new Map<string, LayerReport>()
+  const reports: LayerReport[] = []
+  // By the layer and not by its name: layers of two models may have one name. Weak, as models are disposed.
+  const known = new WeakMap<RecurrentLayer, { readonly index: number; readonly reasons: Set<string> }>()
   let active = true
 
   const record = (layer: RecurrentLayer, reason: string | undefined) => {
-    const before = reports.get(layer.name)
-    if (before !== undefined && before.reason === reason) return
+    const { index, reasons } = known.get(layer) ?? { index: reports.length, reasons: new Set<string>() }
+    if (index < reports.length && reports[index].reason === reason) return
     const computedBy = reason === undefined ? backend.name : 'tensorflow.js'
     const report = { layer: layer.name, className: layer.getClassName(), computedBy, reason }
-    reports.set(layer.name, report)
-    if (reason !== undefined) options.onPassedOn?.(report)
+    known.set(layer, { index, reasons })
+    reports[index] = report
+    if (reason === undefined || reasons.has(reason)) return
+    reasons.add(reason)
+    options.onPassedOn?.(report)
   }
   const accelerated: RecurrentCall = function (inputs, given): Tensor | Tensor[] {
     // Another library may have wrapped this function in the meantime.
@@ -87,7 +92,7 @@ export function accelerate(tf: TensorFlow, backend: Backend, options: Accelerate
     active = false
     if (prototype.call === marked) prototype.call = original
   }
-  return { report: () => [...reports.values()], dispose, [Symbol.dispose]: dispose }
+  return { report: () => [...reports], dispose, [Symbol.dispose]: dispose }
 }
 
 /** Throws TypeError `ERR_TFJS_BACKEND`. */

@@ -16,6 +16,10 @@ export const ERROR_CODES = {
     meaning: 'the first argument is not TensorFlow.js with its layers',
     remedy: "pass the whole module: `import * as tf from '@tensorflow/tfjs'`",
   },
+  ERR_TFJS_SECOND_ORDER: {
+    meaning: 'a gradient of a gradient passes through an accelerated layer',
+    remedy: '`dispose()` the acceleration where second-order gradients are computed',
+  },
 } as const
 
 /** Codes of the errors that this package defines. */

@@ -1,6 +1,6 @@
-import { addRow, copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
-import { type Activation, activate } from './activation.js'
-import { lengthsOf } from './mask.js'
+import { copyRow, matrix, transposed } from '@cudnn-rnn/executor-kit'
+import { type Activation, type ActivationName, activate } from './activation.js'
+import { fusedLstm, type LstmArrays, type LstmBackward } from './fused_lstm.js'
 import {
   hiddenStates,
   inputGradients,
@@ -15,8 +15,8 @@ import {
 
 /** The names of the activations of a cell, as TensorFlow.js saves them. */
 export interface LstmActivations {
-  readonly gateName: string
-  readonly candidateName: string
+  readonly gateName: ActivationName
+  readonly candidateName: ActivationName
   readonly gate: Activation
   readonly candidate: Activation
 }
@@ -27,7 +27,7 @@ export interface LstmActivations {
  *     i, f, o = σ(x·W + h·R + b)   g = f(…)   c' = f∘c + i∘g   h' = o∘f(c')
  *
  * The columns of the kernels are put into TensorFlow 1's order i, g, f, o, in which the executor's kernel computes the
- * recurrence where it has these activations and masks are lengths; otherwise loops here do.
+ * recurrence if it has these activations; otherwise loops here do.
  */
 export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activations: LstmActivations): SequencePass {
   const { batch, units, time } = given
@@ -40,14 +40,17 @@ export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activa
   const gates = inputSide(kernels, o)
   const hidden = hiddenStates(o)
   const cells = hiddenStates(o, 1)
-  const recurrence =
-    fusedRecurrence(kernels, o, activations, gates, hidden, cells) ??
-    loops(kernels, o, activations, gates, hidden, cells)
+  const { gateName, candidateName } = activations
+  const isFused =
+    kernels.lstm !== undefined && candidateName === 'tanh' && (gateName === 'sigmoid' || gateName === 'hardSigmoid')
+  const backward = isFused
+    ? fusedLstm(kernels.lstm, o, gateName, { gates, hidden, cells })
+    : loops(kernels, o, activations, { gates, hidden, cells })
   return {
     hidden,
     finalCells: [cells.slice(time * batch * units)],
     backward(outputs, [dh, dc]) {
-      recurrence.backward(outputs, dh, dc)
+      backward(outputs, dh, dc)
       const recurrentKernel = new Float32Array(o.recurrentKernel.length)
       const before = transposed(matrix(hidden, units))
       kernels.products.addProduct(
@@ -70,47 +73,12 @@ export function lstmRecurrence(kernels: Kernels, given: SequenceOperands, activa
   }
 }
 
-/** Leaves the gradients by the pre-activations in `gates`, and those by the initial states in `dh` and `dc`. */
-interface Recurrence {
-  backward(outputs: Float32Array, dh: Float32Array, dc: Float32Array): void
-}
-
-/** The executor's kernel, or undefined where it does not compute this. */
-function fusedRecurrence(
-  { lstm }: Kernels,
-  o: SequenceOperands,
-  { gateName, candidateName }: LstmActivations,
-  gates: Float32Array,
-  hidden: Float32Array,
-  cells: Float32Array,
-): Recurrence | undefined {
-  if (lstm === undefined || gateName !== 'sigmoid' || candidateName !== 'tanh') return undefined
-  const lengths = lengthsOf(o)
-  if (lengths === undefined) return undefined
-  const { time, batch, units, recurrentKernel: kernel } = o
-  const arrays = { kernel, kernelBegin: 0, gates, hidden, cells }
-  const pass = lstm.forward({ ...arrays, time, batch, units, lengths, forgetBias: 0, dropout: null, norms: null })
-  return {
-    backward(outputs, h, c) {
-      // The kernel has no outputs after a row's length; here they are its last h.
-      for (let t = 0; lengths !== null && t < time; t++) {
-        for (let b = 0; b < batch; b++) {
-          if (t >= lengths[b]) addRow(h, b * units, outputs, (t * batch + b) * units, units)
-        }
-      }
-      pass.backward({ outputs, h, c, gamma: null, beta: null })
-    },
-  }
-}
-
 function loops(
   { products }: Kernels,
   o: SequenceOperands,
   { gate, candidate }: LstmActivations,
-  gates: Float32Array,
-  hidden: Float32Array,
-  cells: Float32Array,
-): Recurrence {
+  { gates, hidden, cells }: LstmArrays,
+): LstmBackward {
   const { time, batch, units } = o
   const [columns, stateSize] = [4 * units, batch * units]
   const recurrent = matrix(o.recurrentKernel, columns)
@@ -135,43 +103,41 @@ function loops(
     keepMasked(o, t, hidden)
     keepMasked(o, t, cells)
   }
-  return {
-    backward(outputs, dh, dc) {
-      const arriving = new Float32Array(stateSize)
-      for (let t = time - 1; t >= 0; t--) {
-        takeGradient(o, t, outputs, dh, arriving)
-        for (let b = 0; b < batch; b++) {
-          const row = (t * batch + b) * columns
-          if (isMasked(o, t, b)) gates.fill(0, row, row + columns)
-          else stepBackward(t * stateSize, b * units, row)
-        }
-        products.addProduct(
-          matrix(dh, units),
-          matrix(gates, columns, t * batch * columns),
-          transposed(recurrent),
-          batch,
-          units,
-          columns,
-        )
+  return (outputs, dh, dc) => {
+    const arriving = new Float32Array(stateSize)
+    for (let t = time - 1; t >= 0; t--) {
+      takeGradient(o, t, outputs, dh, arriving)
+      for (let b = 0; b < batch; b++) {
+        const row = (t * batch + b) * columns
+        if (isMasked(o, t, b)) gates.fill(0, row, row + columns)
+        else stepBackward(t * stateSize, b * units, row)
       }
+      products.addProduct(
+        matrix(dh, units),
+        matrix(gates, columns, t * batch * columns),
+        transposed(recurrent),
+        batch,
+        units,
+        columns,
+      )
+    }
 
-      function stepBackward(step: number, own: number, row: number): void {
-        for (let k = 0; k < units; k++) {
-          const i = gates[row + k]
-          const g = gates[row + units + k]
-          const f = gates[row + 2 * units + k]
-          const out = gates[row + 3 * units + k]
-          const dOut = arriving[own + k]
-          const y = activated[step + own + k]
-          const dCell = dc[own + k] + dOut * out * candidate.slope(y)
-          gates[row + k] = dCell * g * gate.slope(i)
-          gates[row + units + k] = dCell * i * candidate.slope(g)
-          gates[row + 2 * units + k] = dCell * cells[step + own + k] * gate.slope(f)
-          gates[row + 3 * units + k] = dOut * y * gate.slope(out)
-          dc[own + k] = dCell * f
-        }
+    function stepBackward(step: number, own: number, row: number): void {
+      for (let k = 0; k < units; k++) {
+        const i = gates[row + k]
+        const g = gates[row + units + k]
+        const f = gates[row + 2 * units + k]
+        const out = gates[row + 3 * units + k]
+        const dOut = arriving[own + k]
+        const y = activated[step + own + k]
+        const dCell = dc[own + k] + dOut * out * candidate.slope(y)
+        gates[row + k] = dCell * g * gate.slope(i)
+        gates[row + units + k] = dCell * i * candidate.slope(g)
+        gates[row + 2 * units + k] = dCell * cells[step + own + k] * gate.slope(f)
+        gates[row + 3 * units + k] = dOut * y * gate.slope(out)
+        dc[own + k] = dCell * f
       }
-    },
+    }
   }
 }
 

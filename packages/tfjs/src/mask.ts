@@ -1,17 +1,19 @@
-import type { SequenceOperands } from './sequence.js'
+/** The steps of a mask [T,B] that are not 0. */
+interface ActiveSteps {
+  /** [T,B], how many there are in a row up to a step, this one included. */
+  readonly counts: Int32Array
+  /** [B], how many there are in a row. */
+  readonly lengths: Int32Array
+}
 
-/** The lengths [B] that a mask stands for, null without one; undefined where a step follows a masked one. */
-export function lengthsOf({ mask, time, batch }: SequenceOperands): Int32Array | null | undefined {
-  if (mask === null) return null
+export function activeSteps(mask: Uint8Array, batch: number): ActiveSteps {
+  const counts = new Int32Array(mask.length)
   const lengths = new Int32Array(batch)
-  for (let t = 0; t < time; t++) {
-    for (let b = 0; b < batch; b++) {
-      if (mask[t * batch + b] === 0) continue
-      if (lengths[b] < t) return undefined
-      lengths[b] = t + 1
-    }
+  for (let n = 0; n < mask.length; n++) {
+    if (mask[n] !== 0) lengths[n % batch]++
+    counts[n] = lengths[n % batch]
   }
-  return lengths
+  return { counts, lengths }
 }
 
 /**

@@ -1,3 +1,4 @@
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import { copyRow } from '@cudnn-rnn/executor-kit'
 import type { Tensor, Tensor2D, Tensor3D } from '@tensorflow/tfjs'
 import { ACTIVATIONS } from './activation.js'
@@ -75,7 +76,7 @@ export function recurrentOperation(
         returnStates ? [batch, columns] : returnSequences ? [batch, time, units] : [batch, units],
       ),
       gradFunc: (dy: Tensor | Tensor[]) => {
-        // A gradient of a gradient comes here a second time, when the first has overwritten the pass.
+        // Two gradients through one forward come here twice, and the first has overwritten the pass.
         const own = pass ?? run(kernels, cell, o)
         pass = undefined
         const arrived = unpackGradients(o, values(dy as Tensor), returnSequences, columns, count)
@@ -83,7 +84,9 @@ export function recurrentOperation(
         const results = [batchMajor(gradients.x, sizes), gradients.kernel, gradients.recurrentKernel]
         if (gradients.bias !== null) results.push(gradients.bias)
         if (states !== null) results.push(...gradients.states)
-        return results.map((data, index) => tf.tensor(data, tensors[index].shape))
+        return results.map((data, index) =>
+          firstOrder(tf, cell, data, [dy as Tensor, ...tensors], tensors[index].shape),
+        )
       },
     }
   })
@@ -96,6 +99,26 @@ export function recurrentOperation(
       tf.slice(value as Tensor2D, [0, outputColumns + k * units], [batch, units]),
     ),
   }
+}
+
+/** A gradient as a tensor that depends on `inputs` and refuses to be differentiated by them. Otherwise it would be a constant. */
+function firstOrder(
+  tf: TensorFlow,
+  { fields }: PlannedCell,
+  data: Float32Array,
+  inputs: readonly Tensor[],
+  shape: number[],
+): Tensor {
+  const constant = tf.customGrad(() => ({
+    value: tf.tensor(data, shape),
+    gradFunc: () => {
+      throw codedRangeError(
+        'ERR_TFJS_SECOND_ORDER',
+        `Cannot compute a gradient of a gradient through ${fields.getClassName()} as accelerated layers have first-order gradients only. Dispose the acceleration first.`,
+      )
+    },
+  }))
+  return constant(...inputs)
 }
 
 function run(

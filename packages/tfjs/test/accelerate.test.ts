@@ -1,11 +1,11 @@
-import type { Backend } from '@cudnn-rnn/backend'
+import type { Backend, HostLstmOperands } from '@cudnn-rnn/backend'
 import { openCpuBackend } from '@cudnn-rnn/cpu'
 import { openReferenceBackend } from '@cudnn-rnn/reference'
 import { openWasmBackend } from '@cudnn-rnn/wasm'
 import * as tf from '@tensorflow/tfjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ACTIVATIONS } from '../src/activation.js'
-import { accelerate } from '../src/index.js'
+import { accelerate, type LayerReport } from '../src/index.js'
 import { evaluate, expectClose, randomTensor, randomWeights } from './oracle.js'
 
 const [BATCH, TIME, INPUTS, UNITS] = [3, 5, 4, 6] as const
@@ -192,6 +192,7 @@ describe('accelerate', () => {
     layer.apply(x)
     expect(acceleration.report()[0]?.computedBy).toBe('reference')
     layer.apply(x, { training: true })
+    layer.apply(x)
     layer.apply(x, { training: true })
     expect(acceleration.report()[0]).toMatchObject({ computedBy: 'tensorflow.js', reason: 'it has recurrentDropout' })
     expect(passedOn).toEqual([`${layer.name}: it has recurrentDropout`])
@@ -248,6 +249,56 @@ describe('accelerate', () => {
     const predict = (model: tf.LayersModel) => (model.predict(inputs) as tf.Tensor).dataSync<'float32'>()
     expectClose('loaded', [predict(loaded)], [predict(actual.model)])
     expect(new Set(acceleration.report().map(({ computedBy }) => computedBy))).toEqual(new Set(['cpu']))
+  })
+
+  test.each(['sigmoid', 'hardSigmoid'])(
+    'computes LSTMs with %s gates by the kernel of the executor',
+    (recurrentActivation) => {
+      for (const backend of backends.filter(({ lstm }) => lstm !== undefined)) {
+        let sequences = 0
+        const counting = Object.create(backend, {
+          lstm: {
+            value: {
+              forward(operands: HostLstmOperands) {
+                sequences++
+                expect(operands.gateActivation).toBe(recurrentActivation)
+                return backend.lstm?.forward(operands)
+              },
+            },
+          },
+        }) as Backend
+        using _ = accelerate(tf, counting)
+        tf.layers.lstm({ units: UNITS, recurrentActivation } as never).apply(x)
+        expect(sequences).toBe(1)
+      }
+    },
+  )
+
+  test('reports layers of two models apart that have one name', () => {
+    const passedOn: LayerReport[] = []
+    using acceleration = accelerate(tf, backends[0] as Backend, { onPassedOn: (report) => passedOn.push(report) })
+    const recurrent = (options: LayerOptions) => tf.layers.gru({ units: 2, name: 'recurrent', ...options } as never)
+    const [first, second] = [recurrent({}), recurrent({ activation: 'selu' })]
+    for (const layer of [first, second, first, second]) layer.apply(x)
+    expect(acceleration.report()).toEqual([
+      { layer: 'recurrent', className: 'GRU', computedBy: 'reference', reason: undefined },
+      { layer: 'recurrent', className: 'GRU', computedBy: 'tensorflow.js', reason: 'its activation is selu' },
+    ])
+    expect(passedOn).toHaveLength(1)
+  })
+
+  test('refuses gradients of gradients by a code, and computes them when it is disposed', () => {
+    const acceleration = accelerate(tf, backends[0] as Backend)
+    const layer = tf.layers.gru({ units: UNITS, recurrentActivation: 'sigmoid' })
+    layer.apply(x)
+    const squaredSlope = (input: tf.Tensor) =>
+      tf
+        .grad((inner) => apply(layer, inner)[0]?.sum() as tf.Tensor)(input)
+        .square()
+    expect(squaredSlope(x).shape).toEqual(x.shape)
+    expect(() => tf.grad(squaredSlope)(x)).toThrow(expect.objectContaining({ code: 'ERR_TFJS_SECOND_ORDER' }))
+    acceleration.dispose()
+    expect(tf.grad(squaredSlope)(x).shape).toEqual(x.shape)
   })
 
   test('leaves no tensors behind', () => {

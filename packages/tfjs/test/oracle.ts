@@ -6,9 +6,15 @@ export function randomTensor(shape: readonly number[], seed: number): tf.Tensor 
   return tf.randomUniform([...shape] as never, -1, 1, 'float32', seed)
 }
 
-/** Fills a layer's weights with numbers of a seed, large enough that all regions of an activation are reached. */
-export function randomWeights(layer: tf.layers.Layer, seed: number): void {
-  layer.setWeights(layer.getWeights().map((weight, index) => randomTensor(weight.shape, seed + index)))
+/**
+ * Fills the weights of a layer or a model with numbers of a seed.
+ *
+ * @param scale their bound: 1 reaches all regions of an activation.
+ */
+export function randomWeights(layer: tf.layers.Layer, seed: number, scale = 1): void {
+  tf.tidy(() => {
+    layer.setWeights(layer.getWeights().map((weight, index) => randomTensor(weight.shape, seed + index).mul(scale)))
+  })
 }
 
 export interface Evaluation {
@@ -58,4 +64,18 @@ export function expectClose(what: string, actual: readonly Float32Array[], expec
     )
     expect(worst / scale, `${what} ${index}`).toBeLessThanOrEqual(TOLERANCE)
   }
+}
+
+export interface Training {
+  /** Of each update. */
+  readonly losses: readonly number[]
+  readonly prediction: Float32Array
+}
+
+/** Adam and RMSprop divide by the square root of squared gradients, so small ones amplify rounding. */
+export function expectTraining(actual: Training, expected: Training): void {
+  for (const [update, loss] of expected.losses.entries()) expect(actual.losses[update]).toBeCloseTo(loss, 4)
+  for (const [k, value] of expected.prediction.entries()) expect(actual.prediction[k]).toBeCloseTo(value, 3)
+  expect(actual.losses).toHaveLength(expected.losses.length)
+  expect(expected.losses.at(-1)).not.toBe(expected.losses[0])
 }

@@ -238,7 +238,7 @@ function lstmOperands(frame: CallFrame, job: LstmJob): [sizes: Address, operands
     frame.update(job.normalizedCells),
     frame.update(job.inverses),
   ])
-  return [frame.read(Float64Array.of(time, batch, units, forgetBias, epsilon)), pointers]
+  return [frame.read(Float64Array.of(time, batch, units, forgetBias, epsilon, job.hardSigmoid ? 1 : 0)), pointers]
 }
 
 /** A view of `count` elements of a caller's array, which may have been transferred or resized. */

@@ -20,6 +20,7 @@ LstmSequence<T> SequenceOf(const Napi::Object& arguments) {
   const ptrdiff_t rows = sequence.time * sequence.batch;
   const ptrdiff_t state_size = sequence.batch * sequence.units;
   sequence.lengths = Elements<int32_t>(arguments, "lengths", sequence.batch);
+  sequence.gate_activation = Flag(arguments, "hardSigmoid") ? GateActivation::kHardSigmoid : GateActivation::kSigmoid;
   sequence.forget_bias = static_cast<T>(Number(arguments, "forgetBias"));
   sequence.dropout = Elements<T>(arguments, "dropout", rows * sequence.units);
   sequence.z = Required<T>(arguments, "gates", rows * 4 * sequence.units);

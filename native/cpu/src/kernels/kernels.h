@@ -157,16 +157,23 @@ struct CellBackward {
   T clip;
 };
 
+// The activation of an LSTM's input, forget and output gates.
+enum class GateActivation {
+  kSigmoid,
+  kHardSigmoid,  // Keras 2: 0.2·x + 0.5 within [0, 1]
+};
+
 // One time step of one row of an LSTM in TensorFlow's order of gates, i g f o, whose units are side by side without
 // padding. Norms are in the order i g f o c'. Pointers of norms are null without layer normalization.
 template <typename T>
 struct LstmRowForward {
-  T* z;              // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations
-  ptrdiff_t units;   // H
-  T forget_bias;     // added to the forget gate, after its norm
-  const T* dropout;  // [H] factors of g; null for none
-  const T* gamma;    // [5][H]
-  const T* beta;     // [5][H]
+  T* z;             // [4][H] pre-activations; on return the activations, with norms the normalized pre-activations
+  ptrdiff_t units;  // H
+  GateActivation gate_activation;  // kSigmoid where there are norms
+  T forget_bias;                   // added to the forget gate, after its norm
+  const T* dropout;                // [H] factors of g; null for none
+  const T* gamma;                  // [5][H]
+  const T* beta;                   // [5][H]
   double epsilon;
   const T* c_previous;  // [H]
   T* c;                 // [H], normalized if there are norms
@@ -180,6 +187,7 @@ template <typename T>
 struct LstmRowBackward {
   T* z;  // [4][H] as the forward left it; on return the gradients of the pre-activations
   ptrdiff_t units;
+  GateActivation gate_activation;  // kSigmoid where there are norms
   T forget_bias;
   const T* dropout;
   const T* gamma;

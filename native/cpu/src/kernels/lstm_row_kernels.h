@@ -109,18 +109,43 @@ static inline V Dropped(const Lanes& lanes, const Row& p, ptrdiff_t u, V g) {
   return p.dropout == nullptr ? g : g * lanes.Load(p.dropout + u);
 }
 
+// σ of the gates i, f and o, and its derivative from y = σ(x).
+struct SigmoidGate {
+  template <typename V>
+  static V Value(V x) {
+    return Sigmoid(x);
+  }
+  template <typename V>
+  static V Slope(V y) {
+    return y * (V::Set(1) - y);
+  }
+};
+
+// Keras 2's: 0.2·x + 0.5 within [0, 1]. The derivative is 0.2, and 0 where x is clipped.
+struct HardSigmoidGate {
+  // As in Clamp, a NaN passes through Min and Max in the second operand.
+  template <typename V>
+  static V Value(V x) {
+    return Min(V::Set(1), Max(V::Set(0), MultiplyAdd(x, V::Set(0.2), V::Set(0.5))));
+  }
+  template <typename V>
+  static V Slope(V y) {
+    return WhereLess(V::Set(0), y * (V::Set(1) - y), V::Set(0.2));
+  }
+};
+
 //   i, f, o = σ(LN a_i, LN a_f + φ, LN a_o)   g = tanh(LN a_g)   c' = LN(f·c + i·(g∘d))   h' = o·tanh(c')
 // With norms a first pass stores o in h and c in normalized_c; the second one follows the norm of c'.
-template <typename V, bool kNormalizes>
+template <typename V, bool kNormalizes, typename Gate>
 static void LstmRow(const LstmRowForward<typename V::Element>& p) {
   const ptrdiff_t n = p.units;
   if constexpr (kNormalizes) Standardize<V, 4>(p.z, n, p.epsilon, p.inverses);
   ForColumns<V>(n, [&](auto lanes, ptrdiff_t u) {
     const auto gate = [&](int k) { return Affine<V, kNormalizes>(lanes, p, k, u, lanes.Load(p.z + k * n + u)); };
-    const V i = Sigmoid(gate(0));
+    const V i = Gate::Value(gate(0));
     const V g = Tanh(gate(1));
-    const V f = Sigmoid(gate(2) + V::Set(p.forget_bias));
-    const V o = Sigmoid(gate(3));
+    const V f = Gate::Value(gate(2) + V::Set(p.forget_bias));
+    const V o = Gate::Value(gate(3));
     const V c = MultiplyAdd(f, lanes.Load(p.c_previous + u), i * Dropped(lanes, p, u, g));
     if constexpr (kNormalizes) {
       lanes.Store(c, p.normalized_c + u);
@@ -165,9 +190,9 @@ static inline V NormGradient(const Lanes& lanes, const LstmRowBackward<typename 
   return s;
 }
 
-// With σ' = σ·(1 - σ) and tanh' = 1 - tanh², as LstmBackward of cell_kernels.h. The activations of normalized gates are
-// computed a second time, from x̂: kept, they would be four more planes of the tape.
-template <typename V, bool kNormalizes>
+// With σ' = Gate::Slope and tanh' = 1 - tanh², as LstmBackward of cell_kernels.h. The activations of normalized gates
+// are computed a second time, from x̂: kept, they would be four more planes of the tape.
+template <typename V, bool kNormalizes, typename Gate>
 static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
   using T = typename V::Element;
   const ptrdiff_t n = p.units;
@@ -183,10 +208,10 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
   if constexpr (kNormalizes) {
     ForColumns<V>(n, [&](auto lanes, ptrdiff_t u) {
       const V normalized_o = lanes.Load(p.z + 3 * n + u);
-      const V o = Sigmoid(Affine<V, true>(lanes, p, 3, u, normalized_o));
+      const V o = Gate::Value(Affine<V, true>(lanes, p, 3, u, normalized_o));
       const V tanh_c = Tanh(lanes.Load(p.c + u));
       const V dh = lanes.Load(p.dh + u);
-      const V d_o = dh * tanh_c * o * (one - o);
+      const V d_o = dh * tanh_c * Gate::Slope(o);
       lanes.Store(NormGradient(lanes, p, &all, 3, u, normalized_o, d_o), p.scratch + 3 * n + u);
       const V dc = MultiplyAdd(dh * o, one - tanh_c * tanh_c, lanes.Load(p.dc + u));
       lanes.Store(NormGradient(lanes, p, &all, 4, u, lanes.Load(p.normalized_c + u), dc), p.dc + u);
@@ -199,22 +224,22 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
     for (int k = 0; k < 4; k++) z[k] = lanes.Load(p.z + k * n + u);
     V i = z[0], g = z[1], f = z[2], dc;
     if constexpr (kNormalizes) {
-      i = Sigmoid(Affine<V, true>(lanes, p, 0, u, i));
+      i = Gate::Value(Affine<V, true>(lanes, p, 0, u, i));
       g = Tanh(Affine<V, true>(lanes, p, 1, u, g));
-      f = Sigmoid(Affine<V, true>(lanes, p, 2, u, f) + V::Set(p.forget_bias));
+      f = Gate::Value(Affine<V, true>(lanes, p, 2, u, f) + V::Set(p.forget_bias));
       const V normalized = lanes.Load(p.normalized_c + u);
       dc = (lanes.Load(p.dc + u) - cell_mean - normalized * cell_slope) * V::Set(p.inverses[4]);
     } else {
       const V o = z[3];
       const V tanh_c = Tanh(lanes.Load(p.c + u));
       const V dh = lanes.Load(p.dh + u);
-      lanes.Store(dh * tanh_c * o * (one - o), p.z + 3 * n + u);
+      lanes.Store(dh * tanh_c * Gate::Slope(o), p.z + 3 * n + u);
       dc = MultiplyAdd(dh * o, one - tanh_c * tanh_c, lanes.Load(p.dc + u));
     }
     // c = f·c_prev + i·(g∘d): each factor's gradient is dc times the other factors, times the slope of its activation.
-    const V d_i = dc * Dropped(lanes, p, u, g) * i * (one - i);
+    const V d_i = dc * Dropped(lanes, p, u, g) * Gate::Slope(i);
     const V d_g = Dropped(lanes, p, u, dc * i * (one - g * g));
-    const V d_f = dc * lanes.Load(p.c_previous + u) * f * (one - f);
+    const V d_f = dc * lanes.Load(p.c_previous + u) * Gate::Slope(f);
     lanes.Store(dc * f, p.dc + u);
     const V gradients[3] = {d_i, d_g, d_f};
     for (int k = 0; k < 3; k++) {
@@ -237,15 +262,20 @@ static void LstmRowGradients(const LstmRowBackward<typename V::Element>& p) {
   }
 }
 
-// One branch per row; the kernels themselves have none.
+// Branches per row; the kernels themselves have none. The callers refuse norms with other gates than sigmoids, which no
+// cell has: each combination would add its code to the WebAssembly module.
 template <typename V>
 static void LstmRowForwardOf(const LstmRowForward<typename V::Element>& p) {
-  p.gamma == nullptr ? LstmRow<V, false>(p) : LstmRow<V, true>(p);
+  if (p.gamma != nullptr) return LstmRow<V, true, SigmoidGate>(p);
+  if (p.gate_activation == GateActivation::kSigmoid) return LstmRow<V, false, SigmoidGate>(p);
+  LstmRow<V, false, HardSigmoidGate>(p);
 }
 
 template <typename V>
 static void LstmRowBackwardOf(const LstmRowBackward<typename V::Element>& p) {
-  p.gamma == nullptr ? LstmRowGradients<V, false>(p) : LstmRowGradients<V, true>(p);
+  if (p.gamma != nullptr) return LstmRowGradients<V, true, SigmoidGate>(p);
+  if (p.gate_activation == GateActivation::kSigmoid) return LstmRowGradients<V, false, SigmoidGate>(p);
+  LstmRowGradients<V, false, HardSigmoidGate>(p);
 }
 
 }  // namespace

@@ -197,6 +197,7 @@ class LstmForwardSteps : LstmSteps<T> {
     LstmRowForward<T> step{};
     step.z = this->GatesAt(t, row);
     step.units = s_.units;
+    step.gate_activation = s_.gate_activation;
     step.forget_bias = s_.forget_bias;
     step.dropout = s_.dropout == nullptr ? nullptr : s_.dropout + before;
     step.c_previous = s_.cells + before;
@@ -312,6 +313,7 @@ class LstmBackwardSteps : LstmSteps<T> {
     LstmRowBackward<T> step{};
     step.z = z;
     step.units = s_.units;
+    step.gate_activation = s_.gate_activation;
     step.forget_bias = s_.forget_bias;
     step.dropout = s_.dropout == nullptr ? nullptr : s_.dropout + before;
     step.c_previous = s_.cells + before;

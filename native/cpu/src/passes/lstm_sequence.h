@@ -18,7 +18,8 @@ struct LstmSequence {
   ptrdiff_t time;
   ptrdiff_t batch;
   ptrdiff_t units;
-  const int32_t* lengths;  // [B], 0…T each; null for T everywhere
+  const int32_t* lengths;          // [B], 0…T each; null for T everywhere
+  GateActivation gate_activation;  // kSigmoid with normalization
   T forget_bias;
   const T* dropout;  // [T,B,H] factors of g; null for none
   const T* gamma;    // [5][H] of i g f o c'; null without normalization

@@ -266,6 +266,8 @@ export interface LstmJob {
   readonly batch: number
   readonly units: number
   readonly lengths: Int32Array | null
+  /** The gates' activation is the hard sigmoid, otherwise the sigmoid. */
+  readonly hardSigmoid: boolean
   readonly forgetBias: number
   readonly dropout: FloatArray | null
   readonly gamma: FloatArray | null

@@ -1,4 +1,5 @@
 import type { HostLstm, HostLstmGradients, HostLstmOperands, HostLstmPass } from '@cudnn-rnn/backend'
+import { codedRangeError } from '@cudnn-rnn/canonical'
 import type { LstmJob } from './kernel_boundary.js'
 import type { KernelExecutor } from './kernel_executor.js'
 
@@ -17,8 +18,15 @@ export class KernelLstm implements HostLstm {
     const { memory, operations, allocateResult } = this.#executor
     const run = 'run an LSTM'
     memory.life.check(run)
-    const { kernel, kernelBegin, time, batch, units, lengths, forgetBias, dropout, norms, gates, hidden, cells } =
-      operands
+    const { kernel, kernelBegin, time, batch, units, lengths, gateActivation, forgetBias, dropout, norms } = operands
+    const { gates, hidden, cells } = operands
+    if (norms !== null && gateActivation !== 'sigmoid') {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot run an LSTM with norms as gateActivation must be sigmoid: current value is ${gateActivation}`,
+        { option: 'gateActivation', value: gateActivation },
+      )
+    }
     const rows = time * batch
     const job: LstmJob = {
       kernel,
@@ -27,6 +35,7 @@ export class KernelLstm implements HostLstm {
       batch,
       units,
       lengths,
+      hardSigmoid: gateActivation === 'hardSigmoid',
       forgetBias,
       dropout,
       gamma: norms?.gamma ?? null,
