@@ -1,7 +1,8 @@
 // Measures the pools of streams (docs/streams.md, "Numbers"), LSTM 2 × 128 with inputs of 128 on the cpu executor:
 //   node scripts/bench_streams.mjs [--threads N] [--rounds N] [--json FILE]
-// - steps per second of 1,000 streams with one frame each, pool over stepSync of one stream, and over a run of
+// - steps per second of 1,000 streams with one frame each, pool over stepSync of a stream for each, and over a run of
 //   onnxruntime-node for each stream, all at once or one after the other; medians, rounds of the first two alternate
+// - for comparison stepSync of one stream again and again, whose state and scratch memory stay in the cache
 // - the part of a pool's step that is the batched step itself
 // - the time that a pool adds to one stream: step of the pool less stepSync
 // - memory of an idle stream: 20,000 of them
@@ -37,6 +38,7 @@ const params = lstm.createParams({ seed: 1 })
 const single = lstm.stream(params)
 const x = frame([1, 128])
 const out = { data: new Float32Array(128), shape: [1, 128] }
+const singles = Array.from({ length: STREAMS }, () => lstm.stream(params))
 const pool = lstm.streamPool(params, { maxStreams: STREAMS })
 const streams = Array.from({ length: STREAMS }, () => pool.open())
 const input = frame([128])
@@ -49,6 +51,10 @@ const microseconds = async (count, work) => {
 const stepSingle = (count) =>
   microseconds(count, () => {
     for (let k = 0; k < count; k++) single.stepSync(x, out)
+  })
+const stepSingles = () =>
+  microseconds(STREAMS, () => {
+    for (const stream of singles) stream.stepSync(x, out)
   })
 const stepPool = () => microseconds(STREAMS, () => Promise.all(streams.map((stream) => stream.step(input))))
 
@@ -83,10 +89,11 @@ async function openOnnxStreams() {
     }
   })
 }
-const times = { single: [], pool: [], rows: [], alone: [], onnxAtOnce: [], onnxInTurn: [] }
+const times = { single: [], singles: [], pool: [], rows: [], alone: [], onnxAtOnce: [], onnxInTurn: [] }
 for (let round = -3; round < rounds; round++) {
   const measured = {
     single: await stepSingle(SINGLE_STEPS),
+    singles: await stepSingles(),
     pool: await stepPool(),
     rows: await stepRows(),
     alone: await microseconds(200, async () => {
@@ -126,7 +133,9 @@ const result = {
   machineLoad: loadavg()[0] / availableParallelism(),
   backend: backend.reason,
   singleUs: median(times.single),
+  singlesUs: median(times.singles),
   poolUs: median(times.pool),
+  poolOverSingles: median(times.singles) / median(times.pool),
   poolOverSingle: median(times.single) / median(times.pool),
   rowsUs: median(times.rows),
   ...(onnx !== undefined && {
@@ -142,7 +151,8 @@ if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(re
 console.log(`${result.backend}; ${result.machineLoad.toFixed(1)} runnable processes per core before the end`)
 console.log(`stepSync of one stream            ${result.singleUs.toFixed(1)} µs`)
 console.log(
-  `a step in a pool of ${STREAMS} streams   ${result.poolUs.toFixed(1)} µs: ${result.poolOverSingle.toFixed(2)} × as many steps`,
+  `stepSync of ${STREAMS} streams in turn   ${result.singlesUs.toFixed(1)} µs\n` +
+    `a step in a pool of ${STREAMS} streams   ${result.poolUs.toFixed(1)} µs: ${result.poolOverSingles.toFixed(2)} × as many steps as stepSync of these streams, ${result.poolOverSingle.toFixed(2)} × as those of one`,
 )
 console.log(`  of it the batched step          ${result.rowsUs.toFixed(1)} µs`)
 if (onnx === undefined) console.log('onnxruntime-node                  is not installed')

@@ -18,6 +18,7 @@
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/mman.h>
 #endif
 
 namespace {
@@ -46,6 +47,7 @@ constexpr int kSums = 12;
 #endif
 constexpr size_t kSmallestRead = size_t{64} << 10;
 constexpr size_t kLargestRead = size_t{128} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
 // Matrices are read block by block, forwards and backwards in turns, so that the end of one reading is the beginning of
 // the next and still in the cache.
 constexpr size_t kBlockBytes = size_t{16} << 10;
@@ -214,9 +216,13 @@ double MeetingNs(int threads) {
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::max(1, std::atoi(argv[1])) : 1;
-  // Written once, as pages that were never written all share one page of zeros.
-  char* data = static_cast<char*>(std::aligned_alloc(4096, kLargestRead));
+  // Huge pages where the system gives them: with small ones 8 MiB were read 2 % slower.
+  char* data = static_cast<char*>(std::aligned_alloc(kHugePage, kLargestRead));
   if (data == nullptr) return 1;
+#if defined(__linux__)
+  madvise(data, kLargestRead, MADV_HUGEPAGE);
+#endif
+  // Written once, as pages that were never written all share one page of zeros.
   std::fill_n(data, kLargestRead, char{0});
   std::printf("{\"gflops\": [%.1f, %.1f], \"reads\": [", Gflops(1), Gflops(threads));
   for (size_t bytes = kSmallestRead; bytes <= kLargestRead; bytes *= 2) {
