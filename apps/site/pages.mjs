@@ -31,6 +31,7 @@ const SECTIONS = [
   [
     'Reference',
     [
+      'docs/where_it_runs.md',
       'docs/errors.md',
       'docs/troubleshooting.md',
       'apps/cli/README.md',
