@@ -227,7 +227,10 @@ Napi::Value ReduceOnStream(const Napi::CallbackInfo& info) {
 Napi::Value CloseNccl(const Napi::CallbackInfo& info) {
   auto operation = std::make_unique<NcclOperation>();
   operation->kind = NcclOperationKind::kClose;
-  return Post(info, std::move(operation), Napi::Value());
+  const Napi::Value closed = Post(info, std::move(operation), Napi::Value());
+  // The thread runs nothing after it.
+  Unwrap<NcclHandle>(info[0])->is_open = false;
+  return closed;
 }
 
 }  // namespace

@@ -37,8 +37,10 @@ const FLOATS = kind(
   'a Float32Array or Float64Array where the wire is bfloat16',
   (array) => array instanceof Float32Array || array instanceof Float64Array,
 )
+const TENSORS = kind('an array of tensors', Array.isArray)
 const EXIT_CODE = where(integerFrom(1), 'an integer in 1..255', (code: number) => code <= 255)
-const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])), wire: optional(oneOf(['bfloat16'])) }
+const TENSOR_SUM_OPTIONS = { wire: optional(oneOf(['bfloat16'])) }
+const ALL_REDUCE_OPTIONS = { op: optional(oneOf(['sum', 'min', 'max'])), ...TENSOR_SUM_OPTIONS }
 /** With a wire. */
 const SUM_OPTIONS = { ...ALL_REDUCE_OPTIONS, op: optional(oneOf(['sum'])) }
 
@@ -78,7 +80,13 @@ export class CheckedCommunicator implements Communicator {
 
   tensorSum(backend: Backend): TensorSum | undefined {
     this.#check('sum tensors', {}, {})
-    return this.#transport.tensorSum?.(backend)
+    const sum = this.#transport.tensorSum?.(backend)
+    if (sum === undefined) return undefined
+    return async (tensors, options = {}) => {
+      this.#check('sum tensors', { tensors }, { tensors: TENSORS })
+      checkOptions('sum tensors', options, TENSOR_SUM_OPTIONS)
+      await sum(tensors, options)
+    }
   }
 
   async broadcast(bytes: Uint8Array, root = 0): Promise<void> {

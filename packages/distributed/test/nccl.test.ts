@@ -172,6 +172,14 @@ describe.skipIf(emulator.problem !== undefined)(`NCCL under torchrun (${emulator
     expect(first!.code).toBe(75)
   })
 
+  it('refuses sums of tensors of another executor, and sums after dispose', async () => {
+    const output = 'ERR_FOREIGN_TENSOR summed ERR_COMMUNICATOR_CLOSED'
+    expect(await torchrun(2, 'sums that are refused')).toEqual([
+      { code: 0, output, errors: '' },
+      { code: 0, output, errors: '' },
+    ])
+  })
+
   it('ends a rank at an asynchronous error of NCCL', async () => {
     const settings = 'devices=2; fault.ncclCommGetAsyncError=6@20+'
     const [first] = await torchrun(2, 'many all-reduces', { CUDNN_RNN_CUDA_EMULATOR_SETTINGS: settings })

@@ -78,6 +78,21 @@ const ENDINGS: Readonly<Record<string, (world: Awaited<ReturnType<typeof openCom
       await new Promise((resolve) => setTimeout(resolve, 3500))
       process.exit(0)
     },
+    async 'sums that are refused'(world) {
+      const { openCudnnBackend } = await import('@cudnn-rnn/cudnn')
+      using backend = await openCudnnBackend({ device: world.localRank })
+      using other = await openCudnnBackend({ device: world.localRank })
+      const sum = world.tensorSum!(backend)!
+      const codeOf = (sums: Promise<void>) =>
+        sums.then(
+          () => 'summed',
+          (error: { code?: string }) => error.code,
+        )
+      const codes = [await codeOf(sum([other.zeros([3])])), await codeOf(sum([backend.zeros([3])]))]
+      await world.dispose()
+      codes.push(await codeOf(sum([backend.zeros([3])])))
+      process.stdout.write(codes.join(' '))
+    },
     async 'many all-reduces'(world) {
       for (let k = 0; k < 100; k++) await world.allReduce(new Float32Array(3))
     },

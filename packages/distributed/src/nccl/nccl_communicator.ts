@@ -74,8 +74,10 @@ export async function openNcclCommunicator(
         if (calls === undefined) return undefined
         return (tensors, { wire } = {}) =>
           inOrder(async () => {
+            // Throws for tensors that it cannot sum, before anything is sent.
+            const summed = calls.sum(tensors, wire)
             // The device completes it later, and nothing of this thread waits for that.
-            void call('allReduce', async () => await calls.sum(tensors, wire))
+            void call('allReduce', () => summed)
           })
       },
       broadcast: (bytes, root) =>
