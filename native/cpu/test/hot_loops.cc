@@ -13,7 +13,8 @@ void AllTiles(const PanelProduct<float>& product) {
   constexpr int kVectors = PanelVectors<VectorF32>(kChunks);
   constexpr int kTiles = (kRows + TileRows<VectorF32>(kVectors) - 1) / TileRows<VectorF32>(kVectors);
   constexpr int kRow = kRows * kTile / kTiles;
-  TilesOfRows<VectorF32, float, kRows*(kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow);
+  Readahead readahead = ReadaheadOf<float>(product, kTiles);
+  TilesOfRows<VectorF32, float, kRows*(kTile + 1) / kTiles - kRow, kVectors, kPacked>(product, kRow, &readahead);
   if constexpr (kTile + 1 < kTiles) AllTiles<kChunks, kPacked, kTile + 1>(product);
 }
 

@@ -70,7 +70,8 @@ PanelProduct<float> PanelOf(const Sizes& s, ptrdiff_t panel, const float* h, con
 void Panels(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     const PanelProduct<float> p = PanelOf(s, panel, h, panels, z);
-    for (ptrdiff_t row = 0; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0);
+    const Readahead none = ReadaheadOf<float>(p, 1);
+    for (ptrdiff_t row = 0; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0, none);
   }
 }
 
@@ -78,11 +79,12 @@ void Panels(const Sizes& s, const float* h, const float* panels, float* z) {
 void Tiles(const Sizes& s, const float* h, const float* panels, float* z) {
   for (ptrdiff_t panel = 0; panel < s.panels(); panel++) {
     const PanelProduct<float> p = PanelOf(s, panel, h, panels, z);
+    const Readahead none = ReadaheadOf<float>(p, 1);
     ptrdiff_t row = 0;
     for (; row + 6 <= s.rows; row += 6) {
-      for (ptrdiff_t c = 0; c < 64; c += 16) ProductTile<VectorF32, float, 6, 2, false, false>(p, row, c);
+      for (ptrdiff_t c = 0; c < 64; c += 16) ProductTile<VectorF32, float, 6, 2, false, false>(p, row, c, none);
     }
-    for (; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0);
+    for (; row < s.rows; row++) ProductTile<VectorF32, float, 1, 8, false, false>(p, row, 0, none);
   }
 }
 

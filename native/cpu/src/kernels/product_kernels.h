@@ -23,6 +23,7 @@ template <>
 inline constexpr int kRowsOf<Int8Quad> = 4;
 
 constexpr int Larger(int a, int b) { return a > b ? a : b; }
+constexpr ptrdiff_t Smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 // How a tile of kRows rows reads a and the panel.
 template <typename T, typename Weight, int kRows>
@@ -54,6 +55,32 @@ static inline void PrefetchLine(const void* line) {
 #else
   __builtin_prefetch(line);
 #endif
+}
+
+// Asks for a line in the second-level cache only: it is used after the whole of the present panel.
+static inline void PrefetchToSecondLevel(const void* line) {
+#if defined(_MSC_VER)
+  static_cast<void>(line);
+#else
+  __builtin_prefetch(line, 0, 2);
+#endif
+}
+
+// What the thread reads after this product, spread evenly over the steps of its tiles. Hardware prefetchers stop at the
+// end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of every panel wait for the
+// third-level cache.
+struct Readahead {
+  static constexpr ptrdiff_t kLine = 64;
+  const char* position;
+  ptrdiff_t step_bytes;  // of each step of each tile; 0 where nothing follows
+};
+
+// Of a panel of the same size.
+template <typename Weight, typename T>
+static inline Readahead ReadaheadOf(const PanelProduct<T>& p, ptrdiff_t tiles) {
+  if (p.next == nullptr) return {static_cast<const char*>(p.panel), 0};
+  const ptrdiff_t step = p.panel_stride * static_cast<ptrdiff_t>(sizeof(Weight)) / kRowsOf<Weight>;
+  return {static_cast<const char*>(p.next), (step + tiles - 1) / tiles};
 }
 
 // A tile narrower than the panel reads lines a panel's row apart, 16 of them in a page of 4 KiB. Hardware prefetchers
@@ -129,9 +156,20 @@ static inline void TileSteps(const TileOperands<typename V::Element, Weight, kRo
 // kRows x kVectors vectors of the product, from `row` and column `column` on. A separate function, as panels of
 // any width share and scripts/check_hot_loops.mjs finds by its name.
 template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bool kPrefetches>
-[[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column) {
+[[gnu::noinline]] static void ProductTile(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t column,
+                                          const Readahead& readahead) {
   using T = typename V::Element;
   constexpr int kSplit = TileSplit<V>(kRows * kVectors);
+  constexpr ptrdiff_t kLineElements = Readahead::kLine / static_cast<ptrdiff_t>(sizeof(T));
+  // Tiles of many rows ask for init here and add it at the end: their sums would all wait for it. Few rows start from
+  // it, as they have no time to spare for a line more.
+  constexpr bool kAddsInit = kRows >= 4;
+  if (kAddsInit && p.init != nullptr) {
+    for (int i = 0; i < kRows; i++) {
+      const T* init = p.init + (row + i) * p.init_stride + column;
+      for (ptrdiff_t k = 0; k < kVectors * V::kLanes; k += kLineElements) PrefetchLine(init + k);
+    }
+  }
   V sums[kSplit][kRows][kVectors];
   CUDNN_RNN_UNROLL
   for (int s = 0; s < kSplit; s++) {
@@ -139,7 +177,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
     for (int i = 0; i < kRows; i++) {
       CUDNN_RNN_UNROLL
       for (int j = 0; j < kVectors; j++) {
-        const bool starts = s == 0 && p.init != nullptr && p.scales == nullptr;
+        const bool starts = !kAddsInit && s == 0 && p.init != nullptr && p.scales == nullptr;
         sums[s][i][j] = starts ? V::Load(p.init + (row + i) * p.init_stride + column + j * V::kLanes) : V::Set(0);
       }
     }
@@ -149,6 +187,14 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   // multiply-adds.
   constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
+  // Readahead stands between bursts of steps, as the inner loop has neither registers nor instructions to spare. Half
+  // as many lines as the tile itself reads, so that two tiles of rows ask for the whole panel.
+  constexpr ptrdiff_t kBurst = kAddsInit ? 8 : PTRDIFF_MAX;
+  constexpr ptrdiff_t kStepBytes = kVectors * V::kLanes * static_cast<ptrdiff_t>(sizeof(Weight)) / kGroup;
+  constexpr ptrdiff_t kAheadLines = kAddsInit ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;
+  const char* ahead = readahead.position;
+  const ptrdiff_t ahead_bytes =
+      kAddsInit ? Smaller(kBurst * kSteps * readahead.step_bytes, kAheadLines * Readahead::kLine) : 0;
   TileOperands<T, Weight, kRows> operands{{},
                                           p.a_stride,
                                           static_cast<const Weight*>(p.panel) + column,
@@ -160,14 +206,18 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   for (ptrdiff_t left = p.depth; left > 0; left -= panel_width, a_panel += p.a_panel_stride) {
     operands.Start(a_panel, kPacked);
     const ptrdiff_t depth = left < panel_width ? left : panel_width;
-    ptrdiff_t k = 0;
-    for (; k + kSteps <= depth; k += kSteps) {
-      TileSteps<V, Weight, kRows, kVectors, kSplit, kSteps, kPacked, kPrefetches>(operands, sums);
-      operands.Advance(kPacked ? kSteps * kRows : kSteps);
-      operands.b += kSteps / kGroup * p.panel_stride;
+    for (ptrdiff_t groups = depth / kSteps; groups > 0; groups -= kBurst) {
+      for (ptrdiff_t line = 0; line < kAheadLines; line++) PrefetchToSecondLevel(ahead + line * Readahead::kLine);
+      ahead += ahead_bytes;
+      // Counted down to 0, which takes no instruction for a comparison.
+      for (ptrdiff_t group = Smaller(groups, kBurst); group > 0; group--) {
+        TileSteps<V, Weight, kRows, kVectors, kSplit, kSteps, kPacked, kPrefetches>(operands, sums);
+        operands.Advance(kPacked ? kSteps * kRows : kSteps);
+        operands.b += kSteps / kGroup * p.panel_stride;
+      }
     }
     // The remainder of the depth, a step at a time, into the first group of sums.
-    for (int s = 0; k < depth; k++, s++) {
+    for (int s = 0; s < depth % kSteps; s++) {
       CUDNN_RNN_UNROLL
       for (int i = 0; i < kRows; i++) {
         const V x = V::Set(kPacked ? operands.a[0][i] : *operands.Row(i));
@@ -195,6 +245,8 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
         // weight.
         const V start = p.init == nullptr ? V::Set(0) : V::Load(p.init + (row + i) * p.init_stride + element);
         sum = MultiplyAdd(sum, V::Load(p.scales + element), start);
+      } else if (kAddsInit && p.init != nullptr) {
+        sum = V::Load(p.init + (row + i) * p.init_stride + element) + sum;
       }
       sum.Store(p.c + (row + i) * p.c_stride + element);
     }
@@ -203,22 +255,25 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
 
 // The tiles from number kTile on that are side by side over the panel, for kRows rows.
 template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked, int kTile = 0>
-static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row) {
+static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, Readahead* readahead) {
   constexpr int kTiles = TilesAcross<V>(kRows, kPanelVectors);
   constexpr int kFirst = kPanelVectors * kTile / kTiles;
   constexpr int kVectors = kPanelVectors * (kTile + 1) / kTiles - kFirst;
-  ProductTile<V, Weight, kRows, kVectors, kPacked, (kTiles > 1)>(p, row, kFirst * V::kLanes);
-  if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row);
+  ProductTile<V, Weight, kRows, kVectors, kPacked, (kTiles > 1)>(p, row, kFirst * V::kLanes, *readahead);
+  readahead->position += p.depth * readahead->step_bytes;
+  if constexpr (kTile + 1 < kTiles)
+    TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row, readahead);
 }
 
 // `rows` <= kRows rows from `row` on: the number becomes a constant, as only then the sums of a tile are registers.
 template <typename V, typename Weight, int kRows, int kPanelVectors, bool kPacked>
-static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows) {
+static inline void ProductRows(const PanelProduct<typename V::Element>& p, ptrdiff_t row, ptrdiff_t rows,
+                               Readahead* readahead) {
   if constexpr (kRows > 1) {
     // A chain of comparisons at compile-time constants, at most kRows of them: small beside one tile's depth loop.
-    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kPacked>(p, row, rows);
+    if (rows < kRows) return ProductRows<V, Weight, kRows - 1, kPanelVectors, kPacked>(p, row, rows, readahead);
   }
-  TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row);
+  TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked>(p, row, readahead);
 }
 
 // The gradient of the weights, xᵀ·dz, multiplies by columns of x. They are packed as the tile reads them, one row of
@@ -230,17 +285,18 @@ inline constexpr int kPackedRows = TileRows<V>(PanelVectors<V>(4));
 template <typename V, typename Weight, int kChunks, bool kPacked>
 static void ProductOfChunks(const PanelProduct<typename V::Element>& p) {
   constexpr int kVectors = PanelVectors<V>(kChunks);
+  constexpr int kRows = kPacked ? kPackedRows<V> : TileRows<V>(kVectors);
+  const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
+  Readahead readahead = ReadaheadOf<Weight>(p, tiles * TilesAcross<V>(kRows, kVectors));
   if constexpr (kPacked) {
-    for (ptrdiff_t row = 0; row < p.rows; row += kPackedRows<V>) {
-      ProductRows<V, Weight, kPackedRows<V>, kVectors, true>(p, row, p.rows - row);
+    for (ptrdiff_t row = 0; row < p.rows; row += kRows) {
+      ProductRows<V, Weight, kRows, kVectors, true>(p, row, p.rows - row, &readahead);
     }
   } else {
     // Tiles of equal height, as a tile of one row costs nearly as much as a full one.
-    constexpr int kRows = TileRows<V>(kVectors);
-    const ptrdiff_t tiles = (p.rows + kRows - 1) / kRows;
     for (ptrdiff_t tile = 0; tile < tiles; tile++) {
       const ptrdiff_t row = p.rows * tile / tiles;
-      ProductRows<V, Weight, kRows, kVectors, false>(p, row, p.rows * (tile + 1) / tiles - row);
+      ProductRows<V, Weight, kRows, kVectors, false>(p, row, p.rows * (tile + 1) / tiles - row, &readahead);
     }
   }
 }

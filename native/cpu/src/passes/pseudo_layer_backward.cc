@@ -119,6 +119,9 @@ void PseudoLayerBackward<T>::HiddenGradient(ptrdiff_t n, const Part& part) const
   product.c_stride = network_.padded_columns();
   // The GRU kernel has left u·dh in dh, to which the product is added; other cells overwrite dh.
   product.accumulate = network_.options().cell == Cell::kGru;
+  // Run computes the gradient before step n in the loop of step n - 1, whose order is that of RunParts.
+  const ptrdiff_t width = part.last - part.first;
+  product.next_column = n % 2 == 0 ? part.first - width : part.first + width;
   matrices_.recurrent.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 
@@ -167,6 +170,8 @@ void PseudoLayerBackward<T>::UnprojectedGradient(ptrdiff_t n, const Part& part) 
   product.c = memory_.dh_units + part.row * network_.padded_units();
   product.c_stride = network_.padded_units();
   product.accumulate = false;
+  const ptrdiff_t width = part.last - part.first;
+  product.next_column = n % 2 != 0 ? part.first - width : part.first + width;
   matrices_.projection.Multiply(*engine_.kernels, product, part.first, part.last);
 }
 

@@ -107,6 +107,10 @@ void PseudoLayerForward<T>::MultiplyInput(const TimeBlock& time_block, ptrdiff_t
     product.c_stride = z_width;
     product.int8_rows = int8_rows;
     product.version = InputVersion(pass_row);
+    const bool is_last = k + depth_block >= depth;
+    // The next block of the depth, or the next panel's first.
+    product.next = is_last ? pass_.params.RowsOf(layout_.input, (panel + 1) % network_.panels(), 0)
+                           : pass_.params.RowsOf(layout_.input, panel, k + depth_block);
     pass_.params.Multiply(*engine_.kernels, layout_.input, panel, k, &product);
   }
   if (network_.options().cell != Cell::kGru) return;
@@ -187,16 +191,17 @@ void PseudoLayerForward<T>::RunSteps(SharedLoops::Member* member, const TimeBloc
     // Made by every thread for itself: plain addresses, cheaper than sharing them.
     const RecurrentStep<T> step = StepAt(time_block, n, int8_rows);
     step.PrefetchState();
+    const bool backwards = n % 2 != 0;
     member->Run(
         network_.panels(),
         [&](ptrdiff_t panel) {
           if (engine_.is_cancelled()) return;
-          step.RunPanel(panel);
+          step.RunPanel(panel, backwards ? panel - 1 : panel + 1);
           const Columns units = step.UnitsOf(panel);
           if (step.c != nullptr) FinishCells(n, units);
           if (!projects) FinishHidden(n, units);
         },
-        n % 2 != 0);
+        backwards);
     if (!projects) continue;
     member->Run(layout_.projection.panels, [&](ptrdiff_t panel) {
       if (engine_.is_cancelled()) return;

@@ -90,8 +90,9 @@ struct RecurrentStep {
     for (ptrdiff_t k = 0; k < count; k += kChunk<T>) Prefetch(h_previous + k);
   }
 
-  // Adds R·h to the pre-activations of one panel and applies the cell.
-  void RunPanel(ptrdiff_t panel) const {
+  // Adds R·h to the pre-activations of one panel and applies the cell. `next` is the panel that most likely follows on
+  // this thread; one past either end stands for none.
+  void RunPanel(ptrdiff_t panel, ptrdiff_t next = -1) const {
     T* pre = z + panel * z_panel_stride;
     const ptrdiff_t unit = panel * network.panel_units();
     PanelProduct<T> product{};
@@ -106,6 +107,7 @@ struct RecurrentStep {
     product.init_stride = product.c_stride = network.z_width();
     product.int8_rows = int8_rows;
     product.version = version;
+    if (next >= 0 && next < network.panels()) product.next = params.RowsOf(layout.recurrent, next, 0);
     params.Multiply(kernels, layout.recurrent, panel, 0, &product);
     // On the same thread, right after the product: z of the panel is in its first-level cache.
     CellForward<T> step{};

@@ -47,26 +47,31 @@ void BackwardMemory<T>::Carve(const BackwardPass<T>& pass, Arena* arena) {
   }
 }
 
-// Layers run one after another and share the memory of their copies; directions run side by side.
+// Layers run one after another and share the memory of their copies; directions run side by side. Null makes
+// TransposedMatrix read the stored matrix.
 template <typename T>
 void BackwardMemory<T>::CarveMatrices(const BackwardPass<T>& pass, Arena* arena) {
   const Network<T>& network = *pass.network;
   const int directions = network.options().directions;
-  const auto packed = [&](PanelMatrix LayerLayout::* matrix, int d, ptrdiff_t products, ptrdiff_t rows) -> T* {
-    // Null makes TransposedMatrix read the stored matrix.
-    if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return nullptr;
+  // Elements of the largest copy of the layers; 0 where the stored matrix is read.
+  const auto size_of = [&](PanelMatrix LayerLayout::* matrix, int d, ptrdiff_t products, ptrdiff_t rows) {
     ptrdiff_t size = 0;
+    if (!TransposedMatrix<T>::IsWorthPacking(products, rows)) return size;
     for (int p = d; p < network.pseudo_layers(); p += directions) {
-      // The largest of the layers, which share it.
       size = std::max(size, TransposedMatrix<T>::PackedSize(network.layer(p).*matrix));
     }
-    return size == 0 ? nullptr : arena->Take<T>(size);
+    return size;
   };
   matrices_.resize(network.pseudo_layers());
   for (int d = 0; d < directions; d++) {
-    T* input = packed(&LayerLayout::input, d, 1, pass.rows());
-    T* recurrent = packed(&LayerLayout::recurrent, d, pass.tape->time, pass.tape->batch);
-    T* projection = packed(&LayerLayout::projection, d, pass.tape->time, pass.tape->batch);
+    const ptrdiff_t input_size = size_of(&LayerLayout::input, d, 1, pass.rows());
+    const ptrdiff_t recurrent_size = size_of(&LayerLayout::recurrent, d, pass.tape->time, pass.tape->batch);
+    const ptrdiff_t projection_size = size_of(&LayerLayout::projection, d, pass.tape->time, pass.tape->batch);
+    // The gradient of a layer's input is a product after its last step, when the copy of R has been read.
+    T* copy = arena->Take<T>(std::max(input_size, recurrent_size));
+    T* input = input_size == 0 ? nullptr : copy;
+    T* recurrent = recurrent_size == 0 ? nullptr : copy;
+    T* projection = projection_size == 0 ? nullptr : arena->Take<T>(projection_size);
     for (int p = d; p < network.pseudo_layers(); p += directions) {
       const LayerLayout& layout = network.layer(p);
       matrices_[p] = {{layout.input, pass.params, input},

@@ -119,6 +119,8 @@ void LayerGradients<T>::OfPseudoLayerInput(SharedLoops::Member* all, int pseudo_
     product.c = dx + row * size;
     product.c_stride = size;
     product.accumulate = false;
+    // The next item's columns.
+    product.next_column = last < size ? last : 0;
     matrix.Multiply(kernels_, product, first, last);
   });
 }

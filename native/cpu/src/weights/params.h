@@ -34,6 +34,12 @@ struct Params {
     }
   }
 
+  // Where those rows begin, for PanelProduct::next; null for quantized weights, whose panels lie elsewhere.
+  const T* RowsOf(const PanelMatrix& matrix, ptrdiff_t panel, ptrdiff_t first_row) const {
+    if (quantized != nullptr) return nullptr;
+    return data + matrix.PanelBegin<T>(panel) + first_row * matrix.ChunksOf(panel) * kChunk<T>;
+  }
+
   bool is_int8() const { return quantized != nullptr && quantized->format() == WeightFormat::kInt8; }
 
   // The most rows of a matrix that one product may be about.

@@ -28,6 +28,8 @@ class TransposedMatrix {
     T* c;
     ptrdiff_t c_stride;
     bool accumulate;
+    // A column of the panel that most likely follows on this thread; outside the matrix for none.
+    ptrdiff_t next_column = -1;
   };
 
   TransposedMatrix() = default;
@@ -107,6 +109,8 @@ class TransposedMatrix {
   void MultiplyPanel(const KernelTable<T>& kernels, const Product& p, ptrdiff_t panel) const {
     const ptrdiff_t width = WidthBefore(matrix_, panel + 1) - WidthBefore(matrix_, panel);
     const ptrdiff_t panels_at_once = std::max<ptrdiff_t>(1, kDepthBlock / FullWidth());
+    const bool has_next = p.next_column >= 0 && p.next_column < matrix_.depth;
+    const T* following = has_next ? PanelOf(p.next_column / kPanelColumns) : nullptr;
     for (ptrdiff_t first = 0; first < matrix_.panels; first += panels_at_once) {
       const ptrdiff_t output = first * FullWidth();
       PanelProduct<T> product{};
@@ -118,6 +122,9 @@ class TransposedMatrix {
       product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
       product.panel = PanelOf(panel) + output * width;
       product.panel_stride = width;
+      // The next block of this panel lies behind this one.
+      const bool is_last = first + panels_at_once >= matrix_.panels;
+      product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * width;
       product.chunks = static_cast<int>(width / kChunk<T>);
       product.init = first == 0 && !p.accumulate ? nullptr : p.c;
       product.init_stride = p.c_stride;
