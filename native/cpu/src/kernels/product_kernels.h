@@ -66,9 +66,9 @@ static inline void PrefetchToSecondLevel(const void* line) {
 #endif
 }
 
-// What the thread reads after this product, spread evenly over the steps of its tiles. Hardware prefetchers stop at the
-// end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of every panel wait for the
-// third-level cache.
+// The panel that the thread reads after this product, asked for evenly over the steps of its tiles. Hardware prefetchers
+// stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of every panel wait
+// for the third-level cache.
 struct Readahead {
   static constexpr ptrdiff_t kLine = 64;
   const char* position;
