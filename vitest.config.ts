@@ -36,6 +36,8 @@ export default defineConfig({
       test: {
         ...{ name, include, isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
         exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
+        // What the command line prints is compared as text.
+        env: { NO_COLOR: '1' },
       },
     })),
   },

@@ -1,7 +1,8 @@
 import { access, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { outcome, packagePath, run, start, usesProgram } from './built_program.js'
+import { outcome, packagePath, runProcess, start, usesProgram } from './built_program.js'
+import { run } from './program_run.js'
 import { temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()
@@ -20,7 +21,15 @@ describe('cudnn-rnn', () => {
 
   it('--version is the version of the package', async () => {
     const { version } = JSON.parse(await readFile(join(packagePath, 'package.json'), 'utf8')) as { version: string }
-    expect(await run('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
+    expect(await runProcess('--version')).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' })
+  })
+
+  it('ends its process with the exit code', async () => {
+    expect((await runProcess('trian')).exitCode).toBe(2)
+    expect(await runProcess('sample', 'no/such/run')).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/^error \[ERR_NO_RUN\]: Cannot .*\n$/),
+    })
   })
 
   it('runs by npx in the repository, whose root package has the same name', async () => {
@@ -145,7 +154,7 @@ describe('cudnn-rnn train', () => {
     const directory = await temporaryDirectory()
     const out = join(directory, 'run')
     const text = await writeSmallText(directory)
-    const { exitCode, stdout, stderr } = await run(
+    const { exitCode, stdout, stderr } = await runProcess(
       'train',
       '--text',
       text,

@@ -38,4 +38,4 @@ export async function outcome(child: Pick<ChildProcessWithoutNullStreams, 'stdou
   return { exitCode, stdout, stderr }
 }
 
-export const run = (...args: string[]) => outcome(start(args))
+export const runProcess = (...args: string[]) => outcome(start(args))

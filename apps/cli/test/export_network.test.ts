@@ -1,10 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { run, usesProgram } from './built_program.js'
+import { run } from './program_run.js'
 import { temporaryDirectory } from './small_run.js'
-
-usesProgram()
 
 it('export takes the network that is named, and states the option where a format holds one', async () => {
   const folder = await temporaryDirectory()

@@ -4,10 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { importWeights, openCheckpoint } from '@cudnn-rnn/rnn'
 import { detectNetworks } from '@cudnn-rnn/rnn/saveable'
 import { expect, it } from 'vitest'
-import { run, usesProgram } from './built_program.js'
+import { run } from './program_run.js'
 import { temporaryDirectory } from './small_run.js'
-
-usesProgram()
 
 const fixture = (path: string) => fileURLToPath(new URL(`../../../fixtures/interop/${path}`, import.meta.url))
 

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'vitest'
-import { outcome, run, start } from './built_program.js'
+import { outcome, start } from './built_program.js'
+import { run } from './program_run.js'
 
 /** The results of a run without its times, the only part that may differ. */
 interface Remains {

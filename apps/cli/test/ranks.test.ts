@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { rankSpeeds } from '../src/ranks.js'
-import { outcome, packagePath, programPath, run, usesProgram } from './built_program.js'
+import { outcome, packagePath, programPath, runProcess, usesProgram } from './built_program.js'
 import { SMALL_FORECAST, temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()
@@ -60,7 +60,7 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
       '--out',
     ]
     const together = await runOver(2, ...train, join(directory, 'together'))
-    const alone = await run(...train, join(directory, 'alone'))
+    const alone = await runProcess(...train, join(directory, 'alone'))
     expect([together.exitCode, together.stderr]).toEqual([0, ''])
     const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
     expect(steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 4])
@@ -85,8 +85,8 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     ])
     const alone = join(directory, 'alone')
     const expected = [
-      await run(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
-      await run('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
+      await runProcess(...train, alone, '--steps', '6', '--learning-rate', '0.02'),
+      await runProcess('train', '--resume', '--out', alone, '--steps', '8', '--backend', 'cpu', '--json'),
     ]
     const lines = (some: readonly { stdout: string }[]) => some.flatMap(({ stdout }) => linesOf(stdout))
     const bits = (some: readonly { stdout: string }[]) =>
@@ -108,7 +108,7 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     const sizes = [...SMALL_FORECAST, '--batch', '7']
     const forecast = ['forecast', '--csv', csv, ...sizes, '--steps', '8', '--evaluate-every', '4', '--backend', 'cpu']
     const together = await runOver(2, ...forecast, '--json', '--out', join(directory, 'together'))
-    const alone = await run(...forecast, '--json', '--out', join(directory, 'alone'))
+    const alone = await runProcess(...forecast, '--json', '--out', join(directory, 'alone'))
     expect([together.exitCode, together.stderr]).toEqual([0, ''])
     const [steps, expected] = [linesOf(together.stdout), linesOf(alone.stdout)]
     expect(steps).toHaveLength(expected.length)

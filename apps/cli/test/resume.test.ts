@@ -1,7 +1,8 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { outcome, run as runProgram, start, usesProgram } from './built_program.js'
+import { outcome, start, usesProgram } from './built_program.js'
+import { run as runProgram } from './program_run.js'
 import { temporaryDirectory, writeSmallText } from './small_run.js'
 
 usesProgram()

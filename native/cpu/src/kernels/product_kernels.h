@@ -66,9 +66,9 @@ static inline void PrefetchToSecondLevel(const void* line) {
 #endif
 }
 
-// The panel that the thread reads after this product, asked for evenly over the steps of its tiles. Hardware prefetchers
-// stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of every panel wait
-// for the third-level cache.
+// The panel that the thread reads after this product, asked for evenly over the steps of its tiles. Hardware
+// prefetchers stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of
+// every panel wait for the third-level cache.
 struct Readahead {
   static constexpr ptrdiff_t kLine = 64;
   const char* position;
@@ -261,8 +261,7 @@ static inline void TilesOfRows(const PanelProduct<typename V::Element>& p, ptrdi
   constexpr int kVectors = kPanelVectors * (kTile + 1) / kTiles - kFirst;
   ProductTile<V, Weight, kRows, kVectors, kPacked, (kTiles > 1)>(p, row, kFirst * V::kLanes, *readahead);
   readahead->position += p.depth * readahead->step_bytes;
-  if constexpr (kTile + 1 < kTiles)
-    TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row, readahead);
+  if constexpr (kTile + 1 < kTiles) TilesOfRows<V, Weight, kRows, kPanelVectors, kPacked, kTile + 1>(p, row, readahead);
 }
 
 // `rows` <= kRows rows from `row` on: the number becomes a constant, as only then the sums of a tile are registers.
