@@ -36,7 +36,7 @@ export default defineConfig({
       test: {
         ...{ name, include, isolate: ISOLATED.has(name), testTimeout: 60_000, hookTimeout: 60_000 },
         exclude: ['**/*.browser.test.ts', '**/node_modules/**'],
-        // What the command line prints is compared as text.
+        // Tests compare the output of the command line as text without colors.
         env: { NO_COLOR: '1' },
       },
     })),

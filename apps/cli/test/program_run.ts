@@ -18,7 +18,7 @@ function capture(stream: NodeJS.WriteStream): { end(): string } {
   }
 }
 
-/** The exit code and the output of a command line, run without a process of its own: starting one takes 0.3 s. */
+/** The exit code and the output of a command line that runs in the process of the test: starting another takes 0.3 s. */
 export async function run(...args: string[]): Promise<{ exitCode: number; stdout: string; stderr: string }> {
   const exitCodeBefore = process.exitCode
   process.exitCode = undefined

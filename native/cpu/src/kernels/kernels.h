@@ -53,7 +53,7 @@ struct PanelProduct {
   ptrdiff_t depth;
   const void* panel;
   ptrdiff_t panel_stride;      // elements, pairs or quads between steps of the depth
-  const void* next;            // a panel that the thread reads afterwards, to be asked for meanwhile; null for none
+  const void* next;            // a panel that the thread reads afterwards, to be prefetched; null for none
   int chunks;                  // 1..4
   const T* scales;             // int8 only: one per column
   const int32_t* column_sums;  // int8 only: of every kInt8BlockRows rows, [blocks][chunks]

@@ -57,7 +57,7 @@ static inline void PrefetchLine(const void* line) {
 #endif
 }
 
-// Asks for a line in the second-level cache only: it is used after the whole of the present panel.
+// Prefetches to the second-level cache only: the line is used after the whole present panel.
 static inline void PrefetchToSecondLevel(const void* line) {
 #if defined(_MSC_VER)
   static_cast<void>(line);
@@ -66,7 +66,7 @@ static inline void PrefetchToSecondLevel(const void* line) {
 #endif
 }
 
-// The panel that the thread reads after this product, asked for evenly over the steps of its tiles. Hardware
+// The panel that the thread reads after this product, prefetched evenly over the steps of its tiles. Hardware
 // prefetchers stop at the end of a page of 4 KiB and follow no columns of a panel, so without it the first tiles of
 // every panel wait for the third-level cache.
 struct Readahead {
@@ -161,8 +161,8 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   using T = typename V::Element;
   constexpr int kSplit = TileSplit<V>(kRows * kVectors);
   constexpr ptrdiff_t kLineElements = Readahead::kLine / static_cast<ptrdiff_t>(sizeof(T));
-  // Tiles of many rows ask for init here and add it at the end: their sums would all wait for it. Few rows start from
-  // it, as they have no time to spare for a line more.
+  // Tiles of many rows prefetch init here and add it at the end: their sums would all wait for it. Tiles of few rows
+  // start from it, because they have no time for one more line.
   constexpr bool kAddsInit = kRows >= 4;
   if (kAddsInit && p.init != nullptr) {
     for (int i = 0; i < kRows; i++) {
@@ -188,7 +188,7 @@ template <typename V, typename Weight, int kRows, int kVectors, bool kPacked, bo
   constexpr int kSteps = V::kMultipliesLanes ? static_cast<int>(V::kLanes) : Larger(2, Larger(kSplit, kGroup));
   static_assert(kSteps % kSplit == 0 && kSteps % kGroup == 0);
   // Readahead stands between bursts of steps, as the inner loop has neither registers nor instructions to spare. Half
-  // as many lines as the tile itself reads, so that two tiles of rows ask for the whole panel.
+  // as many lines as the tile itself reads, so that two tiles of rows prefetch the whole panel.
   constexpr ptrdiff_t kBurst = kAddsInit ? 8 : PTRDIFF_MAX;
   constexpr ptrdiff_t kStepBytes = kVectors * V::kLanes * static_cast<ptrdiff_t>(sizeof(Weight)) / kGroup;
   constexpr ptrdiff_t kAheadLines = kAddsInit ? kBurst * kSteps * kStepBytes / 2 / Readahead::kLine : 0;

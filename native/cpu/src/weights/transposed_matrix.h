@@ -122,7 +122,7 @@ class TransposedMatrix {
       product.depth = std::min(panels_at_once * FullWidth(), OutputsOf(matrix_) - output);
       product.panel = PanelOf(panel) + output * width;
       product.panel_stride = width;
-      // The next block of this panel lies behind this one.
+      // The next block of this panel follows this one in memory.
       const bool is_last = first + panels_at_once >= matrix_.panels;
       product.next = is_last ? following : PanelOf(panel) + (output + product.depth) * width;
       product.chunks = static_cast<int>(width / kChunk<T>);
