@@ -73,16 +73,22 @@ for (const name of ['src', 'std']) {
   }
 }
 
+// The files of a folder are one unit: most time of a small file is that of the headers of the C++ library.
 const isUnit = (file) => file.endsWith('.cc')
-const cpuUnits = CPU_FOLDERS.flatMap((name) => Object.keys(tree.cpu[name]).map((file) => `${name}/${file}`)).filter(
-  isUnit,
+const unitsOf = (name) =>
+  Object.keys(tree.cpu[name])
+    .map((file) => `${name}/${file}`)
+    .filter((file) => isUnit(file) && file !== KERNELS)
+const units = {
+  state: ['kernels', 'memory', 'threads', 'weights'].flatMap(unitsOf),
+  dense: unitsOf('dense'),
+  passes: unitsOf('passes'),
+  exports: Object.keys(tree.src).filter(isUnit),
+}
+tree.units = Object.fromEntries(
+  Object.entries(units).map(([name, files]) => [`${name}.cc`, files.map((file) => `#include "${file}"\n`).join('')]),
 )
-const drivers = [
-  ...cpuUnits.filter((file) => file !== KERNELS).map((file) => `cpu/${file}`),
-  ...Object.keys(tree.src)
-    .filter(isUnit)
-    .map((file) => `src/${file}`),
-]
+const drivers = Object.keys(tree.units).map((file) => `units/${file}`)
 
 const textOf = (file) => file.split('/').reduce((place, name) => place?.[name], tree)
 const INCLUDE = /^\s*#include ["<]([^">]+)[">]/gm
