@@ -117,6 +117,43 @@ describe.runIf(canLaunch)('a command under mpirun', () => {
     expect(await readFile(join(directory, 'together/forecast.csv'), 'utf8')).toContain('2010')
   }, 60_000)
 
+  it.each(['train', 'classify', 'forecast'])(
+    '%s rounds the gradients of --wire bfloat16',
+    async (command) => {
+      const directory = await temporaryDirectory()
+      const series = join(directory, 'series.csv')
+      await writeFile(series, `k,value\n${Array.from({ length: 80 }, (_, k) => `${k},${Math.sin(k * k)}\n`).join('')}`)
+      const data: Record<string, readonly string[]> = {
+        train: ['--text', await writeSmallText(directory), '--units', '6', '--time', '6'],
+        classify: ['--csv', await writeTexts(directory)],
+        forecast: ['--csv', series, '--value', 'value', ...SMALL_FORECAST],
+      }
+      const options = [
+        ...data[command]!,
+        '--steps',
+        '4',
+        '--evaluate-every',
+        '4',
+        '--backend',
+        'cpu',
+        '--json',
+        '--out',
+      ]
+      const figures = async (name: string, ...more: string[]) => {
+        const { exitCode, stderr, stdout } = await runOver(2, command, ...options, join(directory, name), ...more)
+        expect([exitCode, stderr]).toEqual([0, ''])
+        const figuresOf = ({ loss, bits }: Record<string, number>) => loss ?? bits!
+        return linesOf(stdout).slice(0, 4).map(figuresOf)
+      }
+      const [exact, rounded] = [await figures('exact'), await figures('rounded', '--wire', 'bfloat16')]
+      // The first loss comes before any gradient.
+      expect(rounded[0]).toBe(exact[0])
+      expect(rounded[3]).not.toBe(exact[3])
+      expect(rounded[3]! / exact[3]!).toBeCloseTo(1, 1)
+    },
+    60_000,
+  )
+
   it('ends with one message where the first rank refuses', async () => {
     const directory = await temporaryDirectory()
     const csv = await writeTexts(directory)

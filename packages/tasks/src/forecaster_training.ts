@@ -66,7 +66,7 @@ export interface ForecasterOptions extends Partial<ForecastShape> {
 /** The part of the options of `fit` that callers choose. */
 export type ForecasterFitOptions = Pick<
   ModelFitOptions,
-  'checkpoints' | 'communicator' | 'saveEvery' | 'signal' | 'onStart' | 'onStep'
+  'checkpoints' | 'communicator' | 'wire' | 'saveEvery' | 'signal' | 'onStart' | 'onStep'
 >
 
 const COUNT = optional(integerFrom(1))

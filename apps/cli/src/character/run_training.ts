@@ -38,6 +38,8 @@ export interface TrainingRequest {
   readonly saveEvery?: number
   readonly seed: number
   readonly backend: string
+  /** The form in which gradients travel between ranks; see `fit`. */
+  readonly wire?: 'bfloat16' | undefined
   readonly json?: boolean
 }
 
@@ -49,7 +51,7 @@ export async function runTraining(request: TrainingRequest): Promise<void> {
 }
 
 async function trainOver(world: Communicator, request: TrainingRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, isDemo = false, backend, given } = request
+  const { directory, json = false, maxSeconds, isDemo = false, backend, given, wire } = request
   await onFirst(world, async () => {
     if (request.batch < world.size) {
       throw codedRangeError(
@@ -66,7 +68,7 @@ async function trainOver(world: Communicator, request: TrainingRequest): Promise
     : await onEach(world, () => TrainingRun.create(directory, backend, newRun(request), world))
   try {
     const onBegun = () => void (json || process.stdout.write(introduction(run)))
-    const training = await run.run({ json, maxSeconds, onBegun })
+    const training = await run.run({ json, maxSeconds, wire, onBegun })
     if (training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
     if (world.rank > 0) return
     // No sample after an interrupt.

@@ -167,11 +167,13 @@ export class TrainingRun {
   /** Trains to the end of the plan or until a limit; saves at every evaluation and at the end. */
   async run({
     onBegun,
+    wire,
     ...options
   }: {
     readonly json?: boolean | undefined
     readonly quiet?: boolean | undefined
     readonly maxSeconds?: number | undefined
+    readonly wire?: 'bfloat16' | undefined
     readonly signal?: AbortSignal | undefined
     /** Called when the directory is locked and, for a new run, made. */
     readonly onBegun?: (() => void) | undefined
@@ -199,6 +201,7 @@ export class TrainingRun {
       earlyStopping: { metric: 'heldOutBits' },
       checkpoints: this.#checkpoints,
       communicator: this.world,
+      wire,
     }
     return await loggedFit({
       ...options,

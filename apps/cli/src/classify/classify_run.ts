@@ -67,6 +67,7 @@ interface RunOptions {
   /** The run was begun before. */
   readonly isResumed: boolean
   readonly maxSeconds?: number | undefined
+  readonly wire?: 'bfloat16' | undefined
 }
 
 export interface ClassifyResult {
@@ -154,7 +155,7 @@ export class ClassifyRun {
     return this.classifier.model.layers[1] as RecurrentLayer
   }
 
-  async #train({ json, maxSeconds, isResumed }: RunOptions): Promise<LoggedFitResult> {
+  async #train({ json, maxSeconds, isResumed, wire }: RunOptions): Promise<LoggedFitResult> {
     const { steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience, encoding } = this.settings
     const { model } = this.classifier
     const { seed } = encoding
@@ -187,6 +188,7 @@ export class ClassifyRun {
           earlyStopping: { patience },
           checkpoints: this.checkpoints,
           communicator: this.world,
+          wire,
         }),
       maxSteps: steps,
       directory: this.directory,

@@ -26,6 +26,8 @@ export interface ClassifyRequest {
   readonly json?: boolean | undefined
   readonly maxSeconds?: number | undefined
   readonly backend: string
+  /** The form in which gradients travel between ranks; see `fit`. */
+  readonly wire?: 'bfloat16' | undefined
   readonly settings: Omit<ClassifySettings, 'fingerprint'>
 }
 
@@ -35,7 +37,7 @@ export async function runClassify(request: ClassifyRequest): Promise<void> {
 }
 
 async function classifyOver(world: Communicator, request: ClassifyRequest): Promise<void> {
-  const { directory, json = false, maxSeconds } = request
+  const { directory, json = false, maxSeconds, wire } = request
   const saved = await onFirst(world, async () => {
     if (request.resume) return await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT)
     if (!request.overwrite) checkNoRun(directory)
@@ -47,7 +49,7 @@ async function classifyOver(world: Communicator, request: ClassifyRequest): Prom
       if (saved === null) await beginRun(directory, run.settings)
       if (!json) process.stdout.write(introduction(run))
     })
-    const result = await run.run({ json, maxSeconds, isResumed: saved !== null })
+    const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
     if (result === undefined) return
     const page = join(directory, 'report.html')
     await writeFileWhole(page, classifyPage(run, result, await run.gates()))

@@ -8,6 +8,7 @@ import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { checkUseOptions } from '../use_options.js'
+import { wireOption } from './wire_option.js'
 
 /** Options as commander hands them over. */
 interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {
@@ -77,6 +78,7 @@ export function addClassifyCommand(program: Command): void {
     )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+    .addOption(wireOption())
     .option('--json', 'print one JSON line per update, and one with the result')
     .action((files: readonly string[], options: ClassifyOptions, command: Command) => {
       const given = givenOptions(command)
@@ -99,7 +101,7 @@ const USE_OPTIONS = ['run', 'format', 'textField', 'labelField', 'delimiter', 'o
 
 function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): ClassifyRequest {
   const { folder, csv, jsonl, textField, labelField, delimiter, limit, out, resume, overwrite, json, ...rest } = options
-  const { maxSeconds, backend } = rest
+  const { maxSeconds, backend, wire } = rest
   const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
   if (dropout > 1) {
     throw codedRangeError(
@@ -118,7 +120,7 @@ function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): 
   const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
     directory: out ?? join('runs', `classify-${path === undefined ? 'spam' : basename(path, extname(path))}`),
-    ...{ given, resume, overwrite, json, maxSeconds, backend },
+    ...{ given, resume, overwrite, json, maxSeconds, backend, wire },
     settings: {
       format: CLASSIFY_FORMAT,
       source: { folder, csv, jsonl, textField, labelField, delimiter, limit },

@@ -7,6 +7,7 @@ import { useForecaster } from '../forecast/use_forecaster.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { checkUseOptions } from '../use_options.js'
+import { wireOption } from './wire_option.js'
 
 /** Options as commander hands them over. */
 interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {
@@ -71,6 +72,7 @@ export function addForecastCommand(program: Command): void {
     )
     .option('--overwrite', 'replace a run that --out holds')
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+    .addOption(wireOption())
     .option('--json', 'print one JSON line per update, and one with the result')
     .action((options: ForecastOptions, command: Command) => {
       const given = givenOptions(command)
@@ -100,7 +102,7 @@ function definedOf(shape: Partial<Record<'season' | 'window' | 'horizon' | 'held
 
 function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): ForecastRequest {
   const { csv, delimiter, date, value, series, covariates, knownAhead, out, resume, overwrite, json, ...rest } = options
-  const { maxSeconds, backend } = rest
+  const { maxSeconds, backend, wire } = rest
   const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
   if (dropout > 1) {
     throw codedRangeError(
@@ -111,7 +113,7 @@ function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): 
   const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
     directory: out ?? join('runs', `forecast-${csv === undefined ? 'co2' : basename(csv, extname(csv))}`),
-    ...{ given, resume, overwrite, json, maxSeconds, backend },
+    ...{ given, resume, overwrite, json, maxSeconds, backend, wire },
     settings: {
       format: FORECAST_FORMAT,
       source: { csv, delimiter, date, value, series, covariates, knownAhead },

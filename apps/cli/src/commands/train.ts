@@ -4,6 +4,7 @@ import { runTraining, type TrainingRequest } from '../character/run_training.js'
 import { codedRangeError } from '../coded_error.js'
 import { integerAtLeast, numberAtLeast } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
+import { wireOption } from './wire_option.js'
 
 /** Options as commander hands them over. */
 export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile' | 'given'> {
@@ -33,6 +34,7 @@ export function addTrainingOptions(command: Command): Command {
     .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+    .addOption(wireOption())
     .option('--json', 'print one JSON line per update instead of the progress display')
 }
 

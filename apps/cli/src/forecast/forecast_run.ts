@@ -57,6 +57,7 @@ interface RunOptions {
   /** The run was begun before. */
   readonly isResumed: boolean
   readonly maxSeconds?: number | undefined
+  readonly wire?: 'bfloat16' | undefined
 }
 
 /** Forecasts of one series. */
@@ -173,12 +174,12 @@ export class ForecastRun {
     return this.training.model.layers[0] as RecurrentLayer
   }
 
-  async #train({ json, maxSeconds, isResumed }: RunOptions): Promise<LoggedFitResult> {
+  async #train({ json, maxSeconds, isResumed, wire }: RunOptions): Promise<LoggedFitResult> {
     const { steps, batch, saveEvery } = this.settings
     let best = Number.POSITIVE_INFINITY
     return await loggedFit({
       fit: (hooks): Promise<FitResult> =>
-        this.training.fit({ ...hooks, checkpoints: this.checkpoints, communicator: this.world, saveEvery }),
+        this.training.fit({ ...hooks, checkpoints: this.checkpoints, communicator: this.world, saveEvery, wire }),
       maxSteps: steps,
       directory: this.directory,
       isFirst: this.world.rank === 0,

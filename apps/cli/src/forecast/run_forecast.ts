@@ -35,6 +35,8 @@ export interface ForecastRequest {
   readonly json?: boolean | undefined
   readonly maxSeconds?: number | undefined
   readonly backend: string
+  /** The form in which gradients travel between ranks; see `fit`. */
+  readonly wire?: 'bfloat16' | undefined
   readonly settings: AskedSettings
 }
 
@@ -49,7 +51,7 @@ export async function runForecast(request: ForecastRequest): Promise<void> {
 }
 
 async function forecastOver(world: Communicator, request: ForecastRequest): Promise<void> {
-  const { directory, json = false, maxSeconds } = request
+  const { directory, json = false, maxSeconds, wire } = request
   const saved = await onFirst(world, async () => {
     if (request.resume) return await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT)
     if (!request.overwrite) checkNoRun(directory)
@@ -62,7 +64,7 @@ async function forecastOver(world: Communicator, request: ForecastRequest): Prom
       if (saved === null) await beginRun(directory, settings)
       if (!json) process.stdout.write(introduction(run))
     })
-    const result = await run.run({ json, maxSeconds, isResumed: saved !== null })
+    const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
     if (result === undefined) return
     const page = join(directory, 'report.html')
     await writeFileWhole(page, forecastPage(run, result, await run.gates()))
