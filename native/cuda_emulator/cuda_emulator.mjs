@@ -78,11 +78,11 @@ export function buildCudaEmulator({
   sanitize = process.env.CUDNN_RNN_CUDA_EMULATOR_SANITIZE ?? '',
   tests = false,
 } = {}) {
-  const problem = missingTool()
-  if (problem !== null) return { problem }
   const build = buildFolder(sanitize)
   const upToDate = upToDateFile(build, tests)
   if (upToDate !== undefined && existsSync(upToDate)) return { build }
+  const problem = missingTool()
+  if (problem !== null) return { problem }
   mkdirSync(dirname(build), { recursive: true })
   alone(`${build}.lock`, () => {
     const options = [`-DEMULATOR_SANITIZE=${sanitize}`, `-DNODE_API_HEADERS=${nodeApiHeaders()}`]
