@@ -17,3 +17,10 @@ export function numberAtLeast(minimum: number): (text: string) => number {
     throw new InvalidArgumentError(`It must be a number >= ${minimum}.`)
   }
 }
+
+/** Parses a number in 0..1. */
+export function probability(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= 1) return value
+  throw new InvalidArgumentError('It must be a number in 0..1.')
+}

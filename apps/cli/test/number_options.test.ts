@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { integerAtLeast, numberAtLeast } from '../src/number_options.js'
+import { integerAtLeast, numberAtLeast, probability } from '../src/number_options.js'
 
 describe('integerAtLeast', () => {
   it('parses integers and refuses fractions, words, empty text and too small values', () => {
@@ -15,6 +15,15 @@ describe('numberAtLeast', () => {
     expect(numberAtLeast(0)('0.5')).toBe(0.5)
     for (const text of ['-0.1', 'Infinity', 'half', '']) {
       expect(() => numberAtLeast(0)(text), text).toThrow('It must be a number >= 0.')
+    }
+  })
+})
+
+describe('probability', () => {
+  it('parses numbers from 0 to 1', () => {
+    expect([probability('0'), probability('0.25'), probability('1')]).toEqual([0, 0.25, 1])
+    for (const text of ['-0.1', '1.01', 'NaN', ' ', 'half']) {
+      expect(() => probability(text), text).toThrow('It must be a number in 0..1.')
     }
   })
 })

@@ -5,27 +5,25 @@ import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleLines, visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { codedRangeError } from '../coded_error.js'
+import type { RunOptions } from '../run_options.js'
 import { executorLine } from '../executor_line.js'
 import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
 import type { LoggedFitResult } from '../logged_fit.js'
 import { onEach, onFirst, overRanks, rankLines, rankSpeeds } from '../ranks.js'
 import { checkNoRun } from '../run_settings.js'
+import { unfinishedLines } from '../run_task.js'
 import { characterPage, characterTable, heldOutBits } from './character_page.js'
 import { isRunOfDemo, type Sample, TrainingRun } from './training_run.js'
 
 /** Options of the command. */
-export interface TrainingRequest {
+export interface TrainingRequest extends RunOptions {
   readonly directory: string
   readonly textFile: string | undefined
-  readonly resume?: boolean
   /** Names of the options that are given on the command line. */
   readonly given: ReadonlySet<string>
-  /** Replace a run that the directory holds. */
-  readonly overwrite?: boolean
   /** A demo may be run again and again: it replaces the run of another one, but no other. */
   readonly isDemo?: boolean
-  readonly maxSeconds?: number
   readonly steps: number
   readonly units: number
   readonly layers: number
@@ -37,10 +35,6 @@ export interface TrainingRequest {
   readonly evaluateEvery: number
   readonly saveEvery?: number
   readonly seed: number
-  readonly backend: string
-  /** The form in which gradients travel between ranks; see `fit`. */
-  readonly wire?: 'bfloat16' | undefined
-  readonly json?: boolean
 }
 
 const SAMPLE_LENGTH = 400
@@ -134,13 +128,7 @@ function conclusion(
     ...rankLines(ranks, settings.plan.batch * settings.plan.time, 'chars'),
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Sample')}    ${programCommand()} sample ${directory}`,
+    ...unfinishedLines({ ending, step }, { command: 'train', directory, steps: settings.plan.steps }),
   ]
-  if (ending !== 'finished') {
-    const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
-    lines.push(
-      `${pc.yellow(why)} after step ${step} of ${settings.plan.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     ${programCommand()} train --resume --out ${directory}`,
-    )
-  }
   return `${lines.join('\n')}\n`
 }

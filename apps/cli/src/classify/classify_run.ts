@@ -15,6 +15,7 @@ import { type GateWeights, gateWeights, weightDecayMask } from '@cudnn-rnn/rnn/t
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { type RunSettings, writeRunSettings } from '../run_settings.js'
+import type { TaskRun, TaskRunOptions } from '../run_task.js'
 import { bagOfWordsPredictions } from './bag_of_words.js'
 import { type ConfusionMatrix, confusionMatrix } from './confusion_matrix.js'
 import type { Corpus, CorpusSource } from './corpus.js'
@@ -62,14 +63,6 @@ interface ClassifierResult {
   readonly matrix: ConfusionMatrix
 }
 
-interface RunOptions {
-  readonly json: boolean
-  /** The run was begun before. */
-  readonly isResumed: boolean
-  readonly maxSeconds?: number | undefined
-  readonly wire?: 'bfloat16' | undefined
-}
-
 export interface ClassifyResult {
   readonly training: LoggedFitResult
   /** The network first, then the baselines. */
@@ -80,7 +73,7 @@ export interface ClassifyResult {
 const EVALUATED = 64
 
 /** Texts, a model and the baselines to beat; dispose it after use. */
-export class ClassifyRun {
+export class ClassifyRun implements TaskRun<ClassifyResult> {
   readonly directory: string
   readonly settings: ClassifySettings
   readonly corpus: Corpus
@@ -109,7 +102,7 @@ export class ClassifyRun {
    *
    * @returns undefined on ranks other than the first
    */
-  async run(options: RunOptions): Promise<ClassifyResult | undefined> {
+  async run(options: TaskRunOptions): Promise<ClassifyResult | undefined> {
     const { classifier, parts } = this
     const training = await this.#train(options)
     if (this.world.rank > 0) return undefined
@@ -155,7 +148,7 @@ export class ClassifyRun {
     return this.classifier.model.layers[1] as RecurrentLayer
   }
 
-  async #train({ json, maxSeconds, isResumed, wire }: RunOptions): Promise<LoggedFitResult> {
+  async #train({ json, maxSeconds, isResumed, wire }: TaskRunOptions): Promise<LoggedFitResult> {
     const { steps, batch, learningRate, weightDecay, evaluateEvery, saveEvery, patience, encoding } = this.settings
     const { model } = this.classifier
     const { seed } = encoding

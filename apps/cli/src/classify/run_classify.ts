@@ -1,63 +1,26 @@
-import { join, resolve } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
+import { resolve } from 'node:path'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
-import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
-import { beginOnFirst, onEach, onFirst, openBackendOfRank, overRanks, rankLines, rankSpeeds } from '../ranks.js'
+import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
-import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
 import { classifyPage, classifyTable, verdict } from './classify_page.js'
 import { CLASSIFY_FORMAT, type ClassifyResult, ClassifyRun, type ClassifySettings } from './classify_run.js'
 import { accuracyOf, confusionTable, macroF1 } from './confusion_matrix.js'
 import { type CorpusSource, corpusPath, readCorpus } from './corpus.js'
 
 /** Options of the command. */
-export interface ClassifyRequest {
-  readonly directory: string
-  readonly resume?: boolean | undefined
-  /** Names of the options that are given on the command line. */
-  readonly given: ReadonlySet<string>
-  readonly overwrite?: boolean | undefined
-  readonly json?: boolean | undefined
-  readonly maxSeconds?: number | undefined
-  readonly backend: string
-  /** The form in which gradients travel between ranks; see `fit`. */
-  readonly wire?: 'bfloat16' | undefined
-  readonly settings: Omit<ClassifySettings, 'fingerprint'>
-}
+export type ClassifyRequest = TaskRequest<Omit<ClassifySettings, 'fingerprint'>>
 
 /** Trains a classifier, compares it with its baselines, and leaves a report page in the run's directory. */
 export async function runClassify(request: ClassifyRequest): Promise<void> {
-  await overRanks((world) => classifyOver(world, request))
-}
-
-async function classifyOver(world: Communicator, request: ClassifyRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, wire } = request
-  const saved = await onFirst(world, async () => {
-    if (request.resume) return await readRunSettings<ClassifySettings>(directory, CLASSIFY_FORMAT)
-    if (!request.overwrite) checkNoRun(directory)
-    return null
-  })
-  const run = await onEach(world, () => openRun(world, request, saved))
-  try {
-    await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
-      if (saved === null) await beginRun(directory, run.settings)
-      if (!json) process.stdout.write(introduction(run))
-    })
-    const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
-    if (result === undefined) return
-    const page = join(directory, 'report.html')
-    await writeFileWhole(page, classifyPage(run, result, await run.gates()))
-    process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
-    if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
-  } finally {
-    run.dispose()
-  }
+  const page = async (run: ClassifyRun, result: ClassifyResult) => classifyPage(run, result, await run.gates())
+  await runTask({ format: CLASSIFY_FORMAT, open: openRun, introduction, page, summary, conclusion }, request)
 }
 
 /** Reads the texts and builds the classifier, untrained. */
@@ -127,9 +90,9 @@ function introduction({ corpus, parts, classifier, settings, backend }: Classify
   ].join('\n')}\n\n`
 }
 
-function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult, page: string): string {
+function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult, page: string): string[] {
   const { training, classifiers } = result
-  const lines = [
+  return [
     '',
     tableText(classifyTable(result)),
     '',
@@ -139,14 +102,8 @@ function conclusion({ directory, settings }: ClassifyRun, result: ClassifyResult
     `${pc.bold('Verdict')}   ${verdict(result)}`,
     `${pc.bold('Report')}    ${page}`,
     `${pc.bold('Use it')}    ${programCommand()} classify --run ${directory} <files>`,
+    ...unfinishedLines(training, { command: 'classify', directory, steps: settings.steps }),
   ]
-  if (training.ending === 'interrupted' || training.ending === 'out of time') {
-    lines.push(
-      `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     ${programCommand()} classify --resume --out ${directory}`,
-    )
-  }
-  return `${lines.join('\n')}\n`
 }
 
 function summary({ settings }: ClassifyRun, result: ClassifyResult) {

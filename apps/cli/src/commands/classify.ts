@@ -5,10 +5,10 @@ import { type ClassifyRequest, runClassify } from '../classify/run_classify.js'
 import { TEXT_FORMATS, type TextFormat } from '../classify/text_source.js'
 import { useClassifier } from '../classify/use_classifier.js'
 import { codedRangeError } from '../coded_error.js'
-import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { checkUseOptions } from '../use_options.js'
-import { wireOption } from './wire_option.js'
+import { addRunOptions } from '../run_options.js'
 
 /** Options as commander hands them over. */
 interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings' | 'given'> {
@@ -40,7 +40,7 @@ interface ClassifyOptions extends Omit<ClassifyRequest, 'directory' | 'settings'
 }
 
 export function addClassifyCommand(program: Command): void {
-  program
+  const command = program
     .command('classify')
     .description('sort texts into classes: real spam and ham, or your own texts')
     .argument('[files...]', 'with --run: texts, CSV, JSON lines or folders to classify; - for standard input')
@@ -61,39 +61,32 @@ export function addClassifyCommand(program: Command): void {
     .option('--embedding <n>', 'size of a word vector', integerAtLeast(1), 24)
     .option('--units <n>', 'units per layer and direction', integerAtLeast(1), 16)
     .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
-    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--dropout <p>', 'drop probability between layers', probability, 0)
     .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
     .option('--batch <n>', 'texts per update', integerAtLeast(1), 32)
     .option('--learning-rate <x>', 'highest learning rate of AdamW', numberAtLeast(0), 0.005)
     .option('--weight-decay <x>', 'of everything but biases', numberAtLeast(0), 0.05)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 33)
-    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 5)
-    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
-    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/classify-<name of the texts>)')
-    .option(
-      '--resume',
-      'go on where the run in --out was saved last; --steps, --patience and how often to evaluate and save may change',
-    )
-    .option('--overwrite', 'replace a run that --out holds')
-    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
-    .addOption(wireOption())
-    .option('--json', 'print one JSON line per update, and one with the result')
-    .action((files: readonly string[], options: ClassifyOptions, command: Command) => {
-      const given = givenOptions(command)
-      if (options.run !== undefined) {
-        checkUseOptions('classify', given, USE_OPTIONS)
-        return useClassifier({ ...options, run: options.run, files, given })
-      }
-      if (files.length > 0) {
-        throw codedRangeError(
-          'ERR_INVALID_OPTION',
-          `Cannot classify ${files[0]} as --run must name the run to classify with; to train, name texts by --folder, --csv or --jsonl`,
-        )
-      }
-      return runClassify(classifyRequest(options, given))
-    })
+  addRunOptions(
+    command,
+    '--steps, --patience and how often to evaluate and save',
+    'one JSON line per update, and one with the result',
+  ).action((files: readonly string[], options: ClassifyOptions, command: Command) => {
+    const given = givenOptions(command)
+    if (options.run !== undefined) {
+      checkUseOptions('classify', given, USE_OPTIONS)
+      return useClassifier({ ...options, run: options.run, files, given })
+    }
+    if (files.length > 0) {
+      throw codedRangeError(
+        'ERR_INVALID_OPTION',
+        `Cannot classify ${files[0]} as --run must name the run to classify with; to train, name texts by --folder, --csv or --jsonl`,
+      )
+    }
+    return runClassify(classifyRequest(options, given))
+  })
 }
 
 /** Options that may be given with --run. */
@@ -103,12 +96,6 @@ function classifyRequest(options: ClassifyOptions, given: ReadonlySet<string>): 
   const { folder, csv, jsonl, textField, labelField, delimiter, limit, out, resume, overwrite, json, ...rest } = options
   const { maxSeconds, backend, wire } = rest
   const { words, length, cell, embedding, units, layers, dropout, steps, batch, learningRate, weightDecay } = rest
-  if (dropout > 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot classify as --dropout must be in 0..1: current value is ${dropout}`,
-    )
-  }
   const paths = [folder, csv, jsonl].filter((path) => path !== undefined)
   if (paths.length > 1) {
     throw codedRangeError(

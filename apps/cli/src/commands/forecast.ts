@@ -4,10 +4,10 @@ import { codedRangeError } from '../coded_error.js'
 import { FORECAST_FORMAT } from '../forecast/forecast_run.js'
 import { type ForecastRequest, runForecast } from '../forecast/run_forecast.js'
 import { useForecaster } from '../forecast/use_forecaster.js'
-import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
 import { checkUseOptions } from '../use_options.js'
-import { wireOption } from './wire_option.js'
+import { addRunOptions } from '../run_options.js'
 
 /** Options as commander hands them over. */
 interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings' | 'given'> {
@@ -38,7 +38,7 @@ interface ForecastOptions extends Omit<ForecastRequest, 'directory' | 'settings'
 }
 
 export function addForecastCommand(program: Command): void {
-  program
+  const command = program
     .command('forecast')
     .description('forecast a time series: CO₂ in the air, or your own CSV file')
     .option('--csv <file>', 'CSV file with a header, one row per step in order of time')
@@ -56,33 +56,26 @@ export function addForecastCommand(program: Command): void {
     .addOption(new Option('--cell <name>', 'recurrent cell').choices(['lstm', 'gru']).default('lstm'))
     .option('--units <n>', 'units per layer', integerAtLeast(1), 32)
     .option('--layers <n>', 'recurrent layers', integerAtLeast(1), 1)
-    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--dropout <p>', 'drop probability between layers', probability, 0)
     .option('--steps <n>', 'updates at most', integerAtLeast(2), 600)
     .option('--batch <n>', 'windows per update', integerAtLeast(1), 32)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.003)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 25)
-    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
     .option('--patience <n>', 'stop after so many evaluations without a better one', integerAtLeast(1), 10)
-    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
-    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
     .option('--out <dir>', 'directory of the run (default: runs/forecast-<name of the series>)')
-    .option(
-      '--resume',
-      'go on where the run in --out was saved last; --steps, --patience and how often to evaluate and save may change',
-    )
-    .option('--overwrite', 'replace a run that --out holds')
-    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
-    .addOption(wireOption())
-    .option('--json', 'print one JSON line per update, and one with the result')
-    .action((options: ForecastOptions, command: Command) => {
-      const given = givenOptions(command)
-      if (options.run === undefined) return runForecast(forecastRequest(options, given))
-      checkUseOptions('forecast', given, USE_OPTIONS)
-      if (options.csv === undefined) {
-        throw codedRangeError('ERR_INVALID_OPTION', 'Cannot forecast as --run must be given with --csv <file>')
-      }
-      return useForecaster({ ...options, run: options.run, csv: options.csv })
-    })
+  addRunOptions(
+    command,
+    '--steps, --patience and how often to evaluate and save',
+    'one JSON line per update, and one with the result',
+  ).action((options: ForecastOptions, command: Command) => {
+    const given = givenOptions(command)
+    if (options.run === undefined) return runForecast(forecastRequest(options, given))
+    checkUseOptions('forecast', given, USE_OPTIONS)
+    if (options.csv === undefined) {
+      throw codedRangeError('ERR_INVALID_OPTION', 'Cannot forecast as --run must be given with --csv <file>')
+    }
+    return useForecaster({ ...options, run: options.run, csv: options.csv })
+  })
 }
 
 /** Options that may be given with --run. */
@@ -104,12 +97,6 @@ function forecastRequest(options: ForecastOptions, given: ReadonlySet<string>): 
   const { csv, delimiter, date, value, series, covariates, knownAhead, out, resume, overwrite, json, ...rest } = options
   const { maxSeconds, backend, wire } = rest
   const { season, window, horizon, heldOut, cell, units, layers, dropout, steps, batch, learningRate } = rest
-  if (dropout > 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot forecast as --dropout must be in 0..1: current value is ${dropout}`,
-    )
-  }
   const { evaluateEvery, saveEvery, patience, seed } = rest
   return {
     directory: out ?? join('runs', `forecast-${csv === undefined ? 'co2' : basename(csv, extname(csv))}`),

@@ -1,10 +1,9 @@
 import { basename, extname, join } from 'node:path'
 import type { Command } from 'commander'
 import { runTraining, type TrainingRequest } from '../character/run_training.js'
-import { codedRangeError } from '../coded_error.js'
-import { integerAtLeast, numberAtLeast } from '../number_options.js'
+import { integerAtLeast, numberAtLeast, probability } from '../number_options.js'
 import { givenOptions } from '../resume_options.js'
-import { wireOption } from './wire_option.js'
+import { addRunOptions } from '../run_options.js'
 
 /** Options as commander hands them over. */
 export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textFile' | 'given'> {
@@ -14,28 +13,22 @@ export interface TrainOptions extends Omit<TrainingRequest, 'directory' | 'textF
 
 /** The options that `train` and `demo` share; the defaults are the demo's: about a minute on one core. */
 export function addTrainingOptions(command: Command): Command {
-  return command
+  command
     .option('--out <dir>', 'directory of the run (default: runs/<name of the text>)')
-    .option(
-      '--resume',
-      'go on where the run in --out was saved last; --steps and how often to evaluate and save may change',
-    )
-    .option('--overwrite', 'replace a run that --out holds')
     .option('--steps <n>', 'updates of the whole run', integerAtLeast(1), 1300)
-    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
     .option('--units <n>', 'LSTM units per layer', integerAtLeast(1), 128)
     .option('--layers <n>', 'LSTM layers', integerAtLeast(1), 1)
     .option('--embedding <n>', 'size of a character vector', integerAtLeast(1), 32)
-    .option('--dropout <p>', 'drop probability between layers', numberAtLeast(0), 0)
+    .option('--dropout <p>', 'drop probability between layers', probability, 0)
     .option('--batch <n>', 'rows of text trained side by side', integerAtLeast(1), 8)
     .option('--time <n>', 'characters per window', integerAtLeast(1), 24)
     .option('--learning-rate <x>', 'highest learning rate of Adam', numberAtLeast(0), 0.01)
     .option('--evaluate-every <n>', 'evaluate and save every so many updates', integerAtLeast(1), 130)
-    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
-    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
-    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
-    .addOption(wireOption())
-    .option('--json', 'print one JSON line per update instead of the progress display')
+  return addRunOptions(
+    command,
+    '--steps and how often to evaluate and save',
+    'one JSON line per update instead of the progress display',
+  )
 }
 
 export function addTrainCommand(program: Command): void {
@@ -52,12 +45,6 @@ export function addTrainCommand(program: Command): void {
 
 /** The request that the options mean, with the run's directory named for the text. */
 export function trainingRequest({ text, out, ...options }: TrainOptions, given: ReadonlySet<string>): TrainingRequest {
-  if (options.dropout > 1) {
-    throw codedRangeError(
-      'ERR_INVALID_OPTION',
-      `Cannot train as --dropout must be in 0..1: current value is ${options.dropout}`,
-    )
-  }
   const name = text === undefined ? 'moby-dick' : basename(text, extname(text))
   return { ...options, given, textFile: text, directory: out ?? join('runs', name) }
 }

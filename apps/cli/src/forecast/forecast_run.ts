@@ -13,6 +13,7 @@ import { type GateWeights, gateWeights } from '@cudnn-rnn/rnn/train'
 import { type LoggedFitResult, loggedFit } from '../logged_fit.js'
 import { warnOfSkipped } from '../resumed_run.js'
 import { type RunSettings, writeRunSettings } from '../run_settings.js'
+import type { TaskRun, TaskRunOptions } from '../run_task.js'
 import { type Backtest, coverageOf } from './backtest.js'
 import { LinearForecaster } from './linear_forecaster.js'
 import type { Series, SeriesColumns, SeriesSource, SeriesTable } from './series.js'
@@ -52,14 +53,6 @@ export interface ForecastSettings extends RunSettings {
 /** Coverage of the interval. */
 export const COVERAGE = 0.8
 
-interface RunOptions {
-  readonly json: boolean
-  /** The run was begun before. */
-  readonly isResumed: boolean
-  readonly maxSeconds?: number | undefined
-  readonly wire?: 'bfloat16' | undefined
-}
-
 /** Forecasts of one series. */
 export interface SeriesResult {
   readonly series: Series
@@ -87,7 +80,7 @@ export function shapeOf({ series }: SeriesTable, given: Partial<ForecastShape>):
 }
 
 /** Series, a forecaster in training and the forecasters to beat; dispose it after use. */
-export class ForecastRun {
+export class ForecastRun implements TaskRun<ForecastResult> {
   readonly directory: string
   readonly settings: ForecastSettings
   readonly table: SeriesTable
@@ -131,7 +124,7 @@ export class ForecastRun {
    *
    * @returns undefined on ranks other than the first
    */
-  async run(options: RunOptions): Promise<ForecastResult | undefined> {
+  async run(options: TaskRunOptions): Promise<ForecastResult | undefined> {
     const training = await this.#train(options)
     if (this.world.rank > 0) return undefined
     const best = await this.checkpoints.restore(this.training.model.variables, 'best')
@@ -174,7 +167,7 @@ export class ForecastRun {
     return this.training.model.layers[0] as RecurrentLayer
   }
 
-  async #train({ json, maxSeconds, isResumed, wire }: RunOptions): Promise<LoggedFitResult> {
+  async #train({ json, maxSeconds, isResumed, wire }: TaskRunOptions): Promise<LoggedFitResult> {
     const { steps, batch, saveEvery } = this.settings
     let best = Number.POSITIVE_INFINITY
     return await loggedFit({

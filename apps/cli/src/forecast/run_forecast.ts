@@ -1,16 +1,14 @@
 import { join, resolve } from 'node:path'
-import { writeFileWhole } from '@cudnn-rnn/files'
 import { tableText } from '@cudnn-rnn/report'
 import type { Communicator } from '@cudnn-rnn/rnn'
 import { visibleText } from '@cudnn-rnn/text'
 import pc from 'picocolors'
 import { checkFingerprint, dataFingerprint } from '../data_fingerprint.js'
 import { executorLine } from '../executor_line.js'
-import { EXIT_CODES } from '../exit_codes.js'
 import { programCommand } from '../invocation.js'
-import { beginOnFirst, onEach, onFirst, openBackendOfRank, overRanks, rankLines, rankSpeeds } from '../ranks.js'
+import { openBackendOfRank, rankLines, rankSpeeds } from '../ranks.js'
 import { changedOptions, checkFixedOptions, type FixedOption } from '../resume_options.js'
-import { beginRun, checkNoRun, readRunSettings } from '../run_settings.js'
+import { runTask, type TaskRequest, unfinishedLines } from '../run_task.js'
 import { forecastErrors } from './backtest.js'
 import { forecastAdvice } from './forecast_advice.js'
 import { forecastCsv } from './forecast_csv.js'
@@ -26,19 +24,7 @@ import {
 import { readSeries, type SeriesTable } from './series.js'
 
 /** Options of the command. */
-export interface ForecastRequest {
-  readonly directory: string
-  readonly resume?: boolean | undefined
-  /** Names of the options that are given on the command line. */
-  readonly given: ReadonlySet<string>
-  readonly overwrite?: boolean | undefined
-  readonly json?: boolean | undefined
-  readonly maxSeconds?: number | undefined
-  readonly backend: string
-  /** The form in which gradients travel between ranks; see `fit`. */
-  readonly wire?: 'bfloat16' | undefined
-  readonly settings: AskedSettings
-}
+export type ForecastRequest = TaskRequest<AskedSettings>
 
 /** Sizes that are left out follow from the series. */
 type AskedSettings = Omit<ForecastSettings, 'fingerprint' | 'columns' | 'shape'> & {
@@ -47,33 +33,11 @@ type AskedSettings = Omit<ForecastSettings, 'fingerprint' | 'columns' | 'shape'>
 
 /** Trains a forecaster, compares it with its baselines, and leaves report page and forecast in the run's directory. */
 export async function runForecast(request: ForecastRequest): Promise<void> {
-  await overRanks((world) => forecastOver(world, request))
-}
-
-async function forecastOver(world: Communicator, request: ForecastRequest): Promise<void> {
-  const { directory, json = false, maxSeconds, wire } = request
-  const saved = await onFirst(world, async () => {
-    if (request.resume) return await readRunSettings<ForecastSettings>(directory, FORECAST_FORMAT)
-    if (!request.overwrite) checkNoRun(directory)
-    return null
+  const page = async (run: ForecastRun, result: ForecastResult) => forecastPage(run, result, await run.gates())
+  const files = ({ settings }: ForecastRun, { series }: ForecastResult) => ({
+    'forecast.csv': forecastCsv(series, settings.columns.series),
   })
-  const run = await onEach(world, () => openRun(world, request, saved))
-  const { settings } = run
-  try {
-    await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
-      if (saved === null) await beginRun(directory, settings)
-      if (!json) process.stdout.write(introduction(run))
-    })
-    const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
-    if (result === undefined) return
-    const page = join(directory, 'report.html')
-    await writeFileWhole(page, forecastPage(run, result, await run.gates()))
-    await writeFileWhole(join(directory, 'forecast.csv'), forecastCsv(result.series, settings.columns.series))
-    process.stdout.write(json ? `${JSON.stringify(summary(run, result))}\n` : conclusion(run, result, page))
-    if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
-  } finally {
-    run.dispose()
-  }
+  await runTask({ format: FORECAST_FORMAT, open: openRun, introduction, page, files, summary, conclusion }, request)
 }
 
 /** Reads the series and fits the linear part of the forecaster. */
@@ -147,12 +111,12 @@ function introduction({ table, settings, training, backend }: ForecastRun): stri
   ].join('\n')}\n\n`
 }
 
-function conclusion(run: ForecastRun, result: ForecastResult, page: string): string {
+function conclusion(run: ForecastRun, result: ForecastResult, page: string): string[] {
   const { directory, settings } = run
   const { training, coverage } = result
   const advice = forecastAdvice(run, result)
   const isForecast = result.series.every(({ future }) => future !== undefined)
-  const lines = [
+  return [
     '',
     tableText(forecastTable(result)),
     '',
@@ -170,14 +134,8 @@ function conclusion(run: ForecastRun, result: ForecastResult, page: string): str
       ? `${pc.bold('Forecast')}  ${join(directory, 'forecast.csv')}`
       : `${pc.bold('Forecast')}  none: rows of the next ${settings.shape.horizon} steps need ${settings.columns.knownAhead.join(', ')}, and an empty ${settings.columns.value}`,
     `${pc.bold('Use it')}    ${programCommand()} forecast --run ${directory} --csv <file>`,
+    ...unfinishedLines(training, { command: 'forecast', directory, steps: settings.steps }),
   ]
-  if (training.ending === 'interrupted' || training.ending === 'out of time') {
-    lines.push(
-      `${pc.yellow(training.ending)} after step ${training.step} of ${settings.steps}; everything up to it is saved in ${directory}.`,
-      `${pc.bold('Go on')}     ${programCommand()} forecast --resume --out ${directory}`,
-    )
-  }
-  return `${lines.join('\n')}\n`
 }
 
 function summary(run: ForecastRun, result: ForecastResult) {

@@ -1,0 +1,35 @@
+import { type Command, Option } from 'commander'
+import { integerAtLeast, numberAtLeast } from './number_options.js'
+
+/** Options of every command that trains. */
+export interface RunOptions {
+  /** Go on with the run in the directory. */
+  readonly resume?: boolean | undefined
+  /** Replace a run that the directory holds. */
+  readonly overwrite?: boolean | undefined
+  readonly maxSeconds?: number | undefined
+  readonly backend: string
+  /** The form in which gradients travel between ranks; see `fit`. No effect on one process. */
+  readonly wire?: 'bfloat16' | undefined
+  readonly json?: boolean | undefined
+}
+
+/**
+ * Adds them.
+ *
+ * @param changeable options that may change when a run is resumed
+ * @param json what `--json` prints
+ */
+export function addRunOptions(command: Command, changeable: string, json: string): Command {
+  return command
+    .option('--save-every <n>', 'save every so many updates, too', integerAtLeast(1))
+    .option('--max-seconds <s>', 'stop after this time, at any step', numberAtLeast(0))
+    .option('--seed <n>', 'makes a run repeatable', integerAtLeast(0), 1)
+    .option('--resume', `go on where the run in --out was saved last; ${changeable} may change`)
+    .option('--overwrite', 'replace a run that --out holds')
+    .option('--backend <name>', 'auto, cudnn, cpu, wasm or reference', 'auto')
+    .addOption(
+      new Option('--wire <type>', 'sum the gradients of several ranks in half the bytes').choices(['bfloat16']),
+    )
+    .option('--json', `print ${json}`)
+}

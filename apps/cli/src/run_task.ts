@@ -1,0 +1,110 @@
+import { join } from 'node:path'
+import { writeFileWhole } from '@cudnn-rnn/files'
+import type { Communicator, TrainingCheckpoints } from '@cudnn-rnn/rnn'
+import pc from 'picocolors'
+import type { RunOptions } from './run_options.js'
+import { EXIT_CODES } from './exit_codes.js'
+import { programCommand } from './invocation.js'
+import type { LoggedFitResult } from './logged_fit.js'
+import { beginOnFirst, onEach, onFirst, overRanks } from './ranks.js'
+import { beginRun, checkNoRun, type RunSettings, readRunSettings } from './run_settings.js'
+
+/** Options of a command that trains a task: `classify` or `forecast`. */
+export interface TaskRequest<Settings> extends RunOptions {
+  readonly directory: string
+  /** Names of the options that are given on the command line. */
+  readonly given: ReadonlySet<string>
+  readonly settings: Settings
+}
+
+export interface TaskRunOptions extends Pick<RunOptions, 'maxSeconds' | 'wire'> {
+  readonly json: boolean
+  /** The run was begun before. */
+  readonly isResumed: boolean
+}
+
+/** Data, a model and the baselines to beat; disposed after use. */
+export interface TaskRun<Result> {
+  readonly settings: RunSettings
+  readonly checkpoints: TrainingCheckpoints
+  /** Trains and evaluates; undefined on ranks other than the first. */
+  run(options: TaskRunOptions): Promise<Result | undefined>
+  dispose(): void
+}
+
+export interface TrainingTask<Request, Saved, Run, Result> {
+  readonly format: string
+  /** Reads the data and builds the model, untrained. `saved` are the settings of a run to be resumed. */
+  open(world: Communicator, request: Request, saved: Saved | null): Promise<Run>
+  /** The text before the progress display. */
+  introduction(run: Run): string
+  /** The report. */
+  page(run: Run, result: Result): Promise<string>
+  /** Other files, by their names. */
+  files?(run: Run, result: Result): Readonly<Record<string, string>>
+  /** The last line of `--json`. */
+  summary(run: Run, result: Result): object
+  /** The text after the progress display. */
+  conclusion(run: Run, result: Result, page: string): readonly string[]
+}
+
+/**
+ * Trains over all ranks, or resumes a run, and leaves the report page and the other files in the run's directory.
+ *
+ * @throws RangeError `ERR_RUN_EXISTS` or `ERR_NO_RUN`
+ */
+export async function runTask<
+  Request extends TaskRequest<unknown>,
+  Saved extends RunSettings,
+  Result extends { readonly training: LoggedFitResult },
+  Run extends TaskRun<Result>,
+>(task: TrainingTask<Request, Saved, Run, Result>, request: Request): Promise<void> {
+  await overRanks((world) => trainOver(world, task, request))
+}
+
+async function trainOver<
+  Request extends TaskRequest<unknown>,
+  Saved extends RunSettings,
+  Result extends { readonly training: LoggedFitResult },
+  Run extends TaskRun<Result>,
+>(world: Communicator, task: TrainingTask<Request, Saved, Run, Result>, request: Request): Promise<void> {
+  const { directory, json = false, maxSeconds, wire } = request
+  const saved = await onFirst(world, async () => {
+    if (request.resume) return await readRunSettings<Saved>(directory, task.format)
+    if (!request.overwrite) checkNoRun(directory)
+    return null
+  })
+  const run = await onEach(world, () => task.open(world, request, saved))
+  try {
+    await using _lock = await beginOnFirst(world, run.checkpoints, async () => {
+      if (saved === null) await beginRun(directory, run.settings)
+      if (!json) process.stdout.write(task.introduction(run))
+    })
+    const result = await run.run({ json, maxSeconds, wire, isResumed: saved !== null })
+    if (result === undefined) return
+    const page = join(directory, 'report.html')
+    await writeFileWhole(page, await task.page(run, result))
+    for (const [name, text] of Object.entries(task.files?.(run, result) ?? {})) {
+      await writeFileWhole(join(directory, name), text)
+    }
+    process.stdout.write(
+      json ? `${JSON.stringify(task.summary(run, result))}\n` : `${task.conclusion(run, result, page).join('\n')}\n`,
+    )
+    if (result.training.ending === 'interrupted') process.exitCode = EXIT_CODES.interrupted
+  } finally {
+    run.dispose()
+  }
+}
+
+/** Lines for a training that was ended before its time: its step, and the command that goes on with it. */
+export function unfinishedLines(
+  { ending, step }: Pick<LoggedFitResult, 'ending' | 'step'>,
+  { command, directory, steps }: { readonly command: string; readonly directory: string; readonly steps: number },
+): string[] {
+  if (ending !== 'interrupted' && ending !== 'out of time') return []
+  const why = ending === 'interrupted' ? 'Interrupted' : 'Out of time'
+  return [
+    `${pc.yellow(why)} after step ${step} of ${steps}; everything up to it is saved in ${directory}.`,
+    `${pc.bold('Go on')}     ${programCommand()} ${command} --resume --out ${directory}`,
+  ]
+}
