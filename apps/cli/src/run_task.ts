@@ -96,7 +96,7 @@ async function trainOver<
   }
 }
 
-/** Lines for a training that was ended before its time: its step, and the command that goes on with it. */
+/** Lines about a training that was interrupted or ran out of time: its step, and the command that resumes it. */
 export function unfinishedLines(
   { ending, step }: Pick<LoggedFitResult, 'ending' | 'step'>,
   { command, directory, steps }: { readonly command: string; readonly directory: string; readonly steps: number },
