@@ -37,9 +37,9 @@ function testsTable(readme) {
 const matches = (pattern, path) =>
   new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '[^/]*')}$`).test(path)
 
-const testName = (file) => basename(file).replace(/(\.(node|browser))?\.test\.m?ts$/, '')
+const testName = (file) => basename(file).replace(/(\.(node|browser))?\.test\.(mts|tsx?)$/, '')
 const testsOf = ({ folder }) =>
-  ['test', 'fuzz'].flatMap((each) => filesBelow(root, join(folder, each), /\.test\.m?ts$/))
+  ['test', 'fuzz'].flatMap((each) => filesBelow(root, join(folder, each), /\.test\.(mts|tsx?)$/))
 
 /** Everything that a table may name: tests, packages, commands. */
 const suitesThatExist = new Set([

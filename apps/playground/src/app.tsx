@@ -41,6 +41,8 @@ function usePanelName(): PanelName {
   useEffect(() => {
     const change = () => setName(named())
     addEventListener('hashchange', change)
+    // The address may have changed since the page was drawn.
+    change()
     return () => removeEventListener('hashchange', change)
   }, [])
   return name

@@ -1,5 +1,7 @@
 import { render } from 'preact'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { cdp, page, userEvent } from 'vitest/browser'
+import tagger from '../../../fixtures/interop/pytorch/tagger.safetensors?url'
 import { App } from '../src/app.js'
 import '../src/style.css'
 
@@ -12,6 +14,7 @@ beforeEach(() => {
 })
 
 afterEach(() => {
+  vi.restoreAllMocks()
   // Ends the workers.
   render(null, root)
   root.remove()
@@ -42,4 +45,59 @@ it('trains in a worker until the stop button, then writes and shows the gates', 
   visible('button', 'Show').click()
   await vi.waitFor(() => expect(root.querySelectorAll('.scroll canvas')).toHaveLength(6))
   expect(step()).toBe(stopped)
+})
+
+it('shows a dropped weight file, runs it and converts it', async () => {
+  location.hash = 'weights'
+  const bytes = await (await fetch(tagger)).arrayBuffer()
+  const dropped = new DataTransfer()
+  dropped.items.add(new File([bytes], 'tagger.safetensors'))
+  await vi.waitFor(() => visible('.drop'))
+  visible('.drop').dispatchEvent(new DragEvent('drop', { dataTransfer: dropped, cancelable: true, bubbles: true }))
+  await vi.waitFor(() => expect(visible('[role=status]').textContent).toContain('safetensors: 2 recurrent networks'), {
+    timeout: 30_000,
+  })
+  await vi.waitFor(() => expect(root.querySelectorAll('.maps canvas').length).toBeGreaterThan(5))
+
+  visible('button', 'Run').click()
+  await vi.waitFor(() => visible('figcaption', 'ms for the sequence'), { timeout: 10_000 })
+
+  const clicked: string[] = []
+  vi.spyOn(HTMLAnchorElement.prototype, 'click').mockImplementation(function (this: HTMLAnchorElement) {
+    clicked.push(this.download)
+  })
+  await vi.waitFor(() => expect(visible<HTMLButtonElement>('button', 'Download').disabled).toBe(false))
+  visible('button', 'Download').click()
+  await vi.waitFor(() => expect(clicked).toEqual([expect.stringMatching(/\.safetensors$/)]), { timeout: 10_000 })
+})
+
+it('is used by the keyboard alone', async () => {
+  const tabTo = async (text: string) => {
+    for (let presses = 0; presses < 20; presses++) {
+      await userEvent.tab()
+      if (document.activeElement?.textContent === text) return
+    }
+    throw new Error(`No 20 presses of Tab reach ${text}`)
+  }
+  await tabTo('Train')
+  await tabTo('Weights')
+  await tabTo('Train')
+  await userEvent.keyboard('{Enter}')
+  await vi.waitFor(() => expect(step()).toBeGreaterThan(0), { timeout: 30_000 })
+  await tabTo('Stop')
+  await userEvent.keyboard(' ')
+  await vi.waitFor(() => visible('h3', 'Let it write'), { timeout: 10_000 })
+})
+
+it.each(['light', 'dark'] as const)('fits 360 pixels in %s mode, with the colors of the mode', async (mode) => {
+  await page.viewport(360, 740)
+  const session = cdp() as unknown as { send(method: string, params: object): Promise<void> }
+  await session.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: mode }] })
+  for (const part of ['train', 'weights']) {
+    location.hash = part
+    await vi.waitFor(() => expect(visible('[aria-current=page]').textContent?.toLowerCase()).toBe(part))
+    expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(360)
+    const [red = 0] = getComputedStyle(document.body).backgroundColor.match(/\d+/g)!.map(Number)
+    expect(red < 128).toBe(mode === 'dark')
+  }
 })
