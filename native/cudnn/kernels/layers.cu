@@ -265,12 +265,13 @@ extern "C" __global__ void attention_input_gradient(REAL* dx, const REAL* weight
   EACH(k, count) dx[k] = weights[k / columns] * dy[k % (batch * columns)];
 }
 
-// dweights[t,b] = Σ_e x[t,b,e]·dy[b,e]. One block per step of a row.
-extern "C" __global__ void attention_weight_gradient(REAL* dweights, const REAL* x, const REAL* dy, Index batch,
-                                                     Index columns) {
+// dweights[t,b] = Σ_e x[t,b,e]·dy[b,e], 0 without a weight: x may hold any value there. One block per step of a row.
+extern "C" __global__ void attention_weight_gradient(REAL* dweights, const REAL* x, const REAL* weights, const REAL* dy,
+                                                     Index batch, Index columns) {
   Index n = blockIdx.x, b = n % batch;
   double sum = 0;
-  for (Index k = threadIdx.x; k < columns; k += BLOCK) sum += (double)x[n * columns + k] * dy[b * columns + k];
+  Index count = weights[n] == 0 ? 0 : columns;
+  for (Index k = threadIdx.x; k < count; k += BLOCK) sum += (double)x[n * columns + k] * dy[b * columns + k];
   sum = block_sum(sum);
   if (threadIdx.x == 0) dweights[n] = (REAL)sum;
 }

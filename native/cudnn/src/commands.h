@@ -86,7 +86,7 @@ inline const std::vector<KernelShape>& Kernels() {
     {"attention_weights", {kOut, kIn, kOptionalIn, kCount, kCount}},
     {"attend", {kOut, kIn, kIn, kOptionalIn, kCount, kCount, kCount, kCount}},
     {"attention_input_gradient", {kOut, kIn, kIn, kCount, kCount, kCount}},
-    {"attention_weight_gradient", {kOut, kIn, kIn, kCount, kCount}},
+    {"attention_weight_gradient", {kOut, kIn, kIn, kIn, kCount, kCount}},
     {"attention_score_gradient", {kOut, kIn, kIn, kCount, kCount}},
     {"phased_gate", {kOut, kIn, kIn, kIn, kIn, kCount, kCount, kScalar}},
     {"phased_gate_gradients", {kOut, kOut, kOut, kIn, kIn, kIn, kIn, kIn, kCount, kCount, kScalar}},

@@ -72,6 +72,18 @@ export function registerDenseConformance({ open, dtype, tolerance, extent }: Exe
       expect([a0 + b0, a1 + b1]).toEqual([0.5, -0.5])
     })
 
+    test('softmaxCrossEntropy leaves rows of weight 0 out for any logits', async () => {
+      using backend = await open()
+      const data = make('x', [2, 3]).data
+      const alone = backend.ops.softmaxCrossEntropy({ data: data.slice(0, 3), shape: [1, 3] }, int32([2]))
+      const weights = { data: make('x', [2]).data.map((_, row) => 1 - row), shape: [2] }
+      data[4] = Number.NaN
+      const masked = backend.ops.softmaxCrossEntropy({ data, shape: [2, 3] }, int32([2, 0]), weights)
+      expect((await masked.loss.read()).data).toEqual((await alone.loss.read()).data)
+      const gradient = [...(await alone.logitsGradient.read()).data]
+      expect([...(await masked.logitsGradient.read()).data]).toEqual([...gradient, 0, 0, 0])
+    })
+
     // 3,000 operations, each of which waits for the one before it.
     if (extent === 'all') {
       test('applyAdam fits 5x² + 3 (Effective TensorFlow: 100 points in [-10, 10], rate 0.1, 1000 steps)', async () => {

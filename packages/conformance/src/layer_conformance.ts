@@ -185,8 +185,14 @@ export function registerLayerConformance({ open, dtype, tolerance, extent }: Exe
         expect(Array.from(pooled.data, Number.isNaN)).toEqual([true, false])
       }
       const scores = { data: data.slice(), shape: [3, 2, 1] }
-      const attended = await backend.ops.attend(input, scores, ends).output.read()
-      expect(Array.from(attended.data, Number.isNaN)).toEqual([true, false])
+      const { output, weights } = backend.ops.attend(input, scores, ends)
+      expect(Array.from((await output.read()).data, Number.isNaN)).toEqual([true, false])
+      const gradients = backend.ops.attendGradients(input, weights, make('dOutput', [2, 1]))
+      expect(Array.from((await gradients.scores.read()).data, Number.isNaN)).toEqual([
+        ...[true, false],
+        ...[true, false],
+        ...[true, false],
+      ])
     })
   })
 

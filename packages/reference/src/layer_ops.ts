@@ -296,9 +296,12 @@ export function attendGradients(
   const dWeights = new Float64Array(time * batch)
   for (let n = 0; n < time * batch; n++) {
     const b = n % batch
+    const weight = floatAt(weights, n)
     for (let k = 0; k < columns; k++) {
-      dWeights[n] = floatAt(dWeights, n) + floatAt(x, n * columns + k) * floatAt(dy, b * columns + k)
-      gradients.input[n * columns + k] = floatAt(weights, n) * floatAt(dy, b * columns + k)
+      const slope = floatAt(dy, b * columns + k)
+      // Without a weight, as past a row's end, x may hold any value, NaN included.
+      if (weight !== 0) dWeights[n] = floatAt(dWeights, n) + floatAt(x, n * columns + k) * slope
+      gradients.input[n * columns + k] = weight * slope
     }
   }
   for (let b = 0; b < batch; b++) softmaxLineGradient(gradients.scores, weights, dWeights, b, batch, time)

@@ -7,7 +7,7 @@ import { floatAt } from '@cudnn-rnn/executor-kit'
  *     loss_n = log Σ_v exp(z_v - max z) - (z_label - max z)      ∂loss_n/∂z = softmax(z) - onehot(label)
  *
  * Subtracting the maximum keeps every exponential in (0, 1]. Rows are weighted by `weights` (1 without them) and the mean
- * divides by the sum of the weights; where that is 0, loss and gradient are 0.
+ * divides by the sum of the weights; where that is 0, loss and gradient are 0. A row of weight 0 is not read.
  *
  * @param gradient [N,V], overwritten.
  * @returns the loss
@@ -30,6 +30,11 @@ export function softmaxCrossEntropy(
   for (let row = 0; row < rows; row++) {
     const begin = row * classes
     const weight = (weights?.[row] ?? 1) / total
+    // Logits of a padded step may hold any value, NaN included.
+    if (weight === 0) {
+      gradient.fill(0, begin, begin + classes)
+      continue
+    }
     let maximum = Number.NEGATIVE_INFINITY
     for (let v = 0; v < classes; v++) maximum = Math.max(maximum, floatAt(logits, begin + v))
     let sum = 0
@@ -39,7 +44,7 @@ export function softmaxCrossEntropy(
       sum += exponential
     }
     const label = begin + labels[row]
-    if (weight !== 0) loss += weight * (Math.log(sum) - (floatAt(logits, label) - maximum))
+    loss += weight * (Math.log(sum) - (floatAt(logits, label) - maximum))
     const scale = weight / sum
     for (let v = 0; v < classes; v++) gradient[begin + v] = floatAt(gradient, begin + v) * scale
     gradient[label] = floatAt(gradient, label) - weight

@@ -243,6 +243,11 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
       const T* z = logits + row * classes;
       T* g = gradient + row * classes;
       const double weight = (weights == nullptr ? 1 : weights[row]) / total;
+      // Logits of a padded step may hold any value, NaN included.
+      if (weight == 0) {
+        std::fill_n(g, classes, T{0});
+        continue;
+      }
       // A NaN anywhere becomes the maximum, so the whole row, and the loss, are NaN instead of silently wrong.
       T maximum = z[0];
       for (ptrdiff_t k = 1; k < classes; k++) maximum = z[k] > maximum || std::isnan(z[k]) ? z[k] : maximum;
@@ -251,7 +256,7 @@ T SoftmaxCrossEntropy(const Engine<T>& engine, const T* logits, const int32_t* l
       for (ptrdiff_t k = whole; k < classes; k++) sum += g[k] = std::exp(z[k] - maximum);
       // In [0, classes): CheckedDenseOps has checked the labels.
       const ptrdiff_t label = labels[row];
-      if (weight != 0) losses[row] = weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
+      losses[row] = weight * (std::log(sum) - (static_cast<double>(z[label]) - maximum));
       const T scale = static_cast<T>(weight / sum);
       for (ptrdiff_t k = 0; k < classes; k++) g[k] *= scale;
       g[label] -= static_cast<T>(weight);

@@ -423,8 +423,8 @@ void Attend(const Engine<T>& engine, const LayerOperands<T>& on) {
 
 // attendGradients: dx, dscores, x, weights, dy; time, batch, columns
 // dx[t,b] = w[t,b]·dy[b], dw[t,b] = x[t,b]·dy[b], and by the gradient of softmax over time
-// dscores[t,b] = w[t,b]·(dw[t,b] - Σ_s w[s,b]·dw[s,b]). Past a row's end w is
-// 0, so dx and dscores are 0 without a test of the length.
+// dscores[t,b] = w[t,b]·(dw[t,b] - Σ_s w[s,b]·dw[s,b]). Past a row's end w is 0, so dx and dscores are 0 without a test
+// of the length. x may hold any value there, NaN included, and is not read.
 template <typename T>
 void AttendGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
   T *dx = on.data[0], *d_scores = on.data[1];
@@ -438,10 +438,8 @@ void AttendGradients(const Engine<T>& engine, const LayerOperands<T>& on) {
         const ptrdiff_t n = t * batch + b;
         const T* row = x + n * columns;
         double sum = 0;
-        for (ptrdiff_t k = 0; k < columns; k++) {
-          sum += static_cast<double>(row[k]) * gradient[k];
-          dx[n * columns + k] = weights[n] * gradient[k];
-        }
+        for (ptrdiff_t k = 0; weights[n] != 0 && k < columns; k++) sum += static_cast<double>(row[k]) * gradient[k];
+        for (ptrdiff_t k = 0; k < columns; k++) dx[n * columns + k] = weights[n] * gradient[k];
         d_weights[n] = sum;
       }
       SoftmaxLineGradient(d_scores + b, weights + b, d_weights.data() + b, batch, time);

@@ -1,5 +1,6 @@
 #include "memory/block_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cudnn_rnn {
@@ -14,12 +15,12 @@ constexpr size_t kKeptBlocks = 8;
 MemoryBlock BlockCache::Take(size_t bytes) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (MemoryBlock& block : free_) {
-      // Exact sizes: a larger block would hide its surplus from kept_bytes, and repeated steps request equal sizes.
-      if (block.bytes() != bytes) continue;
-      MemoryBlock found = std::move(block);
-      std::swap(block, free_.back());
-      free_.pop_back();
+    // Exact sizes: a larger block would hide its surplus from kept_bytes, and repeated steps request equal sizes.
+    const auto kept = std::find_if(free_.begin(), free_.end(), [&](const auto& each) { return each.bytes() == bytes; });
+    if (kept != free_.end()) {
+      MemoryBlock found = std::move(*kept);
+      // Not a swap with the last: the order of age stays.
+      free_.erase(kept);
       return found;
     }
   }

@@ -264,7 +264,7 @@ export class CudnnLayerKernels implements LayerKernels<CudnnTensor> {
     const dscores = this.#allocate(operation, time * batch)
     const dweights = operation.own(this.#allocate(operation, time * batch))
     this.#each(operation, 'attention_input_gradient', count, { dx, weights, dy, count, batch, columns })
-    list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, dy, batch, columns })
+    list.launch('attention_weight_gradient', time * batch, BLOCK, { dweights, x, weights, dy, batch, columns })
     list.launch('attention_score_gradient', batch, BLOCK, { dscores, weights, dweights, time, batch })
     operation.post()
     return {

@@ -400,7 +400,10 @@ export const KERNELS = {
     ...{ count: 'size', time: 'size', batch: 'size', columns: 'size' },
   },
   attention_input_gradient: { dx: 'out', weights: 'in', dy: 'in', count: 'size', batch: 'size', columns: 'size' },
-  attention_weight_gradient: { dweights: 'out', x: 'in', dy: 'in', batch: 'size', columns: 'size' },
+  attention_weight_gradient: {
+    ...{ dweights: 'out', x: 'in', weights: 'in', dy: 'in' },
+    ...{ batch: 'size', columns: 'size' },
+  },
   attention_score_gradient: { dscores: 'out', weights: 'in', dweights: 'in', time: 'size', batch: 'size' },
   phased_gate: {
     ...{ open: 'out', times: 'in', period: 'in', phase: 'in', ratioOn: 'in' },
