@@ -184,13 +184,13 @@ function documentOf(known) {
     '',
     ...table(['subject', 'compared', 'result'], rows),
     '',
-    'The library reads the compute capability from its handle and needs nothing else of it before the first CUDA call. The',
-    'comparison gives it a page of memory that contains 9.0 everywhere, and takes status 5003, the first CUDA call without a',
-    'driver, for acceptance. That is a means of testing and not one of use.',
+    'The library reads the compute capability from its handle and reads nothing else from it before the first CUDA call. The',
+    'comparison passes a page of memory filled with 9.0 as the handle, and counts status 5003, the first CUDA call without a',
+    'driver, as acceptance. Only the tests do this.',
     '',
     '## Known differences',
     '',
-    'Cases in which the emulator is stricter. A case that the emulator accepts and the library refuses is a defect of the',
+    'In these cases the emulator is stricter. A case that the emulator accepts and the library refuses is a defect of the',
     'emulator; none is known.',
     '',
     ...table(
@@ -203,6 +203,6 @@ function documentOf(known) {
     '- `hx` may be NULL where `dhx` is not, and `cx` where `dcx` is not, in every algorithm and type.',
     '- Batch-major sequences need `CUDNN_RNN_PADDED_IO_ENABLED` even where all rows have T steps.',
     '- A state descriptor is checked only where a pointer needs it, and then for every cell: `cDesc` of a GRU too.',
-    '- Persistent algorithms refuse too many units in `cudnnGetRNNTempSpaceSizes` already.',
+    '- `cudnnGetRNNTempSpaceSizes` already refuses too many units for the persistent algorithms.',
   ].join('\n')}\n`
 }

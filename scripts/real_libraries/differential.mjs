@@ -24,13 +24,13 @@ export const KNOWN_DIFFERENCES = [
       call.startsWith('Backward') && real === 0 && emulated === 2000 && facts.get('skip') === '0',
   },
   {
-    name: 'a clip mode that is none',
+    name: 'an unknown clip mode',
     reason: 'The library stores any number; the enumeration has two values.',
     fits: ({ call, real, emulated, facts }) =>
       call === 'SetClip' && real === 0 && emulated === 2000 && !['0', '1'].includes(facts.get('clipMode')),
   },
   {
-    name: 'several things are wrong',
+    name: 'several arguments are wrong',
     reason: 'Both refuse; the order of their checks differs.',
     fits: ({ real, emulated }) => real !== 0 && emulated !== 0,
   },
