@@ -5,6 +5,7 @@ import {
   type BackendTensor,
   type OpenBackendOptions,
   openBackend,
+  type Tensor,
 } from '@cudnn-rnn/rnn'
 import type { InstructionSet } from '@cudnn-rnn/rnn/executors'
 import { version } from '../package.json'
@@ -68,18 +69,16 @@ async function load(backend: Backend, task: Task): Promise<LoadedTask> {
 }
 
 function inference({ network, params, input, release }: Loaded): LoadedTask {
-  const pass = async (copy: boolean) => {
+  /** One forward; `use` sees the output before it is disposed. */
+  const pass = async <Used>(use: (output: Tensor) => Used) => {
     const { output, tensors } = await network.forward(input, params, false)
-    const { data, shape } = await output.read()
-    const kept = copy ? { data: Float32Array.from(data), shape } : undefined
+    const used = use(await output.read())
     for (const tensor of tensors) tensor.dispose()
-    return kept
+    return used
   }
   return {
-    run: async () => {
-      await pass(false)
-    },
-    results: async () => ({ output: required(await pass(true), 'the output') }),
+    run: () => pass(() => {}),
+    results: async () => ({ output: await pass(({ data, shape }) => ({ data: Float32Array.from(data), shape })) }),
     release,
   }
 }

@@ -1,6 +1,5 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { required } from '@cudnn-rnn/arguments'
 
 /** A line of progress.jsonl; without an item, the section itself. */
 interface Step {
@@ -22,9 +21,9 @@ export class Progress {
   constructor(folder: string, section: string) {
     this.#file = join(folder, 'progress.jsonl')
     this.#section = section
-    const items = stepsIn(this.#file).filter((step) => step.section === section && step.item !== undefined)
+    const items = stepsIn(this.#file).filter((step) => step.section === section)
     const named = (state: Step['state']) =>
-      items.filter((step) => step.state === state).map(({ item }) => required(item, 'the item of a step'))
+      items.flatMap(({ state: own, item }) => (own === state && item !== undefined ? [item] : []))
     this.#begun = new Set(named('begins'))
     const ended = new Set(named('ends'))
     this.interrupted = [...this.#begun].filter((item) => !ended.has(item))

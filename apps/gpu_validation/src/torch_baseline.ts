@@ -64,7 +64,10 @@ export class TorchBaseline {
   /** Undefined without a Python; checks that it has PyTorch and a GPU. */
   static async start(
     python: string | undefined,
-  ): Promise<{ baseline?: TorchBaseline; hello?: TorchAnswer; problem?: string }> {
+  ): Promise<
+    | { readonly baseline: TorchBaseline; readonly hello: TorchAnswer }
+    | { readonly baseline?: undefined; readonly problem: string }
+  > {
     if (python === undefined) return { problem: 'no Python was named: --python PYTHON' }
     const connection = await shared()
     let problem = ''

@@ -8,7 +8,7 @@ export { type CodedError, codedRangeError, codedTypeError, hasErrorCode } from '
 export { describeValue } from './described_value.js'
 export { arrayTypeOf, liveLength, ownView, wasTransferred } from './host_elements.js'
 export { checkIsObject, checkOptionNames } from './option_names.js'
-export { entryOf, required } from './required.js'
+export { entryOf, required, zip } from './required.js'
 export {
   ANYTHING,
   ASYNC_ITERABLE,

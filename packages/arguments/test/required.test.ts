@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { entryOf, required } from '../src/index.js'
+import { entryOf, required, zip } from '../src/index.js'
 
 describe('required', () => {
   it.each([0, '', false, Number.NaN, 'x'])('returns %o, which is there', (value) => {
@@ -25,5 +25,31 @@ describe('entryOf', () => {
     expect(() => entryOf(new Map(), 'bias')).toThrow(
       expect.objectContaining({ code: 'ERR_BROKEN_INVARIANT', message: expect.stringContaining('the entry bias') }),
     )
+  })
+})
+
+describe('zip', () => {
+  it('pairs the elements of two lists of any kind, also falsy ones', () => {
+    expect([...zip([1, 2, 3], ['a', '', undefined])]).toEqual([
+      [1, 'a'],
+      [2, ''],
+      [3, undefined],
+    ])
+    expect([...zip(new Set([1]), Int32Array.of(0))]).toEqual([[1, 0]])
+    expect([...zip([], [])]).toEqual([])
+  })
+
+  it.each([
+    [[1, 2], [1]],
+    [[1], [1, 2]],
+    [[], [1]],
+    [[1], []],
+  ])('refuses %o beside %o, after the pairs', (first, second) => {
+    const pairs: unknown[] = []
+    const run = () => {
+      for (const pair of zip(first, second)) pairs.push(pair)
+    }
+    expect(run).toThrow(expect.objectContaining({ code: 'ERR_BROKEN_INVARIANT' }))
+    expect(pairs).toHaveLength(Math.min(first.length, second.length))
   })
 })

@@ -1,9 +1,8 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { GateName } from './cell_mode.js'
 import { layerInputSize, numDirections } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
-import type { ParamRegion } from './param_regions.js'
+import type { GateRegion, ParamRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
@@ -39,9 +38,8 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
     if (cellMode === 'lstm') return 'h'
     return cellMode === 'gru' && region.gate === 'new_memory' ? side(region) : 'i'
   }
-  const place = (region: ParamRegion) => {
-    // Flax has no projection, so every region belongs to a gate.
-    const own = letter(required(region.gate, 'the gate of the region'))
+  const place = (region: GateRegion) => {
+    const own = letter(region.gate)
     if (region.kind === 'bias') return rowsAt(`${biasSide(region)}${own}/bias`, 0, region)
     return transposedAt(`${side(region)}${own}/kernel`, 0, H, region)
   }
@@ -56,7 +54,7 @@ export function flaxLayout(descriptor: RnnDescriptor): FrameworkLayout {
       ...biases.map((bias) => [`${bias}/bias`, [H]] as const),
     ])
   }
-  return frameworkLayout(descriptor, { framework: 'flax', pseudoLayersPerGroup: 1, shapes, place, projection: false })
+  return frameworkLayout(descriptor, { framework: 'flax', pseudoLayersPerGroup: 1, shapes, place })
 }
 
 /** Canonical parameters as those of Flax's cells ({@link flaxLayout}); lossy: biases are summed. */

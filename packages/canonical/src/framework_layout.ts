@@ -1,7 +1,7 @@
 import { codedRangeError } from '@cudnn-rnn/arguments'
 import { checkParamsSize } from './flat_layout.js'
 import type { Framework } from './gate_order.js'
-import { type ParamRegion, paramRegions } from './param_regions.js'
+import { type GateRegion, isGateRegion, type ParamRegion, paramRegions } from './param_regions.js'
 import type { RnnDescriptor } from './rnn_descriptor.js'
 
 /**
@@ -39,9 +39,9 @@ export interface LayoutRules {
   /** How many consecutive pseudo-layers share one group. */
   readonly pseudoLayersPerGroup: number
   readonly shapes: (group: number) => Readonly<Record<string, readonly number[]>>
-  readonly place: (region: ParamRegion) => Placement
-  /** Whether the framework has recurrent projections. */
-  readonly projection: boolean
+  readonly place: (region: GateRegion) => Placement
+  /** The place of a projection; absent where the framework has none. */
+  readonly placeProjection?: (region: ParamRegion) => Placement
 }
 
 /**
@@ -59,8 +59,12 @@ export function frameworkLayout(descriptor: RnnDescriptor, rules: LayoutRules): 
     return { shapes: rules.shapes(group), weights: [] as Placement[], biases: [] as Placement[] }
   })
   const groupOf = ({ pseudoLayer }: ParamRegion) => groups[Math.floor(pseudoLayer / rules.pseudoLayersPerGroup)]
-  for (const region of weights) groupOf(region).weights.push(rules.place(region))
-  for (const region of biases) groupOf(region).biases.push(rules.place(region))
+  for (const kind of ['weights', 'biases'] as const) {
+    for (const region of { weights, biases }[kind]) {
+      const placement = isGateRegion(region) ? rules.place(region) : rules.placeProjection?.(region)
+      if (placement !== undefined) groupOf(region)[kind].push(placement)
+    }
+  }
   return { framework: rules.framework, groups }
 }
 
@@ -81,7 +85,10 @@ export function matrixShape(shape: ParamRegion['shape']): readonly [number, numb
   return shape.length === 1 ? [1, shape[0]] : shape
 }
 
-function checkSupported({ inputMode, biasMode, numProj }: RnnDescriptor, { framework, projection }: LayoutRules): void {
+function checkSupported(
+  { inputMode, biasMode, numProj }: RnnDescriptor,
+  { framework, placeProjection }: LayoutRules,
+): void {
   const refuse = (option: string, value: unknown, rule: string) =>
     codedRangeError(
       'ERR_UNSUPPORTED_BY_FRAMEWORK',
@@ -95,5 +102,6 @@ function checkSupported({ inputMode, biasMode, numProj }: RnnDescriptor, { frame
   if (biasMode !== 'double') {
     throw refuse('biasMode', biasMode, 'both biases take part in the conversion (an absent one is zeros)')
   }
-  if (numProj !== undefined && !projection) throw refuse('numProj', numProj, 'it has no recurrent projection')
+  if (numProj !== undefined && placeProjection === undefined)
+    throw refuse('numProj', numProj, 'it has no recurrent projection')
 }

@@ -1,4 +1,4 @@
-import { codedRangeError, describeValue, entryOf, required } from '@cudnn-rnn/arguments'
+import { codedRangeError, describeValue, entryOf, required, zip } from '@cudnn-rnn/arguments'
 import { flatLayout } from './flat_layout.js'
 import type { FrameworkLayout, Placement, TensorGroup } from './framework_layout.js'
 import { checkFrameworkLayout, checkNamedTensors } from './named_tensors.js'
@@ -61,18 +61,16 @@ export function frameworkToCanonical<Data extends FloatArray>(
   checkNamedTensors(layout, groups)
   const regions = paramRegions(descriptor)
   const gathered = (kind: 'weights' | 'biases') => {
-    const region = regions[kind].values()
-    return layout.groups.flatMap((group, index) => {
+    const placed = [...zip(layout.groups, groups)].flatMap(([group, tensors]) => {
       const sharers = countSharers(group)
-      const tensors = groups[index]
       const like = Object.values(tensors)[0]?.data ?? (new Float32Array() as Data)
-      return group[kind].map((placement) => {
-        const { size, shape } = required(region.next().value, 'a region')
-        const data = arrayLike(like, size)
-        const source = tensors[placement.tensor]
-        if (source !== undefined) gather(source.data, data, placement, 1 / entryOf(sharers, placeKey(placement)))
-        return { data, shape }
-      })
+      return group[kind].map((placement) => ({ placement, sharers, tensors, like }))
+    })
+    return [...zip(regions[kind], placed)].map(([{ size, shape }, { placement, sharers, tensors, like }]) => {
+      const data = arrayLike(like, size)
+      const source = tensors[placement.tensor]
+      if (source !== undefined) gather(source.data, data, placement, 1 / entryOf(sharers, placeKey(placement)))
+      return { data, shape }
     })
   }
   return { weights: gathered('weights'), biases: gathered('biases') }

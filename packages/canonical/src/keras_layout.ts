@@ -1,4 +1,4 @@
-import { checkIsObject, codedRangeError, required } from '@cudnn-rnn/arguments'
+import { checkIsObject, codedRangeError } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
 import {
@@ -8,7 +8,7 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { ParamRegion } from './param_regions.js'
+import type { GateRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
@@ -56,9 +56,8 @@ export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {
     recurrent_kernel: [H, width],
     bias: biasShape,
   })
-  const place = (region: ParamRegion) => {
-    // Keras has no projection, so every region belongs to a gate.
-    const column = H * gatePosition('keras', cellMode, required(region.gate, 'the gate of the region'))
+  const place = (region: GateRegion) => {
+    const column = H * gatePosition('keras', cellMode, region.gate)
     if (region.kind === 'bias') {
       return rowsAt('bias', column + (separateBiases && region.side === 'recurrent' ? width : 0), region)
     }
@@ -66,7 +65,7 @@ export function kerasLayout(descriptor: RnnDescriptor, options: KerasOptions = {
     if (!isCudnn) return transposedAt(tensor, column, width, region)
     return { tensor, offset: column, rows: region.size / H, columns: H, rowStride: width, columnStride: 1 }
   }
-  return frameworkLayout(descriptor, { framework: 'keras', pseudoLayersPerGroup: 1, shapes, place, projection: false })
+  return frameworkLayout(descriptor, { framework: 'keras', pseudoLayersPerGroup: 1, shapes, place })
 }
 
 /** Canonical parameters as the weights of Keras layers ({@link kerasLayout}). */

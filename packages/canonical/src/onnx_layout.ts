@@ -1,4 +1,4 @@
-import { checkIsObject, required } from '@cudnn-rnn/arguments'
+import { checkIsObject } from '@cudnn-rnn/arguments'
 import { layerInputSize, numDirections, numGates } from './dimensions.js'
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import {
@@ -8,7 +8,7 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { ParamRegion } from './param_regions.js'
+import type { GateRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
@@ -34,15 +34,14 @@ export function onnxLayout(descriptor: RnnDescriptor): FrameworkLayout {
     R: [directions, gateRows, H],
     B: [directions, 2 * gateRows],
   })
-  const place = (region: ParamRegion) => {
+  const place = (region: GateRegion) => {
     const { direction, kind, side } = region
-    // ONNX has no projection, so every region belongs to a gate.
-    const row = H * gatePosition('onnx', descriptor.cellMode, required(region.gate, 'the gate of the region'))
+    const row = H * gatePosition('onnx', descriptor.cellMode, region.gate)
     if (kind === 'bias') return rowsAt('B', (2 * direction + (side === 'input' ? 0 : 1)) * gateRows + row, region)
     return rowsAt(side === 'input' ? 'W' : 'R', (direction * gateRows + row) * matrixShape(region.shape)[1], region)
   }
   const pseudoLayersPerGroup = directions
-  return frameworkLayout(descriptor, { framework: 'onnx', pseudoLayersPerGroup, shapes, place, projection: false })
+  return frameworkLayout(descriptor, { framework: 'onnx', pseudoLayersPerGroup, shapes, place })
 }
 
 /** Canonical parameters as the weights of ONNX nodes ({@link onnxLayout}); a GRU node needs `linear_before_reset=1`. */

@@ -25,6 +25,15 @@ export interface ParamRegion {
   readonly size: number
 }
 
+/** A region of a gate: every one but the projection. */
+export interface GateRegion extends ParamRegion {
+  readonly gate: GateName
+}
+
+export function isGateRegion(region: ParamRegion): region is GateRegion {
+  return region.gate !== undefined
+}
+
 /** Every canonical tensor of a network in canonical order, absent ones included with size 0. */
 export interface ParamRegions {
   readonly weights: readonly ParamRegion[]

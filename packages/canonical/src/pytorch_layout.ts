@@ -2,7 +2,7 @@ import { hiddenColumns, layerInputSize, numDirections, numGates, numPseudoLayers
 import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt } from './framework_layout.js'
 import { canonicalToFramework, frameworkToCanonical, type NamedTensors } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { ParamRegion } from './param_regions.js'
+import type { GateRegion, ParamRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
@@ -35,14 +35,15 @@ export function pytorchLayout(descriptor: RnnDescriptor): FrameworkLayout {
     }
     return named
   }
-  const place = (region: ParamRegion) => {
-    const { gate, kind, side, pseudoLayer, shape } = region
-    const position = gate === undefined ? 0 : gatePosition('pytorch', descriptor.cellMode, gate)
-    const gateSize = kind === 'bias' ? H : H * matrixShape(shape)[1]
-    return rowsAt(`${kind}_${SIDE_LETTERS[side]}${suffix(pseudoLayer)}`, position * gateSize, region)
+  const nameOf = ({ kind, side, pseudoLayer }: ParamRegion) => `${kind}_${SIDE_LETTERS[side]}${suffix(pseudoLayer)}`
+  const place = (region: GateRegion) => {
+    const position = gatePosition('pytorch', descriptor.cellMode, region.gate)
+    const gateSize = region.kind === 'bias' ? H : H * matrixShape(region.shape)[1]
+    return rowsAt(nameOf(region), position * gateSize, region)
   }
+  const placeProjection = (region: ParamRegion) => rowsAt(nameOf(region), 0, region)
   const pseudoLayersPerGroup = numPseudoLayers(descriptor)
-  return frameworkLayout(descriptor, { framework: 'pytorch', pseudoLayersPerGroup, shapes, place, projection: true })
+  return frameworkLayout(descriptor, { framework: 'pytorch', pseudoLayersPerGroup, shapes, place, placeProjection })
 }
 
 /** Canonical parameters as the state dict of a PyTorch module ({@link pytorchLayout}). */

@@ -1,6 +1,5 @@
-import { required } from '@cudnn-rnn/arguments'
 import { hiddenColumns, layerInputSize, numDirections, numGates } from './dimensions.js'
-import { type FrameworkLayout, frameworkLayout, rowsAt, transposedAt } from './framework_layout.js'
+import { type FrameworkLayout, frameworkLayout, matrixShape, rowsAt, transposedAt } from './framework_layout.js'
 import {
   canonicalToFramework,
   frameworkToCanonical,
@@ -8,7 +7,7 @@ import {
   refuseResetBefore,
 } from './framework_tensors.js'
 import { gatePosition } from './gate_order.js'
-import type { ParamRegion } from './param_regions.js'
+import type { GateRegion } from './param_regions.js'
 import { checkDescriptor, type RnnDescriptor } from './rnn_descriptor.js'
 import type { CanonicalParams, FloatArray } from './tensor.js'
 
@@ -51,9 +50,8 @@ export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
       'candidate/hidden_projection/bias': [H],
     }
   }
-  const place = (region: ParamRegion) => {
+  const place = (region: GateRegion) => {
     const { gate, kind, side } = region
-    if (gate === undefined) return transposedAt('projection/kernel', 0, required(P, 'numProj'), region)
     if (isGru && gate === 'new_memory') {
       const scope = `candidate/${side === 'input' ? 'input' : 'hidden'}_projection`
       return kind === 'bias' ? rowsAt(`${scope}/bias`, 0, region) : transposedAt(`${scope}/kernel`, 0, H, region)
@@ -69,7 +67,7 @@ export function tensorflowLayout(descriptor: RnnDescriptor): FrameworkLayout {
     pseudoLayersPerGroup: 1,
     shapes,
     place,
-    projection: true,
+    placeProjection: (region) => transposedAt('projection/kernel', 0, matrixShape(region.shape)[0], region),
   })
 }
 

@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { codedRangeError, elementCount, type FloatArray } from '@cudnn-rnn/canonical'
 import { CellRun } from './cell_run.js'
@@ -318,7 +318,7 @@ export class TensorGraph extends StepGraph<TensorValue> {
 
   #variable(name: string): TensorValue {
     const whole = joinScopes(this.#scope, name)
-    return required(this.#recording.variables.get(whole), `the variable ${whole}`)
+    return entryOf(this.#recording.variables, whole)
   }
 
   /** The vector of that name as the rows of a tensor like x. */

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { CheckpointState } from './checkpoint_state.js'
 
 /** Which checkpoints of a directory stay. */
@@ -36,8 +35,8 @@ export function rotate(
 
   let preserved = before?.lastPreservedTimestamp ?? history[0]?.time ?? now
   const evicted: SavedCheckpoint[] = []
-  while (maxToKeep > 0 && history.length > maxToKeep) {
-    const oldest = required(history.shift(), 'the oldest checkpoint')
+  const excess = maxToKeep > 0 ? Math.max(0, history.length - maxToKeep) : 0
+  for (const oldest of history.splice(0, excess)) {
     if (oldest.time - preserved > keepCheckpointEveryNHours * 3600) preserved = oldest.time
     else evicted.push(oldest)
   }

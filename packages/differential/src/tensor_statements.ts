@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { BackendTensor, TensorLike } from '@cudnn-rnn/backend'
 import { Arguments } from './arguments.js'
 import type { StatementOf, Update } from './program.js'
@@ -35,8 +34,7 @@ export const beginUpdate: Begin<StatementOf<'update'>> = (programState, { kind, 
   let operand: TensorLike | undefined
   // Elements of an opaque buffer mean something else on every executor: from the host it gets zeros alone.
   if (typeof source !== 'number') operand = given.make(variable.shape, source, isOpaque ? 0 : 1)
-  else if (isOpaque)
-    operand = pickOpaque(programState, source, required(opaque, 'the parameter buffer').owner)?.variable.value
+  else if (opaque !== undefined) operand = pickOpaque(programState, source, opaque.owner)?.variable.value
   else
     operand = pick(
       programState.tensors,

@@ -92,8 +92,8 @@ async function batchGradients(
         const { output, outputH, outputC, tape } = await callModel(owner.model, tensor, null, null, variable, statement)
         outputs.push(output)
         for (const unused of [outputH, outputC]) unused?.dispose()
-        using _ = required(tape, 'the tape')
-        const { params, ...rest } = await modelGradients(owner.model, required(tape, 'the tape'), { output })
+        using opened = required(tape, 'the tape')
+        const { params, ...rest } = await modelGradients(owner.model, opened, { output })
         gradients.push(params)
         for (const unused of Object.values(rest)) unused?.dispose()
       } finally {

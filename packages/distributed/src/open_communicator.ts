@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, oneOf, optional, PATH, POSITIVE, required } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, oneOf, optional, PATH, POSITIVE } from '@cudnn-rnn/arguments'
 import type { Communicator } from '@cudnn-rnn/train'
 import { CommunicatorError } from './communicator_error.js'
 import { detectLauncher } from './launcher.js'
@@ -47,7 +47,7 @@ export async function openCommunicator(
     if (launcher === undefined) return soleCommunicator('none: no launcher has started this process')
     if (launcher.size === 1) return soleCommunicator(`none: ${launcher.name} has started one process`)
   }
-  const chosen = engine === 'auto' ? required(launcher, 'the launcher').engine : engine
+  const chosen = engine === 'auto' ? launcher?.engine : engine
   if (chosen === 'mpi') return await openMpiCommunicator(launcher, { timeoutSeconds, silenceSeconds, library })
   if (launcher === undefined) {
     throw new CommunicatorError(

@@ -36,12 +36,17 @@ export class RnnTape<Contents> extends OpenTape {
    */
   contentsFor(rnn: object): Contents {
     this.checkOpen()
-    const record = required(this.#record, 'the record of an open tape')
+    const record = this.#openRecord
     record.versions.check()
     if (record.rnn !== rnn) {
       throw codedTypeError('ERR_TAPE_FOREIGN', 'Cannot run backward as the tape belongs to another network.')
     }
     return record.contents
+  }
+
+  /** Present until the release, which comes once. */
+  get #openRecord() {
+    return required(this.#record, 'the record of an open tape')
   }
 
   protected override summary(): Summary {
@@ -52,7 +57,7 @@ export class RnnTape<Contents> extends OpenTape {
   protected free(_contents: Contents): void {}
 
   protected override release(): void {
-    const { contents } = required(this.#record, 'the record of an open tape')
+    const { contents } = this.#openRecord
     this.#record = undefined
     this.#entry.leave()
     this.free(contents)

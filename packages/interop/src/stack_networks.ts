@@ -1,4 +1,4 @@
-import { checkArguments, FLAG, fields, listOf, OBJECT, optional, required, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, FLAG, fields, listOf, OBJECT, optional, TEXT } from '@cudnn-rnn/arguments'
 import { checkDescriptor, codedRangeError, createRnnDescriptor, describeValue, outputSize } from '@cudnn-rnn/canonical'
 import type { ImportedNetwork } from './networks/interpretation.js'
 
@@ -24,16 +24,17 @@ export function stackNetworks(networks: readonly ImportedNetwork[]): ImportedNet
   for (const { descriptor } of networks) checkDescriptor(descriptor)
   const [first] = networks
   if (first === undefined) throw refused('there must be at least one network', 0)
-  for (const [index, { descriptor, reverse, name }] of networks.entries()) {
+  let expected = first.descriptor.inputSize
+  for (const { descriptor, reverse, name } of networks) {
     for (const key of ['cellMode', 'numUnits', 'direction', 'numProj', 'cellClip'] as const) {
       if (descriptor[key] === first.descriptor[key]) continue
       throw refused(`every ${key} must be ${String(first.descriptor[key])}`, `${String(descriptor[key])} of ${name}`)
     }
     if (reverse) throw refused('every layer must read forward', `${name} reads backward`)
-    const expected =
-      index === 0 ? descriptor.inputSize : outputSize(required(networks[index - 1], 'the network before it').descriptor)
-    if (descriptor.inputSize === expected) continue
-    throw refused(`the input of ${name} must be the output before it, ${expected}`, descriptor.inputSize)
+    if (descriptor.inputSize !== expected) {
+      throw refused(`the input of ${name} must be the output before it, ${expected}`, descriptor.inputSize)
+    }
+    expected = outputSize(descriptor)
   }
   const { cellMode, numUnits, inputSize, inputMode, direction, numProj, cellClip } = first.descriptor
   const numLayers = networks.reduce((sum, { descriptor }) => sum + descriptor.numLayers, 0)

@@ -84,8 +84,9 @@ export async function forwardChain(
     let gradient: BackendTensor | undefined = outputGradient
     try {
       for (const step of [...steps].reverse()) {
-        const gradients = await step.backward(required(gradient, "the gradient of a chain's input"))
-        if (gradient !== outputGradient) required(gradient, "the gradient of a chain's input").dispose()
+        const upstream = required(gradient, "the gradient of a chain's input")
+        const gradients = await step.backward(upstream)
+        if (upstream !== outputGradient) upstream.dispose()
         gradient = gradients.input
         variables.unshift(gradients.variables)
       }

@@ -1,4 +1,4 @@
-import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf, required } from '@cudnn-rnn/arguments'
+import { checkArguments, checkOptions, OBJECT, optional, PATH, recordOf } from '@cudnn-rnn/arguments'
 import type { Backend, TensorLike } from '@cudnn-rnn/backend'
 import {
   checkOptionNames,
@@ -253,14 +253,14 @@ function inputOf(action: string, definitions: readonly LayerDefinition[], option
       { option: 'inputSize', value: inputSize },
     )
   }
-  if (inputSize === undefined && first.input === undefined) {
+  const known = first.input ?? (inputSize === undefined ? undefined : { isSequence: true, features: inputSize })
+  if (known === undefined) {
     throw codedRangeError(
       'ERR_UNKNOWN_INPUT',
       `Cannot ${action} as the size of its input must be known: current first layer is ${first.kind}. Give inputSize, to sequential or to a recurrent first layer`,
       { layer: first.kind },
     )
   }
-  const known: Signal = first.input ?? { isSequence: true, features: required(inputSize, 'inputSize') }
-  const given = inputSize === undefined ? known : { isSequence: known.isSequence, features: inputSize }
+  const given: Signal = inputSize === undefined ? known : { isSequence: known.isSequence, features: inputSize }
   return isSequence === undefined ? given : { ...given, isSequence }
 }

@@ -1,4 +1,4 @@
-import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, required, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, integerFrom, listOf, MAP, OBJECT, oneOf, TEXT } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   codedRangeError,
@@ -28,6 +28,7 @@ export abstract class CanonicalSaveable implements Saveable {
   readonly name: string
   readonly #paramsToCanonical: ParamsToCanonical
   readonly #canonicalToParams: CanonicalToParams
+  readonly #saved: ParamVariable
   readonly #variables: readonly ParamVariable[]
   /** Of the variables; they never change it. Known after the first read, as only a read gives it. */
   #structure: Structure | undefined
@@ -59,7 +60,8 @@ export abstract class CanonicalSaveable implements Saveable {
         { saveable: name },
       )
     }
-    if (paramVariables.length === 0) {
+    const [saved] = paramVariables
+    if (saved === undefined) {
       throw codedRangeError(
         'ERR_NO_VARIABLE',
         `Cannot make saveable ${name} as it needs at least one variable: current number is 0`,
@@ -68,6 +70,7 @@ export abstract class CanonicalSaveable implements Saveable {
     this.name = name
     this.#paramsToCanonical = paramsToCanonical
     this.#canonicalToParams = canonicalToParams
+    this.#saved = saved
     this.#variables = [...paramVariables]
   }
 
@@ -124,10 +127,7 @@ export abstract class CanonicalSaveable implements Saveable {
   }
 
   async #read() {
-    const [variable] = this.#variables
-    const { descriptor, weights, biases } = await this.#paramsToCanonical(
-      required(variable, 'the variable').value as never,
-    )
+    const { descriptor, weights, biases } = await this.#paramsToCanonical(this.#saved.value as never)
     const structure: Structure = {
       descriptor,
       dtype: weights[0]?.data instanceof Float64Array ? 'float64' : 'float32',

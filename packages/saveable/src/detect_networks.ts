@@ -1,4 +1,4 @@
-import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, required, TEXT } from '@cudnn-rnn/arguments'
+import { checkArguments, fields, ITERABLE, integerFrom, listOf, MAP, oneOf, TEXT } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   checkDescriptor,
@@ -104,7 +104,9 @@ function structuresBeside(
   byName: ReadonlyMap<string, readonly RnnDescriptor[]>,
 ): RnnDescriptor[] {
   const outer = name.split('/').slice(0, -1).join('/')
-  const size = elementCount(required([...shapes.values()][0], 'the first tensor of a group'))
+  const [shape] = shapes.values()
+  if (shape === undefined) return []
+  const size = elementCount(shape)
   return [...new Set([name, outer])]
     .flatMap((scope) => byName.get(scope) ?? [])
     .filter((descriptor) => flatLayout(descriptor).size === size)

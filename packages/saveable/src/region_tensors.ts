@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { zip } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type ParamRegion,
@@ -16,7 +16,7 @@ export function regionsOf(descriptor: RnnDescriptor): ParamRegion[] {
 /** Every canonical tensor beside the region it fills, in the order of {@link regionsOf}. */
 export function regionTensors(descriptor: RnnDescriptor, canonical: CanonicalParams): [ParamRegion, Tensor][] {
   const tensors = [...canonical.weights, ...canonical.biases]
-  return regionsOf(descriptor).map((region, index) => [region, required(tensors[index], 'a tensor')])
+  return [...zip(regionsOf(descriptor), tensors)]
 }
 
 /** Canonical tensors made region by region, in the order of {@link regionTensors}. */

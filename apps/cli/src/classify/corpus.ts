@@ -64,8 +64,9 @@ async function readOwn(source: CorpusSource): Promise<LabelledText[]> {
   if (jsonl !== undefined) return labelled(jsonl, await readTextJsonLines(jsonl, source))
   if (csv !== undefined) return labelled(csv, await readTextCsv(csv, source))
   // Files beside the folders of classes, a README for example, have no class.
-  const inFolders = (await readTextFolder(required(folder, 'the folder'))).filter(({ label }) => label !== undefined)
-  return interleaved(labelled(required(folder, 'the folder'), inFolders))
+  const named = required(folder, 'the folder')
+  const inFolders = (await readTextFolder(named)).filter(({ label }) => label !== undefined)
+  return interleaved(labelled(named, inFolders))
 }
 
 /** Classes in turn, so that --limit leaves some of each. */

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { join } from 'node:path'
 import { writeFileWhole } from '@cudnn-rnn/files'
 import { type ResultTable, tableText } from '@cudnn-rnn/report'
@@ -107,12 +106,16 @@ async function standardInput(format: TextFormat = 'text'): Promise<SourceText[]>
 
 /** Of the texts that have a class of the run; undefined where none has. */
 function matrixOf(texts: readonly ClassifiedText[], labels: readonly string[]): ConfusionMatrix | undefined {
-  const labelled = texts.filter(({ label }) => label !== undefined && labels.includes(label))
+  const labelled = texts.flatMap(({ label, result }) =>
+    label !== undefined && labels.includes(label)
+      ? [{ actual: labels.indexOf(label), predicted: labels.indexOf(result.label) }]
+      : [],
+  )
   if (labelled.length === 0) return undefined
   return confusionMatrix(
     labels,
-    labelled.map(({ label }) => labels.indexOf(required(label, 'the label'))),
-    labelled.map(({ result }) => labels.indexOf(result.label)),
+    labelled.map(({ actual }) => actual),
+    labelled.map(({ predicted }) => predicted),
   )
 }
 

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { CudnnBackend } from '@cudnn-rnn/cudnn'
 import { timeCharacterStep } from '../character_step.js'
 import type { CheckGroup } from '../check.js'
@@ -31,9 +30,10 @@ const CHARACTER_MODELS = [
  * of every cell that it reached. `argument` names the Python.
  */
 export const comparison: CheckGroup = async ({ options, isQuick, report, argument, deadline, once }) => {
-  const { baseline, hello, problem } = await TorchBaseline.start(argument || undefined)
-  if (baseline === undefined) report(skipped('13.1', "PyTorch's times", required(problem, 'the problem')))
-  else report(noted('13.1', 'PyTorch', hello))
+  const started = await TorchBaseline.start(argument || undefined)
+  if (started.baseline === undefined) report(skipped('13.1', "PyTorch's times", started.problem))
+  else report(noted('13.1', 'PyTorch', started.hello))
+  const { baseline } = started
   const timer = new PassTimer(options)
   const time = timeSteps(isQuick)
   const cases = timingCases(isQuick)

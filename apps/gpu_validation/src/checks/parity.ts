@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { createRnnDescriptor } from '@cudnn-rnn/canonical'
 import { trainingForward } from '@cudnn-rnn/conformance'
 import { openCudnnBackend } from '@cudnn-rnn/cudnn'
@@ -12,8 +11,9 @@ const TOLERANCES = { float32: 1e-5, tf32: 1e-2, float64: 1e-12, float16: 1e-2, b
 
 /** Section 5: PyTorch with the same weights on the same GPU, forward and gradients. `argument` names the Python. */
 export const parity: CheckGroup = async ({ options, isQuick, report, argument, deadline, once }) => {
-  const { baseline, problem } = await TorchBaseline.start(argument || undefined)
-  if (baseline === undefined) return report(skipped('5.1', 'parity with PyTorch', required(problem, 'the problem')))
+  const started = await TorchBaseline.start(argument || undefined)
+  if (started.baseline === undefined) return report(skipped('5.1', 'parity with PyTorch', started.problem))
+  const { baseline } = started
   const precisions: readonly Arithmetic['precision'][] = ['float32', 'float64', 'tf32', 'float16', 'bfloat16']
   try {
     for (const precision of precisions) {

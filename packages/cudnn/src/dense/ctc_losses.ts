@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { type CtcLossResult, DTYPES, isBackendTensor, type TensorLike } from '@cudnn-rnn/backend'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import { allocating, type CtcProblem, hostCtcLoss } from '@cudnn-rnn/executor-kit'
@@ -202,8 +201,7 @@ export class CtcLosses {
   #keep(key: string, plan: CtcPlan | null): void {
     this.#plans.set(key, plan)
     if (this.#plans.size <= MOST_PLANS) return
-    const [oldest] = this.#plans.keys()
-    const dropped = required(this.#plans.get(oldest), 'the oldest plan')
+    const [[oldest, dropped]] = this.#plans
     this.#plans.delete(oldest)
     if (dropped) this.#executor.session.destroy(dropped.probs, dropped.descriptor)
   }

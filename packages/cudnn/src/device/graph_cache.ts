@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { DTYPES, type FloatDType } from '@cudnn-rnn/backend'
 import { MODE } from '../sys/commands.js'
 import type { Graph } from '../sys/native_addon.js'
@@ -49,9 +48,9 @@ export class GraphCache {
     // Comparing a list with the cached signatures costs microseconds; most steps match the most recent one.
     const entry = this.#entryOf(list)
     const next = entry.next(list)
-    if (next === 'replay') return this.#replay(entry, list)
     if (next === 'capture') return this.#capture(entry, list)
-    return this.#issue(entry, list)
+    if (next === 'issue') return this.#issue(entry, list)
+    return this.#replay(entry, next, list)
   }
 
   /**
@@ -67,7 +66,7 @@ export class GraphCache {
     }
     const entry = this.#entryOf(list)
     const next = entry.next(list)
-    const graph = next === 'capture' ? this.#captureNow(entry, list) : next === 'replay' ? entry.graph : undefined
+    const graph = next === 'capture' ? this.#captureNow(entry, list) : next === 'issue' ? undefined : next
     try {
       this.#submitNow(entry, graph?.launchOf(list) ?? list, graph === undefined ? 'calls' : 'graph')
       queue.settleNow(reading, { mode: MODE.wait })
@@ -89,24 +88,24 @@ export class GraphCache {
     if (index >= 0 && index === entries.length - 1) return entries[index]
     const [entry] = index < 0 ? [new CacheEntry(list, this.#policy === 'measured')] : entries.splice(index, 1)
     entries.push(entry)
-    if (entries.length > MOST_ENTRIES) required(entries.shift(), 'the oldest graph').drop()
+    if (entries.length > MOST_ENTRIES) entries.shift()?.drop()
     return entry
   }
 
   async #issue(entry: CacheEntry, list: CommandList): Promise<void> {
     // A trial times the first few runs of each kind, by events of the device.
-    const isTimed = entry.trial?.awaits('calls') === true
-    const mode = MODE.promise | MODE.step | (isTimed ? MODE.timed : 0)
+    const trial = entry.trialOf('calls')
+    const mode = MODE.promise | MODE.step | (trial ? MODE.timed : 0)
     const numbers = await this.#queue.settle(list, { mode })
-    if (isTimed) entry.timed('calls', numbers[numbers.length - 1])
+    if (trial) entry.timed(trial, 'calls', numbers[numbers.length - 1])
   }
 
-  async #replay(entry: CacheEntry, list: CommandList): Promise<void> {
-    const isTimed = entry.trial?.awaits('graph') === true
-    const launch = required(entry.graph, 'the captured graph').launchOf(list)
+  async #replay(entry: CacheEntry, graph: CapturedGraph, list: CommandList): Promise<void> {
+    const trial = entry.trialOf('graph')
+    const launch = graph.launchOf(list)
     try {
-      const numbers = await this.#queue.settle(launch, { mode: MODE.promise | (isTimed ? MODE.timed : 0) })
-      if (isTimed) entry.timed('graph', numbers[numbers.length - 1])
+      const numbers = await this.#queue.settle(launch, { mode: MODE.promise | (trial ? MODE.timed : 0) })
+      if (trial) entry.timed(trial, 'graph', numbers[numbers.length - 1])
     } catch (error) {
       entry.refuse()
       throw error
@@ -144,12 +143,13 @@ export class GraphCache {
   /** Queues the calls of a list or the launch of a graph; waits for the device where it is timed. */
   #submitNow(entry: CacheEntry, list: CommandList, way: 'calls' | 'graph'): void {
     const mode = way === 'calls' ? MODE.step : 0
-    if (entry.trial?.awaits(way) !== true) {
+    const trial = entry.trialOf(way)
+    if (trial === undefined) {
       this.#queue.submit(list, { mode })
       return
     }
     const numbers = this.#queue.settleNow(list, { mode: mode | MODE.timed })
-    entry.timed(way, numbers[numbers.length - 1])
+    entry.timed(trial, way, numbers[numbers.length - 1])
   }
 
   /** The graph of a list; undefined where it cannot be captured, and is left to calls. */
@@ -191,10 +191,10 @@ export class GraphCache {
 
 /** One signature: how often it was submitted, which buffers were the same every time, and its graph. */
 class CacheEntry {
-  readonly trial: GraphTrial | undefined
   /** Slots of buffers from outside that were others before. */
   readonly changing = new Set<number>()
   graph: CapturedGraph | undefined
+  readonly #trial: GraphTrial | undefined
   readonly #words: readonly number[]
   readonly #slotKeys: readonly number[]
   /** The buffers from outside that the last list named, by slot. */
@@ -205,7 +205,7 @@ class CacheEntry {
   #isRefused = false
 
   constructor(list: CommandList, isMeasured: boolean) {
-    this.trial = isMeasured ? new GraphTrial() : undefined
+    this.#trial = isMeasured ? new GraphTrial() : undefined
     this.#words = list.words
     this.#outside = list.slots.map(({ buffer, isAllocated }) => (isAllocated ? undefined : buffer))
     this.#slotKeys = list.slots.map(slotKey)
@@ -221,8 +221,8 @@ class CacheEntry {
     return true
   }
 
-  /** What to do with a list that fits; notes which buffers changed. */
-  next({ slots }: CommandList): 'issue' | 'capture' | 'replay' {
+  /** What to do with a list that fits, or the graph that replays it; notes which buffers changed. */
+  next({ slots }: CommandList): 'issue' | 'capture' | CapturedGraph {
     let isNew = false
     for (let k = 0; k < slots.length; k++) {
       const { buffer, isAllocated } = slots[k]
@@ -235,7 +235,7 @@ class CacheEntry {
     this.#seen++
     // The graph holds the old buffer's address. The next capture copies this slot in and out.
     if (isNew) this.drop()
-    if (this.graph !== undefined) return this.graph.isReady ? 'replay' : 'issue'
+    if (this.graph !== undefined) return this.graph.isReady ? this.graph : 'issue'
     return !this.#isRefused && this.#seen > WARM_UPS && this.#captures < MOST_CAPTURES ? 'capture' : 'issue'
   }
 
@@ -250,9 +250,13 @@ class CacheEntry {
     if (++this.#failures >= MOST_FAILED_CAPTURES) this.refuse()
   }
 
+  /** The trial, where it awaits a time of this way. */
+  trialOf(way: 'calls' | 'graph'): GraphTrial | undefined {
+    return this.#trial?.awaits(way) === true ? this.#trial : undefined
+  }
+
   /** Notes a time of the trial; a graph that is slower than the calls is given up. */
-  timed(way: 'calls' | 'graph', milliseconds: number): void {
-    const trial = required(this.trial, 'the trial')
+  timed(trial: GraphTrial, way: 'calls' | 'graph', milliseconds: number): void {
     trial.note(way, milliseconds)
     if (trial.isLost) this.refuse()
   }

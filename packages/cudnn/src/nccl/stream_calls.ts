@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { Backend, BackendTensor } from '@cudnn-rnn/backend'
 import { elementCount } from '@cudnn-rnn/canonical'
 import { ownTensor } from '@cudnn-rnn/executor-kit'
@@ -47,16 +46,15 @@ export class StreamCalls {
     const { session } = this.#executor
     const rounding = session.begin('sum tensors')
     const halves = arrays.map(({ buffer, count }) => {
-      const half = { buffer: rounding.allocate(2 * count), count }
+      const half = { buffer: rounding.allocate(2 * count), count, wide: buffer }
       launchEach(session, rounding, 'to_bfloat16', count, { y: half.buffer, x: buffer, count })
       return half
     })
     session.post(rounding)
     const summed = this.#reduce(halves, TYPES.bfloat16)
     const widening = session.begin('sum tensors')
-    for (const [index, { buffer, count }] of arrays.entries()) {
-      const { buffer: half } = required(halves[index], 'the rounded array')
-      launchEach(session, widening, 'from_bfloat16', count, { y: buffer, x: half, count })
+    for (const { buffer, count, wide } of halves) {
+      launchEach(session, widening, 'from_bfloat16', count, { y: wide, x: buffer, count })
     }
     session.post(widening)
     for (const { buffer } of halves) buffer.release()

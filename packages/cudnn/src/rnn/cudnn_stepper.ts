@@ -6,7 +6,7 @@ import type { CommandList } from '../device/command_list.js'
 import type { CudnnExecutor } from '../device/cudnn_executor.js'
 import { BufferOwner, type DeviceBuffer } from '../device/device_buffer.js'
 import { launchEach } from '../device/device_kernels.js'
-import type { ForwardOperand, Given, RnnPasses } from './rnn_passes.js'
+import type { GivenForward, RnnPasses } from './rnn_passes.js'
 import { PlanCache, type RnnPlan } from './rnn_plan.js'
 import type { RnnPlanner } from './rnn_planner.js'
 
@@ -286,7 +286,7 @@ export class CudnnStepper implements RnnQueuedStepper {
   #advance(
     list: CommandList,
     plan: RnnPlan,
-    given: Omit<Given<ForwardOperand>, 'inputH' | 'inputC'>,
+    given: Omit<GivenForward, 'inputH' | 'inputC'>,
     picked: Picked | undefined,
     made: BufferOwner,
   ): DeviceBuffer {

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { hiddenColumns, numPseudoLayers, outputSize, type RnnDescriptor } from '@cudnn-rnn/canonical'
 import type { RnnPassSizes } from '@cudnn-rnn/executor-kit'
 import type { CommandList } from '../device/command_list.js'
@@ -73,7 +72,8 @@ export interface DeviceLengths {
   readonly given: DeviceBuffer | undefined
   /** The real ones; undefined where every row has T steps. */
   readonly real: DeviceBuffer | undefined
-  readonly hasEmptyRows: boolean
+  /** `real` where some row has no step; undefined where none is empty. */
+  readonly withEmptyRows: DeviceBuffer | undefined
 }
 
 /**
@@ -89,11 +89,12 @@ export function uploadLengths(
     list.upload(buffer, lengths)
     return buffer
   }
+  const real = sequenceLengths === null ? undefined : upload(sequenceLengths)
   const isRead = info.cudnnVersion < FIRST_WITHOUT_DEVICE_LENGTHS
   return {
     given: isRead ? upload(cudnnLengths(time, batch, sequenceLengths)) : undefined,
-    real: sequenceLengths === null ? undefined : upload(sequenceLengths),
-    hasEmptyRows: sequenceLengths?.includes(0) ?? false,
+    real,
+    withEmptyRows: sequenceLengths?.includes(0) ? real : undefined,
   }
 }
 
@@ -127,6 +128,11 @@ export interface ForwardOperands {
   readonly y: DeviceBuffer
   readonly weights: DeviceBuffer
   readonly reserve?: DeviceBuffer | undefined
+}
+
+/** The same of a training forward, which has filled the reserve space. */
+interface BackwardOperands extends ForwardOperands {
+  readonly reserve: DeviceBuffer
 }
 
 /** Gradients of the loss with respect to y, hy and cy; missing dhy and dcy are zeros. */
@@ -182,7 +188,7 @@ export function callForward(
 export function callBackward(
   list: CommandList,
   { rnn, lengths, descriptors, workspaceBytes, workSpace: given }: RnnCall,
-  { x, hx, cx, y, weights, reserve }: ForwardOperands,
+  { x, hx, cx, y, weights, reserve }: BackwardOperands,
   { dy, dhy, dcy }: OutputGradients,
   { dx, dhx, dcx, dw }: InputGradients,
 ): void {
@@ -205,7 +211,7 @@ export function callBackward(
     dcx,
     weightSpace: weights,
     workSpace,
-    reserveSpace: required(reserve, 'the reserve space'),
+    reserveSpace: reserve,
   })
   // cuDNN 9.24 refuses CUDNN_WGRAD_SET.
   list.add('clear', { to: dw, offset: 0, bytes: dw.bytes })
@@ -221,7 +227,7 @@ export function callBackward(
     y,
     dweightSpace: dw,
     workSpace,
-    reserveSpace: required(reserve, 'the reserve space'),
+    reserveSpace: reserve,
   })
   workSpace.release()
 }

@@ -19,12 +19,27 @@ import { hasDropout, stateElements } from './network_descriptors.js'
 import { callBackward, callForward } from './rnn_call.js'
 import type { RnnPlan } from './rnn_plan.js'
 
-/** Arguments of a pass on the device, in the executor's element type. */
-export type Given<Name extends string> = Readonly<Record<Name, DeviceBuffer | undefined>>
+type Operands = Readonly<Record<string, TensorLike | null | undefined>>
 
-/** `weights` are `params` as cuDNN reads them, where the pass need not convert them. */
-export type ForwardOperand = 'input' | 'inputH' | 'inputC' | 'params' | 'weights'
-export type BackwardOperand = 'output' | 'outputH' | 'outputC'
+/** Arguments of a pass on the device, in the executor's element type. */
+type Given<Tensors extends Operands> = {
+  readonly [Name in keyof Tensors]: Tensors[Name] extends TensorLike ? DeviceBuffer : DeviceBuffer | undefined
+}
+
+export interface GivenForward {
+  readonly input: DeviceBuffer
+  readonly inputH: DeviceBuffer | undefined
+  readonly inputC: DeviceBuffer | undefined
+  readonly params: DeviceBuffer
+  /** `params` as cuDNN reads them, where the pass need not convert them. */
+  readonly weights: DeviceBuffer | undefined
+}
+
+interface GivenBackward {
+  readonly output?: DeviceBuffer | undefined
+  readonly outputH?: DeviceBuffer | undefined
+  readonly outputC?: DeviceBuffer | undefined
+}
 
 /** Buffers of a forward: results in the executor's element type, and cuDNN's inputs and outputs. */
 export interface ForwardBuffers {
@@ -61,17 +76,13 @@ export class RnnPasses {
   }
 
   /** The arguments' buffers; host arrays are read now. */
-  operands<Name extends string>(
-    list: CommandList,
-    owned: BufferOwner,
-    tensors: Readonly<Record<Name, TensorLike | null | undefined>>,
-  ): Given<Name> {
-    const given: Partial<Record<Name, DeviceBuffer | undefined>> = {}
+  operands<Tensors extends Operands>(list: CommandList, owned: BufferOwner, tensors: Tensors): Given<Tensors> {
+    const given: Partial<Record<keyof Tensors, DeviceBuffer>> = {}
     for (const name in tensors) {
       const tensor = tensors[name]
       if (tensor) given[name] = owned.own(this.#executor.memory.operand(list, tensor))
     }
-    return given as Given<Name>
+    return given as Given<Tensors>
   }
 
   /** The parameters as cuDNN reads them, where the conversion serves other passes too; the caller releases them. */
@@ -81,7 +92,7 @@ export class RnnPasses {
   }
 
   /** Adds a forward to `list`. */
-  forward(list: CommandList, plan: RnnPlan, given: Given<ForwardOperand>, made: BufferOwner): ForwardBuffers {
+  forward(list: CommandList, plan: RnnPlan, given: GivenForward, made: BufferOwner): ForwardBuffers {
     const { lengths, training } = plan
     const conversion = this.#conversion
     const sizes = this.elements(plan.sizes)
@@ -92,17 +103,11 @@ export class RnnPasses {
       if (initial === undefined) return undefined
       return conversion.toCudnn(list, own(this.#withoutEmptyRows(list, initial, plan, elements, columns)), elements)
     }
-    const input = own(
-      this.#withoutPadding(list, required(given.input, 'the input'), sizes.x, plan, this.#network.inputSize),
-    )
+    const input = own(this.#withoutPadding(list, given.input, sizes.x, plan, this.#network.inputSize))
     const x = own(conversion.toCudnn(list, input, sizes.x))
     const hx = own(state(given.inputH, sizes.h, hiddenColumns(this.#network)))
     const cx = own(state(given.inputC, sizes.c, this.#network.numUnits))
-    const params = own(
-      training
-        ? this.#withDroppedInputs(list, required(given.params, 'the parameters'))
-        : required(given.params, 'the parameters').retain(),
-    )
+    const params = own(training ? this.#withDroppedInputs(list, given.params) : given.params.retain())
     const weights = own(given.weights?.retain() ?? conversion.toCudnn(list, params, this.#layout.size))
     // Results are allocated here and not reused from a pool of this package: the device's memory pool orders reuse by
     // stream.
@@ -117,7 +122,7 @@ export class RnnPasses {
     const outputH = own(conversion.fromCudnn(list, hy, sizes.h))
     const outputC = own(cy && conversion.fromCudnn(list, cy, sizes.c))
     // Rows of length 0 pass their initial state through.
-    if (lengths.hasEmptyRows) {
+    if (lengths.withEmptyRows !== undefined) {
       this.#passThrough(list, outputH, given.inputH, plan, sizes.h, hiddenColumns(this.#network))
       if (outputC) this.#passThrough(list, outputC, given.inputC, plan, sizes.c, this.#network.numUnits)
     }
@@ -128,7 +133,7 @@ export class RnnPasses {
   backward(
     list: CommandList,
     { plan, buffers }: TapeContents,
-    given: Given<BackwardOperand>,
+    given: GivenBackward,
     made: BufferOwner,
   ): BackwardBuffers {
     const { lengths } = plan
@@ -159,8 +164,10 @@ export class RnnPasses {
     const inputC = own(dcx && conversion.fromCudnn(list, dcx, sizes.c))
     const params = own(conversion.fromCudnn(list, dw, this.#layout.size))
     // The contents of dx past a row's end are not documented.
-    if (lengths.real !== undefined) this.#mask(list, input, input, sizes.x, plan, this.#network.inputSize)
-    if (lengths.hasEmptyRows) {
+    if (lengths.real !== undefined) {
+      this.#mask(list, input, input, sizes.x, lengths.real, plan.sizes.batch, this.#network.inputSize)
+    }
+    if (lengths.withEmptyRows !== undefined) {
       this.#passThrough(list, inputH, given.outputH, plan, sizes.h, hiddenColumns(this.#network))
       if (inputC) this.#passThrough(list, inputC, given.outputC, plan, sizes.c, this.#network.numUnits)
     }
@@ -174,7 +181,7 @@ export class RnnPasses {
     return {
       output: this.#tensor(output, shapes.output),
       outputH: this.#tensor(outputH, shapes.h),
-      outputC: outputC && this.#tensor(outputC, required(shapes.c, 'the shape of the cell state')),
+      outputC: outputC && this.#cellState(outputC, shapes),
     }
   }
 
@@ -183,7 +190,7 @@ export class RnnPasses {
     return {
       input: this.#tensor(input, shapes.input),
       inputH: this.#tensor(inputH, shapes.h),
-      inputC: inputC && this.#tensor(inputC, required(shapes.c, 'the shape of the cell state')),
+      inputC: inputC && this.#cellState(inputC, shapes),
       params: this.#tensor(params, this.#paramsShape, layout),
     }
   }
@@ -193,6 +200,10 @@ export class RnnPasses {
     // The pass releases its own share when its list is queued; the tape's share keeps the memory until the backward.
     for (const buffer of Object.values(kept)) buffer?.retain()
     return { plan: plan.retain(), buffers: { ...kept, reserve: required(kept.reserve, 'the reserve space') } }
+  }
+
+  #cellState(buffer: DeviceBuffer, { c }: RnnPlan['shapes']): CudnnTensor {
+    return this.#tensor(buffer, required(c, 'the shape of the cell state'))
   }
 
   /** A tensor with its own reference: `made` releases the pass's. */
@@ -218,22 +229,30 @@ export class RnnPasses {
     plan: RnnPlan,
     columns: number,
   ): DeviceBuffer {
-    if (plan.lengths.real === undefined) return sequence.retain()
+    const { real: lengths } = plan.lengths
+    if (lengths === undefined) return sequence.retain()
     const masked = this.#executor.memory.allocate(list, elements)
-    this.#mask(list, masked, sequence, elements, plan, columns)
+    this.#mask(list, masked, sequence, elements, lengths, plan.sizes.batch, columns)
     return masked
   }
 
   /** y [T,B,columns] = x, with zeros at the steps past each row's length. x and y may be one buffer. */
-  #mask(list: CommandList, y: DeviceBuffer, x: DeviceBuffer, count: number, plan: RnnPlan, columns: number): void {
-    const { batch } = plan.sizes
-    const fields = { y, x, lengths: required(plan.lengths.real, 'the sequence lengths'), count, batch, columns }
+  #mask(
+    list: CommandList,
+    y: DeviceBuffer,
+    x: DeviceBuffer,
+    count: number,
+    lengths: DeviceBuffer,
+    batch: number,
+    columns: number,
+  ): void {
+    const fields = { y, x, lengths, count, batch, columns }
     launchEach(this.#executor.session, list, 'mask_sequence', count, fields)
   }
 
   /** A copy of the output with zeros in the empty rows: the backward reads what cuDNN wrote. */
   #withoutEmptySequences(list: CommandList, output: DeviceBuffer, elements: number, plan: RnnPlan): DeviceBuffer {
-    if (!plan.lengths.hasEmptyRows) return output.retain()
+    if (plan.lengths.withEmptyRows === undefined) return output.retain()
     return this.#withoutPadding(list, output, elements, plan, outputSize(this.#network))
   }
 
@@ -245,7 +264,7 @@ export class RnnPasses {
     elements: number,
     columns: number,
   ): DeviceBuffer {
-    if (!plan.lengths.hasEmptyRows) return states.retain()
+    if (plan.lengths.withEmptyRows === undefined) return states.retain()
     const known = this.#executor.memory.allocate(list, elements)
     this.#replaceEmptyRows(list, known, states, undefined, plan, elements, columns)
     return known
@@ -269,19 +288,12 @@ export class RnnPasses {
     y: DeviceBuffer,
     x: DeviceBuffer,
     source: DeviceBuffer | undefined,
-    { lengths, sizes }: RnnPlan,
+    plan: RnnPlan,
     count: number,
     columns: number,
   ): void {
-    const fields = {
-      y,
-      x,
-      source,
-      lengths: required(lengths.real, 'the sequence lengths'),
-      count,
-      batch: sizes.batch,
-      columns,
-    }
+    const lengths = required(plan.lengths.withEmptyRows, 'the lengths of a batch with empty rows')
+    const fields = { y, x, source, lengths, count, batch: plan.sizes.batch, columns }
     launchEach(this.#executor.session, list, 'replace_empty_rows', count, fields)
   }
 

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import {
   numGates,
   numPseudoLayers,
@@ -249,17 +248,17 @@ export class RnnPlanner {
     const { session, arithmetic } = executor
     if (executor.graphs === 'never') return true
     if (!isGraphSized(this.#network, sizes)) return false
+    let isReplayable = true
     if (dropout !== undefined) {
       // Once for the executor: the property is cuDNN's, not the network's.
       executor.replaysDropout ??= await replaysDropout(session, queue, this.#network, arithmetic, dropout)
+      isReplayable = executor.replaysDropout
     }
     if (sizes.sequenceLengths !== null) {
       executor.replaysLengths ??= await replaysLengths(session, queue, arithmetic)
+      isReplayable &&= executor.replaysLengths
     }
-    return (
-      (dropout === undefined || required(executor.replaysDropout, 'the trial of dropout')) &&
-      (sizes.sequenceLengths === null || required(executor.replaysLengths, 'the trial of lengths'))
-    )
+    return isReplayable
   }
 
   /** {@link #isReplayable} of passes over rows of unequal length, where it is known. */

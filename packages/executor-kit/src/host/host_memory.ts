@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { type FloatDType, isBackendTensor, type SharedTensorOptions, type TensorLike } from '@cudnn-rnn/backend'
 import { elementCount, type FloatArray, type Tensor } from '@cudnn-rnn/canonical'
 import type { ExecutorMemory } from '../executor_memory.js'
@@ -113,15 +112,17 @@ export class HostMemory implements ExecutorMemory<HostTensor>, HostTensorHome {
   async done(job: number): Promise<void> {
     const action = 'read tensor'
     this.life.check(action)
+    const queue = this.#queue
+    if (queue === undefined) return
     try {
-      await this.#queue?.done(job)
+      await queue.done(job)
     } catch (cause) {
       this.life.check(action)
       if ((cause as { code?: unknown }).code === 'ERR_OUT_OF_MEMORY') {
         throw outOfMemory('run the operation that fills a tensor', undefined, cause)
       }
       const message = `Cannot read tensor as the operation that fills it failed: ${(cause as Error).message}`
-      throw Object.assign(new Error(message, { cause }), { code: required(this.#queue, 'the queue').failureCode })
+      throw Object.assign(new Error(message, { cause }), { code: queue.failureCode })
     }
   }
 

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 import type { ByteSource } from '@cudnn-rnn/checkpoint'
 import { checkedCount, decodeElements, ELEMENT_TYPES, type ElementTypeName } from '../elements.js'
@@ -32,6 +31,9 @@ interface FlaxArray {
   readonly end: number
 }
 
+/** The parts of one tensor: one array, or the flat arrays of a chunked one. */
+type Chunks = readonly [FlaxArray, ...FlaxArray[]]
+
 /** Opens a Flax msgpack file; names are joined by `/`. Throws WeightFileError `ERR_WEIGHTS_CORRUPT`. */
 export async function openFlax(source: ByteSource): Promise<WeightFile> {
   const scan = new FlaxScan(source)
@@ -64,7 +66,7 @@ class FlaxScan {
   tensors(): readonly StoredTensor[] {
     const list = new TensorList(this.#path, this.#source.size)
     const joined = this.#chunked.map((prefix) => [prefix, this.#chunks(prefix)] as const)
-    const whole = [...this.#arrays].map(([name, array]) => [name, [array]] as const)
+    const whole = [...this.#arrays].map(([name, array]): readonly [string, Chunks] => [name, [array]])
     for (const [name, chunks] of [...whole, ...joined]) list.add(this.#storedTensor(name, chunks))
     return list.tensors
   }
@@ -127,7 +129,7 @@ class FlaxScan {
   }
 
   /** The flat arrays of a chunked one, the first with the shape of all; they are not separate tensors. */
-  #chunks(name: string): FlaxArray[] {
+  #chunks(name: string): Chunks {
     const prefix = name === '' ? '' : `${name}/`
     const listed = <Item>(items: ReadonlyMap<string, Item>, list: string): Item[] => {
       const found: Item[] = []
@@ -147,8 +149,8 @@ class FlaxScan {
     return [{ ...first, shape }, ...chunks.slice(1)]
   }
 
-  #storedTensor(name: string, chunks: readonly FlaxArray[]): StoredTensor {
-    const { shape, dtype } = required(chunks[0], 'a part of the tensor')
+  #storedTensor(name: string, chunks: Chunks): StoredTensor {
+    const [{ shape, dtype }] = chunks
     const read = async (): Promise<FloatArray> => {
       if (!Object.hasOwn(ELEMENT_TYPES, dtype)) {
         throw unsupported(this.#path, `weights are floating point: ${name} is ${dtype}`)

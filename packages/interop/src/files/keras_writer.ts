@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   canonicalToKeras,
@@ -10,7 +9,7 @@ import type { NetworkToExport } from '../network_to_export.js'
 import { encodeHdf5Variables } from './hdf5_writer.js'
 
 const CLASS_NAMES = { lstm: 'lstm', gru: 'gru', rnn_relu: 'simple_rnn', rnn_tanh: 'simple_rnn' } as const
-const OWN_NAMES = ['kernel', 'recurrent_kernel', 'bias'] as const
+const OWN_NAMES: readonly string[] = ['kernel', 'recurrent_kernel', 'bias']
 
 /**
  * A `.weights.h5` file for `model.load_weights` of a Keras 3 model that has just these recurrent layers, one for each layer
@@ -37,8 +36,8 @@ function variablesOf(networks: readonly NetworkToExport[]): Map<string, Tensor<F
     for (const [index, weights] of canonicalToKeras(descriptor, canonical as CanonicalParams<FloatArray>).entries()) {
       if (index % directions === 0) place = layer(directions === 1 ? CLASS_NAMES[descriptor.cellMode] : 'bidirectional')
       const side = directions === 1 ? '' : index % 2 === 0 ? '/forward_layer' : '/backward_layer'
-      for (const [number, own] of OWN_NAMES.entries())
-        variables.set(`${place}${side}/cell/vars/${number}`, required(weights[own], own))
+      for (const [name, tensor] of Object.entries(weights))
+        variables.set(`${place}${side}/cell/vars/${OWN_NAMES.indexOf(name)}`, tensor)
     }
     if (dense !== undefined) {
       const top = layer('dense')

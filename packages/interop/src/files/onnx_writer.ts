@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import {
   type CanonicalParams,
   type CellMode,
@@ -118,11 +117,7 @@ export function encodeOnnxNetwork({
     outputs: [
       dense === undefined
         ? { name: 'output', elementType, shape: ['time', 'batch', outputSize(descriptor)] }
-        : {
-            name: 'logits',
-            elementType,
-            shape: ['time', 'batch', required(dense.bias.shape[0], 'the size of the bias')],
-          },
+        : { name: 'logits', elementType, shape: ['time', 'batch', dense.bias.data.length] },
       ...stateValues('final'),
     ],
   }

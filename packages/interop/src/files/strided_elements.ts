@@ -1,4 +1,4 @@
-import { required } from '@cudnn-rnn/arguments'
+import { zip } from '@cudnn-rnn/arguments'
 import type { FloatArray } from '@cudnn-rnn/canonical'
 
 /** A view over stored elements: element i of the view is `offset` + Σ iₐ · strideₐ of the store. Strides are not negative. */
@@ -12,9 +12,7 @@ export interface StridedView {
 /** The elements of `view`, row-major; undefined where it reaches beyond `storage`. */
 export function stridedElements(storage: FloatArray, { offset, shape, strides }: StridedView): FloatArray | undefined {
   // Innermost first.
-  const axes = shape
-    .map((size, axis) => ({ size, stride: required(strides[axis], 'the stride of a dimension'), index: 0 }))
-    .reverse()
+  const axes = [...zip(shape, strides)].map(([size, stride]) => ({ size, stride, index: 0 })).reverse()
   const count = shape.reduce((product, size) => product * size, 1)
   const last = axes.reduce((sum, { size, stride }) => sum + (size - 1) * stride, offset)
   if (count > 0 && last >= storage.length) return undefined

@@ -137,9 +137,8 @@ function gruBlockVariables(
     const bias = kernel.slice(0, width)
     for (const [position, name] of names.entries()) {
       const gate = gates.indexOf(name)
-      for (const [side, firstRow] of [0, I].entries()) {
-        const { data, shape } = required(weights[side * gates.length + gate], 'the weight of a gate')
-        const columns = required(shape[1], 'the columns of a weight')
+      for (const [side, columns, firstRow] of [[0, I, 0] as const, [1, H, I] as const]) {
+        const { data } = required(weights[side * gates.length + gate], 'the weight of a gate')
         const addend = required(biases[side * gates.length + gate], 'the bias of a gate').data
         for (let unit = 0; unit < H; unit++) {
           const column = position * H + unit

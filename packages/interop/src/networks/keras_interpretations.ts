@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import type { WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
 import { describedLayers, type KerasCell, type KerasLayer } from './keras_description.js'
@@ -44,7 +43,7 @@ function layerInterpretations(path: string, layer: KerasLayer, variables: Descri
     return [refusedInterpretation(path, name, 'its cells are stacked, go backwards and are masked', tensors)]
   }
   if (!isStack) {
-    const cells = directions.map(({ cells: [cell] }) => required(cell, 'the cell of a direction'))
+    const cells = directions.flatMap((direction) => direction.cells)
     return [cellInterpretation(path, name, cells, variables, { goesBackwards, notes: own })]
   }
   return first.cells.map((cell, index) => {

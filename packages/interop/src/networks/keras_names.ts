@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf } from '@cudnn-rnn/arguments'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { Interpretation } from './interpretation.js'
@@ -73,11 +73,12 @@ function placeOf(prefix: string, names: WeightFile['kerasNames']) {
 }
 
 function interpretationsOf({ name, forward, backward }: Layer): Interpretation[] {
-  const variables = required(forward ?? backward, 'the variables of a direction')
+  const directions = [forward, backward].filter((own) => own !== undefined)
+  const [variables] = directions
+  if (variables === undefined) return []
   const kernel = variables.get('kernel')?.shape
   const recurrent = entryOf(variables, 'recurrent_kernel').shape
   if (kernel?.length !== 2 || recurrent.length !== 2 || kernel[1] !== recurrent[1]) return []
-  const directions = forward !== undefined && backward !== undefined ? [forward, backward] : [variables]
   return functionsOf(name, variables).map((found) => {
     const hasBias = directions.some((own) => own.has('bias'))
     return networkInterpretation(found, {

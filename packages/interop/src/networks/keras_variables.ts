@@ -1,4 +1,4 @@
-import { entryOf, required } from '@cudnn-rnn/arguments'
+import { entryOf, required, zip } from '@cudnn-rnn/arguments'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
 import type { KerasCell, KerasLayer } from './keras_description.js'
 import { groupTensors, type StoredGroup } from './tensor_groups.js'
@@ -95,8 +95,7 @@ export class DescribedVariables {
       const cells = list.flatMap(({ directions }) => directions.flatMap((direction) => direction.cells))
       const inOrder = [...cells.filter(({ trainable }) => trainable), ...cells.filter(({ trainable }) => !trainable)]
       if (stored.length === inOrder.length) {
-        for (const [index, cell] of inOrder.entries())
-          this.#cells.set(cell, required(stored[index], 'the variables of a cell'))
+        for (const [cell, own] of zip(inOrder, stored)) this.#cells.set(cell, own)
         continue
       }
       const all = stored.flatMap((variables) => [...variables.values()])

@@ -1,4 +1,3 @@
-import { required } from '@cudnn-rnn/arguments'
 import { type CellMode, createRnnDescriptor, pytorchToCanonical, type RnnOptions } from '@cudnn-rnn/canonical'
 import { WeightFileError } from '../errors.js'
 import type { StoredTensor, WeightFile } from '../weight_file.js'
@@ -61,7 +60,7 @@ function firstChildren(tensors: readonly StoredTensor[], modules: ReadonlySet<st
 
 /** A module that computes its weights from others: importing it throws. */
 function computedInterpretation(path: string, name: string, tensors: readonly StoredTensor[]): Interpretation {
-  const weight = PART.exec(required(tensors[0], 'a tensor').name)?.[2]
+  const weight = PART.exec(tensors[0]?.name ?? '')?.[2]
   return {
     name,
     convention: 'pytorch',

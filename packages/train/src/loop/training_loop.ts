@@ -130,12 +130,17 @@ export class TrainingLoop<Batch> {
     if (this.#mustSettle(work)) await this.#settle(queued)
   }
 
+  /** The batches between the beginning and the end of a run. */
+  get #openBatches() {
+    return required(this.#batches, 'the open batches')
+  }
+
   /** The batches of one update; fewer at the end of the data. */
   async #take(): Promise<Batch[]> {
     const { accumulate = 1 } = this.#options
     const taken: Batch[] = []
     while (taken.length < accumulate) {
-      const { done, value } = await required(this.#batches, 'the open batches').next()
+      const { done, value } = await this.#openBatches.next()
       if (done) break
       taken.push(value)
     }
@@ -198,7 +203,7 @@ export class TrainingLoop<Batch> {
     const { saver, state, optimizer } = this.#options
     if (saver === undefined) return
     const saved = await this.#ranks.gatherState(async () => (await state?.save?.()) ?? null)
-    const { position } = required(this.#batches, 'the open batches')
+    const { position } = this.#openBatches
     const progress = { step: this.#step, optimizerStep: optimizer.step, position }
     const record = { ...progress, best: this.#best, skippedInARow: this.#skippedInARow, ...saved }
     await this.#ranks.save(saver, kind, this.#tensors, record)
